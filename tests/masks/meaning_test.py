@@ -13,9 +13,8 @@ from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.readings import Naming
-from voc_seg_tfrecord.masks.rows import parse_pairs
 from voc_seg_tfrecord.masks.survey import survey
-from voc_seg_tfrecord.masks.table import ClassTable
+from voc_seg_tfrecord.masks.table import ClassTable, parse_pairs
 
 RED_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255, 0, 0))))
 WHITE_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255,) * 3)))

@@ -14,7 +14,7 @@ from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.masks.rows import parse_file
+from voc_seg_tfrecord.masks.table import parse_file
 
 TRUTH = exports.truth("a")
 

@@ -10,8 +10,8 @@ from support import browser
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.masks.read import unknown_pixels
 from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.own_data.check import unknown_pixels
 
 pytestmark = pytest.mark.slow  # a browser shows the pages
 

@@ -18,8 +18,8 @@ from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out,
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Source, Task
 from voc_seg_tfrecord.imports.scan import Scan, make_items, scan_records
-from voc_seg_tfrecord.masks.rows import table_error
 from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.masks.table import table_error
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 

@@ -15,17 +15,15 @@ from voc_seg_tfrecord.examples.make import band_count
 from voc_seg_tfrecord.examples.tiles import QUALITY, Tiling
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks.rows import check_rows, color_key
-from voc_seg_tfrecord.masks.table import ClassTable
+from voc_seg_tfrecord.masks.table import check_rows, color_key, is_name
 from voc_seg_tfrecord.own_data import account
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
+from voc_seg_tfrecord.own_data.class_table import seen_in, smoothed
 from voc_seg_tfrecord.own_data.classes import (
     names_at_values,
     names_from_file,
     numbered_file,
     remedy,
-    seen_in,
-    smoothed,
 )
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.own_data.splits import official_note
@@ -183,7 +181,7 @@ def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
     config = VocSegConfig(name=fields["name"], layout=fields["layout"])
     found = ClassFiles(tree, config).find(named=False, background=background)
     if not found.taken:
-        if rows and not ClassTable.names_needed(rows):
+        if rows and not any(is_name(key) for key, _ in rows):
             return {}
         raise _no_names(tree, config, found.notes)
     advice = remedy(tree, config, named=False)

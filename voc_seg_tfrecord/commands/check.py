@@ -14,6 +14,7 @@ from etils import epath
 
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean, share_advice
+from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.wording import command, counted, several
 from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
@@ -132,7 +133,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     if fixes:
         _write_csv(report, fixes, root)
     _say_root(report, str(root), str(args.root))
-    summary = check.summary(report)
+    summary = _summary(report)
     summary["root"] = summary["root"].replace(str(root), str(args.root))
     if args.json:
         write_json(summary | {"called_right": right, "decisions_not_used": stale})
@@ -153,6 +154,45 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     verdict = f"stop: {counted(stops, 'problem')}" if stops else "go through"
     print(f"\n{report.examined} images read; a build would {verdict}")
     return 0 if report.ok else 1
+
+
+def _summary(report: check.Report) -> dict[str, Any]:
+    """Returns a report as plain data, which can be written as JSON."""
+    plan = report.plan
+    return {
+        "ok": report.ok,
+        "root": str(plan.tree.root) if plan else "",
+        "examined": report.examined,
+        "splits": {split: len(ids) for split, ids in plan.splits.items()} if plan else {},
+        "not_used": [
+            {"folder": folder, "kind": kind, "count": len(names), "files": list(names)}
+            for (folder, kind), names in (plan.account if plan else {}).items()
+        ],
+        "findings": [
+            {
+                "kind": kind,
+                "effect": effect,
+                "count": len(of_kind),
+                "messages": [finding.message for finding in of_kind],
+                "where": [finding.where for finding in of_kind],
+            }
+            for (kind, effect), of_kind in check.by_kind(report.findings).items()
+        ],
+        "label_errors": [rules.as_dict(f) for f in rules.suspicious_first(report.findings)],
+        "classes": [
+            {
+                "index": index,
+                "name": name,
+                "pixels": int(report.total.pixels[index]),
+                "images": int(report.total.images[index]),
+                "splits": {
+                    split: {"images": int(c.images[index]), "pixels": int(c.pixels[index])}
+                    for split, c in report.by_split.items()
+                },
+            }
+            for index, name in [*enumerate(report.class_names), (VOID, "void")]
+        ],
+    }
 
 
 def _say_root(report: check.Report, found_at: str, root: str) -> None:

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar, show_built, write_json
 from voc_seg_tfrecord.imports.files import Record, Value, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.imports.scan import make_items, scan_records
-from voc_seg_tfrecord.masks.rows import parse_pairs
+from voc_seg_tfrecord.masks.table import parse_pairs
 
 SUMMARY = "build a dataset from hand-written TFRecords"
 EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"

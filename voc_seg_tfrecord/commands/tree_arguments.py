@@ -11,7 +11,7 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.configs import MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.formats.bands import Dtype
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.masks.rows import Rows, parse_file, parse_pairs
+from voc_seg_tfrecord.masks.table import Rows, parse_file, parse_pairs
 
 
 def add(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:

@@ -18,9 +18,8 @@ from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.bands import Bands, Dtype
 from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.masks.rows import Rows, check_rows
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.masks.table import ClassTable
+from voc_seg_tfrecord.masks.table import ClassTable, Rows, check_rows, is_name
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, Grouping, by_split_name
 from voc_seg_tfrecord.trees.pair import Parts
 
@@ -152,7 +151,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.class_names = tuple(name.strip() for name in self.class_names)
         self.classes = check_rows(self.classes)
         self.bands = None if self.bands is None else tuple(map(int, self.bands))
-        if by_default and self.classes and not ClassTable.names_needed(self.classes):
+        if by_default and self.classes and not any(is_name(key) for key, _ in self.classes):
             self.class_names = ()
         if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
             self.splits = by_split_name(self.splits, "option splits")

@@ -32,10 +32,9 @@ from voc_seg_tfrecord.formats import annotations, bands, images, pillow
 from voc_seg_tfrecord.formats.bands import Banded, Bands
 from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks import read, stored
-from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.stored import Counted
-from voc_seg_tfrecord.masks.table import ClassTable
+from voc_seg_tfrecord.masks.table import VOID_CLASS, ClassTable, Rows
 
 
 @dataclasses.dataclass(frozen=True)

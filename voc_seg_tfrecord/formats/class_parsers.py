@@ -94,7 +94,7 @@ def _classes_csv(text: str) -> list[Entry]:
 
 
 TABLE = "classes.csv"
-"""The file that may hold a table of classes; see `masks.rows`."""
+"""The file that may hold a table of classes; see `masks.table`."""
 
 TABLE_KEYS = ("value", "color", "name")
 """The columns of a table of classes that hold keys; further columns are for people."""

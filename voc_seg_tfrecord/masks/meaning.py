@@ -22,9 +22,9 @@ from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR
 from voc_seg_tfrecord.masks.read import two_classes
 from voc_seg_tfrecord.masks.readings import Naming, Reading, out_of_place, readings
-from voc_seg_tfrecord.masks.rows import HIGHEST, VOID_CLASS, Key, Rows, color_key, table_error
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.survey import Pixel, Survey
+from voc_seg_tfrecord.masks.table import HIGHEST, VOID_CLASS, Key, Rows, color_key, table_error
 
 _SHOWN = 8  # values and colours that a message lists
 _BLACK = (0, 0, 0)
@@ -46,7 +46,6 @@ class Decision:
     reading: Reading
     rule: MaskRule
     notes: tuple[str, ...] = ()
-
     rows: Rows = ()
 
     @property
@@ -78,7 +77,9 @@ def decide(survey: Survey, namings: Sequence[Naming], remedy: str) -> Decision:
         raise _ask(survey, left or ways, remedy)
     taken, stars = _with_star(taken, survey) if star else (taken, [])
     if reason := _palettes_contradict(taken, survey):
-        raise _undecided(reason[1], f"{reason[0]}. So values and colours contradict", remedy)
+        found, pixel = reason
+        first = survey.pixels[pixel].first
+        raise _undecided(first, f"{found}. So values and colours contradict", remedy)
     notes = [*stars, *_notes(taken, left, survey)]
     if taken.by == "value" and taken.final.class_of("grey", VOID, None) == VOID:
         notes += _check_void(taken, survey, remedy)
@@ -128,12 +129,7 @@ def naming_of(survey: Survey, namings: Sequence[Naming], remedy: str) -> Naming:
 
 def _with_star(reading: Reading, survey: Survey) -> tuple[Reading, list[str]]:
     """Writes `*` out: a row for each value and colour in use that has no class else; and a note."""
-    if len(survey.values) > HIGHEST + 1 or len(survey.colors) > HIGHEST:
-        raise table_error(
-            f"* for {len(survey.values)} values and {len(survey.colors)} colours",
-            f"at most {HIGHEST + 1} of each: the masks were smoothed, or are no masks",
-            "export the masks again, without smoothing",
-        )
+    check_few(survey)
     table = reading.naming.table
     rows: dict[Key, int] = {}
     for pixel, seen in survey.pixels.items():
@@ -153,7 +149,7 @@ def _with_star(reading: Reading, survey: Survey) -> tuple[Reading, list[str]]:
 
 def _check_rows(survey: Survey, naming: Naming) -> None:
     """Checks that the user's rows speak of what the masks hold, and give a pixel one class."""
-    table, rule = naming.table, MaskRule({})
+    table = naming.table
     if not (survey.pixels or survey.voc.masks):
         return
     if naming.file and naming.file.folders and (table.values or table.colors):
@@ -165,7 +161,7 @@ def _check_rows(survey: Survey, naming: Naming) -> None:
         raise table_error("values, but the masks hold only colours", "rows with colours or names")
     if table.colors and not table.values and not survey.colors and not survey.voc.masks:
         raise table_error("colours, but the masks hold only values", "rows with values or names")
-    rule = dataclasses.replace(rule, said_values=table.values, said_colors=table.colors)
+    rule = MaskRule({}, said_values=table.values, said_colors=table.colors)
     for (kind, value, color), seen in survey.pixels.items():
         if kind != "grey" and value is not None and color and len(rule.said_of(value, color)) > 1:
             raise two_classes(value, color, seen.pixels, seen.first)
@@ -175,12 +171,7 @@ def _choose(ways: Sequence[Reading], survey: Survey) -> tuple[Reading | None, li
     """Returns the reading that is taken, if any, and those that were possible before rule 3."""
     if ways[0].rule.folders or not (survey.pixels or survey.voc.masks):
         return ways[0], []
-    # Colours do not tell two values apart that share one; values mean nothing if packed.
-    out = (
-        ["color"] * _shared(survey) + ["value"] * _packed(survey, ways[0])
-        if ways[0].naming.entries
-        else []
-    )
+    out = _useless(survey, ways[0].naming)
     of_file = [w for w in ways if w.by == "color" and w.by not in out and _uses_colors(w, survey)]
     possible = [r for r in ways if r.by not in out and r.reads(survey.pixels)]
     if of_file and not {*map(id, of_file)} & {*map(id, possible)}:
@@ -205,18 +196,11 @@ def _uses_colors(reading: Reading, survey: Survey) -> bool:
     return bool(colors) and (reading.rule.grey_is_color or bool(used & colors) or used == {_BLACK})
 
 
-def _shared(survey: Survey) -> bool:
-    """Says whether two values of one mask have the same colour."""
-    palettes = ([p for p in pixels if p.kind == "palette" and p.color] for pixels in survey.alike)
-    return any(len({p.color for p in used}) < len(used) for used in palettes)
-
-
 def _several_colors(survey: Survey) -> list[Pixel]:
     """Returns the palette entries in use whose value has another colour in another mask."""
     of_value: dict[int | None, list[Pixel]] = {}
-    for pixel in survey.pixels:
-        if pixel.kind == "palette" and pixel.color:
-            of_value.setdefault(pixel.value, []).append(pixel)
+    for pixel in survey.palettes:
+        of_value.setdefault(pixel.value, []).append(pixel)
     if survey.voc.masks:  # they are not decoded, but their colours are known
         for value, color in enumerate(VOC_NUMBERS):
             if value in of_value and Pixel("palette", value, color) not in of_value[value]:
@@ -234,17 +218,21 @@ def _gaps(survey: Survey) -> bool:
     return any(values != {*range(len(values))} for values in used)
 
 
-def _packed(survey: Survey, reading: Reading) -> bool:
-    """Says whether palettes were made of the colours in use, so that values mean nothing.
+def _useless(survey: Survey, naming: Naming) -> list[str]:
+    """Returns which of `color` and `value` cannot give the classes.
 
-    Then no value is left out, and a value has several colours; or VOC's colour of void is moved
-    among VOC's classes.
+    Colours do not tell two values of a mask apart that share one. Values mean nothing if palettes
+    were made of the colours in use. Then no value is left out, and a value has several colours; or
+    VOC's colour of void is moved among VOC's classes.
     """
-    of_voc = len(reading.naming.voc_names or ()) == len(VOC_CLASSES)
-    moved = any(
-        p.kind == "palette" and p.color == VOID_COLOR and p.value != VOID for p in survey.pixels
-    )
-    return (bool(_several_colors(survey)) or (of_voc and moved)) and not _gaps(survey)
+    if not naming.entries:
+        return []
+    in_masks = ([p.color for p in of if p.kind == "palette" and p.color] for of in survey.alike)
+    shared = any(len({*colors}) < len(colors) for colors in in_masks)
+    of_voc = len(naming.voc_names or ()) == len(VOC_CLASSES)
+    moved = any(p.color == VOID_COLOR and p.value != VOID for p in survey.palettes)
+    packed = (bool(_several_colors(survey)) or (of_voc and moved)) and not _gaps(survey)
+    return ["color"] * shared + ["value"] * packed
 
 
 def _at_random(survey: Survey) -> bool:
@@ -258,16 +246,13 @@ def _at_random(survey: Survey) -> bool:
 
 def _of_most(ways: Sequence[Reading], survey: Survey) -> Reading | None:
     """Returns the reading that reads most masks; by value if there is nothing else, or None."""
+    alike = survey.alike.items()
+    fits = [sum(seen.masks for pixels, seen in alike if way.reads(pixels)) for way in ways]
+    most = max(fits) + survey.voc.masks
+    if 2 * most > survey.examined - survey.damaged:
+        return ways[fits.index(max(fits))]
     kinds = {pixel.kind for pixel in survey.pixels}
-    fits = {
-        id(reading): survey.voc.masks
-        + sum(seen.masks for pixels, seen in survey.alike.items() if reading.reads(pixels))
-        for reading in ways
-    }
-    best = max(ways, key=lambda reading: fits[id(reading)])
-    if 2 * fits[id(best)] > survey.examined - survey.damaged:
-        return best
-    no_colors = kinds == {"grey"} or (not fits[id(best)] and not kinds & {"rgb", "equal"})
+    no_colors = kinds == {"grey"} or (not most and not kinds & {"rgb", "equal"})
     return ways[0] if no_colors else None
 
 
@@ -276,29 +261,24 @@ def _same(ways: Sequence[Reading], survey: Survey) -> bool:
     return all(names == first for names in others)
 
 
-def _palettes_contradict(reading: Reading, survey: Survey) -> tuple[str, str] | None:
-    """Returns why the values of palettes may not be classes, and the first such mask."""
+def _palettes_contradict(reading: Reading, survey: Survey) -> tuple[str, Pixel] | None:
+    """Returns why the values of palettes may not be classes, and the first pixel that shows it."""
     if reading.by == "color" or not out_of_place(survey):
         return None
     of_user = reading.naming.table.values
     palettes = [p for p in survey.pixels if p.kind == "palette"]
     if reading.naming.colored and not of_user and all(p.color in VOC_NUMBERS for p in palettes):
-        return "VOC's colours in another order, and no class file with them", survey.pixels[
-            palettes[0]
-        ].first
-    for pixel in survey.pixels:
-        value, color = pixel.value, pixel.color
-        if pixel.kind == "palette" and value not in of_user:
-            if value and color == _BLACK:
-                return f"black at palette index {value}", survey.pixels[pixel].first
-            if value != VOID and color == VOID_COLOR:
-                return f"VOC's colour of void at palette index {value}", survey.pixels[pixel].first
+        return "VOC's colours in another order, and no class file with them", palettes[0]
+    for pixel in (p for p in palettes if p.value not in of_user):
+        if pixel.value and pixel.color == _BLACK:
+            return f"black at palette index {pixel.value}", pixel
+        if pixel.value != VOID and pixel.color == VOID_COLOR:
+            return f"VOC's colour of void at palette index {pixel.value}", pixel
     several = [p for p in _several_colors(survey) if p in survey.pixels and p.value not in of_user]
     if not several or _at_random(survey):
         return None
-    value, colors = several[0].value, [color_key(p.color or _BLACK) for p in several]
-    where = survey.pixels[several[0]].first
-    return f"palette index {value} has the colour {colors[0]} here, and others elsewhere", where
+    value, color = several[0].value, color_key(several[0].color or _BLACK)
+    return f"palette index {value} has the colour {color} here, and others elsewhere", several[0]
 
 
 def _check_void(reading: Reading, survey: Survey, remedy: str) -> list[str]:
@@ -346,13 +326,26 @@ def _notes(reading: Reading, left: Sequence[Reading], survey: Survey) -> list[st
     return notes
 
 
+def check_few(survey: Survey) -> None:
+    """Checks that a table can have a row for each value and colour in use.
+
+    Raises:
+      MaskError: if they are too many.
+    """
+    if len(survey.values) > HIGHEST + 1 or len(survey.colors) > HIGHEST:
+        raise _undecided(
+            "masks",
+            f"{len(survey.values)} values and {len(survey.colors)} colours, which are too many for "
+            "masks: they were smoothed, or are no masks",
+            "export the masks again, without smoothing",
+        )
+
+
 def _ask(survey: Survey, ways: Sequence[Reading], remedy: str) -> MaskError:
     """Several readings are possible and differ, or none is."""
     names = {pixel: [reading.name_of(pixel) for reading in ways] for pixel in survey.pixels}
     unknown = [pixel for pixel, of in names.items() if not any(of)]
-    if max(len(survey.values), len(survey.colors)) > HIGHEST:
-        text = f"{len(survey.values)} values and {len(survey.colors)} colours, which are too many "
-        return _undecided("masks", f"{text}for masks: they were smoothed, or are no masks", remedy)
+    check_few(survey)
     if unknown:
         most = sorted(unknown, key=lambda pixel: -survey.pixels[pixel].pixels)
         shown = [f"{what(pixel)} on {survey.pixels[pixel].pixels} pixels" for pixel in most]
@@ -396,10 +389,9 @@ def what(pixel: Pixel) -> str:
     """Returns what a pixel has, in words."""
     if pixel.value is None:
         return f"colour {color_key(pixel.color or _BLACK)}"
-    color = (
-        f" with colour {color_key(pixel.color)}" if pixel.kind == "palette" and pixel.color else ""
-    )
-    return f"value {pixel.value}{color}"
+    if pixel.kind == "palette" and pixel.color:
+        return f"value {pixel.value} with colour {color_key(pixel.color)}"
+    return f"value {pixel.value}"
 
 
 def _undecided(where: str, found: str, remedy: str) -> MaskError:

@@ -20,7 +20,6 @@ from voc_seg_tfrecord.formats import pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.masks.rows import color_key
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.masks.stored import (
     Counted,
@@ -30,6 +29,7 @@ from voc_seg_tfrecord.masks.stored import (
     map_values,
     read_samples,
 )
+from voc_seg_tfrecord.masks.table import color_key
 
 UNKNOWN_COLOR, UNKNOWN_VALUE = "unknown mask colour", "unknown mask value"
 """Kinds of errors about pixels that have no class."""
@@ -188,12 +188,9 @@ def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray
       MaskError: if there are values or colours that the rule does not know, or to which the user
         gave two classes.
     """
-    values, kind = samples.values, str(samples.kind)
+    values, kind = _values(samples, rule)
     if kind == "rgb":
-        equal = rule.colors is None or bool(rule.said_values)
-        if not (equal and stored.equal_channels(values)):
-            return _classes_of_colors(values, rule, where)
-        values, kind = values[..., 0], "equal"
+        return _classes_of_colors(values, rule, where)
     counts = counts_by_value(values)
     if not rule.needs_colors(kind):
         _check_values(counts, rule, where)
@@ -211,6 +208,30 @@ def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray
     if missing:
         raise _unknown_colors(missing, rule, where)
     return map_values(values, classes)
+
+
+def _values(samples: Samples, rule: MaskRule) -> tuple[np.ndarray, str]:
+    """Returns samples and their kind; red where an RGB mask may hold values, and all are equal."""
+    by_value = samples.kind == "rgb" and (rule.colors is None or rule.said_values)
+    if by_value and stored.equal_channels(samples.values):
+        return samples.values[..., 0], "equal"
+    return samples.values, samples.kind
+
+
+def unknown_pixels(samples: Samples, rule: MaskRule) -> np.ndarray:
+    """Returns which pixels of a mask a rule does not know, bool `[H, W]`."""
+    values, kind = _values(samples, rule)
+    if kind == "rgb":
+        packed = stored.counts_by_color(values)[0]
+        colors = [(c >> 16, c >> 8 & 255, c & 255) for c in packed.tolist()]
+        unknown = [rule.class_of(kind, None, color) is None for color in colors]
+        return map_colors(values, packed, np.array(unknown, np.uint8))[0] > 0
+    counts = counts_by_value(values)
+    of_value: dict[int, Color] = {value: (value, value, value) for value in counts}
+    if samples.palette is not None:
+        of_value = dict(enumerate(map(tuple, samples.palette.tolist())))
+    no_class = {v: rule.class_of(kind, v, of_value.get(v)) is None for v in counts}
+    return map_values(values, no_class) > 0
 
 
 def two_classes(value: int, color: Color, pixels: int, where: object) -> MaskError:

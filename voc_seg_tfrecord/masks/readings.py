@@ -12,10 +12,9 @@ import functools
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color, plain
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.masks.rows import Rows, check_rows
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.survey import Pixel, Survey
-from voc_seg_tfrecord.masks.table import ClassTable
+from voc_seg_tfrecord.masks.table import VOID_CLASS, ClassTable, Rows, check_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,14 +38,9 @@ class Naming:
             return self.file.entries
         return [Entry(value, name) for value, name in enumerate(self.table.names)]
 
-    @property
-    def by_value(self) -> dict[int, str | int]:
-        """The class name, or 255, of each value that has one."""
-        return self.numbered(self.entries)
-
-    def numbered(self, entries: Sequence[Entry]) -> dict[int, str | int]:
-        """Returns the class name, or 255, of the values of entries."""
-        return {entry.value: self.name_of(entry) for entry in entries}
+    def by_value(self, entries: Sequence[Entry] = ()) -> dict[int, str | int]:
+        """Returns the class name, or 255, of each value of some entries; by default of all."""
+        return {entry.value: self.name_of(entry) for entry in entries or self.entries}
 
     def name_of(self, entry: Entry) -> str | int:
         """Returns an entry's name; 255 if it means void, and no row says something else."""
@@ -68,8 +62,7 @@ class Naming:
     @property
     def voc_names_moved(self) -> bool:
         """Whether the names are VOC's, and some have other numbers than VOC's."""
-        numbers = self.voc_names or {}
-        return any(self.by_value.get(n) != name for n, name in numbers.items())
+        return not (self.voc_names or {}).items() <= self.by_value().items()
 
     @property
     def needs_colors(self) -> bool:
@@ -100,11 +93,11 @@ class Reading:
     def final(self) -> MaskRule:
         """The rule with the classes that the dataset has, 255 being void, and the user's rows."""
         table = self.naming.table
-        indices = {VOID: VOID} | {n: table.index(n) for n in table.class_names}
+        indices = {VOID: VOID, VOID_CLASS: VOID} | {n: i for i, n in enumerate(table.class_names)}
 
         def became(name: str | int) -> int | None:
             new = table.target(name) if isinstance(name, str) else name
-            return VOID if new == "void" else indices.get(new)
+            return indices.get(new)
 
         return dataclasses.replace(
             self.rule.renamed(became),
@@ -115,11 +108,8 @@ class Reading:
     def name_of(self, pixel: Pixel) -> str | None:
         """Returns the class of a pixel in the dataset; None if it has none."""
         index = self.final.class_of(*pixel)
-        return (
-            ("void" if index == VOID else self.naming.table.class_names[index])
-            if index is not None
-            else None
-        )
+        names = self.naming.table.class_names
+        return None if index is None else VOID_CLASS if index == VOID else names[index]
 
     def reads(self, pixels: frozenset[Pixel] | Mapping[Pixel, object]) -> bool:
         """Says whether each of some pixels has a class."""
@@ -127,22 +117,21 @@ class Reading:
 
     def unused(self, survey: Survey) -> set[str]:
         """Returns the names that no mask has, user's rows apart."""
-        names = set(self.rule.values.values()) | {*(self.rule.colors or {}).values()}
-        return {n for n in names if isinstance(n, str)} - {
-            self.rule.class_of(*pixel) for pixel in survey.pixels
-        }
+        names = {*self.rule.values.values(), *(self.rule.colors or {}).values()} - {VOID}
+        return names - {self.rule.class_of(*pixel) for pixel in survey.pixels}
+
+
+_VOIDS = {-1: VOID, VOID: VOID}
 
 
 def readings(naming: Naming, survey: Survey) -> list[Reading]:
     """Returns the ways in which masks may be read, the usual one first."""
     if not naming.entries:
         return [_of_rows(naming, survey)]
-    by_value = {-1: VOID, VOID: VOID, **naming.by_value}
+    by_value = {**_VOIDS, **naming.by_value()}
     folders = naming.file.folders if naming.file else {}
-    rule = MaskRule(
-        by_value,
-        folders={path: {-1: VOID, VOID: VOID, **naming.numbered(e)} for path, e in folders.items()},
-    )
+    of_folders = {path: {**_VOIDS, **naming.by_value(e)} for path, e in folders.items()}
+    rule = MaskRule(by_value, folders=of_folders)
     first = Reading(naming, "value", _reason_of_values(survey), rule)
     if folders:
         return [first]
@@ -155,7 +144,7 @@ def readings(naming: Naming, survey: Survey) -> list[Reading]:
 def _of_rows(naming: Naming, survey: Survey) -> Reading:
     """The reading of the user's rows alone: 255 and VOC's colour are void without one, too."""
     by_color = bool(naming.table.colors) or any(pixel.kind == "rgb" for pixel in survey.pixels)
-    rule = MaskRule({-1: VOID, VOID: VOID}, {VOID_COLOR: VOID} if by_color else None)
+    rule = MaskRule(_VOIDS, {VOID_COLOR: VOID} if by_color else None)
     only = by_color and not naming.table.values
     return Reading(naming, "color" if only else "value", "as you said", rule)
 
@@ -182,7 +171,7 @@ def _reason_of_values(survey: Survey) -> str:
 
 def _high(naming: Naming, survey: Survey) -> list[Reading]:
     """Two classes, and masks of 0 and 255 alone: 255 is the second class."""
-    named = {v: name for v, name in naming.by_value.items() if name != VOID}
+    named = {v: name for v, name in naming.by_value().items() if name != VOID}
     void = any(map(is_void, naming.entries))
     if named.keys() != {0, 1} or void or {*survey.values} - {0, VOID}:
         return []
@@ -202,7 +191,7 @@ def _of_file(naming: Naming, by_value: Mapping[int, str | int], survey: Survey) 
     ways = [Reading(naming, "color", source, MaskRule(by_value, colors, grey))]
     values = {red: name for (red, green, blue), name in colors.items() if red == green == blue}
     if any(pixel.kind == "palette" for pixel in survey.pixels) and values.keys() - {0}:
-        rule = MaskRule({-1: VOID, VOID: VOID, **values})
+        rule = MaskRule({**_VOIDS, **values})
         ways.append(Reading(naming, "value", f"the greys {source}", rule))
     return ways
 
@@ -222,8 +211,8 @@ def _of_voc(naming: Naming, by_value: Mapping[int, str | int], survey: Survey) -
     elsewhere = any(p.color and VOC_NUMBERS.get(p.color) != p.value for p in survey.pixels)
     if names is not None and naming.voc_names_moved and (naming.file is None or elsewhere):
         of_name = {c: names[n] for c, n in VOC_NUMBERS.items() if n in names}
-        greys = {-1: VOID, VOID: VOID, **names}  # greyscale masks hold VOC's numbers then
-        rule = MaskRule(greys, of_name | {VOID_COLOR: VOID})
+        # Greyscale masks hold VOC's numbers then.
+        rule = MaskRule({**_VOIDS, **names}, of_name | {VOID_COLOR: VOID})
         ways.append(Reading(naming, "color", "with VOC's palette, by name", rule))
     return ways
 
@@ -233,11 +222,8 @@ def out_of_place(survey: Survey) -> list[Pixel]:
 
     A value beyond the end of a palette has no colour, and so none that is wrong.
     """
-    palette = list(VOC_NUMBERS)
     return [
         pixel
-        for pixel in survey.pixels
-        if pixel.kind == "palette"
-        and pixel.color is not None
-        and pixel.color not in (palette[pixel.value or 0], (pixel.value,) * 3)
+        for pixel in survey.palettes
+        if VOC_NUMBERS.get(pixel.color) != pixel.value and pixel.color != (pixel.value,) * 3
     ]

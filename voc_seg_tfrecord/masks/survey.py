@@ -90,6 +90,11 @@ class Survey:
         """The number of pixels of each colour in use, in RGB and palette masks, ascending."""
         return self._counted(2)
 
+    @functools.cached_property
+    def palettes(self) -> list[Any]:
+        """The entries of palettes in use that have a colour."""
+        return [pixel for pixel in self.pixels if pixel.kind == "palette" and pixel.color]
+
     def _counted(self, key: int) -> dict[Any, int]:
         counts: dict[Any, int] = {}
         for pixel, seen in self.pixels.items():
@@ -102,13 +107,11 @@ class Survey:
         self.examined += 1
         if look.kind == "damaged":
             self.damaged += 1
-        elif look.kind == "voc":
+            return
+        if look.kind == "voc":
             self.voc.add(path)
             self.void.add(path)
-        else:
-            self._add(path, look)
-
-    def _add(self, path: str, look: "Look") -> None:
+            return
         pixels = dict(look.pixels())
         for pixel, count in pixels.items():
             self.pixels.setdefault(pixel, Seen()).add(path, count)

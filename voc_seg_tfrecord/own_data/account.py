@@ -14,12 +14,7 @@ from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import EXTRA, ROLES, role, role_of, split_word, words
 from voc_seg_tfrecord.own_data.pixels import looks_drawn, sizes_agree
-from voc_seg_tfrecord.trees.layout import (
-    MASK_FOLDERS,
-    MASK_SUFFIXES,
-    PICTURES,
-)
-from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.trees.layout import MASK_FOLDERS, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.trees.pair import channel_paths
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -27,7 +22,8 @@ _IDS = " of images"
 """The kind of a text that names images and makes no split, behind how many it names."""
 
 _SHOWN = 12  # folders and kinds of files
-_FILES = {".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".tif": "TIFF", ".npy": "array"}
+_FILES = {".tif": "TIFF", ".npy": "array", ".txt": "text"}
+_FILES |= dict.fromkeys((".jpg", ".jpeg", ".jpe"), "JPEG")
 
 Account = Mapping[tuple[str, str], Sequence[str]]
 """The names of files that are not used, by their folder below the given one and what they are."""
@@ -58,32 +54,33 @@ def unused_files(
         posixpath.normpath(posixpath.join(tree.place, folder))
         for folder in (tree.layout.masks, tree.layout.instances)
     )
+    folders = tree.listing.folders
     named = functools.cache(lambda: {_stem(name) for name in tree.masks.values()})
-    of_images = functools.cache(functools.partial(_stems_of_images, tree.listing))
+    of_images = functools.cache(
+        lambda: {
+            _stem(name)
+            for name in itertools.chain(*folders.values())
+            if name.lower().endswith(IMAGE_SUFFIXES)
+        }
+    )
     account: dict[tuple[str, str], list[str]] = {}
-    for folder, files in tree.listing.folders.items():
+    for folder, files in folders.items():
         for name in files:
             path = f"{folder}/{name}" if folder else name
             if path in used:
                 continue
-            shapes = name.lower().endswith(".json") and _stem(name) in of_images()
             if path in texts:
-                account.setdefault((folder, f"{counted(texts[path], 'id')}{_IDS}"), []).append(name)
-                continue
-            kind = kinds.get(path) or ("JSON with the name of an image" if shapes else _kind(name))
-            if not kind:
-                continue
-            if kind == "PNG" and f"{path}/".startswith(f"{objects}/"):
-                kind = "instance mask"
-            elif path not in kinds and _stem(posixpath.relpath(path, masks)) in named():
-                kind += " with the name of a mask"
-            account.setdefault((folder, kind), []).append(name)
+                kind = f"{counted(texts[path], 'id')}{_IDS}"
+            elif not (kind := kinds.get(path, "")):
+                is_json = name.lower().endswith(".json") and _stem(name) in of_images()
+                kind = "JSON with the name of an image" if is_json else _kind(name)
+                if kind == "PNG" and f"{path}/".startswith(f"{objects}/"):
+                    kind = "instance mask"
+                elif kind and _stem(posixpath.relpath(path, masks)) in named():
+                    kind += " with the name of a mask"
+            if kind:
+                account.setdefault((folder, kind), []).append(name)
     return account
-
-
-def _stems_of_images(listing: Listing) -> set[str]:
-    names = itertools.chain(*listing.folders.values())
-    return {_stem(name) for name in names if name.lower().endswith(IMAGE_SUFFIXES)}
 
 
 def _files_of_parts(
@@ -91,22 +88,23 @@ def _files_of_parts(
 ) -> tuple[set[str], dict[str, str]]:
     """Returns the files of listed ids, and what the other images and masks of a tree are."""
     used, kinds = set[str](), dict[str, str]()
+    layout = tree.layout
     parts = [
-        ("images", "image", tree.images, tree.masks),
-        ("masks", "mask", tree.masks, tree.images),
+        (layout.images, "image", tree.images, tree.masks),
+        (layout.masks, "mask", tree.masks, tree.images),
     ]
     if instances:
-        parts.append(("instances", "instance mask", tree.instances, tree.images))
-    for which, what, names, others in parts:
-        top = posixpath.join(tree.place, getattr(tree.layout, which))
-        start = "" if posixpath.normpath(top) == "." else f"{posixpath.normpath(top)}/"
+        parts.append((layout.instances, "instance mask", tree.instances, tree.images))
+    for folder, what, names, others in parts:
+        top = posixpath.normpath(posixpath.join(tree.place, folder))
+        start = "" if top == "." else f"{top}/"
         lacking = "a mask" if what == "image" else "an image"
         of_ids = names.all_written(listed)
         for image_id, name in names.items():
             path = start + (posixpath.normpath(name) if "./" in name else name)
             if image_id in of_ids:
                 used.add(path)
-                if which == "images" and tree.channels > 1:
+                if what == "image" and tree.channels > 1:
                     used.update(map(str, channel_paths(path, tree.channels)))
             else:
                 left = "in no split" if image_id in others else f"without {lacking}"
@@ -123,9 +121,7 @@ def _kind(name: str) -> str:
     ending = posixpath.splitext(name)[1].lower()
     if name in class_files.NAMES:
         return "class file"
-    if ending in PICTURES:
-        return _FILES.get(ending, ending[1:].upper())
-    return "text" if ending == ".txt" else ""
+    return _FILES.get(ending) or (ending[1:].upper() if ending in PICTURES else "")
 
 
 def describe(account: Account) -> list[str]:
@@ -138,9 +134,8 @@ def describe(account: Account) -> list[str]:
             text = f"{folder or '.'}, {_counted(len(names), kind)}, such as {names[0]}"
             lines.append((text, len(names)))
     rest = sum(count for _, count in lines[_SHOWN:])
-    return [text for text, _ in lines[:_SHOWN]] + (
-        [f"{rest:,} more files; --json lists all"] if rest else []
-    )
+    more = [f"{rest:,} more files; --json lists all"] if rest else []
+    return [*(text for text, _ in lines[:_SHOWN]), *more]
 
 
 def _counted(number: int, kind: str) -> str:
@@ -162,12 +157,10 @@ class LeftOver:
 
     def __init__(self, tree: VocTree, account: Account, used: Collection[str]):
         self._tree, self._account = tree, account
-        self._folders = [
-            {posixpath.dirname(path) or "." for path in self._paths(which, used)}
-            for which in ("images", "masks")
-        ]
+        both = (self._paths(which, used) for which in ("images", "masks"))
+        self._folders = [{posixpath.dirname(path) or "." for path in paths} for paths in both]
 
-    def check(self, lacking: Collection[str] | None = None) -> None:
+    def check(self, lacking: Iterable[str] | None = None) -> None:
         """Checks that no image and mask that are left over may be a pair.
 
         Args:
@@ -201,36 +194,27 @@ class LeftOver:
 
     def _paths(self, which: str, ids: Iterable[str]) -> Iterator[str]:
         """Yields the paths of the `images` or `masks` that ids have, below the given folder."""
-        top, names = (
-            posixpath.join(self._tree.place, getattr(self._tree.layout, which)),
-            getattr(self._tree, which),
-        )
-        for image_id in ids:
-            if image_id in names:
-                yield posixpath.normpath(posixpath.join(top, names[image_id]))
+        names, folder = getattr(self._tree, which), getattr(self._tree.layout, which)
+        for image_id in (image_id for image_id in ids if image_id in names):
+            yield posixpath.normpath(posixpath.join(self._tree.place, folder, names[image_id]))
 
     def _of(self, which: str) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yields the numbers and paths of `images` or `masks` that are left over."""
-        patterns = [getattr(p, f"{which[:-1]}_name") for p in self._tree.layout.folders()]
+        layout, top = self._tree.layout, self._tree.place
+        patterns = [getattr(part, f"{which[:-1]}_name") for part in layout.folders()]
         endings = MASK_SUFFIXES if which == "masks" else IMAGE_SUFFIXES
-        places = {
-            posixpath.normpath(posixpath.join(self._tree.place, f))
-            for f in self._tree.layout.copies
-        }
+        copies = {posixpath.normpath(posixpath.join(top, folder)) for folder in layout.copies}
         for (folder, kind), names in self._account.items():
             what, _, state = kind.partition(" ")
             place, of_folder = folder or ".", role_of(folder)
-            if state == "in no split" or of_folder == "drawn" or place in places:
+            if state == "in no split" or of_folder == "drawn" or place in copies:
                 continue
             if EXTRA.intersection(words(folder)):
                 continue
-            of_images = (
-                place in self._folders[0] or of_folder == "images" or bool(split_word(folder)[1])
-            )
-            last = posixpath.basename(folder)
-            of_masks = place in self._folders[1] or (
-                of_folder == "masks" and last not in MASK_FOLDERS
-            )
+            known = posixpath.basename(folder) in MASK_FOLDERS
+            of_images = bool(split_word(folder)[1]) or of_folder == "images"
+            of_images |= place in self._folders[0]
+            of_masks = place in self._folders[1] or (of_folder == "masks" and not known)
             if of_images != of_masks and of_images != (which == "images"):
                 continue
             for name in names:

@@ -1,12 +1,11 @@
 """Divides images by ratio, and asks before whether some belong together.
 
-Ids may say so; see `splitting.groups`. If neighbours in a group look alike too, and other groups
+Ids may say so; see `ratios.propose`. If neighbours in a group look alike too, and other groups
 do not, scores on the other splits would say nothing, so the user has to decide.
 """
 
 import collections
 from collections.abc import Callable, Collection, Sequence
-import contextlib
 import functools
 import itertools
 import json
@@ -19,14 +18,14 @@ from voc_seg_tfrecord.base.errors import ConfigError, ImageError, LayoutError, V
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.base.wording import command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.own_data.question import Problems
 from voc_seg_tfrecord.quality.alike import HEIGHT, WIDTH
-from voc_seg_tfrecord.splitting.groups import Proposal, propose
-from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, assign
+from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, Proposal, assign, propose
 from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.pair import Labels
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -44,13 +43,7 @@ def check_groups(
     config: VocSegConfig,
     where: epath.PathLike,
 ) -> list[str]:
-    """Looks for groups in ids that ratios are about to share out.
-
-    Args:
-      ids: the ids of all images.
-      path_of: the path of an id's image. One that cannot be read is not looked at.
-      config: has the ratios; if it has `group_by` too, that is the answer.
-      where: the tree, for the error.
+    """Looks for groups in ids that ratios are about to share out, unless the user said `group_by`.
 
     Returns:
       A note for the user, if only the ids say that images belong together.
@@ -84,8 +77,10 @@ def _advice(found: Proposal, config: VocSegConfig) -> str:
     """Returns the options that keep each group together, if they can, and the one that does not."""
     sizes, ratios = collections.Counter(found.groups.values()), config.ratios
     if len(sizes) < len(ratios):
-        together = "say by lists or folders which split has which images, as there are only "
-        together += f"{len(sizes)} groups for {len(ratios)} splits"
+        together = (
+            "say by lists or folders which split has which images, as there are only "
+            f"{len(sizes)} groups for {len(ratios)} splits"
+        )
     else:
         fields, why = {"group_by": found.rule}, ""
         by_hash = assign(found.groups, ratios, config.seed, found.groups)
@@ -105,7 +100,15 @@ def _said(fields: dict[str, str]) -> str:
 
 def _look_alike(members: list[list[str]], path_of: Callable[[str], epath.Path]) -> bool:
     """Says whether neighbours in groups are much more alike than images of different groups."""
-    pairs = _neighbours(members)
+    each = -(-_PAIRS // len(members))
+    pairs = _spread(
+        [
+            (number, *pair)
+            for number, of_group in enumerate(members)
+            for pair in _spread([*itertools.pairwise(of_group)], each)
+        ],
+        _PAIRS,
+    )
     names = dict.fromkeys(i for _, *pair in pairs for i in pair)
     looks = dict(ordered_map(lambda image_id: _look(path_of(image_id)), names))
     shown = [
@@ -113,9 +116,9 @@ def _look_alike(members: list[list[str]], path_of: Callable[[str], epath.Path]) 
         for number, *pair in pairs
         if (one := looks[pair[0]]) is not None and (other := looks[pair[1]]) is not None
     ]
-    within = [_difference(one, other) for _, one, other in shown]
+    within = [float(np.abs(one - other).mean()) for _, one, other in shown]
     across = [
-        _difference(first, second)
+        float(np.abs(first - second).mean())
         for (number, first, _), (other, second, _) in itertools.combinations(shown, 2)
         if number != other
     ]
@@ -125,44 +128,24 @@ def _look_alike(members: list[list[str]], path_of: Callable[[str], epath.Path]) 
     return bool(2 * np.median(within) < np.quantile(across, 0.25))
 
 
-def _neighbours(members: list[list[str]]) -> list[tuple[int, str, str]]:
-    """Returns pairs of ids that follow each other in a group, of as many groups as possible."""
-    each = -(-_PAIRS // len(members))
-    return _spread(
-        [
-            (number, *pair)
-            for number, of_group in enumerate(members)
-            for pair in _spread([*itertools.pairwise(of_group)], each)
-        ],
-        _PAIRS,
-    )
-
-
 def _spread(items: list[T], most: int) -> list[T]:
     return [items[n * len(items) // most] for n in range(most)] if len(items) > most else items
 
 
 def _look(path: epath.Path) -> np.ndarray | None:
-    """Returns an image squeezed to a few scaled brightness values; None if it cannot be read."""
-    with contextlib.suppress(VocSegError):  # the build says what is wrong with it
+    """Returns an image squeezed to a few brightness values; None if it cannot be read.
+
+    They are what differs from the mean, of contrast 1, float32 `[16, 18]`. So photos of one dark
+    class are not alike because they are dark.
+    """
+    try:
         file = File.read(path, ImageError)
         with images.large_in_turn(file):
-            still = images.decode(file, side=4 * WIDTH)
-            return _scaled(still.grey(HEIGHT, WIDTH))
-    return None
-
-
-def _scaled(pixels: np.ndarray) -> np.ndarray:
-    """Returns brightness, uint8 `[H, W]`, in float32 as what differs from the mean, of contrast 1.
-
-    So photos of one dark class are not alike because they are dark.
-    """
+            pixels = images.decode(file, side=4 * WIDTH).grey(HEIGHT, WIDTH)
+    except VocSegError:  # the build says what is wrong with it
+        return None
     values = pixels.astype(np.float32) - pixels.mean(dtype=np.float32)
-    return values / max(float(values.std()), _CONTRAST)
-
-
-def _difference(one: np.ndarray, other: np.ndarray) -> float:
-    return float(np.abs(one - other).mean())
+    return np.asarray(values / max(float(values.std()), _CONTRAST))
 
 
 POOL = "all images"
@@ -188,14 +171,9 @@ def by_ratio(
 def divide_stratified(
     labels: Labels, config: VocSegConfig, rule: MaskRule, ids: Sequence[str], out: Sequence[str]
 ) -> tuple[dict[str, Sequence[str]], dict[str, str], dict[str, list[str]]]:
-    """Divides a pool by the classes in the masks.
+    """Divides a pool of ids with masks by the classes in these.
 
-    Args:
-      labels: their masks.
-      config: has a ratio for each split.
-      rule: how its masks are read.
-      ids: the ids that have masks.
-      out: the ids that are left out. A hash says which split would have had them.
+    A hash says which split would have had the ids that are left out.
 
     Returns:
       By split: its ids; where it comes from, in words; and the ids that are left out of it.
@@ -213,11 +191,9 @@ def divide_stratified(
             expected="at least one for each split",
             remedy="change the ratios, or group_by if it is given",
         )
-    spec = config.example_spec(rule)
-    fill = () if spec.fill is None else (spec.fill,)
-    read = functools.partial(_classes, labels, spec.rule, fill)
     classes: dict[str, Sequence[int]] = dict.fromkeys(ids, ())
     if len(ratios) > 1:
+        read = functools.partial(_classes, labels, config.example_spec(rule))
         classes = dict(ordered_map(read, ids))
     splits: dict[str, Sequence[str]] = dict(stratify(classes, ratios, config.seed, groups))
     in_groups = f" in {units} groups" if groups else ""
@@ -226,14 +202,12 @@ def divide_stratified(
     return splits, sources, {split: found for split, found in left_out.items() if found}
 
 
-def _classes(
-    labels: Labels, rule: MaskRule, without: tuple[int, ...], image_id: str
-) -> Sequence[int]:
+def _classes(labels: Labels, spec: ExampleSpec, image_id: str) -> Sequence[int]:
     """Returns the classes in a mask; none if it is wrong, which stops the build later."""
     if image_id not in labels.names:
-        return without
+        return () if spec.fill is None else (spec.fill,)
     try:
         file = labels.file(image_id)
-        return read_mask(file, rule, counted=labels.counted(image_id)).present()
+        return read_mask(file, spec.rule, counted=labels.counted(image_id)).present()
     except VocSegError:
         return ()

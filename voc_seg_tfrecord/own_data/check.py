@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import functools
 import hashlib
+import itertools
 import re
 from typing import Any
 import unicodedata
@@ -72,55 +73,46 @@ class Report:
             return finding.ids or (finding.where,)
         if (image_id := self._id_by_file.get(finding.where)) is not None:
             return (image_id,)
-        for place in tree.places("", ALL_PARTS).values():  # of a file that is not there
-            image_id = finding.where.removeprefix(f"{place.folder}/")
-            if image_id != finding.where and (image_id in tree.images or image_id in tree.masks):
-                return (image_id,)
-        return ()
+        # Of a file that is not there.
+        tops = (f"{place.folder}/" for place in tree.places("", ALL_PARTS).values())
+        ids = (finding.where.removeprefix(top) for top in tops if finding.where.startswith(top))
+        return tuple(i for i in ids if i in tree.images or i in tree.masks)[:1]
 
     def mark_of(self, finding: Finding) -> str:
         """Returns what a decision about a finding is about: files, and the place in them."""
-        return f"{self.sha256_of(self.ids_of(finding))} {finding.place}".strip()
+        return f"{self._sha256_of(self.ids_of(finding))} {finding.place}".strip()
 
-    def sha256_of(self, ids: Iterable[str]) -> str:
-        """Returns one sha256 of the images and masks of some ids."""
+    def _sha256_of(self, ids: Iterable[str]) -> str:
         digest, tree = hashlib.sha256(), self.tree
         if tree is None:
             return ""
         for image_id in ids:
-            files = tree.files_of(image_id)
+            files, shapes = tree.files_of(image_id), tree.labels.shapes_of(image_id)
             for part in ("image", "mask"):
-                data = b""
-                if part == "mask" and (shapes := tree.labels.shapes_of(image_id)):
-                    data = shapes.encode()
-                elif part in files:
+                data = shapes.encode() if part == "mask" else b""
+                if not data and part in files:
                     with contextlib.suppress(VocSegError):
                         data = File.read(files[part][0]).data
                 digest.update(b"%d " % len(data) + data)
         return digest.hexdigest()[:32]
 
     def without_right(self, decisions: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
-        """Leaves out findings about labels that a person called right.
-
-        Args:
-          decisions: as pages save them; see `id_lists.read_decisions`. Of two about the same images
-            the later one counts.
+        """Leaves out findings about labels that a person called right; see `called_right`.
 
         Returns:
           How many findings were left out; and how many decisions were about images that are not in
           the tree, or whose files were changed since.
         """
         right = called_right(decisions)
-        valid = {name for name, sha256 in right.items() if self.sha256_of(name[1]) == sha256}
-        findings = [
+        valid = {name for name, sha256 in right.items() if self._sha256_of(name[1]) == sha256}
+        before = len(self.findings)
+        self.findings = [
             finding
             for finding in self.findings
             if not (finding.score and finding.effect == IGNORED)
             or (finding.kind, self.ids_of(finding), finding.place) not in valid
         ]
-        left_out = len(self.findings) - len(findings)
-        self.findings = findings
-        return left_out, len(right) - len(valid)
+        return before - len(self.findings), len(right) - len(valid)
 
     @functools.cached_property
     def _id_by_file(self) -> dict[str, str]:
@@ -128,9 +120,8 @@ class Report:
         assert self.tree is not None
         ids: dict[str, set[str]] = collections.defaultdict(set)
         for image_id in {**self.tree.images, **self.tree.masks}:
-            for files in self.tree.files_of(image_id).values():
-                for file in files:
-                    ids[str(file)].add(image_id)
+            for file in itertools.chain(*self.tree.files_of(image_id).values()):
+                ids[str(file)].add(image_id)
         return {file: min(of) for file, of in ids.items() if len(of) == 1}
 
 
@@ -141,45 +132,6 @@ def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]
         kinds[finding.kind, finding.effect].append(finding)
     order = {key: (key[1] != STOPS, -max(f.score for f in of)) for key, of in kinds.items()}
     return {key: kinds[key] for key in sorted(kinds, key=lambda key: (order[key], key))}
-
-
-def summary(report: Report) -> dict[str, Any]:
-    """Returns a report as plain data, which can be written as JSON."""
-    plan = report.plan
-    return {
-        "ok": report.ok,
-        "root": str(plan.tree.root) if plan else "",
-        "examined": report.examined,
-        "splits": {split: len(ids) for split, ids in plan.splits.items()} if plan else {},
-        "not_used": [
-            {"folder": folder, "kind": kind, "count": len(names), "files": list(names)}
-            for (folder, kind), names in (plan.account if plan else {}).items()
-        ],
-        "findings": [
-            {
-                "kind": kind,
-                "effect": effect,
-                "count": len(of_kind),
-                "messages": [finding.message for finding in of_kind],
-                "where": [finding.where for finding in of_kind],
-            }
-            for (kind, effect), of_kind in by_kind(report.findings).items()
-        ],
-        "label_errors": [rules.as_dict(f) for f in rules.suspicious_first(report.findings)],
-        "classes": [
-            {
-                "index": index,
-                "name": name,
-                "pixels": int(report.total.pixels[index]),
-                "images": int(report.total.images[index]),
-                "splits": {
-                    split: {"images": int(c.images[index]), "pixels": int(c.pixels[index])}
-                    for split, c in report.by_split.items()
-                },
-            }
-            for index, name in [*enumerate(report.class_names), (255, "void")]
-        ],
-    }
 
 
 # What tools append to an id when they copy or augment an image: Roboflow's hash, " copy".
@@ -193,14 +145,11 @@ _NAMED = 10_000  # ids of a split without an image that are named one by one
 # What is wrong with an id's files, its mask's pixels by value, and what is compared of it.
 _Read = tuple[list[Finding], np.ndarray | None, Evidence | None]
 
-# The rule of masks that say nothing, where it is not decided what the real ones mean.
-_BLANK = index_rule(1)
-
 
 def check_tree(
     tree: VocTree, config: VocSegConfig, *, labels: bool = True, fits: bool = True
 ) -> Report:
-    """Reads and decodes all of a tree.
+    """Reads and decodes all of a tree. No file makes it stop early.
 
     Args:
       tree: the tree.
@@ -208,31 +157,27 @@ def check_tree(
       labels: whether to look for labels that may be wrong, too; none of them stops a build.
       fits: whether to look for masks that do not fit their images among them.
 
-    Returns:
-      The report. No file makes it stop early.
-
     Raises:
       ConfigError: if the config itself is wrong, as a build would raise it.
     """
-    report = Report(class_names=tuple(config.built_class_names), tree=tree)
     plan = make_plan(tree, config, reads_on=True)
-    report.findings += map(finding_of, plan.problems)
-    if not plan.undecided:
-        report.plan = plan
-    report.findings += _notes(plan)
+    report = Report(
+        [*map(finding_of, plan.problems), *_notes(plan)],
+        plan if not plan.undecided else None,
+        tuple(config.built_class_names),
+        tree=tree,
+    )
     pairs = _pairs(plan, config, report)
-    # A build only tries whether images can be read.
-    blank = MEANING in plan.undecided
-    spec = config.example_spec(_BLANK if blank else plan.rule)
+    blank = MEANING in plan.undecided  # then masks that say nothing stand for the real ones
+    spec = config.example_spec(index_rule(1) if blank else plan.rule)
     spec = with_band_count(spec, (pair for _, pair in pairs))
-    spec = dataclasses.replace(spec, decoding="alike")
+    spec = dataclasses.replace(spec, decoding="alike")  # a build only tries images
     read_one = functools.partial(_read_one, spec, blank=blank, labels=labels, fits=fits)
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
         for sentence in missing_classes(report.class_names, report.by_split):
             report.findings.append(Finding(MISSING_CLASS, "", sentence, IGNORED))
-    report.findings += _unused(plan)
-    report.findings += _copies_by_id(plan)
+    report.findings += [*_unused(plan), *_copies_by_id(plan)]
     background = background_index(report.class_names, config.built_background)
     report.findings += rules.find(evidence, report.class_names, background)
     return report
@@ -240,15 +185,15 @@ def check_tree(
 
 def _notes(plan: Plan) -> Iterable[Finding]:
     notes = list(plan.notes)
-    if SPLITS in plan.undecided and plan.splits:
+    undecided = plan.undecided if plan.splits else ()
+    if SPLITS in undecided:
         notes.append("The splits are not decided, so all images were read, whatever the lists say.")
-    if MEANING in plan.undecided and plan.splits:
+    if MEANING in undecided:
         notes.append(
             "It is not decided what the masks mean. So they were decoded and compared with the "
             "size of their images, but it was not checked whether their values are classes."
         )
-    for note in notes:
-        yield Finding("note", str(plan.tree.root), note, IGNORED)
+    yield from (Finding("note", str(plan.tree.root), note, IGNORED) for note in notes)
     for split, ids in plan.left_out.items():
         for image_id in ids:
             lacks = "no mask" if image_id in plan.tree.images else "no image"
@@ -260,23 +205,19 @@ def _notes(plan: Plan) -> Iterable[Finding]:
 
 def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
     """Returns split and pair of each id whose files all exist, of ids in two splits the first."""
-    of_splits = []
-    images, seen = plan.tree.images, set[str]()
+    of_splits, images, seen = list[tuple[str, Pair]](), plan.tree.images, set[str]()
     for split, ids in plan.splits.items():
         advice, absent = absent_images(plan, split), 0
-        for image_id in ids:
-            if image_id in seen:
-                continue
+        for image_id in (i for i in ids if i not in seen):
             seen.add(image_id)
-            is_there = image_id in images
-            absent += not is_there
-            if absent > _NAMED and not is_there:
+            absent += image_id not in images
+            if image_id not in images and absent > _NAMED:
                 continue
             try:
                 of_splits.append((split, plan.tree.pair(image_id, config.parts)))
             except LayoutError as error:
                 finding = finding_of(error)
-                if not is_there and not images.alike(image_id):
+                if image_id not in images and not images.alike(image_id):
                     finding = dataclasses.replace(finding, message=f"{error}. {advice}")
                 report.findings.append(finding)
         if absent > _NAMED:
@@ -290,8 +231,11 @@ def _read_all(
 ) -> list[Evidence]:
     """Decodes everything; returns what is compared."""
     evidence = []
-    splits_of = _listed(report)
-    report.by_split = {split: ClassCounts() for split in report.plan.splits} if report.plan else {}
+    splits_of: dict[str, list[str]] = collections.defaultdict(list)
+    for split, ids in report.plan.splits.items() if report.plan else ():
+        report.by_split[split] = ClassCounts()
+        for image_id in ids:
+            splits_of[image_id].append(split)
     results = ordered_map(read_one, pairs, count=len(pairs))
     for (_, pair), (problems, histogram, seen) in tqdm(
         results, total=len(pairs), desc="Checking...", unit=" images", leave=False
@@ -302,18 +246,9 @@ def _read_all(
             evidence.append(seen)
         if histogram is not None:
             report.total.add(histogram)
-            for name in splits_of.get(pair.id, ()):
-                report.by_split[name].add(histogram)
+            for split in splits_of[pair.id]:
+                report.by_split[split].add(histogram)
     return evidence
-
-
-def _listed(report: Report) -> dict[str, list[str]]:
-    """Returns the splits that have each id; none if the splits are not decided."""
-    splits_of: dict[str, list[str]] = collections.defaultdict(list)
-    for split, ids in report.plan.splits.items() if report.plan else ():
-        for image_id in ids:
-            splits_of[image_id].append(split)
-    return splits_of
 
 
 def _read_one(
@@ -326,21 +261,23 @@ def _read_one(
         raw = pair.read()
         with images.large_in_turn(raw.image, raw.mask):
             if blank and raw.mask is not None:
-                raw = dataclasses.replace(raw, mask=_blank(raw.mask))
+                size = stored.read_samples(raw.mask).values.shape[:2]
+                nothing = File(read.filled(size, 0).png, raw.mask.where)
+                raw = dataclasses.replace(raw, mask=nothing)
             example = make_example(raw, spec)
             same = example[IMAGE] is raw.image.data
             image = raw.image if same else bands.as_file(example[IMAGE], str(pair.image))
             mask = png_pixels.decode_values(File(example[MASK], str(pair.mask)))
             histogram, seen = None if blank else count_values(mask), None
             if labels:
-                shown = None if blank or raw.mask is None else mask
+                objects = None if blank else example.get(INSTANCES)
                 seen = examine(
                     image,
-                    shown,
+                    None if blank or raw.mask is None else mask,
                     image_id=pair.id,
                     split=split,
                     fits=fits,
-                    objects=None if blank else _objects(example),
+                    objects=png_pixels.decode_values(File(objects, INSTANCES)) if objects else None,
                     decoded=images.decode_once(image),
                 )
     except VocSegError as error:
@@ -353,35 +290,24 @@ def _read_one(
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
         return [Finding("unreadable", str(pair.image), message)], None, None
-    doubts = list[Finding]()
-    if spec.bands is not None:
-        return doubts, histogram, seen
-    if doubt := images.doubt(raw.image):
-        where = raw.image.where
+    return [] if spec.bands is not None else [*_doubts(raw.image)], histogram, seen
+
+
+def _doubts(image: File) -> Iterable[Finding]:
+    where = str(image.where)
+    if doubt := images.doubt(image):
         message = f"{where}: {doubt}: cameras add such bytes, and damage does: look at it"
-        doubts.append(Finding("image that may be damaged", where, message, IGNORED))
-    if lost := images.lost_bits(raw.image):
-        where = raw.image.where
+        yield Finding("image that may be damaged", where, message, IGNORED)
+    if lost := images.lost_bits(image):
         remedy = f"say {command(bands='all', dtype='uint16')} if the low byte matters"
-        doubts.append(
-            Finding("image of 16 bits", where, f"{where}: {lost}", IGNORED, remedy=remedy)
-        )
-    return doubts, histogram, seen
-
-
-def _objects(example: Mapping[str, Any]) -> np.ndarray | None:
-    instances = example.get(INSTANCES)
-    return png_pixels.decode_values(File(instances, INSTANCES)) if instances else None
+        yield Finding("image of 16 bits", where, f"{where}: {lost}", IGNORED, remedy=remedy)
 
 
 def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
-    """Returns boxes around the largest regions of a mask that a rule does not know.
-
-    A mask that cannot be read has none.
-    """
+    """Returns boxes around the largest unknown regions of a mask; none if it cannot be read."""
     with images.large_in_turn(mask):
         try:
-            unknown = unknown_pixels(stored.read_samples(mask), rule.of_mask(mask.where))
+            unknown = read.unknown_pixels(stored.read_samples(mask), rule.of_mask(mask.where))
         except Exception:  # whatever a file does to a decoder
             return []
         known = np.where(unknown, np.uint8(0), np.uint8(VOID))
@@ -393,39 +319,11 @@ def _largest(regions: np.ndarray) -> np.ndarray:
     return regions[np.argsort(-regions[:, 1], kind="stable")[:_BOXES]]
 
 
-def unknown_pixels(samples: stored.Samples, rule: MaskRule) -> np.ndarray:
-    """Returns which pixels of a mask a rule does not know, bool `[H, W]`."""
-    of_colors = samples.kind == "rgb"
-    if of_colors:
-        occurring = stored.counts_by_color(samples.values)[0]
-    else:
-        occurring = np.array(list(stored.counts_by_value(samples.values)))
-    unknown = []
-    for value in occurring.tolist():
-        color: tuple[Any, ...] | None = (value >> 16, value >> 8 & 255, value & 255)
-        if samples.palette is not None:
-            color = tuple(samples.palette[value].tolist()) if value < len(samples.palette) else None
-        unknown.append(rule.class_of(samples.kind, value, color) is None)
-    if of_colors:
-        return stored.map_colors(samples.values, occurring, np.array(unknown, np.uint8))[0] > 0
-    return (
-        stored.map_values(samples.values, dict(zip(occurring.tolist(), unknown, strict=True))) > 0
-    )
-
-
-def _blank(mask: File) -> File:
-    """Decodes a mask, and returns one of the same size that means nothing in its place."""
-    return File(read.filled(stored.read_samples(mask).values.shape[:2], 0).png, mask.where)
-
-
 def _unused(plan: Plan) -> Iterable[Finding]:
-    groups = (*plan.splits.values(), *plan.left_out.values())
-    in_lists = {image_id for ids in groups for image_id in ids}
+    in_lists = {*itertools.chain(*plan.splits.values(), *plan.left_out.values())}
     tree = plan.tree
-    for kind, folder, names in (
-        ("image in no split", tree.layout.images, tree.images),
-        ("mask in no split", tree.layout.masks, tree.masks),
-    ):
+    images, masks = (tree.layout.images, tree.images), (tree.layout.masks, tree.masks)
+    for kind, folder, names in (("image in no split", *images), ("mask in no split", *masks)):
         used = {names.written(image_id) for image_id in in_lists}
         for image_id in sorted(names.keys() - used) if in_lists else ():
             where = str(tree.root / folder / names[image_id])

@@ -14,8 +14,8 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import DATASET, TABLE, Entry
-from voc_seg_tfrecord.masks.rows import Rows, has_unknown, parse_file
-from voc_seg_tfrecord.own_data.class_numbers import numberings, of_given_names
+from voc_seg_tfrecord.masks.table import Rows, has_unknown, parse_file
+from voc_seg_tfrecord.own_data.classes import numberings, of_given_names
 from voc_seg_tfrecord.own_data.folder_names import SplitFolders
 from voc_seg_tfrecord.own_data.question import Choice, Rival, question
 from voc_seg_tfrecord.trees.listing import subfolders
@@ -45,10 +45,8 @@ class ClassFiles:
         one of them.
 
         Args:
-          named: whether the config's class names are those of the dataset; otherwise they are
-            looked for.
-          background: name of the class that is background, if the user said so; the config's
-            counts only if its class names do.
+          named: whether the config has the names of the classes; otherwise they are looked for.
+          background: then the name of the class that is background, if the user said so.
 
         Returns:
           The file, in each way in which it may be numbered, and nothing where there is none; of
@@ -75,8 +73,7 @@ class ClassFiles:
             return Choice([], notes)
         ways = [files] if named else _agreeing(files, background)
         if difference := _differences(ways[0]):
-            best = _chosen(ways[0], config) if named else None
-            if best is None:
+            if not (best := _chosen(ways[0], config) if named else None):
                 raise _question(self._tree.given, ways[0], config, difference)
             notes.append(f"Of the class files, {best.source} has the names you gave.")
             return Choice([best], notes)
@@ -105,51 +102,44 @@ class ClassFiles:
         for error in others:
             name = epath.Path(error.where).name
             notes.append(f"{name} is not used as a class file: {error.found}.")
-        return files, [*notes, *self._table_notes()]
-
-    def _table_notes(self) -> list[str]:
-        """Returns a note about a table of classes in the tree that is not used."""
-        text = class_files.table_in(self._tree.root, self._tree.read_text)
+        text = class_files.table_in(tree.root, tree.read_text)
         if text and has_unknown(text):
-            return [f"{TABLE} has rows without a class, so it is not used."]
-        if text and not {key for key, _ in self.rows()} <= {key for key, _ in self._config.classes}:
-            return [f"{TABLE} is not used: --classes {TABLE} reads it."]
-        return []
+            notes.append(f"{TABLE} has rows without a class, so it is not used.")
+        elif not {key for key, _ in self.rows()} <= {key for key, _ in self._config.classes}:
+            notes.append(f"{TABLE} is not used: --classes {TABLE} reads it.")
+        return files, notes
 
     def _of_splits(self) -> tuple[list[ClassFile], list[str]]:
         """Reads the class files in the folders of splits: one of each name; and notes."""
+        tree = self._tree
         files: dict[str, dict[str, ClassFile]] = {}
-        folders = SplitFolders(self._tree).names
+        folders = SplitFolders(tree).names
         # Names are in the order of the folder with the most; of two, in that of train.
         for folder in sorted(folders, key=lambda name: name != "train"):
-            for file in class_files.read_all(self._tree.root / folder, read=self._tree.read_text)[
-                0
-            ]:
+            for file in class_files.read_all(tree.root / folder, read=tree.read_text)[0]:
                 files.setdefault(file.source, {})[folder] = file
         per_split, notes = [], []
         for source, by_folder in files.items():
             first, *others = by_folder.values()
             if all(file.entries == first.entries for file in others):
                 per_split.append(first)
-            elif any(entry.color for file in by_folder.values() for entry in file.entries):
+                continue
+            if any(entry.color for file in by_folder.values() for entry in file.entries):
                 for folder, file in by_folder.items():
                     per_split.append(dataclasses.replace(file, source=f"{folder}/{source}"))
-            else:
-                per_split.append(self._merged(source, by_folder))
-                how = (
-                    "masks are read by that of their split"
-                    if per_split[-1].folders
-                    else "all are used"
+                continue
+            per_split.append(self._merged(source, by_folder))
+            if per_split[-1].folders and len(by_folder) < len(folders):
+                raise LayoutError(
+                    tree.root,
+                    found=f"{source} with different numbers in {', '.join(by_folder)}, and none in "
+                    + ", ".join(name for name in folders if name not in by_folder),
+                    expected=f"{source} in each split, or one for all",
+                    remedy="copy the right one to each split",
                 )
-                notes.append(f"The splits have different files {source}; {how}.")
-                if per_split[-1].folders and len(by_folder) < len(folders):
-                    raise LayoutError(
-                        self._tree.root,
-                        found=f"{source} with different numbers in {', '.join(by_folder)}, and "
-                        f"none in {', '.join(name for name in folders if name not in by_folder)}",
-                        expected=f"{source} in each split, or one for all",
-                        remedy="copy the right one to each split",
-                    )
+            by_split = bool(per_split[-1].folders)
+            how = "masks are read by that of their split" if by_split else "all are used"
+            notes.append(f"The splits have different files {source}; {how}.")
         return per_split, notes
 
     def _merged(self, source: str, by_folder: Mapping[str, ClassFile]) -> ClassFile:
@@ -169,9 +159,8 @@ class ClassFiles:
         folder = self._tree.layout.masks
         if folder == ".":
             return []
-        files, _ = class_files.read_all(
-            self._tree.root / folder, self._tree.images, self._tree.read_text
-        )
+        tree = self._tree
+        files, _ = class_files.read_all(tree.root / folder, tree.images, tree.read_text)
         return [dataclasses.replace(file, source=f"{folder}/{file.source}") for file in files]
 
     def _above(self, named: bool) -> list[ClassFile]:
@@ -238,10 +227,8 @@ def _contradicts(file: ClassFile, names: Sequence[str]) -> bool:
 
 def _agreeing(files: Sequence[ClassFile], background: str) -> list[list[ClassFile]]:
     """Returns the readings of each file in which all files agree: the usual ones if none agree."""
-    ways = itertools.product(*(numberings(file, background) for file in files))
-    first, *others = (list(numbered) for numbered in ways)
-    agreeing = [numbered for numbered in (first, *others) if not _differences(numbered)]
-    return agreeing or [first]
+    ways = [*map(list, itertools.product(*(numberings(file, background) for file in files)))]
+    return [numbered for numbered in ways if not _differences(numbered)] or ways[:1]
 
 
 def _differences(files: Sequence[ClassFile]) -> str:
@@ -254,7 +241,7 @@ def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
     names, given = list(file.class_names), list(config.named_classes)
     if background_index(given, config.background) == 0:
         names = [given[0], *(name for name in names if name != given[0])]
-    if names == given or set(names) != set(given):
+    if names == given or {*names} != {*given}:
         return []
     return [
         f"{file.source} says which value or colour each name has. The order of your class names is "
@@ -264,13 +251,9 @@ def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
 
 def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[ClassFile]:
     """Leaves out lists that are those of another file without its background at 0."""
-    names = {file.source: file.class_names for file in files}
-    longer = [
-        file_names[1:]
-        for file_names in names.values()
-        if background_index(file_names, config.background) == 0
-    ]
-    return [file for file in files if not (file.plain and names[file.source] in longer)]
+    names = [file.class_names for file in files]
+    longer = [of[1:] for of in names if background_index(of, config.background) == 0]
+    return [file for file in files if not (file.plain and file.class_names in longer)]
 
 
 def _difference(one: ClassFile, other: ClassFile) -> str:
@@ -289,15 +272,9 @@ def _difference(one: ClassFile, other: ClassFile) -> str:
                 f"{others[name].value} in {other.source}"
             )
         if entry.color and others[name].color and entry.color != others[name].color:
-            return (
-                f"{name!r} has the colour {_text(entry)} in {one.source} and "
-                f"{_text(others[name])} in {other.source}"
-            )
+            ours, theirs = (",".join(map(str, e.color or ())) for e in (entry, others[name]))
+            return f"{name!r} has the colour {ours} in {one.source} and {theirs} in {other.source}"
     return ""
-
-
-def _text(entry: Entry) -> str:
-    return ",".join(map(str, entry.color or ()))
 
 
 def _chosen(files: Sequence[ClassFile], config: VocSegConfig) -> ClassFile | None:
@@ -312,14 +289,11 @@ def _question(
     where: epath.Path, files: Sequence[ClassFile], config: VocSegConfig, difference: str
 ) -> LayoutError:
     """Returns the question which of several class files is right: a line for each."""
-    rivals = [
-        Rival(f"{file.source}: {', '.join(file.class_names[:_SHOWN])}", _names(file, files, config))
-        for file in files
-    ]
+    shown = (f"{file.source}: {', '.join(file.class_names[:_SHOWN])}" for file in files)
     return question(
         LayoutError,
         where,
-        rivals,
+        [Rival(text, _names(f, files, config)) for text, f in zip(shown, files, strict=True)],
         to=f"name the classes by class files, because {difference}",
         expected="one class file, or files that agree",
         kind=CONTRADICT,

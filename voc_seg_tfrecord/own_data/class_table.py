@@ -13,8 +13,8 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.readings import Reading
-from voc_seg_tfrecord.masks.rows import HIGHEST, UNKNOWN, Key, color_key
 from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
+from voc_seg_tfrecord.masks.table import UNKNOWN, Key, color_key
 from voc_seg_tfrecord.own_data import classes
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.pixels import sizes_agree
@@ -29,8 +29,8 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
     Args:
       tree: the tree.
       config: says the names and the splits.
-      named: whether these are names; otherwise a class file may be numbered in two ways, or there
-        is none.
+      named: whether it has names; otherwise a class file may be numbered in two ways, or there is
+        none.
 
     Returns:
       The table as CSV, and how many of its rows lack a class.
@@ -58,20 +58,11 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
     survey = tree.labels.survey(ids, all_colors=True)
     if ids and not survey.pixels:
         look(tree.labels.file(ids[0]))  # raises
-    if max(len(survey.values), len(survey.colors)) > HIGHEST:
-        raise LayoutError(
-            tree.root,
-            found=f"{len(survey.values)} values and {len(survey.colors)} colours in "
-            f"{survey.examined} masks",
-            expected=f"at most {HIGHEST} of each; more are of masks that were smoothed",
-            remedy="export the masks again, without smoothing",
-        )
-    taken: Reading | None = None
-    ways: list[Reading] = []
+    meaning.check_few(survey)
     files = ClassFiles(tree, config).find(named=named).taken if config.class_names else []
-    if named or files:
-        taken, ways = meaning.weigh(survey, classes.namings(config, files))
-    return _text(survey, taken, ways)
+    if not named and not files:
+        return _text(survey, None, [])
+    return _text(survey, *meaning.weigh(survey, classes.namings(config, files)))
 
 
 def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:
@@ -79,8 +70,9 @@ def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tup
     rows: dict[Key, dict[str, object]] = {}
     by_color = _by_color(survey, taken)
     ways = [taken] if taken else list({meaning.how(reading): reading for reading in ways}.values())
-    for pixel in sorted(survey.pixels, key=lambda p: _order(_key(p, by_color))):
-        seen, key = survey.pixels[pixel], _key(pixel, by_color)
+    keys = {pixel: _key(pixel, by_color) for pixel in survey.pixels}
+    for pixel, key in sorted(keys.items(), key=lambda pair: (isinstance(pair[1], str), pair[1])):
+        seen = survey.pixels[pixel]
         names = {meaning.how(reading): reading.name_of(pixel) or UNKNOWN for reading in ways}
         row = rows.setdefault(key, {"pixels": 0, "masks": 0})
         name = names.popitem()[1] if taken else _agreed(survey, pixel, names)
@@ -116,15 +108,36 @@ def _by_color(survey: Survey, taken: Reading | None) -> bool:
     """Says whether rows of masks with values and colours have colours as their keys."""
     if taken is not None:
         return taken.by == "color"
-    pairs = {(p.value, p.color) for p in survey.pixels if p.kind == "palette"}
-    return len({value for value, _ in pairs}) < len(pairs)
-
-
-def _order(key: Key) -> tuple[bool, Key]:
-    return isinstance(key, str), key
+    palettes = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
+    return len({pixel.value for pixel in palettes}) < len(palettes)
 
 
 def _key(pixel: Pixel, by_color: bool) -> Key:
     if pixel.color is not None and (pixel.value is None or (by_color and pixel.kind != "grey")):
         return color_key(pixel.color)
     return pixel.value if pixel.value is not None else UNKNOWN
+
+
+_SHOWN = 12
+_MANY = 64  # values of grey masks; classes rarely are so many, and smoothed edges are
+
+
+def seen_in(survey: Survey) -> str:
+    """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels`."""
+    order = sorted(survey.pixels.items(), key=lambda of: (-of[1].masks, -of[1].pixels, of[0]))
+    lines = [f"{meaning.what(p)} in {of.masks} masks, {of.pixels} pixels" for p, of in order]
+    more = [f"and {len(order) - _SHOWN} more"] if len(order) > _SHOWN else []
+    return "\n    ".join([*lines[:_SHOWN], *more])
+
+
+def smoothed(survey: Survey) -> str:
+    """Returns what to do with greys between 0 and 255 at the edges of masks; empty if none are."""
+    greys = {p.value: seen.pixels for p, seen in survey.pixels.items() if p.kind == "grey"}
+    ends = greys.get(0, 0) + greys.get(VOID, 0)
+    if len(greys) < _MANY or ends < 0.8 * sum(greys.values()):
+        return ""
+    return (
+        f"Export the masks again: they hold {len(greys)} values, and four of five pixels are 0 or "
+        "255, so the masks were smoothed, or saved with loss. If each value is a class, give the "
+        "names with --class_names"
+    )

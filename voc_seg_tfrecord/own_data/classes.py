@@ -1,10 +1,13 @@
-"""The names of a tree's classes, what its masks mean, and what to do where they do not tell."""
+"""The names of a tree's classes, in which ways a file may number them, and what its masks mean."""
 
 from collections.abc import Collection, Sequence
+import dataclasses
+import itertools
+import posixpath
 from typing import cast
 
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, Color
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, Color, background_index, plain
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import (
@@ -15,16 +18,129 @@ from voc_seg_tfrecord.formats.class_files import (
     is_void_name,
     may_be_void,
 )
+from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.readings import Naming, readings
-from voc_seg_tfrecord.masks.rows import VOID_CLASS, Rows, color_key, table_error
-from voc_seg_tfrecord.masks.survey import Survey
-from voc_seg_tfrecord.masks.table import ClassTable
-from voc_seg_tfrecord.own_data.class_numbers import usual_numbering
+from voc_seg_tfrecord.masks.table import (
+    VOID_CLASS,
+    ClassTable,
+    Rows,
+    color_key,
+    is_name,
+    table_error,
+)
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.pair import Labels
 from voc_seg_tfrecord.trees.tree import VocTree
+
+# Names of value 0 in lists that need no background.
+_AS_BACKGROUND = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
+
+_BLACK = (0, 0, 0)
+
+_OF_LABELME = "class_names.txt"
+
+
+def numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
+    """Returns the ways in which a class file may be numbered, the usual one first.
+
+    In a file of names without values, names count by their lines, and the first is value 0, unless
+    the tool left something out:
+
+    1. Lists of objects, such as those for YOLO, and Supervisely's `colors.txt` do not name
+       background, which is value 0 or black then.
+    2. labelme writes `__ignore__` into the first line and does not count it.
+
+    So such a file has two readings. The user's class names choose one, or else the masks do, by the
+    rule of `masks.meaning`. The user may have said which class is background.
+    """
+    names = [entry.name for entry in file.entries]
+    if not all(entry.by_place for entry in file.entries):
+        return [file]
+    if _is_supervisely(file):
+        if "background" in names or any(entry.color == _BLACK for entry in file.entries):
+            return [file]
+        return [_with_background(file), _from_0(file)]
+    if _ignores_first(file):
+        note = (
+            f"{IGNORED} in the first line of {file.source} counts. So value 0 is void, and value 1 "
+            f"is {names[1]}."
+        )
+        return [_as_labelme(file), dataclasses.replace(file, numbered=note)]
+    has_background = (
+        plain(names[0]) in _AS_BACKGROUND or background_index(names, background) is not None
+    )
+    if not file.plain or has_background:
+        return [file]
+    # The one name of a list is no background.
+    return [*([_from_0(file)] if len(names) > 1 else []), _with_background(file)]
+
+
+def _is_supervisely(file: ClassFile) -> bool:  # then black may be background without being listed
+    return posixpath.basename(file.source) == "colors.txt"
+
+
+def _ignores_first(file: ClassFile) -> bool:
+    """Says whether labelme would not count the first line of a file."""
+    leads = len(file.entries) > 1 and file.entries[0].name == IGNORED
+    return leads and not _is_supervisely(file)
+
+
+def _as_labelme(file: ClassFile) -> ClassFile:
+    ignored, *others = file.entries
+    moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in others]
+    note = (
+        f"{IGNORED} in the first line of {file.source} does not count, as labelme writes it. So "
+        f"value 0 is {others[0].name}."
+    )
+    entries = (dataclasses.replace(ignored, value=VOID), *moved)
+    numbered = "" if _is_labelme(file, (_OF_LABELME,)) else note
+    return dataclasses.replace(file, entries=entries, numbered=numbered)
+
+
+def _is_labelme(file: ClassFile, usual: Sequence[str]) -> bool:
+    """Says whether labelme wrote or reads a file with `__ignore__` first, by its name or names."""
+    named = posixpath.basename(file.source) in usual
+    return file.plain and (named or file.entries[1].name == "_background_")
+
+
+def _from_0(file: ClassFile) -> ClassFile:
+    note = f"{file.source} has no background. Value 0 is {file.entries[0].name}, its first name."
+    return dataclasses.replace(file, numbered=note)
+
+
+def _with_background(file: ClassFile) -> ClassFile:
+    """Returns a file with background at value 0, before all names."""
+    first = Entry(0, "background", _BLACK if file.colored else None, by_place=True)
+    moved = [dataclasses.replace(entry, value=entry.value + 1) for entry in file.entries]
+    note = (
+        f"{file.source} has no background, so value 0 is background, and value 1 is "
+        f"{file.entries[0].name}, its first name."
+    )
+    return dataclasses.replace(file, entries=(first, *moved), numbered=note)
+
+
+def of_given_names(files: Sequence[ClassFile], config: VocSegConfig) -> ClassFile | None:
+    """Returns which of a class file's readings has the names that the user gave; None if none has.
+
+    labelme's `__ignore__` counts if the user gave it as the first name.
+    """
+    given = {*config.named_classes}
+    same = [file for file in files if {*file.class_names} == given]
+    if len(same) > 1 and _ignores_first(same[0]):
+        return same[config.class_names[0] == IGNORED]
+    return same[0] if same else None
+
+
+def _usual_numbering(files: Sequence[ClassFile]) -> ClassFile | None:
+    """Returns which of a class file's readings is taken if masks fit several; None if none is."""
+    shortest = min(files, key=lambda file: len(file.entries))
+    if _ignores_first(shortest):
+        return files[0] if _is_labelme(shortest, (_OF_LABELME, "labels.txt")) else None
+    if _is_supervisely(shortest):
+        return None if background_index(shortest.class_names) is None else shortest
+    return files[0] if posixpath.basename(shortest.source) == _OF_LABELME else None
 
 
 def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
@@ -37,11 +153,12 @@ def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
     """
     if not named and (advice := _of_cityscapes(tree.layout)):
         return advice
-    names = None
-    if named and not any("," in name for name in config.class_names):  # the option's separator
-        of_voc = tuple(config.class_names) == VOC_CLASSES
-        names = "voc" if of_voc else ",".join(config.class_names) or None
-    options = {"class_names": names, **(config.layout or {})}
+    names = ",".join(config.class_names)
+    if not named or any("," in name for name in config.class_names):  # the option's separator
+        names = ""
+    elif tuple(config.class_names) == VOC_CLASSES:
+        names = "voc"
+    options = {"class_names": names or None, **(config.layout or {})}
     write = command("voc-seg-tfrecord", "check", tree.given, **options, write_classes="classes.csv")
     return (
         f"write the table of classes ({write}), fill in its column class, and build with "
@@ -78,15 +195,7 @@ def decide(
     ids: Collection[str],
     advice: str,
 ) -> Decision:
-    """Decides what the masks of ids mean.
-
-    Args:
-      labels: the masks.
-      config: says the class names and the rows.
-      files: the class file that has the names, in each way in which it may be numbered; none if
-        the names are those of the values 0, 1, 2.
-      ids: ids with masks.
-      advice: what to do where they do not tell; see `remedy`.
+    """Decides what the masks of ids mean, of which `remedy` gives the advice.
 
     Raises:
       MaskError: if it is not known what the masks mean.
@@ -111,7 +220,7 @@ def namings(config: VocSegConfig, files: Sequence[ClassFile]) -> list[Naming]:
 
 def _numberings(files: Sequence[ClassFile], rows: Rows, background: str) -> list[Naming]:
     """Returns the ways to number a class file that have all names of the user's rows."""
-    namings, errors, usual = [], [], usual_numbering(files)
+    namings, errors, usual = [], [], _usual_numbering(files)
     for file in files:
         try:
             table = ClassTable(names_from_file(file, rows), rows, background)
@@ -128,15 +237,7 @@ def numbered_file(
 ) -> ClassFile | None:
     """Returns the one of a class file's ways to be numbered that the masks fit.
 
-    Args:
-      labels: the masks.
-      files: the class file in each way.
-      rows: the user's rows.
-      background: name of the class that is background, if the user said so.
-      advice: what to do where several fit; see `remedy`.
-
-    Returns:
-      The file; None if the user's rows say all, so that its numbers do not matter.
+    It is None if the user's rows say all, so that its numbers do not matter.
 
     Raises:
       MaskError: if several fit, and differ.
@@ -144,12 +245,11 @@ def numbered_file(
     if len(files) == 1:
         return files[0]
     survey = labels.survey(labels.names, all_colors=True)
-    if rows and not ClassTable.names_needed(rows):
+    if rows and not any(is_name(key) for key, _ in rows):
         alone = Naming(ClassTable((), rows, background))
         if all(reading.reads(survey.pixels) for reading in readings(alone, survey)):
             return None
-    ways = _numberings(files, rows, background)
-    return meaning.naming_of(survey, ways, advice).file
+    return meaning.naming_of(survey, _numberings(files, rows, background), advice).file
 
 
 def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
@@ -158,10 +258,8 @@ def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
     A name that means void is among them only if a row says what it becomes.
     """
     given, first = dict(rows), file.entries[0]
-    entries = (
-        e for e in file.entries if not is_void(e) or (is_void_name(e.name) and e.name in given)
-    )
-    names = tuple(entry.name for entry in entries)
+    said = {entry.name for entry in file.entries if is_void_name(entry.name)} & given.keys()
+    names = tuple(e.name for e in file.entries if not is_void(e) or e.name in said)
     counts = first.name == IGNORED and first.by_place and not first.value
     return names if first.name in names or not counts else (IGNORED, *names)
 
@@ -193,10 +291,9 @@ def check_void(file: ClassFile | None, config: VocSegConfig) -> None:
       ConfigError: naming the class and the two rows that it may need.
     """
     table = config.table
-    entries = (
-        [] if file is None else [*file.entries, *(e for of in file.folders.values() for e in of)]
-    )
-    for entry in entries:
+    if file is None:
+        return
+    for entry in itertools.chain(file.entries, *file.folders.values()):
         is_given = (
             entry.name in table.named or entry.value in table.values or entry.color in table.colors
         )
@@ -209,7 +306,7 @@ def check_void(file: ClassFile | None, config: VocSegConfig) -> None:
                 for name in (_quoted(entry.name), "void")
             )
             raise ConfigError(
-                file.source if file else "",
+                file.source,
                 found=f"{meaning_of_void} for the class {entry.name!r}",
                 expected="a class with a value and a colour of its own, or void",
                 remedy=f"say {as_class} if it is a class, or {as_void} if its pixels are void",
@@ -222,65 +319,28 @@ def _quoted(name: str) -> str:
 
 def void_notes(file: ClassFile | None, config: VocSegConfig) -> list[str]:
     """Returns a note for each class that is void by its name, and not by a tool's name of void."""
-    void_names = [entry.name for entry in (file.entries if file else ()) if is_void(entry)]
-    odd_names = [
-        name for name in void_names if not is_void_name(name) and name not in config.table.named
-    ]
     named = [name for name in config.class_names if is_void_name(name)]
+    of_file = [entry.name for entry in (file.entries if file else ()) if is_void(entry)]
+    odd = [name for name in of_file if not is_void_name(name) and name not in config.table.named]
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
         "classes after it move up."
-        for name in dict.fromkeys([*named, *odd_names])
+        for name in dict.fromkeys([*named, *odd])
     ]
-
-
-_SHOWN = 12
-_MANY = 64  # values of grey masks; classes rarely are so many, and smoothed edges are
-
-
-def seen_in(survey: Survey) -> str:
-    """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels`."""
-    order = sorted(
-        survey.pixels, key=lambda p: (-survey.pixels[p].masks, -survey.pixels[p].pixels, p)
-    )
-    lines = [
-        f"{meaning.what(pixel)} in {survey.pixels[pixel].masks} masks, "
-        f"{survey.pixels[pixel].pixels} pixels"
-        for pixel in order[:_SHOWN]
-    ]
-    more = [f"and {len(order) - _SHOWN} more"] if len(order) > _SHOWN else []
-    return "\n    ".join([*lines, *more])
-
-
-def smoothed(survey: Survey) -> str:
-    """Returns what to do with greys between 0 and 255 at the edges of masks; empty if none are."""
-    greys = {p.value: seen.pixels for p, seen in survey.pixels.items() if p.kind == "grey"}
-    ends = greys.get(0, 0) + greys.get(VOID, 0)
-    if len(greys) < _MANY or ends < 0.8 * sum(greys.values()):
-        return ""
-    return (
-        f"Export the masks again: they hold {len(greys)} values, and four of five pixels are 0 or "
-        "255, so the masks were smoothed, or saved with loss. If each value is a class, give the "
-        "names with --class_names"
-    )
 
 
 def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int, Color]:
     """Returns the colour of each class index, and of 255 if the file has one for void.
 
     A class that was merged has the colour of the class of its name, or else of the first of its
-    classes in the file.
-
-    Returns:
-      The colours; none if no file has them.
+    classes in the file. Nothing has one if no file has them.
     """
     if class_file is None or not class_file.colored:
         return {}
     table = config.table
-    first: dict[int, Color] = {}
-    same: dict[int, Color] = {}
+    first, same = dict[int, Color](), dict[int, Color]()
     for entry in class_file.entries:
-        color = entry.color or (0, 0, 0)  # each has one
+        color = entry.color or _BLACK  # each has one
         name = VOID_CLASS if is_void(entry) else table.target(entry.name)
         if name != VOID_CLASS and name not in table.class_names:
             continue

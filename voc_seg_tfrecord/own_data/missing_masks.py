@@ -1,8 +1,7 @@
 """What becomes of listed images without a mask, and which pattern would find their masks."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 import dataclasses
-import functools
 import itertools
 import posixpath
 import re
@@ -20,44 +19,6 @@ _NO_MASKS = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFF
 """Endings of images that cannot be masks: JPEG, WebP."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Kept:
-    """The splits of a set without the ids that are left out.
-
-    Attributes:
-      division: the splits as they were decided.
-      splits: the ids of each split.
-      sources: where each split comes from, in words.
-      left_out: by split, the listed ids that are left out because they have no image or no mask.
-      notes: on masks that are missing.
-    """
-
-    division: Splits
-    splits: dict[str, Sequence[str]] = dataclasses.field(default_factory=dict)
-    sources: dict[str, str] = dataclasses.field(default_factory=dict)
-    left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
-    notes: Sequence[str] = ()
-
-    @property
-    def tree(self) -> VocTree:
-        """The set."""
-        return self.division.facts.tree
-
-    @functools.cached_property
-    def used(self) -> set[str]:
-        """The ids of all splits."""
-        return {*itertools.chain(*self.splits.values())}
-
-    @property
-    def lacking(self) -> set[str] | None:
-        """The ids that lists name and that are left out; None if there are no lists."""
-        return {*itertools.chain(*self.left_out.values())} if self.division.files else None
-
-    def with_masks(self) -> list[str]:
-        """Returns the ids of all splits that have a mask, in the tree's order."""
-        return [i for i in self.tree.images if i in self.used and i in self.tree.masks]
-
-
 class MissingMasks:
     """The images of a set without a mask, and files that may be theirs.
 
@@ -70,7 +31,7 @@ class MissingMasks:
         self._tree, self._config = tree, config
         self._images, self._masks, self._layout = tree.images, tree.masks, tree.layout
 
-    def leave_out(self, division: Splits) -> Kept:
+    def leave_out(self, splits: Splits) -> Splits:
         """Leaves out listed ids that have no image or no mask, if the config says so.
 
         A split that nobody asked for and that has no image with a mask goes too: test lists of
@@ -81,27 +42,33 @@ class MissingMasks:
           LayoutError: if masks are JPEGs, or images would be left out, or taken as background,
             while the folder of masks has files that may be their masks.
         """
-        notes = self._suggest_folders(itertools.chain(*division.ids.values()))
+        listed = itertools.chain(*splits.ids.values())
+        lacking = {i for i in listed if i in self._images and i not in self._masks}
+        notes = self._suggest_folders(lacking)
         self._check_names_match()
-        self._check_files(itertools.chain(*division.ids.values()))
-        used, sources = {**division.ids}, {**division.sources}
+        self._check_files(lacking)
+        used, sources = {**splits.ids}, {**splits.sources}
         left_out: dict[str, list[str]] = {}
-        for name, ids in division.ids.items():
-            if out := {image_id for image_id in ids if self._is_left_out(image_id)}:
-                used[name] = [image_id for image_id in ids if image_id not in out]
-                left_out[name] = [image_id for image_id in ids if image_id in out]
+        for name, ids in splits.ids.items():
+            if out := [image_id for image_id in ids if self._is_left_out(image_id)]:
+                gone = {*out}
+                used[name] = [image_id for image_id in ids if image_id not in gone]
+                left_out[name] = out
         bare = [name for name, ids in used.items() if not ids]
         # A test list without masks is usual. Training data without masks are a mistake.
         if bare and (self._config.splits is not None or len(bare) == len(used) or "train" in bare):
             wrong = "train" if "train" in bare else bare[0]
-            raise self._no_mask(wrong, division.ids[wrong])
+            raise self._no_mask(wrong, splits.ids[wrong])
         for name in bare:
             del used[name]
             notes.append(
                 f"{sources.pop(name)} has no image with a mask, so it makes no split. With "
                 "--splits you choose the lists."
             )
-        return Kept(division, used, sources, left_out, notes)
+        notes = [*splits.notes, *notes]
+        return dataclasses.replace(
+            splits, ids=used, sources=sources, left_out=left_out, notes=notes
+        )
 
     def _is_left_out(self, image_id: str) -> bool:
         """Says whether an id is left out. One whose file has a name that only looks the same stays.
@@ -116,18 +83,17 @@ class MissingMasks:
 
     def _no_mask(self, split: str, ids: Sequence[str]) -> ListError:
         first = self._images.get(ids[0], ids[0])
-        unused = self._unused()
-        if split == "train":
+        if unused := self._unused():
+            advice = (
+                f"{len(unused)} files in {self._layout.masks}, such as {unused[0]}, belong to no "
+                "image by their names. Rename them, or say how they are named with --mask_name"
+            )
+        elif split == "train":
             advice = "put the masks of the training images where those of the other splits lie"
         else:
             advice = (
                 "leave the split out. Only if all its images show nothing but background, take "
                 "them as that: --missing_mask background"
-            )
-        if unused:
-            advice = (
-                f"{len(unused)} files in {self._layout.masks}, such as {unused[0]}, belong to no "
-                "image by their names. Rename them, or say how they are named with --mask_name"
             )
         return ListError(
             f"split {split!r} of {self._tree.root}",
@@ -136,14 +102,11 @@ class MissingMasks:
             remedy=advice,
         )
 
-    def _check_files(self, ids: Iterable[str]) -> None:
+    def _check_files(self, lacking: Collection[str]) -> None:
         """Checks that images without a mask have none, and not one that cannot be used."""
-        lacking = self._lacking(ids)
-        jpegs = self._jpegs(lacking)
-        if lacking and not self._masks:
-            jpegs = jpegs or self._no_masks_in()
-        elif self._config.missing_mask != "background":
+        if not lacking or (self._masks and self._config.missing_mask != "background"):
             return
+        jpegs = self._jpegs(lacking) or (self._jpegs() if not self._masks else [])
         if jpegs:
             raise LayoutError(
                 self._tree.root / self._layout.masks / jpegs[0],
@@ -155,11 +118,7 @@ class MissingMasks:
                 "become background",
             )
         unused = self._unused()
-        if (
-            self._config.missing_mask == "background"
-            and lacking
-            and 2 * len(unused) >= len(lacking)
-        ):
+        if self._config.missing_mask == "background" and 2 * len(unused) >= len(lacking):
             raise LayoutError(
                 self._tree.root / self._layout.masks / unused[0],
                 found=f"the first of {len(unused)} files that belong to no image by their names, "
@@ -179,13 +138,9 @@ class MissingMasks:
         if 2 * len(numbered) > len(self._masks) and len({*numbered.values()}) < len(numbered):
             first_id, image_id = min(numbered.items())
             raise of_objects(self._tree.root, self._masks[first_id], self._images[image_id])
-        first = [
-            posixpath.normpath(posixpath.join(folder, min(names.values())))
-            for folder, names in (
-                (self._layout.images, self._images),
-                (self._layout.masks, self._masks),
-            )
-        ]
+        layout = self._layout
+        both = (layout.images, self._images), (layout.masks, self._masks)
+        first = [posixpath.normpath(posixpath.join(f, min(of.values()))) for f, of in both]
         raise LayoutError(
             self._tree.root,
             found=f"no mask fits an image by its name, of {len(self._images)} images and "
@@ -197,28 +152,24 @@ class MissingMasks:
             kind="names of masks",
         )
 
-    def _suggest_folders(self, listed: Iterable[str]) -> list[str]:
+    def _suggest_folders(self, lacking: Collection[str]) -> list[str]:
         """Returns notes about files that may be the masks which listed images lack.
 
         They are JPEGs in the folder of masks, and masks in other folders that are known. Trainaug
         as MMSegmentation's users have it is such a tree: its list aug.txt needs
         SegmentationClassAug.
         """
-        lacking = self._lacking(listed)
         if not lacking:
             return []
-        others = (name for name in MASK_FOLDERS if name != self._layout.masks)
-        helped = {}
-        for name in others:
+        notes = []
+        for name in (name for name in MASK_FOLDERS if name != self._layout.masks):
             layout = dataclasses.replace(self._layout, masks=name)
             masks = dataclasses.replace(self._tree, layout=layout).masks
-            helped[name] = [image_id for image_id in lacking if image_id in masks]
-        notes = [
-            f"{name} has masks for {len(ids)} of the {len(lacking)} listed images that have none "
-            f"in {self._layout.masks}: {command(masks=name)}"
-            for name, ids in helped.items()
-            if ids
-        ]
+            if helped := sum(image_id in masks for image_id in lacking):
+                notes.append(
+                    f"{name} has masks for {helped} of the {len(lacking)} listed images that have "
+                    f"none in {self._layout.masks}: {command(masks=name)}"
+                )
         if jpegs := self._jpegs(lacking):
             notes.append(
                 f"{jpegs[0]} in {self._layout.masks} is the first of {len(jpegs)} files that "
@@ -226,30 +177,23 @@ class MissingMasks:
             )
         return notes
 
-    def _jpegs(self, lacking: Collection[str]) -> list[str]:
-        """Returns the names of JPEGs and the like that lie where masks of these images should."""
-        layout = self._layout
-        if not lacking or layout.masks == layout.images:
-            return []
-        return sorted(
-            name for image_id, name in self._tree.others(_NO_MASKS).items() if image_id in lacking
-        )
+    def _jpegs(self, lacking: Collection[str] | None = None) -> list[str]:
+        """Returns the names of JPEGs and the like in a folder that has nothing but masks.
 
-    def _no_masks_in(self) -> list[str]:
-        """Returns the names of JPEGs and the like in a folder that has nothing but masks."""
-        layout = self._layout
-        if layout.masks == layout.images:
+        Args:
+          lacking: only those that are named as the masks of these images would be.
+        """
+        if self._layout.masks == self._layout.images:
             return []
-        names = self._tree.below(layout.masks)
+        if lacking is not None:
+            return sorted(n for i, n in self._tree.others(_NO_MASKS).items() if i in lacking)
+        names = self._tree.below(self._layout.masks)
         return sorted(name for name in names if name.lower().endswith(_NO_MASKS))
 
     def _unused(self) -> list[str]:
         """Returns the names of files in the folder of masks that belong to no image."""
         used = {self._masks.written(image_id) for image_id in self._images}
-        return sorted([*(self._masks[i] for i in self._masks.keys() - used), *self._no_masks_in()])
-
-    def _lacking(self, ids: Iterable[str]) -> set[str]:
-        return {i for i in ids if i in self._images and i not in self._masks}
+        return sorted([*(self._masks[i] for i in self._masks.keys() - used), *self._jpegs()])
 
 
 def _fits(tree: VocTree) -> int:

@@ -60,21 +60,13 @@ def _length(path: epath.Path) -> int:
 
 def show_same(first: epath.Path, other: epath.Path) -> bool:
     """Says whether two images look alike: one is a smaller copy of the other, or saved again."""
+    files = (File.read(path, ImageError) for path in (first, other))
     try:
-        small = [_small(path) for path in (first, other)]
+        stills = [pillow.decode(file, ImageError, side=8).resized(8, 8) for file in files]
     except VocSegError:
         return False
+    small = [still.rgb().astype(np.float64) for still in stills]
     return bool(np.abs(small[0] - small[1]).mean() < _NOISE)
-
-
-def _small(path: epath.Path) -> np.ndarray:
-    """Returns the means of an image's parts, float `[8, 8, 3]`."""
-    still = pillow.decode(File.read(path, ImageError), ImageError, side=8)
-    return still.resized(8, 8).rgb().astype(np.float64)
-
-
-def _read(path: epath.Path) -> np.ndarray:
-    return pillow.decode(File.read(path, ImageError), ImageError).rgb()
 
 
 def looks_drawn(path: epath.Path) -> bool:
@@ -85,12 +77,12 @@ def looks_drawn(path: epath.Path) -> bool:
         return False
     if samples.palette is not None:
         return True
-    height, width, *channels = samples.values.shape
-    if channels:
+    height, width = samples.values.shape[:2]
+    if samples.kind == "rgb":
         occurring = len(stored.counts_by_color(samples.values)[0])
     else:
         occurring = len(stored.counts_by_value(samples.values))
-    return bool(occurring <= min(_COLORS, height * width // 4))
+    return occurring <= min(_COLORS, height * width // 4)
 
 
 def painted_one(triples: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> int | None:
@@ -109,7 +101,8 @@ def painted_one(triples: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) ->
     of_label: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = {}
     for *images, mask in triples:
         try:
-            image, other = map(_read, images)
+            files = [File.read(path, ImageError) for path in images]
+            image, other = (pillow.decode(file, ImageError).rgb() for file in files)
             labels = stored.read_samples(File.read(mask, MaskError)).values
         except VocSegError:
             continue
@@ -180,10 +173,9 @@ class Looks:
 
     def _sizes_agree(self, reading: Reading) -> bool:
         """Says whether a few images and masks have the same sizes."""
-        sample = few([*reading.pairs])
         agree = [
             sizes_agree(self.path(reading.images, s), self.path(reading.masks, reading.pairs[s]))
-            for s in sample
+            for s in few([*reading.pairs])
         ]
         return 2 * sum(agree) >= len(agree)
 
@@ -214,15 +206,12 @@ class Looks:
             readings, key=lambda r: (r.distance, r.images.folder, sorted(r.images.names))
         )
         first = parts_of_all(order) or order[:1]
-        of_mask = {mask: r.images.path(stem) for r in first for stem, mask in r.pairs.items()}
+        of_mask = {mask: self.path(r.images, s) for r in first for s, mask in r.pairs.items()}
         are_all_same = all(
-            of_mask.keys() >= {*other.pairs.values()}
-            and all(
-                are_same(self.root / of_mask[mask], self.path(other.images, stem))
-                for stem, mask in other.pairs.items()
-            )
+            mask in of_mask and are_same(of_mask[mask], self.path(other.images, stem))
             for other in order
             if other not in first
+            for stem, mask in other.pairs.items()
         )
         return first if are_all_same else readings
 

@@ -26,7 +26,7 @@ from voc_seg_tfrecord.own_data import classes, discovery
 from voc_seg_tfrecord.own_data.account import Account, LeftOver, unused_files
 from voc_seg_tfrecord.own_data.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
-from voc_seg_tfrecord.own_data.missing_masks import Kept, MissingMasks, pattern_note
+from voc_seg_tfrecord.own_data.missing_masks import MissingMasks, pattern_note
 from voc_seg_tfrecord.own_data.question import Choice, Problems
 from voc_seg_tfrecord.own_data.splits import Splits, official_note, split_ids
 from voc_seg_tfrecord.own_data.ways import Facts
@@ -48,7 +48,7 @@ class Plan:
     Attributes:
       tree: the tree.
       class_file: the labelling tool's file of class names, where there is one.
-      kept: the splits.
+      division: the splits.
       decision: what the masks mean, and why; None where that was not asked.
       rule: how each mask is read.
       notes: what else a user should know.
@@ -61,7 +61,7 @@ class Plan:
 
     tree: VocTree
     class_file: ClassFile | None
-    kept: Kept
+    division: Splits
     decision: Decision | None
     rule: MaskRule
     notes: tuple[str, ...]
@@ -73,17 +73,17 @@ class Plan:
     @property
     def splits(self) -> Mapping[str, Sequence[str]]:
         """The ids of each split."""
-        return self.kept.splits
+        return self.division.ids
 
     @property
     def sources(self) -> Mapping[str, str]:
         """Where each split comes from, in words."""
-        return self.kept.sources
+        return self.division.sources
 
     @property
     def left_out(self) -> Mapping[str, Sequence[str]]:
         """By split, the listed ids that are left out as they have no image or no mask."""
-        return self.kept.left_out
+        return self.division.left_out
 
 
 def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
@@ -124,25 +124,26 @@ def make_plan(
     problems, undecided = Problems(reads_on=reads_on), set[str]()
     named = problems.of(_choose_class_file, tree, config)
     facts = problems.of(Facts.of, tree, config) or Facts(tree)
-    kept = problems.of(_choose_splits, facts, config, problems)
-    if kept is None:
+    splits = problems.of(_choose_splits, facts, config, problems)
+    if splits is None:
         undecided.add(SPLITS)
         config = _with_everything(config)
-        kept = problems.of(_choose_splits, facts, config, problems) or Kept(Splits(facts))
+        splits = problems.of(_choose_splits, facts, config, problems) or Splits(facts)
     decision = None
     if rule is None:
-        decision = problems.of(_choose_meaning, config, named, kept) if named else None
+        decision = problems.of(_choose_meaning, config, named, splits) if named else None
         undecided |= set() if decision else {MEANING}
         rule = decision.rule if decision else ANY_VALUE
     file = named.taken[0] if named and named.taken else None
-    notes = _notes(config, named.notes if named else (), file, kept, decision)
+    notes = _notes(config, named.notes if named else (), file, splits, decision)
     if config.split_by == "stratified":
-        kept = problems.of(_stratified, config, rule, kept) or kept
-    account = _account(config, file, kept)
+        splits = problems.of(_stratified, config, rule, splits) or splits
+    account = _account(config, file, splits)
     if "masks" not in (config.layout or {}):  # that says which files are meant
-        problems.of(LeftOver(tree, account, kept.used).check, kept.lacking)
+        listed = itertools.chain(*splits.left_out.values()) if splits.files else None
+        problems.of(LeftOver(tree, account, splits.used).check, listed)
     left = tuple(problems.found), frozenset(undecided)
-    return Plan(tree, file, kept, decision, rule, notes, account, *left)
+    return Plan(tree, file, splits, decision, rule, notes, account, *left)
 
 
 def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[list[ClassFile]]:
@@ -153,13 +154,17 @@ def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[list[Class
     return Choice(named.taken, [*named.notes, *classes.void_notes(file, config)])
 
 
-def _choose_splits(facts: Facts, config: VocSegConfig, problems: Problems) -> Kept:
+def _choose_splits(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
     return MissingMasks(facts.tree, config).leave_out(split_ids(facts, config, problems))
 
 
-def _choose_meaning(config: VocSegConfig, named: Choice[list[ClassFile]], kept: Kept) -> Decision:
-    advice = classes.remedy(kept.tree, config, named=not named.taken)
-    return classes.decide(kept.tree.labels, config, named.taken, kept.with_masks(), advice)
+def _choose_meaning(
+    config: VocSegConfig, named: Choice[list[ClassFile]], splits: Splits
+) -> Decision:
+    tree, used = splits.facts.tree, splits.used
+    ids = [i for i in tree.images if i in used and i in tree.masks]
+    advice = classes.remedy(tree, config, named=not named.taken)
+    return classes.decide(tree.labels, config, named.taken, ids, advice)
 
 
 def _with_everything(config: VocSegConfig) -> VocSegConfig:
@@ -175,52 +180,47 @@ def _with_everything(config: VocSegConfig) -> VocSegConfig:
     )
 
 
-def _stratified(config: VocSegConfig, rule: MaskRule, kept: Kept) -> Kept:
-    ids, out = kept.splits[POOL], kept.left_out.get(POOL, [])
-    splits, sources, left_out = divide_stratified(kept.tree.labels, config, rule, ids, out)
-    return dataclasses.replace(kept, splits=splits, sources=sources, left_out=left_out)
+def _stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
+    labels, out = pool.facts.tree.labels, pool.left_out.get(POOL, [])
+    ids, sources, left_out = divide_stratified(labels, config, rule, pool.ids[POOL], out)
+    return dataclasses.replace(pool, ids=ids, sources=sources, left_out=left_out)
 
 
 def _notes(
     config: VocSegConfig,
     of_names: Sequence[str],
     file: ClassFile | None,
-    kept: Kept,
+    splits: Splits,
     decision: Decision | None,
 ) -> tuple[str, ...]:
     """Returns what a user should know, in the order of the steps."""
-    tree, by_color = kept.tree, decision is not None and decision.by == "color"
+    tree, by_color = splits.facts.tree, decision is not None and decision.by == "color"
     links = tree.listing.links if tree.listing else {}
     notes = [
         *of_names,
-        *kept.division.notes,
-        *kept.notes,
+        *splits.notes,
         *tree.notes,
         # Where its colours give the classes, it does not matter how a class file is numbered.
         file.numbered if file and not (by_color and file.colored) else "",
         *(decision.notes if decision else ()),
         *tree.labels.notes(),
         pattern_note(tree, config),
-        _deep_image_note(kept) if config.bands is None else "",
+        _deep_image_note(splits) if config.bands is None else "",
         *(f"The link {link} leads to {to}, so it is left out." for link, to in links.items()),
         _background_note(config),
-        official_note(kept.division.facts),
+        official_note(splits.facts),
     ]
     return tuple(filter(None, notes))
 
 
-def _account(config: VocSegConfig, file: ClassFile | None, kept: Kept) -> Account:
-    tree = kept.tree
-    files = (posixpath.relpath(text, tree.place or ".") for text in kept.division.files)
-    read = [TABLE, *files]
+def _account(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> Account:
+    tree, folders = splits.facts.tree, splits.facts.split_folders.names
+    read = [TABLE, *(posixpath.relpath(path, tree.place or ".") for path in splits.files)]
     if file:
         name = posixpath.basename(file.source)
-        in_splits = (
-            posixpath.join(folder, name) for folder in kept.division.facts.split_folders.names
-        )
-        read += [file.source, *in_splits]
-    left, instances = kept.division.left(), bool(config.instance_mask)
-    return unused_files(tree, kept.used, read, left, instances=instances)
+        read += [file.source, *(posixpath.join(folder, name) for folder in folders)]
+    instances = bool(config.instance_mask)
+    return unused_files(tree, splits.used, read, splits.left(), instances=instances)
 
 
 def _background_note(config: VocSegConfig) -> str:
@@ -236,10 +236,9 @@ def _background_note(config: VocSegConfig) -> str:
     )
 
 
-def _deep_image_note(kept: Kept) -> str:
+def _deep_image_note(splits: Splits) -> str:
     """Names an image of 16 bits, which loses its low byte; only the first few are looked at."""
-    tree = kept.tree
-    ids = itertools.chain(*kept.splits.values())
+    tree, ids = splits.facts.tree, itertools.chain(*splits.ids.values())
     names = (tree.images[i] for i in ids if i in tree.images)
     deep = (name for name in names if str(name).lower().endswith((".png", ".tif", ".tiff")))
     for name in itertools.islice(deep, _LOOKED_AT):
@@ -268,9 +267,7 @@ def absent_images(decided: Plan, split: str) -> str:
     counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
     if lacking < len(ids):
         return f"{counted}. --missing_image skip leaves them out"
-    others = ",".join(
-        f"{n}={source}" for n, source in decided.kept.division.said.items() if n != split
-    )
+    others = ",".join(f"{n}={source}" for n, source in decided.division.said.items() if n != split)
     return (
         f"{counted}. So the list is one of other images, or --images names their folder. Without "
         f"the list: {command(splits=others or 'train=0.8,validation=0.2')}"

@@ -47,23 +47,13 @@ def question(
     expected: str,
     kind: str,
 ) -> _Error:
-    """Returns the error that asks, with a line for each of the first rivals.
-
-    Args:
-      error: its type.
-      where: the folder.
-      rivals: the readings.
-      to: what there are several ways to do.
-      expected: what would leave one of them.
-      kind: the error's kind.
-    """
-    lines = [f"{rival.found}: {rival.options}" for rival in rivals]
-    shown = lines[:_SHOWN]
-    shown += [f"and {len(lines) - _SHOWN} more"] if len(lines) > _SHOWN else []
+    """Returns the error that asks which of several ways `to` do something is meant: a line each."""
+    lines = [f"{rival.found}: {rival.options}" for rival in rivals[:_SHOWN]]
+    lines += [f"and {len(rivals) - _SHOWN} more"] if len(rivals) > _SHOWN else []
     by_option = any(rival.options.startswith("--") for rival in rivals)
     return error(
         where,
-        found=f"{counted(len(lines), 'way')} to {to}:" + "".join(f"\n    {line}" for line in shown),
+        found="\n    ".join([f"{counted(len(rivals), 'way')} to {to}:", *lines]),
         expected=expected,
         remedy="choose by the options in a line" if by_option else "do what a line says",
         kind=kind,

@@ -41,6 +41,7 @@ class Splits:
       notes: what a user should know.
       said: the same as the option `splits` says it.
       files: the texts that make the splits.
+      left_out: by split, the listed ids that are left out because they have no image or no mask.
     """
 
     facts: Facts
@@ -49,14 +50,19 @@ class Splits:
     notes: list[str] = dataclasses.field(default_factory=list)
     said: Mapping[str, str] = dataclasses.field(default_factory=dict)
     files: Sequence[str] = ()
+    left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def used(self) -> set[str]:
+        """The ids of all splits."""
+        return {*itertools.chain(*self.ids.values())}
 
     def left(self) -> dict[str, int]:
         """Returns how many images each text names that makes no split, by its path."""
-        named: dict[str, set[str]] = {}
+        named: dict[str, set[str]] = collections.defaultdict(set)
         for of in self.facts.lists:
             if of.file not in self.files and of.found:
-                ids = (image_id for image_id in of.ids if image_id in self.facts.names)
-                named.setdefault(of.file, set()).update(ids)
+                named[of.file].update(i for i in of.ids if i in self.facts.names)
         return {path: len(ids) for path, ids in named.items()}
 
 
@@ -110,11 +116,8 @@ def _as_said(facts: Facts, sources: Mapping[str, str]) -> Way:
         if source.endswith("/"):
             ids[split] = [i for i in tree.images if i.startswith(source)]
         elif of := _named(facts, split, source):
-            ids[split], shown[split] = (
-                with_folders(facts.names, tree.given, split, of),
-                facts.path(of),
-            )
-            files[split] = of.file
+            ids[split] = with_folders(facts.names, tree.given, split, of)
+            shown[split], files[split] = facts.path(of), of.file
         else:
             for name, of_label in tree.labels.splits.items():
                 if source in (name, file := tree.masks[of_label[0]]):

@@ -10,14 +10,7 @@ from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import SHORT, role, role_of, split_word
-from voc_seg_tfrecord.trees.layout import (
-    ID,
-    IMAGES,
-    LISTS,
-    MASK_FOLDERS,
-    MASK_SUFFIXES,
-    MASKS,
-)
+from voc_seg_tfrecord.trees.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -44,9 +37,7 @@ NO_MASKS = "no masks"
 def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
     """Returns the error about a folder without masks, which says what it holds instead.
 
-    Args:
-      listing: all that lies in the folder.
-      folders: those that are called as folders of masks are.
+    Its `folders` are those that are called as folders of masks are.
     """
     root = listing.root
     there = sorted({*listing.children(), *listing.folders[""]})
@@ -58,14 +49,9 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
     )
     names = list(listing.below())
     texts = sorted(name for name in names if name.lower().endswith(".txt"))
-    brush = sorted(n for n in names if re.search(r"task-\d+-annotation-\d+.*\.png$", n))
-    masks = sorted(
-        posixpath.join(folder, name)
-        for folder in folders
-        for name in listing.below(folder)
-        if name.lower().endswith(MASK_SUFFIXES)
-    )
-    if brush:
+    below = (posixpath.join(folder, name) for folder in folders for name in listing.below(folder))
+    masks = sorted(name for name in below if name.lower().endswith(MASK_SUFFIXES))
+    if brush := sorted(n for n in names if re.search(r"task-\d+-annotation-\d+.*\.png$", n)):
         found = (
             f"the brush export of Label Studio, which has one 0/255 PNG per label: {len(brush)} "
             f"files, the first is {brush[0]}"
@@ -77,7 +63,7 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
             "save each slice as a PNG, of the image with 8 bits and of the labels with their "
             "values, such as with nibabel and Pillow"
         )
-    elif arrays := _arrays_of_images(listing, masks):
+    elif arrays := masks and sorted(n for n in names if _is_array_of_image(n)):
         found = (
             f"NumPy arrays as images, and {len(masks)} masks: {len(arrays)} arrays, such as "
             f"{arrays[0]}"
@@ -109,10 +95,8 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
     return LayoutError(root, found=found, expected=expected, remedy=remedy, kind=NO_MASKS)
 
 
-def _arrays_of_images(listing: Listing, masks: Sequence[str]) -> list[str]:
-    """Returns the arrays in place of images beside masks: those in no folder of masks."""
-    arrays = (name for name in listing.below() if name.lower().endswith(".npy"))
-    return sorted(n for n in arrays if masks and role_of(posixpath.dirname(n)) in ("images", ""))
+def _is_array_of_image(name: str) -> bool:
+    return name.lower().endswith(".npy") and role_of(posixpath.dirname(name)) in ("images", "")
 
 
 def channels_of(
@@ -177,11 +161,7 @@ def of_objects(where: object, first: str, image: str) -> LayoutError:
 def check_objects(listing: Listing, top: str, folder: str, images: Mapping[str, str]) -> None:
     """Checks that a folder of masks is not that of one image, beside those of other images.
 
-    Args:
-      listing: all that lies in the folder.
-      top: the folder of images.
-      folder: the folder of masks.
-      images: the images' paths below theirs, by their names without the ending.
+    The images' paths below their folder, `top`, are given by their names without the ending.
 
     Raises:
       LayoutError: if it is.
@@ -212,10 +192,10 @@ def check_no_panoptic(listing: Listing, folders: Iterable[str]) -> None:
       LayoutError: if a JSON file beside the folder of masks says what its segments are.
     """
     for of_masks in folders:
-        folder, name = posixpath.split(of_masks)
-        if f"{name}.json" not in listing.folders.get(folder, ()):
+        folder, name = posixpath.split(f"{of_masks}.json")
+        if name not in listing.folders.get(folder, ()):
             continue
-        path = listing.root / folder / f"{name}.json"
+        path = listing.root / folder / name
         with open_file(path) as file:
             if b'"segments_info"' not in file.read(_READ):
                 continue

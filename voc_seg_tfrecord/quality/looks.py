@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.splitting.groups import propose
+from voc_seg_tfrecord.splitting.ratios import propose
 
 SIDE = 288
 """Longer side of the image in which regions are measured, in pixels."""

@@ -129,14 +129,7 @@ def stratify(
     seed: int,
     groups: Mapping[str, str] | None = None,
 ) -> dict[str, list[str]]:
-    """Assigns ids to splits.
-
-    Args:
-      classes: the classes in each image, by id.
-      ratios: each split's share; they sum to 1.
-      seed: another seed gives another assignment.
-      groups: the group of each id; the ids of a group stay together. By default each id is
-        a group of its own.
+    """Assigns ids, of which the classes are given, to splits; the ids of a group stay together.
 
     Returns:
       The ids of each split, sorted. Without groups the numbers of ids are the ratios', rounded
@@ -145,18 +138,16 @@ def stratify(
     groups = groups or {image_id: image_id for image_id in classes}
     shares = [Fraction(str(ratio)) for ratio in ratios.values()]
     attempts = _ATTEMPTS if len(set(groups.values())) <= _FEW else 1
-    best = None
-    splits: list[list[str]] = []
+    states = []
     for attempt in range(attempts):
         salt = f"{seed}:{attempt}:" if attempt else f"{seed}:"
-        state = Assignment(_units(classes, groups, salt), shares)
-        _share_out(state)
-        _exchange(state)
-        if best is None or state.lacking < best:
-            best, splits = state.lacking, state.ids()
-        if not best:
+        states.append(Assignment(_units(classes, groups, salt), shares))
+        _share_out(states[-1])
+        _exchange(states[-1])
+        if not states[-1].lacking:
             break
-    return dict(zip(ratios, splits, strict=True))
+    best = min(states, key=lambda state: state.lacking)
+    return dict(zip(ratios, best.ids(), strict=True))
 
 
 def _units(
@@ -177,13 +168,11 @@ def _units(
 def _share_out(state: Assignment) -> None:
     """Gives every unit to a split, those of the rarest class first."""
     while True:
-        counts = {
-            c: sum(number in state.left for number in having) for c, having in state.having.items()
-        }
-        rarest = min(((n, c) for c, n in counts.items() if n), default=None)
+        left = {c: [n for n in having if n in state.left] for c, having in state.having.items()}
+        rarest = min(((len(of), c) for c, of in left.items() if of), default=None)
         if rarest is None:
             break
-        for number in [n for n in state.having[rarest[1]] if n in state.left]:
+        for number in left[rarest[1]]:
             state.place(number, _choose(state, number, rarest[1]))
     for number in sorted(state.left):  # they have no class at all
         state.place(number, _choose(state, number, None))
@@ -225,13 +214,8 @@ def _exchange(state: Assignment) -> None:
             _bring(state, c, split)
             for c in rarest_first
             for split, units in enumerate(state.there[c])
-            if not units and _may_have(state, c)
+            if not units and sum(map(bool, state.there[c])) < len(state.having[c])
         )
-
-
-def _may_have(state: Assignment, c: int) -> bool:
-    covered = sum(map(bool, state.there[c]))
-    return covered < min(len(state.having[c]), len(state.splits))
 
 
 def _bring(state: Assignment, c: int, split: int) -> bool:
