@@ -34,7 +34,7 @@ def write_films(root, seed=0, films=4, frames=6, *, alike=True, form="vid{}_fram
         for frame in range(frames):
             disc = (y - 24) ** 2 + (x - 8 - 6 * frame) ** 2 < 60
             pixels = np.where(disc, 220, background if alike else scene(some))
-            image_id = form.format(film, frame)
+            image_id = form.format(film, frame, film * frames + frame)
             exports.put_mask(root, f"SegmentationClass/{image_id}.png", disc.astype(np.uint8))
             path = root / f"JPEGImages/{image_id}.jpg"
             path.parent.mkdir(exist_ok=True)
@@ -149,13 +149,32 @@ def test_films_of_one_camera_are_only_noted_because_no_group_differs(tmp_path):
     assert "4 groups" in note
 
 
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("form", ["frame_{2:04}", "{2:05}", "IMG_{2}"])
+def test_films_in_one_row_of_numbers_are_asked_about_and_photos_are_not(tmp_path, form, seed):
+    photos = write_films(tmp_path / "photos", seed, 4, 20, alike=False, form=form)
+    assert plan(photos).notes == ()
+    film = write_films(tmp_path / "film", seed, 4, 20, form=form)
+    with pytest.raises(LayoutError, match=r"80 of 80 ids are numbered in a row") as told:
+        plan(film)
+    said = json.loads(
+        f"{{{told.value.remedy.partition('(in a config: ')[2].partition('); if')[0]}}}"
+    )
+    made = plan(film, **said)
+    assert all(made.splits.values())
+    groups = config(**said).grouping.groups(made.tree.images)
+    train, test = ({groups[i] for i in ids} for ids in made.splits.values())
+    assert not train & test
+    assert plan(film, group_by="none").splits
+
+
 def test_photos_of_voc_with_the_ids_of_frames_are_only_noted(real_data):
     photos = sorted((real_data / "voc2012").rglob("JPEGImages/*.jpg"))
     paths = {f"vid{n // 20}_{n % 20:04}": epath.Path(path) for n, path in enumerate(photos)}
     (note,) = check_groups(paths, paths.__getitem__, config(), "here")
     assert "--group_by prefix:_" in note
-    of_voc = [path.stem for path in photos]
-    assert check_groups(of_voc, paths.__getitem__, config(), "here") == []
+    of_voc = {path.stem: epath.Path(path) for path in photos}
+    assert check_groups(of_voc, of_voc.__getitem__, config(), "here") == []
 
 
 def test_at_most_64_images_are_read_and_those_that_cannot_be_are_not_asked_about(tmp_path):

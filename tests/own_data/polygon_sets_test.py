@@ -451,10 +451,10 @@ def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
 def test_splits_by_class_read_the_drawn_masks(street, tool):
     root = street(tool)
     options = {"splits": {"train": 0.5, "validation": 0.5}, "split_by": "stratified"}
-    _, plan = find_config(root, name="street", **options)
+    config, plan = find_config(root, name="street", **options)
     assert [len(ids) for ids in plan.splits.values()] == [2, 2]
     for image_id in plan.tree.masks:
-        classes = by_ratio._classes(plan.tree.labels, plan.rule, (), image_id)
+        classes = by_ratio._classes(plan.tree.labels, config.example_spec(plan.rule), image_id)
         assert list(classes) == [0, 1, 2, 3]
 
 

@@ -1,7 +1,8 @@
 """Divides images by ratio, and asks before whether some belong together.
 
 Ids may say so; see `ratios.propose`. If neighbours in a group look alike too, and other groups
-do not, scores on the other splits would say nothing, so the user has to decide.
+do not, scores on the other splits would say nothing, so the user has to decide. So it is with
+blocks of ids that are numbered in a row, as the frames of one film are.
 """
 
 import collections
@@ -25,7 +26,7 @@ from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.own_data.question import Problems
 from voc_seg_tfrecord.quality.alike import HEIGHT, WIDTH
-from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, Proposal, assign, propose
+from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, Proposal, assign, propose, propose_blocks
 from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.pair import Labels
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -51,21 +52,27 @@ def check_groups(
     Raises:
       LayoutError: if the images say so too, with the options that answer it.
     """
-    if config.group_by or len(config.ratios) < 2 or (found := propose(ids)) is None:
+    ratios = config.ratios
+    if config.group_by or len(ratios) < 2:
+        return []
+    found = propose(ids) or propose_blocks(ids, len(ratios))
+    alike = found is not None and _look_alike(found.members, path_of)
+    if found is None or (found.in_a_row and not alike):
         return []
     members = found.members
     first, *_, last = members[0]
     numbered = (
-        f"{sum(map(len, members))} of {len(ids)} ids are numbered in {len(members)} groups, such "
-        f"as {first} to {last} ({counted(len(members[0]), 'image')})"
+        f"{sum(map(len, members))} of {len(ids)} ids are numbered "
+        f"{'in a row' if found.in_a_row else f'in {len(members)} groups'}, such as {first} to "
+        f"{last} ({counted(len(members[0]), 'image')})"
     )
     advice = _advice(found, config)
-    if not _look_alike(members, path_of):
+    if not alike:
         return [f"{numbered}. If the images of a group belong together, {advice}."]
     raise LayoutError(
         where,
-        found=f"{numbered}; neighbours in a group look alike, and ratios would share each group "
-        "out to several splits",
+        found=f"{numbered}; neighbours {'' if found.in_a_row else 'in a group '}look alike, and "
+        "ratios would share them out to several splits",
         expected="images that look almost the same in one split; otherwise the scores on the "
         "other splits say nothing",
         remedy=advice,
@@ -89,7 +96,8 @@ def _advice(found: Proposal, config: VocSegConfig) -> str:
         largest = max(sizes.values()) / len(found.groups)
         if largest > max(ratios.values()):
             why += f", though the largest group has {largest:.0%} of the images"
-        together = f"keep them in one split with {_said(fields)}{why}"
+        blocks = "blocks of " if found.in_a_row else ""
+        together = f"keep {blocks}them in one split with {_said(fields)}{why}"
     return f"{together}; if not, say {_said({'group_by': NO_GROUPS})}"
 
 
