@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 import dataclasses
 import functools
 import hashlib
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from etils import epath
 import numpy as np
@@ -26,6 +26,7 @@ from voc_seg_tfrecord.masks.stored import (
     equal_channels,
     read_samples,
 )
+from voc_seg_tfrecord.masks.table import color_key
 
 
 @dataclasses.dataclass
@@ -55,6 +56,12 @@ class Pixel(NamedTuple):
     kind: str
     value: int | None
     color: Color | None
+
+    def key(self, *, by_color: bool) -> int | str:
+        """Returns its key in a table of classes: the colour if that counts, else the value."""
+        if self.color and (self.value is None or (by_color and self.kind != "grey")):
+            return color_key(self.color)
+        return cast(int, self.value)
 
 
 @dataclasses.dataclass

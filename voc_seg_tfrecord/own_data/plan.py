@@ -129,12 +129,11 @@ def make_plan(
         undecided.add(SPLITS)
         config = _with_everything(config)
         splits = problems.of(_choose_splits, facts, config, problems) or Splits(facts)
-    decision = None
+    decision, file = None, named.taken if named else None
     if rule is None:
-        decision = problems.of(_choose_meaning, config, named, splits) if named else None
+        decision = problems.of(_choose_meaning, config, file, splits) if named else None
         undecided |= set() if decision else {MEANING}
         rule = decision.rule if decision else ANY_VALUE
-    file = named.taken[0] if named and named.taken else None
     notes = _notes(config, named.notes if named else (), file, splits, decision)
     if config.split_by == "stratified":
         splits = problems.of(_stratified, config, rule, splits) or splits
@@ -146,25 +145,21 @@ def make_plan(
     return Plan(tree, file, splits, decision, rule, notes, account, *left)
 
 
-def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[list[ClassFile]]:
-    """Returns the class file, in each way in which it may be numbered."""
+def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[ClassFile | None]:
     named = ClassFiles(tree, config).find() if config.class_names else Choice(list[ClassFile]())
-    file = named.taken[0] if named.taken else None
-    classes.check_void(file, config)
-    return Choice(named.taken, [*named.notes, *classes.void_notes(file, config)])
+    file = next(iter(named.taken), None)
+    return Choice(file, [*named.notes, *classes.void_notes(file, config)])
 
 
 def _choose_splits(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
     return MissingMasks(facts.tree, config).leave_out(split_ids(facts, config, problems))
 
 
-def _choose_meaning(
-    config: VocSegConfig, named: Choice[list[ClassFile]], splits: Splits
-) -> Decision:
+def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> Decision:
     tree, used = splits.facts.tree, splits.used
     ids = [i for i in tree.images if i in used and i in tree.masks]
-    advice = classes.remedy(tree, config, named=not named.taken)
-    return classes.decide(tree.labels, config, named.taken, ids, advice)
+    advice = classes.remedy(tree, config, named=file is None)
+    return classes.decide(tree.labels, config, file, ids, advice)
 
 
 def _with_everything(config: VocSegConfig) -> VocSegConfig:
