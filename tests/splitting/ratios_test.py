@@ -5,13 +5,7 @@ import pytest
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.splitting.ratios import (
-    Grouping,
-    assign,
-    by_split_name,
-    check_ratios,
-    propose,
-)
+from voc_seg_tfrecord.splitting.ratios import Grouping, assign, by_split_name, check_ratios, propose
 
 RATIOS = {"train": 0.8, "validation": 0.1, "test": 0.1}
 
