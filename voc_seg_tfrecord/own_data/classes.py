@@ -263,7 +263,7 @@ def names_at_values(file: ClassFile) -> tuple[str, ...]:
     """
     spare = iter(VOID_NAMES)
     entries = sorted((e for e in file.entries if 0 <= e.value < VOID), key=lambda e: e.value)
-    if [entry.value for entry in entries] != list(range(len(entries))) or file.folders:
+    if [entry.value for entry in entries] != [*range(len(entries))] or file.folders:
         raise table_error(
             f"rows with values, and {file.source} with values that are not 0, 1, 2 and so on",
             "rows with names, or a row for each value",

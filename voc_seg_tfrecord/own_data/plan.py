@@ -5,6 +5,7 @@ what the masks mean. Where one cannot choose, a build stops; `check` reads on wi
 """
 
 from collections.abc import Mapping, Sequence
+import contextlib
 import dataclasses
 import itertools
 import posixpath
@@ -236,18 +237,12 @@ def _deep_image_note(splits: Splits) -> str:
     tree, ids = splits.facts.tree, itertools.chain(*splits.ids.values())
     names = (tree.images[i] for i in ids if i in tree.images)
     deep = (name for name in names if str(name).lower().endswith((".png", ".tif", ".tiff")))
-    for name in itertools.islice(deep, _LOOKED_AT):
-        path = tree.root / tree.layout.images / name
-        try:
-            lost = images.lost_bits(File.read(path, ImageError))
-        except VocSegError:  # the build says so
-            continue
-        if lost:
-            return f"{name} has {lost}. {command(bands='all', dtype='uint16')} keeps all bits."
+    for name in itertools.islice(deep, 8):
+        with contextlib.suppress(VocSegError):  # the build says so
+            file = File.read(tree.root / tree.layout.images / name, ImageError)
+            if lost := images.lost_bits(file):
+                return f"{name} has {lost}. {command(bands='all', dtype='uint16')} keeps all bits."
     return ""
-
-
-_LOOKED_AT = 8
 
 
 def absent_images(decided: Plan, split: str) -> str:
