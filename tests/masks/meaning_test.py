@@ -1,9 +1,9 @@
 """What a set of masks means, by the rule of `masks.meaning`."""
 
-from etils import epath
 import numpy as np
 import pytest
 from support.encoding import rgb_mask as rgb
+from support.encoding import write_masks
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
@@ -50,10 +50,7 @@ OWN = tuple(f"class {n}" for n in range(21))
 @pytest.fixture
 def decide(tmp_path):
     def of(masks, file=None, names=VOC_CLASSES, rows="", files=()):
-        paths = []
-        for number, data in enumerate(masks):
-            paths.append(epath.Path(tmp_path / f"{number}.png"))
-            paths[-1].write_bytes(data)
+        paths = write_masks(tmp_path, masks)
         said = parse_pairs(rows) if rows else ()
         namings = [
             Naming(ClassTable(tuple(one.class_names if one else names), said), one)

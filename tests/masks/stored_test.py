@@ -25,6 +25,7 @@ from voc_seg_tfrecord.masks.stored import Samples
 
 RNG = np.random.default_rng(11)
 COLORS = RNG.integers(0, 256, (5, 7, 3), np.uint8)
+NPY = "{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}"
 
 
 def read(data):
@@ -113,19 +114,25 @@ def test_arrays_that_are_no_mask_are_refused(array):
 
 
 @pytest.mark.parametrize(
-    "header",
+    ("header", "length", "words"),
     [
-        b"{'descr': '<i8', 'fortran_order': False, 'shape': (",
-        b"{'descr': '<i8', 'fortran_order': False, 'shape': (9999999999, 9999999), }",
+        (
+            "{'descr': '<i8', 'fortran_order': False, 'shape': (",
+            0,
+            "NumPy file that cannot be read",
+        ),
+        (NPY.format("<i8", (9999999999, 9999999)), 0, "n array .* in 0 bytes"),
+        (NPY.format("|u1", (5, 7)), 36, r"n array uint8\[5, 7\] in 36 bytes"),
+        *(
+            (NPY.format("|u1", shape), 35, "n array uint8.* in 35 bytes")
+            for shape in ((60_000, 60_000), (-1, 3), (1 << 40, 1), (5, 8))
+        ),
     ],
 )
-def test_a_numpy_file_with_a_false_header_is_refused(header):
-    header = header.ljust(117) + b"\n"
-    data = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header
-    with pytest.raises(
-        MaskError,
-        match=r"m\.png: a(n array .* in 0 bytes| NumPy file that cannot be read)",
-    ):
+def test_a_numpy_file_with_a_false_header_is_refused_and_asks_for_no_memory(header, length, words):
+    header = header.encode().ljust(117) + b"\n"
+    data = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + bytes(length)
+    with pytest.raises(MaskError, match=rf"m\.png: a ?{words}"):
         read(data)
 
 
@@ -181,22 +188,6 @@ def test_threads_read_numpy_files_side_by_side():
     with futures.ThreadPoolExecutor(4) as pool:
         read_ones = list(pool.map(stored.read_samples, files))
     assert [samples.values[0, 0] for samples in read_ones] == [n % 7 for n in range(500)]
-
-
-def test_a_numpy_file_that_holds_more_than_its_header_says_is_refused():
-    buffer = io.BytesIO()
-    np.save(buffer, np.zeros((5, 7), np.uint8))
-    with pytest.raises(MaskError, match=r"uint8\[5, 7\] in 36 bytes"):
-        stored.read_samples(File(buffer.getvalue() + b"\0", "m.npy"))
-
-
-@pytest.mark.parametrize("shape", [(60_000, 60_000), (-1, 3), (1 << 40, 1), (5, 8)])
-def test_a_numpy_header_that_claims_more_than_the_file_holds_asks_for_no_memory(shape):
-    header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}".encode()
-    header = header.ljust(117) + b"\n"
-    data = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header + bytes(35)
-    with pytest.raises(MaskError, match=r"an array uint8.* in 35 bytes"):
-        read(data)
 
 
 @pytest.fixture(params=[1 << 20, 10], ids=["at once", "by rows"])

@@ -4,6 +4,7 @@ A mask with VOC's own palette is recognised by the palette's bytes and is not de
 judges what was noted. A `Look` is what is kept of one mask, so that it is not looked at again.
 """
 
+import collections
 from collections.abc import Callable, Collection, Iterator, Mapping
 import dataclasses
 import functools
@@ -103,10 +104,10 @@ class Survey:
         return [pixel for pixel in self.pixels if pixel.kind == "palette" and pixel.color]
 
     def _counted(self, key: int) -> dict[Any, int]:
-        counts: dict[Any, int] = {}
+        counts: collections.Counter[Any] = collections.Counter()
         for pixel, seen in self.pixels.items():
-            if pixel[key] is not None:
-                counts[pixel[key]] = counts.get(pixel[key], 0) + seen.pixels
+            counts[pixel[key]] += seen.pixels
+        del counts[None]
         return dict(sorted(counts.items()))
 
     def add(self, path: str, look: "Look") -> None:

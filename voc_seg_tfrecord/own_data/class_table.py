@@ -42,8 +42,7 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
     """
     ids = [i for i in tree.images if i in tree.masks] or [*tree.masks]
     with contextlib.suppress(VocSegError):  # where splits are not decided, all masks count
-        splits = make_plan(tree, config, rule=ANY_VALUE).splits
-        used = {*itertools.chain(*splits.values())}
+        used = make_plan(tree, config, rule=ANY_VALUE).division.used
         ids = [image_id for image_id in ids if image_id in used] or ids
     if table := tree.labels.table(ids):
         return table, 0
