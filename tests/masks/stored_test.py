@@ -116,11 +116,7 @@ def test_arrays_that_are_no_mask_are_refused(array):
 @pytest.mark.parametrize(
     ("header", "length", "words"),
     [
-        (
-            "{'descr': '<i8', 'fortran_order': False, 'shape': (",
-            0,
-            "NumPy file that cannot be read",
-        ),
+        ("{'descr': '<i8', 'fortran_order': False, 'shape': (", 0, "NumPy file that cannot be"),
         (NPY.format("<i8", (9999999999, 9999999)), 0, "n array .* in 0 bytes"),
         (NPY.format("|u1", (5, 7)), 36, r"n array uint8\[5, 7\] in 36 bytes"),
         *(
