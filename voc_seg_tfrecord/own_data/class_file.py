@@ -68,7 +68,6 @@ class ClassFiles:
         if named:
             files, more = _fitting(files, config)
             notes += more
-        files = _without_shorter(files, config)
         if not files:
             return Choice([], notes)
         ways = [files] if named else _agreeing(files, background)
@@ -244,13 +243,6 @@ def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
         f"{file.source} says which value or colour each name has. The order of your class names is "
         "that of the dataset."
     ]
-
-
-def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[ClassFile]:
-    """Leaves out lists that are those of another file without its background at 0."""
-    names = [file.class_names for file in files]
-    longer = [of[1:] for of in names if background_index(of, config.background) == 0]
-    return [file for file in files if not (file.plain and file.class_names in longer)]
 
 
 def _difference(one: ClassFile, other: ClassFile) -> str:

@@ -188,19 +188,17 @@ def _of_cityscapes(layout: Layout) -> str:
 
 
 def decide(
-    labels: Labels,
-    config: VocSegConfig,
-    file: ClassFile | None,
-    ids: Collection[str],
-    advice: str,
+    tree: VocTree, config: VocSegConfig, file: ClassFile | None, used: Collection[str]
 ) -> Decision:
-    """Decides what the masks of ids mean, of which `remedy` gives the advice.
+    """Decides what the masks of the ids mean that are in use.
 
     Raises:
       MaskError: if it is not known what the masks mean.
       ConfigError: if a row has no effect.
     """
-    naming = Naming(config.table, file)
+    labels, naming = tree.labels, Naming(config.table, file)
+    advice = remedy(tree, config, named=file is None)
+    ids = [i for i in tree.images if i in used and i in tree.masks]
     survey = labels.survey(ids, all_colors=naming.needs_colors)
     decision = meaning.decide(survey, [naming], advice)
     if decision.reading.high:  # a mask that no list names may show that 255 is void

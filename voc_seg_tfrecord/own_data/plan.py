@@ -132,9 +132,9 @@ def make_plan(
         splits = problems.of(_choose_splits, facts, config, problems) or Splits(facts)
     decision, file = None, named.taken if named else None
     if rule is None:
-        decision = problems.of(_choose_meaning, config, file, splits) if named else None
-        undecided |= set() if decision else {MEANING}
+        decision = problems.of(classes.decide, tree, config, file, splits.used) if named else None
         rule = decision.rule if decision else ANY_VALUE
+        undecided |= set() if decision else {MEANING}
     notes = _notes(config, named.notes if named else (), file, splits, decision)
     if config.split_by == "stratified":
         splits = problems.of(_stratified, config, rule, splits) or splits
@@ -154,13 +154,6 @@ def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[ClassFile 
 
 def _choose_splits(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
     return MissingMasks(facts.tree, config).leave_out(split_ids(facts, config, problems))
-
-
-def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> Decision:
-    tree, used = splits.facts.tree, splits.used
-    ids = [i for i in tree.images if i in used and i in tree.masks]
-    advice = classes.remedy(tree, config, named=file is None)
-    return classes.decide(tree.labels, config, file, ids, advice)
 
 
 def _with_everything(config: VocSegConfig) -> VocSegConfig:
