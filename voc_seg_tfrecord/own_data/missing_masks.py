@@ -66,7 +66,7 @@ class MissingMasks:
         )
 
     def _is_left_out(self, image_id: str) -> bool:
-        """Says whether an id is left out. If a file's name only looks the same, an error says so."""
+        """Says whether an id is left out. A file whose name only looks the same is an error."""
         if image_id not in self._images:
             return self._config.missing_image == "skip" and not self._images.alike(image_id)
         if self._config.missing_mask != "skip" or image_id in self._masks:
