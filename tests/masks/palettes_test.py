@@ -2,10 +2,9 @@
 
 import itertools
 
-from etils import epath
 import numpy as np
 import pytest
-from support.encoding import decoded
+from support.encoding import decoded, write_masks
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
@@ -88,12 +87,8 @@ def palettes_of(kind, number, rng):
 def packed(values, colors, how):
     """A palette PNG of the colours in use alone, as an optimiser writes it."""
     used, counts = np.unique(values, return_counts=True)
-    order = {
-        "in order": used,
-        "by frequency": used[np.argsort(-counts, kind="stable")],
-        "reversed": used[::-1],
-        "padded": used[::-1],
-    }[how]
+    by_frequency = used[np.argsort(-counts, kind="stable")]
+    order = {"in order": used, "by frequency": by_frequency}.get(how, used[::-1])
     palette = colors[order]
     if how == "padded":
         palette = np.vstack([palette, ZEROS[len(order) :]])
@@ -138,25 +133,16 @@ def class_file_of(kind, names, colors):
     return ClassFile("labelmap.txt", tuple(entries))
 
 
-def read_all(folder, files, names, class_file):
-    """What a build would make of the masks, and its notes."""
-    paths = []
-    for number, data in enumerate(files):
-        paths.append(epath.Path(folder / f"{number}.png"))
-        paths[-1].write_bytes(data)
-    naming = Naming(ClassTable(tuple(names)), class_file)
-    decision = decide(survey(paths, all_colors=naming.needs_colors), [naming], "")
-    masks = [read_mask(File(data, "mask.png"), decision.rule) for data in files]
-    return masks, decision
-
-
 def outcome(folder, files, truth, names, class_file):
+    """Says whether a build's masks would be `equal`, `different` or `refused`; and why."""
+    paths = write_masks(folder, files)
+    naming = Naming(ClassTable(tuple(names)), class_file)
     try:
-        masks, decision = read_all(folder, files, names, class_file)
+        decision = decide(survey(paths, all_colors=naming.needs_colors), [naming], "")
+        masks = [decoded(read_mask(File(data, "mask.png"), decision.rule).png) for data in files]
     except VocSegError:
         return "refused", None
-    arrays = [decoded(mask.png) for mask in masks]
-    same = all((a == b).all() for a, b in zip(arrays, truth, strict=True))
+    same = all((a == b).all() for a, b in zip(masks, truth, strict=True))
     return ("equal" if same else "different"), decision
 
 
@@ -187,13 +173,9 @@ def cases(seed):
                         label = f"{palette}, one palette for each mask, {how}"
                         for kind in ("none", "names", "the masks'", "others"):
                             listed = class_file_of(kind, names, colors)
-                            meant = truth
-                            if (
-                                palette == "VOC"
-                                and set(names) == set(VOC_CLASSES)
-                                and kind == "none"
-                            ):
-                                meant = [by_name(t, names) for t in truth]
+                            of_voc = palette == "VOC" and {*names} == {*VOC_CLASSES}
+                            renamed = of_voc and kind == "none"
+                            meant = [by_name(t, names) for t in truth] if renamed else truth
                             yield (label, kind, names_kind), files, meant, names, listed
 
 

@@ -171,23 +171,15 @@ def test_a_list_of_images_beside_a_class_file_is_no_class_file(tree):
     expect(tree, "background", "a", "b")
 
 
-def test_a_class_file_one_level_above_the_tree_is_read(tree):
+def test_a_class_file_above_a_tree_is_read_if_it_can_be_of_no_other(tree):
     exports.put(tree.parent, "class_names.txt", ABC)
     expect(tree.parent, "background", "a", "b")
-
-
-def test_a_class_file_in_a_devkit_is_read_if_the_tree_in_it_is_given(tree):
-    devkit = tree.parent.rename(tree.parent.parent / "VOCdevkit")
-    exports.put(devkit, "labelmap.txt", "background:0,0,0::\na:::\nb:::\n")
-    expect(devkit / "VOC", "background", "a", "b")
-
-
-def test_a_class_file_above_the_folder_that_was_given_is_read_if_that_is_the_only_one(tree):
-    exports.put(tree.parent, "class_names.txt", ABC)
     expect(tree, "background", "a", "b")
     (tree.parent / "other").mkdir()
     with pytest.raises(LayoutError, match="no class names"):
         find_config(tree, name="mine")
+    devkit = tree.parent.rename(tree.parent.parent / "VOCdevkit")
+    expect(devkit / "VOC", "background", "a", "b")
 
 
 COLORS_TXT = "\n".join(f"{{}} {10 * n} 0 {n}" for n in (1, 2, 3)) + "\n"  # none is black
@@ -251,16 +243,13 @@ def test_a_split_without_one_of_the_classes_has_the_numbers_of_all(tmp_path):
     assert "The splits have different files _classes.csv; all are used." in plan.notes
 
 
-def test_numbers_per_split_are_refused_where_one_split_has_none(tmp_path):
-    roboflow(tmp_path, test=[], train=["background", "a", "b"], valid=["background", "b", "a"])
-    with pytest.raises(LayoutError, match="different numbers in train, valid, and none in test"):
-        find_config(tmp_path, name="mine")
-
-
-def test_numbers_per_split_and_values_for_all_are_refused(tmp_path):
+def test_numbers_per_split_are_refused_where_one_split_has_none_or_values_are_for_all(tmp_path):
     roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
     with pytest.raises(ConfigError, match=r"other numbers|values that are not 0, 1, 2"):
         find_config(tmp_path, name="mine", classes={0: "a"})
+    roboflow(tmp_path, test=[])
+    with pytest.raises(LayoutError, match="different numbers in train, valid, and none in test"):
+        find_config(tmp_path, name="mine")
 
 
 @pytest.mark.parametrize("name", ["classes.txt", "labels.txt", "class_names.txt"])
@@ -272,17 +261,23 @@ def test_a_list_without_background_gets_it_if_masks_have_one_value_more(tree, na
     expect(tree, "background", "crack", "road", class_names=config.class_names)
 
 
-def test_colors_txt_with_grey_masks_of_fewer_values_is_asked_about(tree):
-    exports.put(tree, "colors.txt", COLORS_TXT.format("a", "b", "c") + "d 40 0 4\n")
-    with pytest.raises(MaskError, match=r"is background by value .* and a by value"):
-        find_config(tree, name="mine")
-
-
-def test_a_list_without_background_is_asked_about_with_vocs_palette_too(tree):
-    mask = exports.write_png(TRUTH, palette=voc_palette())
+@pytest.mark.parametrize(
+    ("name", "text", "palette", "words"),
+    [
+        ("colors.txt", COLORS_TXT.format("a", "b", "c") + "d 40 0 4\n", None, "background .* a"),
+        ("labels.txt", "\n".join(VOC_CLASSES[1:]), voc_palette(), "aeroplane .* background"),
+        ("classes.txt", "sky\ncrack\nroad\ntree\n", None, "sky .* background"),
+    ],
+)
+def test_names_without_background_that_values_fit_in_two_ways_are_asked_about(
+    tree, name, text, palette, words
+):
+    color = 0 if palette is None else 3
+    mask = exports.write_png(TRUTH, color=color, palette=palette)
     exports.put(tree, "SegmentationClass/a.png", mask)
-    exports.put(tree, "labels.txt", "\n".join(VOC_CLASSES[1:]))
-    with pytest.raises(MaskError, match=r"is aeroplane by value .* and background by value"):
+    exports.put(tree, name, text)
+    before, after = words.split(" .* ")
+    with pytest.raises(MaskError, match=f"is {before} by value .* and {after} by value"):
         find_config(tree, name="mine")
 
 
@@ -292,13 +287,11 @@ def test_a_list_without_background_of_which_all_names_are_used_is_read_from_0(tr
     assert "classes.txt has no background. Value 0 is sky, its first name." in notes
 
 
-def test_a_list_without_background_of_which_not_all_names_are_used_is_asked_about(tree):
+def test_given_names_say_whether_a_list_without_background_has_it(tree):
     exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
-    with pytest.raises(MaskError, match=r"is sky by value .* and background by value"):
-        find_config(tree, name="mine")
-    expect(tree, "sky", "crack", "road", class_names=["sky", "crack", "road", "tree"])
     names = ["background", "sky", "crack", "road", "tree"]
-    expect(tree, *names[:3], class_names=names)
+    for given in (names, names[1:]):
+        expect(tree, *given[:3], class_names=given)
 
 
 def put_masks(root, *values):
@@ -373,20 +366,13 @@ BY_LINE = ["void", "bg", "weed", "soil"]
 @pytest.mark.parametrize("name", IGNORED_FILES)
 def test_ignore_in_the_first_line_counts_if_the_values_need_it(tree, name):
     exports.put(tree, name, IGNORED_FILES[name])
-    mask = put_masks(tree, 1, 3)
-    for said in ({}, {"class_names": ["__ignore__", "bg", "weed", "soil"]}):
-        pixels, notes = found(tree, **said)
-        assert (pixels == np.array(BY_LINE)[mask]).all()
-        assert f"__ignore__ in the first line of {name} counts" in notes
-
-
-@pytest.mark.parametrize("name", IGNORED_FILES)
-def test_ignore_in_the_first_line_does_not_count_if_the_values_use_all_classes(tree, name):
-    exports.put(tree, name, IGNORED_FILES[name])
-    mask = put_masks(tree, 0, 1, 2, 255)
-    expected = np.array(["bg", "weed", "soil", *["void"] * 253])[mask]
-    for said in ({}, {"class_names": ["bg", "weed", "soil"]}):
-        assert (found(tree, **said)[0] == expected).all()
+    for values, names in ((1, 3), BY_LINE), ((0, 1, 2, 255), BY_LINE[1:]):
+        mask = put_masks(tree, *values)
+        for said in ({}, {"class_names": [name.replace("void", "__ignore__") for name in names]}):
+            pixels, notes = found(tree, **said)
+            assert (pixels == np.array([*names, *["void"] * 253])[mask]).all()
+            counts = f"__ignore__ in the first line of {name} counts" in notes
+            assert counts == (names == BY_LINE)
 
 
 @pytest.mark.parametrize("name", IGNORED_FILES)
@@ -410,12 +396,9 @@ def expect_values(root, mask, names, **said):
 def test_the_one_name_of_a_list_is_not_background(tree):
     exports.put_mask(tree, "SegmentationClass/a.png", TRUTH % 2)
     exports.put(tree, "classes.txt", "crack\n")
-    pixels, _ = found(tree)
-    assert (pixels == np.array(["background", "crack"])[TRUTH % 2]).all()
+    expect_values(tree, TRUTH % 2, {0: "background", 1: "crack"})
 
 
 def test_a_list_with_void_is_not_other_than_the_names_without_it(tree):
     exports.put(tree, "classes.txt", "Void\na\nb\n")
-    pixels, notes = found(tree, class_names=["a", "b"])
-    assert (pixels == np.array(["void", "a", "b"])[TRUTH]).all()
-    assert "other class names" not in notes
+    assert "other class names" not in expect(tree, "void", "a", "b", class_names=["a", "b"])

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import exports
-from support.building import examples, from_tree
+from support.building import examples
 
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
@@ -63,47 +63,24 @@ def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_p
             find_config(tmp_path, name="mine", class_names=["background", "crack"])
 
 
-def test_one_rgb_mask_among_others_is_named_by_the_build(tmp_path):
-    flat(tmp_path, {"a": GREY, "b": GREY, "c": np.stack([GREY, GREY, BINARY], 2)})
-    said = {"name": "mine", "class_names": ["background", "crack"]}
-    assert find_config(tmp_path, **said)[1].decision.by == "value"
-    with pytest.raises(VocSegError, match=r"(?s)1 of 3 .*c\.png: an RGB mask with"):
-        builder_from_tree(tmp_path, data_dir=tmp_path / "data", **said)
-
-
-@pytest.mark.parametrize("said", [{}, {"classes": {0: "background", 7: "crack"}}])
-def test_rgb_masks_with_equal_channels_are_read_by_value(tmp_path, said):
-    flat(tmp_path, {"a": np.stack([GREY * (7 if said else 1)] * 3, 2)})
-    names = None if said else ["background", "crack"]
-    builder = from_tree(tmp_path, class_names=names, **said)
-    (example,) = examples(builder, "train").values()
-    assert (example["segmentation_mask"][..., 0] == GREY).all()
-
-
-def test_a_class_with_the_colour_of_void_is_asked_about(tmp_path):
-    flat(tmp_path, {"a": GREY})
-    exports.put(tmp_path, "labelmap.txt", "background:0,0,0::\nborder:224,224,192::\n")
-    with pytest.raises(ConfigError, match="void colour #e0e0c0 for the class 'border'"):
-        find_config(tmp_path, name="mine")
-    as_class, _ = find_config(tmp_path, name="mine", classes={"border": "border"})
-    assert list(as_class.built_class_names) == ["background", "border"]
-    as_void, _ = find_config(tmp_path, name="mine", classes={"border": "void"})
-    assert list(as_void.built_class_names) == ["background"]
-
-
-def test_a_class_with_the_value_of_void_is_asked_about(tmp_path):
-    flat(tmp_path, {"a": np.maximum(GREY * 128, BINARY // 2), "b": BINARY})
-    exports.put(tmp_path, "labelmap.csv", "id,name\n0,background\n128,edge\n255,dry road\n")
-    with pytest.raises(
-        ConfigError, match="value 255, which is void, for the class 'dry road'"
-    ) as e:
+@pytest.mark.parametrize(
+    ("table", "asked", "value"),
+    [
+        ("id,name,r,g,b\n0,sky,0,0,0\n1,dry road,224,224,192\n", "void colour #e0e0c0", 1),
+        ("id,name\n0,sky\n128,edge\n255,dry road\n", "value 255, which is void,", 255),
+    ],
+)
+def test_a_class_with_the_colour_or_value_of_void_is_asked_about(tmp_path, table, asked, value):
+    flat(tmp_path, {"a": GREY * min(value, 128), "b": GREY * value})
+    exports.put(tmp_path, "class_dict.csv", table)
+    with pytest.raises(ConfigError, match=f"{asked} for the class 'dry road'") as e:
         find_config(tmp_path, name="mine")
     assert "--classes 'dry road=dry road' if it is a class, or --classes 'dry road=void'" in str(e)
-    for new, names in {"dry road": ["edge", "dry road"], "void": ["edge"]}.items():
+    for new in ("dry road", "void"):
         config, plan = find_config(tmp_path, name="mine", classes={"dry road": new})
-        assert [*config.built_class_names][-len(names) :] in (names, names[::-1])
-        index = plan.rule.all_values[255]
-        assert index == (255 if new == "void" else config.built_class_names.index("dry road"))
+        names = config.built_class_names
+        assert ("dry road" in names) == (new == "dry road")
+        assert plan.rule.all_values[value] == (255 if new == "void" else names.index("dry road"))
 
 
 def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, capsys):

@@ -1,7 +1,10 @@
 """The bytes of image files, and what they hold."""
 
+from collections.abc import Iterable
 import io
+import pathlib
 
+from etils import epath
 import numpy as np
 from PIL import Image
 
@@ -20,6 +23,15 @@ def encoded(image: Image.Image | np.ndarray, kind: str = "PNG", **options) -> by
 def rgb_mask(*colors: tuple[int, int, int]) -> bytes:
     """Returns an RGB PNG of one row with these colours."""
     return encoded(np.array([colors], np.uint8))
+
+
+def write_masks(folder: pathlib.Path, masks: Iterable[bytes]) -> list[epath.Path]:
+    """Writes files of masks, `0.png` and so on; returns their paths."""
+    paths = []
+    for number, data in enumerate(masks):
+        paths.append(epath.Path(folder / f"{number}.png"))
+        paths[-1].write_bytes(data)
+    return paths
 
 
 def decoded(data: bytes) -> np.ndarray:

@@ -133,10 +133,8 @@ def _with_star(reading: Reading, survey: Survey) -> tuple[Reading, list[str]]:
     table = reading.naming.table
     rows: dict[Key, int] = {}
     for pixel, seen in survey.pixels.items():
-        by_color = reading.by == "color" and pixel.kind != "grey"
-        by_color = by_color or pixel.value is None
-        key = color_key(pixel.color) if by_color and pixel.color else pixel.value
-        if key is not None and reading.final.class_of(*pixel) is None:
+        if reading.final.class_of(*pixel) is None:
+            key = pixel.key(by_color=reading.by == "color")
             rows[key] = rows.get(key, 0) + seen.pixels
     counted = ", ".join(f"{key} on {pixels} pixels" for key, pixels in rows.items())
     star = str(table.star)
@@ -210,11 +208,7 @@ def _several_colors(survey: Survey) -> list[Pixel]:
 
 def _gaps(survey: Survey) -> bool:
     """Says whether a palette mask leaves out a value below its highest one, but for void."""
-    used = (
-        {pixel.value for pixel in pixels if pixel.value is not None} - {VOID}
-        for pixels in survey.alike
-        if any(pixel.kind == "palette" for pixel in pixels)
-    )
+    used = ({p.value for p in of if p.kind == "palette"} - {VOID} for of in survey.alike)
     return any(values != {*range(len(values))} for values in used)
 
 
@@ -237,11 +231,12 @@ def _useless(survey: Survey, naming: Naming) -> list[str]:
 
 def _at_random(survey: Survey) -> bool:
     """Says whether each mask has a palette at random, so that hardly any colour comes back."""
+    if survey.voc.masks or not _gaps(survey):
+        return False
     masks: collections.Counter[Any] = collections.Counter()
     for pixel in _several_colors(survey):
-        masks[pixel.color] += survey.pixels.get(pixel, survey.voc).masks
-    again = sum(number > 1 for number in masks.values())
-    return _gaps(survey) and not survey.voc.masks and 10 * again < len(masks)
+        masks[pixel.color] += survey.pixels[pixel].masks
+    return 10 * sum(number > 1 for number in masks.values()) < len(masks)
 
 
 def _of_most(ways: Sequence[Reading], survey: Survey) -> Reading | None:
@@ -257,8 +252,7 @@ def _of_most(ways: Sequence[Reading], survey: Survey) -> Reading | None:
 
 
 def _same(ways: Sequence[Reading], survey: Survey) -> bool:
-    first, *others = ([reading.name_of(pixel) for pixel in survey.pixels] for reading in ways)
-    return all(names == first for names in others)
+    return len({tuple(map(reading.name_of, survey.pixels)) for reading in ways}) == 1
 
 
 def _palettes_contradict(reading: Reading, survey: Survey) -> tuple[str, Pixel] | None:
@@ -327,11 +321,7 @@ def _notes(reading: Reading, left: Sequence[Reading], survey: Survey) -> list[st
 
 
 def check_few(survey: Survey) -> None:
-    """Checks that a table can have a row for each value and colour in use.
-
-    Raises:
-      MaskError: if they are too many.
-    """
+    """Raises a MaskError if a table cannot have a row for each value and colour in use."""
     if len(survey.values) > HIGHEST + 1 or len(survey.colors) > HIGHEST:
         raise _undecided(
             "masks",
@@ -343,10 +333,9 @@ def check_few(survey: Survey) -> None:
 
 def _ask(survey: Survey, ways: Sequence[Reading], remedy: str) -> MaskError:
     """Several readings are possible and differ, or none is."""
-    names = {pixel: [reading.name_of(pixel) for reading in ways] for pixel in survey.pixels}
-    unknown = [pixel for pixel, of in names.items() if not any(of)]
     check_few(survey)
-    if unknown:
+    names = {pixel: [reading.name_of(pixel) for reading in ways] for pixel in survey.pixels}
+    if unknown := [pixel for pixel, of in names.items() if not any(of)]:
         most = sorted(unknown, key=lambda pixel: -survey.pixels[pixel].pixels)
         shown = [f"{what(pixel)} on {survey.pixels[pixel].pixels} pixels" for pixel in most]
         text = f"no class for {len(most)} of {len(names)} values or colours: {listed(shown)}"

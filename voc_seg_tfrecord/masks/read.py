@@ -109,7 +109,9 @@ def read_instances(file: File, size: tuple[int, int], *, official: bool = False)
     Colour files (CVAT's, where each object has a colour of VOC's palette) are numbered by
     that palette. See `read_mask` for arguments and errors.
     """
-    colored = not official and _may_hold_colors(file)
+    colored = not official and file.kind is not Kind.NUMPY
+    if colored and file.kind is Kind.PNG:
+        colored = png.read_header(file).color in (png.ColorType.RGB, png.ColorType.RGBA)
     rule = MaskRule({n: n for n in range(256)}, VOC_NUMBERS if colored else None)
     return read_mask(file, rule, size, official=official)
 
@@ -118,13 +120,6 @@ def decode(file: File) -> np.ndarray:
     """Decodes a mask of VOC's own kind, uint8 `[H, W]`, whatever its values are."""
     mask = read_mask(file, index_rule(VOID))
     return pillow.decode(File(mask.png, file.where), MaskError).values()
-
-
-def _may_hold_colors(file: File) -> bool:
-    kind = file.kind
-    if kind is Kind.PNG:
-        return png.read_header(file).color in (png.ColorType.RGB, png.ColorType.RGBA)
-    return kind is not Kind.NUMPY
 
 
 def _read_eight_bits(
@@ -197,7 +192,14 @@ def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray
         return map_values(values, rule.all_values)
     colors: dict[int, Color] = {value: (value, value, value) for value in counts}
     if samples.palette is not None:
-        _check_palette(samples.palette, max(counts), where)
+        highest, length = max(counts), len(samples.palette)
+        if highest >= length:
+            raise MaskError(
+                where,
+                found=f"value {highest}, which has no colour in a palette of {length}",
+                expected="a colour for each value, because the masks are read by colour",
+                remedy="Export the mask again with a colour for each value",
+            )
         colors = {value: tuple(samples.palette[value].tolist()) for value in counts}
     classes = {value: rule.class_of(kind, value, colors[value]) for value in counts}
     missing: Counter[Color] = Counter()
@@ -262,16 +264,6 @@ def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: object) -> np.
         counted = zip(triples, pixels.tolist(), strict=True)
         raise _unknown_colors(Counter(dict(counted)), rule, where)
     return classes
-
-
-def _check_palette(palette: np.ndarray, highest: int, where: object) -> None:
-    if highest >= len(palette):
-        raise MaskError(
-            where,
-            found=f"value {highest}, which has no colour in a palette of {len(palette)}",
-            expected="a colour for each value, because the masks are read by colour",
-            remedy="Export the mask again with a colour for each value",
-        )
 
 
 def _unknown_colors(pixels: Counter[Color], rule: MaskRule, where: object) -> MaskError:

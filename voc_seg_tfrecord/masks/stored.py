@@ -77,8 +77,10 @@ def read_samples(file: File) -> Samples:
     values, palette = still.values(), still.palette()
     if palette is not None:
         return Samples("palette", values, palette)
-    if values.ndim == 2:
-        return Samples("grey", _undo_depth(values, depth))
+    if values.dtype == bool:
+        return Samples("grey", values.astype(np.uint8))
+    if values.ndim == 2:  # decoders stretch 1, 2 and 4 bits over 0 to 255
+        return Samples("grey", values // (255 // ((1 << depth) - 1)) if depth < 8 else values)
     channels = values.shape[2]
     if channels in (2, 4):  # the last one is alpha
         _check_opaque(values[..., -1], file)
@@ -129,12 +131,7 @@ def _check_opaque(alpha: np.ndarray, file: File) -> None:
 
 
 def read_array(file: File, kinds: str, expected: str) -> np.ndarray:
-    """Reads a NumPy file.
-
-    Args:
-      file: the file.
-      kinds: the kinds of numbers that it may hold, as `numpy.dtype.kind` names them.
-      expected: what is expected, for errors.
+    """Reads a NumPy file of some kinds of numbers, as `numpy.dtype.kind` names them.
 
     Raises:
       MaskError: if it cannot be read, or holds something else.
@@ -193,13 +190,6 @@ def _bad_array(
     file: File, found: str, expected: str, remedy: str = "save them again with numpy.save"
 ) -> MaskError:
     return MaskError(file.where, found=found, expected=expected, remedy=remedy)
-
-
-def _undo_depth(values: np.ndarray, depth: int) -> np.ndarray:
-    """Returns grey samples as stored: decoders stretch 1, 2 and 4 bits over 0 to 255."""
-    if values.dtype == bool:
-        return values.astype(np.uint8)
-    return values // (255 // ((1 << depth) - 1)) if depth < 8 else values
 
 
 _PIXELS = 1 << 20  # worked on at a time

@@ -4,11 +4,12 @@ A mask with VOC's own palette is recognised by the palette's bytes and is not de
 judges what was noted. A `Look` is what is kept of one mask, so that it is not looked at again.
 """
 
+import collections
 from collections.abc import Callable, Collection, Iterator, Mapping
 import dataclasses
 import functools
 import hashlib
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from etils import epath
 import numpy as np
@@ -26,6 +27,7 @@ from voc_seg_tfrecord.masks.stored import (
     equal_channels,
     read_samples,
 )
+from voc_seg_tfrecord.masks.table import color_key
 
 
 @dataclasses.dataclass
@@ -55,6 +57,12 @@ class Pixel(NamedTuple):
     kind: str
     value: int | None
     color: Color | None
+
+    def key(self, *, by_color: bool) -> int | str:
+        """Returns its key in a table of classes: the colour if that counts, else the value."""
+        if self.color and (self.value is None or (by_color and self.kind != "grey")):
+            return color_key(self.color)
+        return cast(int, self.value)
 
 
 @dataclasses.dataclass
@@ -96,10 +104,10 @@ class Survey:
         return [pixel for pixel in self.pixels if pixel.kind == "palette" and pixel.color]
 
     def _counted(self, key: int) -> dict[Any, int]:
-        counts: dict[Any, int] = {}
+        counts: collections.Counter[Any] = collections.Counter()
         for pixel, seen in self.pixels.items():
-            if pixel[key] is not None:
-                counts[pixel[key]] = counts.get(pixel[key], 0) + seen.pixels
+            counts[pixel[key]] += seen.pixels
+        del counts[None]
         return dict(sorted(counts.items()))
 
     def add(self, path: str, look: "Look") -> None:

@@ -101,8 +101,7 @@ def _pair(key: str, name: str) -> tuple[Key, str]:
 def check_rows(rows: Iterable[Sequence[Any]] | Mapping[Any, str]) -> Rows:
     """Returns rows in their normal form: colours as `#804080`, classes that mean void as `void`.
 
-    Args:
-      rows: pairs of a key and a class. A colour may be three numbers, too.
+    A colour may be given as three numbers, too.
 
     Raises:
       ConfigError: if a row is none, or a key is in two rows.
@@ -143,10 +142,6 @@ def parse_file(text: str, where: object) -> Rows:
     """Reads a table from a CSV file with the columns `class` and `value`, `color` or `name`.
 
     A row with a value and a colour is both.
-
-    Args:
-      text: the file's text.
-      where: the file.
 
     Raises:
       ConfigError: if it is no such file, or a row has no class.
@@ -351,8 +346,6 @@ class ClassTable:
             from_ = [n for n, new in became.items() if new == name]
             from_ += [str(k) for k, n in self.rows if n == name and k not in self.named]
             number = "" if name == VOID_CLASS else f"{self.index(name)} "
-            if from_ and from_ != [name]:
-                parts.append(f"{number}{name} from {several(from_, 6)}")
-            elif from_:
-                parts.append(f"{number}{name}")
+            source = f" from {several(from_, 6)}" if from_ != [name] else ""
+            parts += [f"{number}{name}{source}"] if from_ else []
         return "; ".join(parts)

@@ -147,13 +147,7 @@ def _counted(number: int, kind: str) -> str:
 
 
 class LeftOver:
-    """The files of a set that a plan does not use, of which an image and a mask may be a pair.
-
-    Args:
-      tree: the set.
-      account: the files that are not used.
-      used: the ids of all splits.
-    """
+    """The files of a set that a plan does not use, of which an image and a mask may be a pair."""
 
     def __init__(self, tree: VocTree, account: Account, used: Collection[str]):
         self._tree, self._account = tree, account
@@ -163,9 +157,7 @@ class LeftOver:
     def check(self, lacking: Iterable[str] | None = None) -> None:
         """Checks that no image and mask that are left over may be a pair.
 
-        Args:
-          lacking: the ids of images that lists name and that have no mask; None if there are no
-            lists, and any image counts.
+        If there are lists, only images that these name and that are `lacking` a mask count.
 
         Raises:
           LayoutError: if an image and a mask of one size have the same numbers in their names, or

@@ -68,7 +68,6 @@ class ClassFiles:
         if named:
             files, more = _fitting(files, config)
             notes += more
-        files = _without_shorter(files, config)
         if not files:
             return Choice([], notes)
         ways = [files] if named else _agreeing(files, background)
@@ -193,11 +192,14 @@ def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFi
       ConfigError: if a file with values or colours has only some of the names, at other values.
     """
     fit, notes = [], []
+    places = {name: place for place, name in enumerate(config.class_names)}
     for file in files:
         fitting = of_given_names(numberings(file, config.background), config)
         if fitting is not None:
             fit.append(fitting)
-        elif not file.plain and _contradicts(file, config.class_names):
+        elif not file.plain and any(
+            places.get(entry.name, entry.value) != entry.value for entry in file.entries
+        ):
             raise _other_names(file, config)
         else:
             notes.append(f"{file.source} has other class names than you gave; it is not used.")
@@ -217,12 +219,6 @@ def _other_names(file: ClassFile, config: VocSegConfig) -> ConfigError:
         remedy="give these names, in the order that you want, and say what they become with "
         "--classes OLD=NEW",
     )
-
-
-def _contradicts(file: ClassFile, names: Sequence[str]) -> bool:
-    """Says whether a name has another value in a class file than its place among given names."""
-    places = {name: place for place, name in enumerate(names)}
-    return any(places.get(entry.name, entry.value) != entry.value for entry in file.entries)
 
 
 def _agreeing(files: Sequence[ClassFile], background: str) -> list[list[ClassFile]]:
@@ -247,13 +243,6 @@ def _order_note(file: ClassFile, config: VocSegConfig) -> list[str]:
         f"{file.source} says which value or colour each name has. The order of your class names is "
         "that of the dataset."
     ]
-
-
-def _without_shorter(files: list[ClassFile], config: VocSegConfig) -> list[ClassFile]:
-    """Leaves out lists that are those of another file without its background at 0."""
-    names = [file.class_names for file in files]
-    longer = [of[1:] for of in names if background_index(of, config.background) == 0]
-    return [file for file in files if not (file.plain and file.class_names in longer)]
 
 
 def _difference(one: ClassFile, other: ClassFile) -> str:

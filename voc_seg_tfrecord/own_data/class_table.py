@@ -5,6 +5,7 @@ import contextlib
 import csv
 import io
 import itertools
+from typing import cast
 
 from etils import epath
 
@@ -12,11 +13,11 @@ from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.masks import meaning
-from voc_seg_tfrecord.masks.readings import Reading
+from voc_seg_tfrecord.masks.readings import Naming, Reading
 from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
-from voc_seg_tfrecord.masks.table import UNKNOWN, Key, color_key
-from voc_seg_tfrecord.own_data import classes
+from voc_seg_tfrecord.masks.table import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
+from voc_seg_tfrecord.own_data.classes import numberings_with
 from voc_seg_tfrecord.own_data.pixels import sizes_agree
 from voc_seg_tfrecord.own_data.plan import ANY_VALUE, make_plan
 from voc_seg_tfrecord.own_data.readings import few
@@ -41,8 +42,7 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
     """
     ids = [i for i in tree.images if i in tree.masks] or [*tree.masks]
     with contextlib.suppress(VocSegError):  # where splits are not decided, all masks count
-        splits = make_plan(tree, config, rule=ANY_VALUE).splits
-        used = {*itertools.chain(*splits.values())}
+        used = make_plan(tree, config, rule=ANY_VALUE).division.used
         ids = [image_id for image_id in ids if image_id in used] or ids
     if table := tree.labels.table(ids):
         return table, 0
@@ -62,7 +62,10 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
     files = ClassFiles(tree, config).find(named=named).taken if config.class_names else []
     if not named and not files:
         return _text(survey, None, [])
-    return _text(survey, *meaning.weigh(survey, classes.namings(config, files)))
+    namings = [Naming(config.table, next(iter(files), None))]
+    if len(files) > 1:
+        namings = numberings_with(files, cast(Rows, config.classes), config.background)
+    return _text(survey, *meaning.weigh(survey, namings))
 
 
 def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:
@@ -70,7 +73,7 @@ def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tup
     rows: dict[Key, dict[str, object]] = {}
     by_color = _by_color(survey, taken)
     ways = [taken] if taken else list({meaning.how(reading): reading for reading in ways}.values())
-    keys = {pixel: _key(pixel, by_color) for pixel in survey.pixels}
+    keys = {pixel: pixel.key(by_color=by_color) for pixel in survey.pixels}
     for pixel, key in sorted(keys.items(), key=lambda pair: (isinstance(pair[1], str), pair[1])):
         seen = survey.pixels[pixel]
         names = {meaning.how(reading): reading.name_of(pixel) or UNKNOWN for reading in ways}
@@ -110,12 +113,6 @@ def _by_color(survey: Survey, taken: Reading | None) -> bool:
         return taken.by == "color"
     palettes = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
     return len({pixel.value for pixel in palettes}) < len(palettes)
-
-
-def _key(pixel: Pixel, by_color: bool) -> Key:
-    if pixel.color is not None and (pixel.value is None or (by_color and pixel.kind != "grey")):
-        return color_key(pixel.color)
-    return pixel.value if pixel.value is not None else UNKNOWN
 
 
 _SHOWN = 12

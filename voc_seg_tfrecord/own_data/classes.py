@@ -4,7 +4,6 @@ from collections.abc import Collection, Sequence
 import dataclasses
 import itertools
 import posixpath
-from typing import cast
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, Color, background_index, plain
@@ -189,36 +188,26 @@ def _of_cityscapes(layout: Layout) -> str:
 
 
 def decide(
-    labels: Labels,
-    config: VocSegConfig,
-    files: Sequence[ClassFile],
-    ids: Collection[str],
-    advice: str,
+    tree: VocTree, config: VocSegConfig, file: ClassFile | None, used: Collection[str]
 ) -> Decision:
-    """Decides what the masks of ids mean, of which `remedy` gives the advice.
+    """Decides what the masks of the ids mean that are in use.
 
     Raises:
       MaskError: if it is not known what the masks mean.
       ConfigError: if a row has no effect.
     """
-    of_names = namings(config, files)
-    asked = of_names[0].needs_colors or len(of_names) > 1
-    survey = labels.survey(ids, all_colors=asked)
-    decision = meaning.decide(survey, of_names, advice)
+    labels, naming = tree.labels, Naming(config.table, file)
+    advice = remedy(tree, config, named=file is None)
+    ids = [i for i in tree.images if i in used and i in tree.masks]
+    survey = labels.survey(ids, all_colors=naming.needs_colors)
+    decision = meaning.decide(survey, [naming], advice)
     if decision.reading.high:  # a mask that no list names may show that 255 is void
-        others = labels.survey(labels.names, all_colors=asked)
-        decision = meaning.decide(others, of_names, advice)
+        others = labels.survey(labels.names, all_colors=naming.needs_colors)
+        decision = meaning.decide(others, [naming], advice)
     return decision
 
 
-def namings(config: VocSegConfig, files: Sequence[ClassFile]) -> list[Naming]:
-    """Returns what names the classes: a class file, in each way to number it, or the config."""
-    if len(files) > 1:
-        return _numberings(files, cast(Rows, config.classes), config.background)
-    return [Naming(config.table, files[0] if files else None)]
-
-
-def _numberings(files: Sequence[ClassFile], rows: Rows, background: str) -> list[Naming]:
+def numberings_with(files: Sequence[ClassFile], rows: Rows, background: str) -> list[Naming]:
     """Returns the ways to number a class file that have all names of the user's rows."""
     namings, errors, usual = [], [], _usual_numbering(files)
     for file in files:
@@ -249,7 +238,7 @@ def numbered_file(
         alone = Naming(ClassTable((), rows, background))
         if all(reading.reads(survey.pixels) for reading in readings(alone, survey)):
             return None
-    return meaning.naming_of(survey, _numberings(files, rows, background), advice).file
+    return meaning.naming_of(survey, numberings_with(files, rows, background), advice).file
 
 
 def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
@@ -272,7 +261,7 @@ def names_at_values(file: ClassFile) -> tuple[str, ...]:
     """
     spare = iter(VOID_NAMES)
     entries = sorted((e for e in file.entries if 0 <= e.value < VOID), key=lambda e: e.value)
-    if [entry.value for entry in entries] != list(range(len(entries))) or file.folders:
+    if [entry.value for entry in entries] != [*range(len(entries))] or file.folders:
         raise table_error(
             f"rows with values, and {file.source} with values that are not 0, 1, 2 and so on",
             "rows with names, or a row for each value",
@@ -284,49 +273,41 @@ def names_at_values(file: ClassFile) -> tuple[str, ...]:
     )
 
 
-def check_void(file: ClassFile | None, config: VocSegConfig) -> None:
-    """Checks that no class has void's value or VOC's colour of it, unless a row names it.
+def void_notes(file: ClassFile | None, config: VocSegConfig) -> list[str]:
+    """Returns a note for each class that is void by its name, and not by a tool's name of void.
 
     Raises:
-      ConfigError: naming the class and the two rows that it may need.
+      ConfigError: if a class has void's value or VOC's colour of it, and no row names it, with the
+        two rows that it may need.
     """
-    table = config.table
-    if file is None:
-        return
-    for entry in itertools.chain(file.entries, *file.folders.values()):
-        is_given = (
-            entry.name in table.named or entry.value in table.values or entry.color in table.colors
-        )
-        if may_be_void(entry) and not is_given:
-            meaning_of_void = f"the value {VOID}, which is void,"
-            if entry.color and entry.value != VOID:
-                meaning_of_void = f"VOC's void colour {color_key(entry.color)}"
-            as_class, as_void = (
-                command(classes=f"{_quoted(entry.name)}={name}")
-                for name in (_quoted(entry.name), "void")
-            )
-            raise ConfigError(
-                file.source,
-                found=f"{meaning_of_void} for the class {entry.name!r}",
-                expected="a class with a value and a colour of its own, or void",
-                remedy=f"say {as_class} if it is a class, or {as_void} if its pixels are void",
-            )
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"' if {*name} & set(',="') or name.isdecimal() else name
-
-
-def void_notes(file: ClassFile | None, config: VocSegConfig) -> list[str]:
-    """Returns a note for each class that is void by its name, and not by a tool's name of void."""
+    table, of_file = config.table, list[Entry]()
+    if file:
+        of_file = [*file.entries]
+        for entry in itertools.chain(of_file, *file.folders.values()):
+            by_key = entry.value in table.values or entry.color in table.colors
+            if may_be_void(entry) and not by_key and entry.name not in table.named:
+                raise _may_be_void(file, entry)
     named = [name for name in config.class_names if is_void_name(name)]
-    of_file = [entry.name for entry in (file.entries if file else ()) if is_void(entry)]
-    odd = [name for name in of_file if not is_void_name(name) and name not in config.table.named]
+    odd = [e.name for e in of_file if is_void(e) and e.name not in table.named]
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
         "classes after it move up."
-        for name in dict.fromkeys([*named, *odd])
+        for name in dict.fromkeys([*named, *(name for name in odd if not is_void_name(name))])
     ]
+
+
+def _may_be_void(file: ClassFile, entry: Entry) -> ConfigError:
+    name, found = entry.name, f"the value {VOID}, which is void,"
+    if entry.color and entry.value != VOID:
+        found = f"VOC's void colour {color_key(entry.color)}"
+    key = f'"{name}"' if {*name} & set(',="') or name.isdecimal() else name
+    as_class, as_void = (command(classes=f"{key}={new}") for new in (key, "void"))
+    return ConfigError(
+        file.source,
+        found=f"{found} for the class {name!r}",
+        expected="a class with a value and a colour of its own, or void",
+        remedy=f"say {as_class} if it is a class, or {as_void} if its pixels are void",
+    )
 
 
 def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int, Color]:

@@ -20,12 +20,7 @@ _NO_MASKS = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFF
 
 
 class MissingMasks:
-    """The images of a set without a mask, and files that may be theirs.
-
-    Args:
-      tree: the set.
-      config: says what becomes of such images.
-    """
+    """The images of a set without a mask, and files that may be theirs."""
 
     def __init__(self, tree: VocTree, config: VocSegConfig):
         self._tree, self._config = tree, config
@@ -71,10 +66,7 @@ class MissingMasks:
         )
 
     def _is_left_out(self, image_id: str) -> bool:
-        """Says whether an id is left out. One whose file has a name that only looks the same stays.
-
-        What stays in without its files becomes the error that names them.
-        """
+        """Says whether an id is left out. A file whose name only looks the same is an error."""
         if image_id not in self._images:
             return self._config.missing_image == "skip" and not self._images.alike(image_id)
         if self._config.missing_mask != "skip" or image_id in self._masks:
@@ -178,11 +170,7 @@ class MissingMasks:
         return notes
 
     def _jpegs(self, lacking: Collection[str] | None = None) -> list[str]:
-        """Returns the names of JPEGs and the like in a folder that has nothing but masks.
-
-        Args:
-          lacking: only those that are named as the masks of these images would be.
-        """
+        """Returns the names of JPEGs and the like in a folder of masks: all, or those of images."""
         if self._layout.masks == self._layout.images:
             return []
         if lacking is not None:

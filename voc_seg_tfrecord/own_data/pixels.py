@@ -86,7 +86,7 @@ def looks_drawn(path: epath.Path) -> bool:
 
 
 def painted_one(triples: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) -> int | None:
-    """Tells in which of two sets of images the labels are painted.
+    """Tells in which of two sets of images the labels are painted: 0, 1, or None of them.
 
     Such images are the same outside of the labels, up to what JPEG and noise change, or whole
     images were mixed with those of labels. Where they differ, the pixels of a label are more alike
@@ -94,9 +94,6 @@ def painted_one(triples: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) ->
 
     Args:
       triples: of a few masks the first set's image, the second one's, and the mask.
-
-    Returns:
-      0, 1, or None of them.
     """
     of_label: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = {}
     for *images, mask in triples:
@@ -146,11 +143,7 @@ def _are_mixed(pixels: Sequence[tuple[np.ndarray, np.ndarray]]) -> bool:
 
 
 class Looks:
-    """Compares the files of readings, a few of each.
-
-    Args:
-      root: the folder that was listed.
-    """
+    """Compares the files of readings, a few of each, below the folder that was listed."""
 
     def __init__(self, root: epath.Path):
         self.root = root
@@ -229,11 +222,11 @@ class Looks:
         It has the same name; that of one of a few, such as `sample1.jpg`, may have any.
         """
         originals: dict[str, tuple[Reading, str]] = {}
-        others = [o for o in others if o.images.folder != reading.images.folder]
         for stem in reading.pairs:
             same = (
                 (o, other)
                 for o in others
+                if o.images.folder != reading.images.folder
                 for other in self._perhaps_same(reading, stem, o)
                 if self._same((reading.images, o.images), [(stem, other)])
             )

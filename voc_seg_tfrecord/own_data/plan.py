@@ -5,6 +5,7 @@ what the masks mean. Where one cannot choose, a build stops; `check` reads on wi
 """
 
 from collections.abc import Mapping, Sequence
+import contextlib
 import dataclasses
 import itertools
 import posixpath
@@ -129,12 +130,11 @@ def make_plan(
         undecided.add(SPLITS)
         config = _with_everything(config)
         splits = problems.of(_choose_splits, facts, config, problems) or Splits(facts)
-    decision = None
+    decision, file = None, named.taken if named else None
     if rule is None:
-        decision = problems.of(_choose_meaning, config, named, splits) if named else None
-        undecided |= set() if decision else {MEANING}
+        decision = problems.of(classes.decide, tree, config, file, splits.used) if named else None
         rule = decision.rule if decision else ANY_VALUE
-    file = named.taken[0] if named and named.taken else None
+        undecided |= set() if decision else {MEANING}
     notes = _notes(config, named.notes if named else (), file, splits, decision)
     if config.split_by == "stratified":
         splits = problems.of(_stratified, config, rule, splits) or splits
@@ -146,25 +146,14 @@ def make_plan(
     return Plan(tree, file, splits, decision, rule, notes, account, *left)
 
 
-def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[list[ClassFile]]:
-    """Returns the class file, in each way in which it may be numbered."""
+def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[ClassFile | None]:
     named = ClassFiles(tree, config).find() if config.class_names else Choice(list[ClassFile]())
-    file = named.taken[0] if named.taken else None
-    classes.check_void(file, config)
-    return Choice(named.taken, [*named.notes, *classes.void_notes(file, config)])
+    file = next(iter(named.taken), None)
+    return Choice(file, [*named.notes, *classes.void_notes(file, config)])
 
 
 def _choose_splits(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
     return MissingMasks(facts.tree, config).leave_out(split_ids(facts, config, problems))
-
-
-def _choose_meaning(
-    config: VocSegConfig, named: Choice[list[ClassFile]], splits: Splits
-) -> Decision:
-    tree, used = splits.facts.tree, splits.used
-    ids = [i for i in tree.images if i in used and i in tree.masks]
-    advice = classes.remedy(tree, config, named=not named.taken)
-    return classes.decide(tree.labels, config, named.taken, ids, advice)
 
 
 def _with_everything(config: VocSegConfig) -> VocSegConfig:
@@ -241,18 +230,12 @@ def _deep_image_note(splits: Splits) -> str:
     tree, ids = splits.facts.tree, itertools.chain(*splits.ids.values())
     names = (tree.images[i] for i in ids if i in tree.images)
     deep = (name for name in names if str(name).lower().endswith((".png", ".tif", ".tiff")))
-    for name in itertools.islice(deep, _LOOKED_AT):
-        path = tree.root / tree.layout.images / name
-        try:
-            lost = images.lost_bits(File.read(path, ImageError))
-        except VocSegError:  # the build says so
-            continue
-        if lost:
-            return f"{name} has {lost}. {command(bands='all', dtype='uint16')} keeps all bits."
+    for name in itertools.islice(deep, 8):
+        with contextlib.suppress(VocSegError):  # the build says so
+            file = File.read(tree.root / tree.layout.images / name, ImageError)
+            if lost := images.lost_bits(file):
+                return f"{name} has {lost}. {command(bands='all', dtype='uint16')} keeps all bits."
     return ""
-
-
-_LOOKED_AT = 8
 
 
 def absent_images(decided: Plan, split: str) -> str:

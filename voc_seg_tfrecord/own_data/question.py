@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 import dataclasses
-from typing import Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from etils import epath
 
@@ -11,7 +11,6 @@ from voc_seg_tfrecord.base.wording import counted
 
 _SHOWN = 8  # rivals that a message lists
 _Error = TypeVar("_Error", bound=VocSegError)
-_Parameters = ParamSpec("_Parameters")
 _Taken = TypeVar("_Taken")
 
 
@@ -27,15 +26,10 @@ class Choice(Generic[_Taken]):
 
 
 class Rival(NamedTuple):
-    """One of several readings between which the user has to choose.
-
-    Attributes:
-      found: what it would read, in words and numbers.
-      options: what chooses it, quoted for the shell.
-    """
+    """A reading between which and others the user has to choose: what it reads; what says it."""
 
     found: str
-    options: str
+    options: str  # quoted for the shell
 
 
 def question(
@@ -74,12 +68,7 @@ class Problems:
         self._reads_on = reads_on
         self.found: list[VocSegError] = []
 
-    def of(
-        self,
-        step: Callable[_Parameters, _Taken],
-        *args: _Parameters.args,
-        **options: _Parameters.kwargs,
-    ) -> _Taken | None:
+    def of(self, step: Callable[..., _Taken], *args: object) -> _Taken | None:
         """Returns what a step takes; None if it cannot, and the others go on.
 
         Raises:
@@ -87,7 +76,7 @@ class Problems:
           VocSegError: if a step cannot go on, and no other shall.
         """
         try:
-            return step(*args, **options)
+            return step(*args)
         except VocSegError as error:
             if not self._reads_on or (isinstance(error, ConfigError) and not self.found):
                 raise

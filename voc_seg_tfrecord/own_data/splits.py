@@ -82,7 +82,14 @@ def split_ids(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
     else:
         way = _as_said(facts, cast(Mapping[str, str], config.splits))
         splits = _of_way(facts, Choice(way))
-    _check_not_empty(splits)
+    for name, ids in splits.ids.items():
+        if not ids:
+            raise ListError(
+                f"split {name!r} of {facts.tree.root}",
+                found=f"no image ({splits.sources[name]})",
+                expected="at least one image",
+                remedy="change the ratios or the seed, or add images",
+            )
     if not config.overlap:
         problems.of(_check_disjoint, splits)
     return splits
@@ -129,7 +136,7 @@ def _as_said(facts: Facts, sources: Mapping[str, str]) -> Way:
 
 def _named(facts: Facts, split: str, source: str) -> SplitList | None:
     """Returns the list that the user means: by its path, or by its name where lists usually lie."""
-    place = facts.tree.place
+    tree, place = facts.tree, facts.tree.place
 
     def names(of: SplitList) -> list[str]:
         paths = [of.file, of.file.removeprefix(f"{place}/")]
@@ -145,12 +152,12 @@ def _named(facts: Facts, split: str, source: str) -> SplitList | None:
             meant.append((True, of.rank, True, of))
     if meant:
         return min(meant, key=lambda found: found[:3])[3]
-    listing = cast(Listing, facts.tree.listing)
-    folders = [*(posixpath.join(place, f) for f in (facts.tree.layout.lists, *PLACES)), ""]
+    listing = cast(Listing, tree.listing)
+    folders = [*(posixpath.join(place, f) for f in (tree.layout.lists, *PLACES)), ""]
     for folder, name in itertools.product(folders, (f"{source}.txt", source)):
         path = posixpath.normpath(posixpath.join(folder, name))
         if posixpath.basename(path) in listing.folders.get(posixpath.dirname(path), ()):
-            file = facts.tree.read_text(facts.tree.given / path, ListError)
+            file = tree.read_text(tree.given / path, ListError)
             return read_said(file, path, facts.names)
     return None
 
@@ -181,27 +188,15 @@ def _notes_on_masks(facts: Facts, file: str) -> list[str]:
         return []
     text = tree.read_text(tree.given / file, ListError)
     named = listed_masks(text.data, text.where)
-    folders = {posixpath.basename(posixpath.dirname(path)) for path in named}
-    read = {
-        posixpath.basename(posixpath.dirname(f"{tree.layout.masks}/{m}"))
-        for m in (tree.masks.values() if folders else ())
-    }
+    read = (f"{tree.layout.masks}/{name}" for name in (tree.masks.values() if named else ()))
+    folders, read_from = (
+        {posixpath.basename(posixpath.dirname(path)) for path in paths} for paths in (named, read)
+    )
     return [
         f"{posixpath.basename(file)} names masks in {folder}, and they are read from "
         f"{tree.layout.masks}. {command(masks=folder)} reads the others."
-        for folder in sorted(folders - read - {""})
+        for folder in sorted(folders - read_from - {""})
     ]
-
-
-def _check_not_empty(splits: Splits) -> None:
-    for name, ids in splits.ids.items():
-        if not ids:
-            raise ListError(
-                f"split {name!r} of {splits.facts.tree.root}",
-                found=f"no image ({splits.sources[name]})",
-                expected="at least one image",
-                remedy="change the ratios or the seed, or add images",
-            )
 
 
 def _check_disjoint(splits: Splits) -> None:
@@ -214,8 +209,8 @@ def _check_disjoint(splits: Splits) -> None:
     if not shared:
         return
     pairs = [
-        f"{sources[a]} and {sources[b]} have {len(both)} of {len(ids[a])} and "
-        f"{len(ids[b])} ids in both, such as {', '.join(both[:_SHOWN_IDS])}"
+        f"{sources[a]} and {sources[b]} have {len(both)} of {len(ids[a])} and {len(ids[b])} ids in "
+        f"both, such as {', '.join(both[:_SHOWN_IDS])}"
         for (a, b), both in shared.items()
     ]
     more = [f"and {len(pairs) - _SHOWN_PAIRS} more pairs"] if len(pairs) > _SHOWN_PAIRS else []
@@ -246,8 +241,7 @@ def _without_unions(ids: Mapping[str, set[str]]) -> list[str] | None:
     """
     left = dict(ids)
     for name in sorted(ids, key=lambda n: (-len(ids[n]), n)):
-        smaller = [other for other in left.values() if other < ids[name]]
-        if ids[name] == set().union(*smaller):
+        if ids[name] == set().union(*(other for other in left.values() if other < ids[name])):
             del left[name]
     alone = sum(map(len, left.values())) == len(set().union(*left.values()))
     return list(left) if alone else None

@@ -177,8 +177,8 @@ def check_objects(listing: Listing, top: str, folder: str, images: Mapping[str, 
 
 def _jpegs_called_masks(listing: Listing) -> str:
     """Says what lies in folders that are called masks in place of masks; empty if nothing does."""
-    for folder in listing.folders:
-        names = [n for n in listing.folders[folder] if n.lower().endswith(IMAGE_SUFFIXES)]
+    for folder, files in listing.folders.items():
+        names = [name for name in files if name.lower().endswith(IMAGE_SUFFIXES)]
         if names and role(posixpath.basename(folder)) == "masks":
             count = f", the first of {len(names)} files" if len(names) > 1 else ""
             return f"{names[0]} lies under {folder}{count}"

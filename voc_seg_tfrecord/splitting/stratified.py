@@ -95,10 +95,6 @@ class Assignment:
 def apportion(count: int, shares: Sequence[Fraction]) -> list[int]:
     """Divides a whole number by shares: by the largest remainder, and first one for each.
 
-    Args:
-      count: what is divided.
-      shares: above 0; they sum to about 1.
-
     Returns:
       One number per share, together `count`. No number is 0 if there are enough; if there are
       not, the largest shares get one each.
