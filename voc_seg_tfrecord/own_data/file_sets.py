@@ -5,7 +5,7 @@ kinds of files apart, such as masks and overlays in one folder.
 """
 
 import collections
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import functools
 import itertools
@@ -146,24 +146,21 @@ def core_of(stem: str, affix: Affix) -> str:
     return ""
 
 
-def file_sets(
-    listing: Listing, folders: Collection[str], endings: Sequence[str]
-) -> tuple[list[FileSet], list[FileSet]]:
-    """Returns the sets of files in folders that may be images, and those that may be masks.
+def file_sets(listing: Listing, endings: Sequence[str]) -> tuple[list[FileSet], list[FileSet]]:
+    """Returns the sets of files that may be images, and those that may be masks.
 
     Args:
       listing: all that lies in the folder.
-      folders: those that are looked at.
       endings: what names of images end with.
     """
     no_images = {".npy"} - {*endings}
-    of_images = _folders_of_images(listing, folders)
+    of_images = _folders_of_images(listing)
     images, masks = _sets_of_folders(listing, of_images, no_images)
     twins, apart = _Twins(listing), {folder for inner in of_images.values() for folder in inner}
-    for folder in folders:
+    for folder, files in listing.folders.items():
         if folder in apart:
             continue
-        ending_by_name = {n: e for n in listing.folders[folder] if (e := ending_of(n)) in PICTURES}
+        ending_by_name = {n: e for n in files if (e := ending_of(n)) in PICTURES}
         streams = _streams(folder, [*ending_by_name], twins)
         for affix, names in streams.items():
             photos = {_stem(n): n for n in names if ending_by_name[n] not in MASK_SUFFIXES}
@@ -185,16 +182,15 @@ def file_sets(
     return images, masks
 
 
-def _folders_of_images(listing: Listing, folders: Iterable[str]) -> dict[str, dict[str, str]]:
+def _folders_of_images(listing: Listing) -> dict[str, dict[str, str]]:
     """Returns by their parents the folders that have one image each, with the image's id.
 
     Files of the same names say it, of which one is called as masks are and one as images are:
     `a/rgb.jpg` and `a/label.png` beside `b/rgb.jpg` and `b/label.png`.
     """
     inner: dict[str, dict[str, str]] = {}
-    for folder in folders:
+    for folder, names in listing.folders.items():
         top, image_id = posixpath.split(folder)
-        names = listing.folders[folder]
         few = names if len(names) < _SAMPLE else ()
         named = {role(s) for n in few if (s := _stem_of_role(n))}
         if image_id and not is_split(image_id) and {"images", "masks"} <= named:
