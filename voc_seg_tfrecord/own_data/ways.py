@@ -2,13 +2,12 @@
 
 The rules, in this order:
 
-1. The same splits written twice count once.
-2. Lists in the place that VOC's layout has for them win over others that agree with them, and over
+1. Lists in the place that VOC's layout has for them win over others that agree with them, and over
    VOC's own for other tasks.
-3. Lists that divide the train of another way into train and validation stand in its place.
-4. Lists win over folders that are called as splits, if they agree and have all of their splits.
-5. A way that says a part of what another one says loses.
-6. Lists of other splits and other images belong together.
+2. Lists that divide the train of another way into train and validation stand in its place.
+3. Lists win over folders that are called as splits, if they agree and have all of their splits.
+4. A way that says the same as one before it, or a part of what another one says, loses.
+5. Lists of other splits and other images belong together.
 
 Ways that are left and contradict are a question. So is one that leaves labelled images out and has
 no split to train on.
@@ -18,7 +17,7 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
-from typing import Any, cast
+from typing import cast
 
 from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.base.wording import command
@@ -80,23 +79,13 @@ class Way:
         """Says whether another way says all of this one."""
         return self.by_id.items() <= other.by_id.items()
 
-    def together(self, other: "Way") -> "Way | None":
-        """Returns both ways as one, if they say different splits of different images."""
-        if self.ids.keys() & other.ids.keys() or self.by_id.keys() & other.by_id.keys():
-            return None
+    def together(self, other: "Way") -> "Way":
+        """Returns both ways as one; a split of both is as here."""
         pairs = (
             (getattr(self, n), getattr(other, n)) for n in ("ids", "sources", "shown", "files")
         )
-        ids, sources, shown, files = ({**one, **more} for one, more in pairs)
+        ids, sources, shown, files = ({**one, **more, **one} for one, more in pairs)
         return Way(ids, sources, shown, self.by, min(self.rank, other.rank), files)
-
-    def without(self, split: str) -> "Way":
-        """Returns the way without a split."""
-        fields = ("ids", "sources", "shown", "files")
-        less: dict[str, Any] = {
-            f: {s: v for s, v in getattr(self, f).items() if s != split} for f in fields
-        }
-        return dataclasses.replace(self, **less)
 
     @property
     def rival(self) -> Rival:
@@ -253,13 +242,6 @@ def _without_results(ways: list[Way], _: list[str]) -> list[Way]:
     return others or [way for way in ways if _TRAIN & way.ids.keys() and len(way.ids) > 1]
 
 
-def _once(ways: list[Way], _: list[str]) -> list[Way]:
-    left: list[Way] = []
-    for way in ways:
-        left += [] if any(way.by_id == other.by_id for other in left) else [way]
-    return left
-
-
 def _of_voc(ways: list[Way], notes: list[str]) -> list[Way]:
     if not ways or ways[0].rank:
         return ways
@@ -295,29 +277,30 @@ def _refined(ways: list[Way], _: list[str]) -> list[Way]:
 
     coarse = {id(way) for finer in ways for way in divided(finer)}
     left = [way for way in ways if id(way) not in coarse]
-    wholes = ((way, next(iter(divided(way)), None)) for way in left)
-    return [(whole and way.together(whole.without("train"))) or way for way, whole in wholes]
+    return [way.together(next(iter(divided(way)), way)) for way in left]
 
 
 def _without_parts(ways: list[Way], _: list[str]) -> list[Way]:
-    return [
-        way for way in ways if not any(way.is_part_of(other) for other in ways if other is not way)
-    ]
+    left: list[Way] = []
+    for way in sorted(ways, key=lambda way: -len(way.by_id)):
+        left += [] if any(map(way.is_part_of, left)) else [way]
+    return sorted(left, key=ways.index)
 
 
 def _together(ways: list[Way], _: list[str]) -> list[Way]:
     left: list[Way] = []
     for way in ways:
         for n, other in enumerate(left):
-            if way.by == other.by == "lists" and (both := other.together(way)):
-                left[n] = both
+            shared = way.ids.keys() & other.ids.keys() or way.by_id.keys() & other.by_id.keys()
+            if way.by == other.by == "lists" and not shared:
+                left[n] = other.together(way)
                 break
         else:
             left.append(way)
     return left
 
 
-_RULES = (_without_results, _once, _of_voc, _refined, _over_folders, _without_parts, _together)
+_RULES = (_without_results, _of_voc, _refined, _over_folders, _without_parts, _together)
 
 
 def _labelled_outside(facts: Facts, ways: Sequence[Way]) -> list[str]:
