@@ -230,8 +230,9 @@ def several_sets(listing: Listing, choice: FileChoice) -> LayoutError:
 def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
     images: dict[str, set[str]] = {}  # of each line's options
     for of_line in ways:
-        paths = {r.images.path(stem) for r in of_line for stem in r.pairs}
-        images.setdefault(_options(listing, of_line), set()).update(paths)
+        images.setdefault(_options(listing, of_line), set()).update(
+            *(r.paths()[0] for r in of_line)
+        )
     rivals = [Rival(f"{len(of)} images with masks", options) for options, of in images.items()]
     return question(
         LayoutError,

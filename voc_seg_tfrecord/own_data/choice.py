@@ -44,7 +44,7 @@ class Chooser(Companions):
         left = self._without_copies(self._without_drawn(left, choice), choice)
         choice.chosen = self._compared(self._without_strays(left, choice), choice)
         choice.beside = self._beside(choice)
-        self._role.cache_clear()  # it would keep all names
+        self.role.cache_clear()  # it would keep all names
         self._drawn.cache_clear()
         return choice
 
@@ -86,7 +86,7 @@ class Chooser(Companions):
         good = [r for r in readings if min(self.as_images(r), self.as_masks(r)) > 0]
         # A folder without the name of a split may go with one that is called train.
         whole = [r for r in good if split_word(r.masks.folder)[1] or self.as_images(r) > 1]
-        same = {id(s) for r in whole if r.of_same_split for s in (r.images, r.masks)}
+        same = {id(s) for r in whole if len(r.splits) == 1 for s in (r.images, r.masks)}
         of_masks: dict[int, list[Reading]] = {}
         for reading in good:
             if not split_word(reading.masks.folder)[1]:
@@ -104,10 +104,10 @@ class Chooser(Companions):
             r
             for r in readings
             if (
-                r.of_same_split
+                len(r.splits) == 1
                 or r in parts
                 or id(r.masks) not in same
-                or (r.of_train and id(r.images) not in same)
+                or (r.splits <= {"", "train"} and id(r.images) not in same)
             )
             and (r.is_flat or not flat >= {id(r.images), id(r.masks)})
             and not (

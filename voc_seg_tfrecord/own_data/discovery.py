@@ -276,7 +276,7 @@ def _without_pairs(said: Said, chooser: Chooser) -> VocTree:
         if given := getattr(said, option):
             folders.append({given[0][1]})
         else:
-            of_role = sorted({s.folder for s in sets if chooser.role(s) == option})
+            of_role = sorted({s.folder for s in sets if chooser.role(s, s.shared) == option})
             folders.append(
                 {f for f in of_role if deepest(f, [o for o in of_role if o != f]) is None}
             )
