@@ -177,7 +177,6 @@ class Companions(Looks):
                 )
                 and files().isdisjoint(itertools.chain(*reading.paths()))
                 and self._sizes_agree(reading)
-                and not self._is_shown(reading, choice)
                 and self._masks_drawn(reading)
                 and not self._images_drawn(reading)
             ):
@@ -194,14 +193,6 @@ class Companions(Looks):
         return any(
             masks <= other.masks.names.keys()
             and self._same((reading.masks, other.masks), ((m, m) for m in masks))
-            for other in choice.chosen
-        )
-
-    def _is_shown(self, reading: Reading, choice: FileChoice) -> bool:
-        """Says whether chosen images show what those of a reading do, such as smaller copies."""
-        return any(
-            reading.pairs.keys() <= other.images.names.keys()
-            and self._alike((reading.images, other.images), ((s, s) for s in few([*reading.pairs])))
             for other in choice.chosen
         )
 

@@ -16,13 +16,21 @@ from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, Vo
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data import polygon_sets
-from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
-from voc_seg_tfrecord.own_data.folder_names import common_folder
+from voc_seg_tfrecord.own_data.companions import FileChoice
+from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.own_data.image_names import below
+from voc_seg_tfrecord.own_data.layouts import (
+    Said,
+    arrange,
+    deepest,
+    part_of,
+    relative,
+    tops_of,
+    without,
+)
 from voc_seg_tfrecord.own_data.question import Rival, question
-from voc_seg_tfrecord.own_data.readings import Reading, all_readings
-from voc_seg_tfrecord.own_data.said_folders import Said, deepest
+from voc_seg_tfrecord.own_data.readings import Reading, all_readings, are_apart
 from voc_seg_tfrecord.own_data.unreadable import (
     NO_MASKS,
     channels_of,
@@ -33,7 +41,7 @@ from voc_seg_tfrecord.own_data.unreadable import (
     pattern_of_channel,
     several_channels,
 )
-from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, Layout, Part
+from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, SPLIT, Layout
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -72,7 +80,9 @@ def _find(said: Said, exif: str) -> VocTree:
     polygons, problems = None, list[VocSegError]()
     if not name.lower().endswith(MASK_SUFFIXES):
         polygons, problems = polygon_sets.find(said, exif)
-    if polygons and (name or (masks is not None and not _has_masks(said.listing, masks))):
+    there = below(said.listing.below(), masks or "")
+    are_masks = masks is None or any(path.lower().endswith(MASK_SUFFIXES) for path in there)
+    if polygons and (name or not are_masks):
         return polygons
     try:
         tree = _mask_tree(said)
@@ -91,11 +101,6 @@ def _find(said: Said, exif: str) -> VocTree:
     return dataclasses.replace(tree, notes=notes) if notes else tree
 
 
-def _has_masks(listing: Listing, place: str) -> bool:
-    """Says whether a file of pixels lies at or below a place that the user said."""
-    return any(p.lower().endswith(MASK_SUFFIXES) for p in below(listing.below(), place))
-
-
 def _of_channels(said: Said, used: Set[str]) -> VocTree | None:
     """Returns the tree of images of which each channel is a file, if bands are wanted.
 
@@ -111,7 +116,7 @@ def _of_channels(said: Said, used: Set[str]) -> VocTree | None:
     if (found := channels_of(said.listing, images, {*masks} - used)) is None:
         return None
     folder, files = found
-    if not said.wants_bands:
+    if ".npy" not in said.endings:
         raise several_channels(said.listing.root / folder, files)
     options = {**said.options, "image_name": pattern_of_channel(files[0])}
     tree = _mask_tree(dataclasses.replace(said, options=options))
@@ -244,11 +249,7 @@ def _said_parts(
             remedy="name each folder once",
         )
     for name, folder in images:
-        pairs = [
-            r
-            for r in chooser.readings
-            if (r.images.folder, r.masks.folder) == (folder, of_masks.get(name))
-        ]
+        pairs = [r for r in chooser.readings if r.folders == (folder, of_masks.get(name))]
         if not pairs:
             raise ConfigError(
                 "option images",
@@ -258,8 +259,7 @@ def _said_parts(
                 remedy="check the names and the folders",
             )
         best = max(pairs, key=lambda r: (chooser.as_masks(r) + chooser.as_images(r), len(r.pairs)))
-        folders = best.images.folder or ".", best.masks.folder or "."
-        parts.append(Part(name, *folders, best.image_name, best.mask_name))
+        parts.append(part_of(name, best))
     return Layout(".", ".", parts=tuple(parts))
 
 
@@ -287,3 +287,60 @@ def _without_pairs(said: Said, chooser: Chooser) -> VocTree:
         layout = Layout(relative(image_folder, root), relative(other, root), *names)
         return VocTree(said.listing.root / root, layout, said.listing)
     raise no_masks(said.listing, folders[1])
+
+
+def several_ways(listing: Listing, choice: FileChoice) -> LayoutError:
+    """Returns the question which of several masks, or images, are meant: a line for each.
+
+    What is the same in all splits is one line, with all that is in no question.
+    """
+    ways: dict[tuple[str, ...], list[Reading]] = {}
+    for reading in choice.rivals:
+        key = tuple(n.replace(split_word(n)[0] or SPLIT, SPLIT) for n in tops_of(reading))
+        ways.setdefault(key, []).append(reading)
+    for key, readings in list(ways.items()):
+        if not are_apart(readings):  # of one mask only one image can be right
+            del ways[key]
+            ways |= {(*key, str(n)): [reading] for n, reading in enumerate(readings)}
+    asked = {id(f) for r in choice.rivals for f in (r.images, r.masks)}
+    others = [r for r in choice.chosen if not {id(r.images), id(r.masks)} & asked]
+    together = [[*sets_of_way, *others] for sets_of_way in ways.values()]
+    no_set = others and any("part1=" in _options(listing, t) for t in together)
+    return _question(listing, [*((*ways.values(), others) if no_set else ()), *together])
+
+
+def several_sets(listing: Listing, choice: FileChoice) -> LayoutError:
+    """Returns the question which of several sets are meant, or whether all of them."""
+    sets = [choice.chosen, *([reading] for reading in choice.beside)]
+    if not choice.beside:
+        sets = [[reading] for reading in choice.chosen]
+    together = [r for of_set in sets for r in of_set]
+    return _question(listing, [*sets, together] if are_apart(together) else sets)
+
+
+def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
+    images: dict[str, set[str]] = {}  # of each line's options
+    for of_line in ways:
+        images.setdefault(_options(listing, of_line), set()).update(
+            *(r.paths()[0] for r in of_line)
+        )
+    rivals = [Rival(f"{len(of)} images with masks", options) for options, of in images.items()]
+    return question(
+        LayoutError,
+        listing.root,
+        rivals,
+        to="read images and masks",
+        expected="folders of which one set alone can be meant, and are called so",
+        kind="several ways to read a folder",
+    )
+
+
+def _options(listing: Listing, chosen: Sequence[Reading]) -> str:
+    """Returns the options that choose readings, for a shell."""
+    root, layout = arrange(listing, chosen) or ("", Layout(".", "."))
+    # A split of images alone has no masks to choose.
+    there = {p: posixpath.normpath(posixpath.join(root, p.masks)) for p in layout.parts}
+    parts = [part for part, masks in there.items() if listing.is_folder(masks)]
+    if layout == Layout(".", "."):
+        parts = [part_of(f"part{n}", r) for n, r in enumerate(chosen, 1)]
+    return wording.command(**dataclasses.replace(layout, parts=tuple(parts)).options(root))

@@ -15,8 +15,8 @@ from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data.folder_names import split_word
 from voc_seg_tfrecord.own_data.image_names import SheetImages, below, common, composed, stem
+from voc_seg_tfrecord.own_data.layouts import Said
 from voc_seg_tfrecord.own_data.question import Rival, question
-from voc_seg_tfrecord.own_data.said_folders import Said
 from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
 from voc_seg_tfrecord.trees.drawn_labels import DrawnLabels, classes_of
