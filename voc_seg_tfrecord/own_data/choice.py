@@ -36,8 +36,10 @@ class Chooser(Companions):
 
     def choose(self) -> FileChoice:
         """Returns what the rules choose."""
-        left = self._by_names(self.readings)
-        left = self._without_masks_of_masks(self._of_same_split(left))
+        left = self._of_same_split(self._by_names(self.readings))
+        # Masks that are other images' are no images of more masks.
+        masks = [r.masks for r in left if self.as_images(r) > 0]
+        left = [r for r in left if self.as_images(r) > 0 or not has_any(masks, r.images)]
         choice = FileChoice()
         left = self._each(left, lambda r: r.masks, lambda of: self._images_of(of, choice))
         left = self._each(left, lambda r: r.images, lambda of: self._masks_of(of, choice))
@@ -116,11 +118,6 @@ class Chooser(Companions):
             )
         ]
 
-    def _without_masks_of_masks(self, readings: list[Reading]) -> list[Reading]:
-        """Leaves out readings whose images are called masks and are those of other images."""
-        masks = [r.masks for r in readings if self.as_images(r) > 0]
-        return [r for r in readings if self.as_images(r) > 0 or not has_any(masks, r.images)]
-
     def _is_better(
         self, reading: Reading, other: Reading, score: dict[int, tuple[int, int]]
     ) -> bool:
@@ -128,12 +125,7 @@ class Chooser(Companions):
         sums = [sum(score[id(r)]) for r in (reading, other)]
         if sums[0] != sums[1]:
             return sums[0] > sums[1]
-        if reading.images.folder == reading.masks.folder:
-            lengths = [len("".join(r.masks.affix)) for r in (reading, other)]
-            if lengths[0] != lengths[1]:
-                return lengths[0] > lengths[1]
-        drawn = [self._masks_drawn(r) for r in (reading, other)]
-        return drawn[0] and not drawn[1]
+        return self._masks_drawn(reading) and not self._masks_drawn(other)
 
     def _without_drawn(self, readings: list[Reading], choice: FileChoice) -> list[Reading]:
         """Leaves out masks that are called predictions or the like, also of images without others.

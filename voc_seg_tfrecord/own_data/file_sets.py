@@ -69,11 +69,7 @@ class FileSet:
             affixes = first[1] if first else "", last[2] if last else ""
             before, after = (a if ROLES.intersection(words(a)) else "" for a in affixes)
             return before, after
-        sample = [TOKEN.findall(s) for s in stems[:: max(1, len(stems) // _SAMPLE)]]
-        before = _beginning(sample)
-        inner = [t[len(before) :] for t in sample if t[: len(before)] == before]
-        after = _beginning([tokens[::-1] for tokens in inner])[::-1]
-        return "".join(before), "".join(after)
+        return common_affix(stems, _SHARE)
 
     @property
     def _outermost(self) -> Affix:
@@ -91,10 +87,10 @@ class FileSet:
         return before[0] if several and before else "", after[0] if several and after else ""
 
     @functools.cached_property
-    def affixes(self) -> list[Affix]:
-        """What may stand around ids, nothing first."""
+    def ids(self) -> dict[Affix, dict[str, str]]:
+        """By what may stand around ids, nothing first: the file's name without ending by id."""
         if self.pattern:
-            return [("", "")]
+            return {("", ""): {stem: stem for stem in self.names}}
         whole = common_affix([*self.names])
         glued = (
             "" if of_all or of_most else word
@@ -102,36 +98,32 @@ class FileSet:
         )
         sources = self.shared, self._outermost, whole, tuple(glued), self.affix
         before, after = zip(*sources, strict=True)
-        return [*dict.fromkeys(itertools.product(("", *before), ("", *after)))]
-
-    @functools.cached_property
-    def ids(self) -> dict[Affix, dict[str, str]]:
-        """By what stands around ids: the file's name without ending by id."""
-        by_affix = {}
-        for affix in self.affixes:
-            by_affix[affix] = {core: s for s in self.names if (core := core_of(s, affix))}
-        return by_affix
+        return {
+            affix: {core: s for s in self.names if (core := core_of(s, affix))}
+            for affix in itertools.product(
+                dict.fromkeys(("", *before)), dict.fromkeys(("", *after))
+            )
+        }
 
 
-def common_affix(stems: Sequence[str]) -> Affix:
-    """Returns what all of a few names begin and end with, in whole words and numbers."""
-    if len(stems) < 2:
-        return "", ""
-    tokens = [TOKEN.findall(stem) for stem in stems[:: max(1, len(stems) // _SAMPLE)]]
-    before = posixpath.commonprefix([t[:-1] for t in tokens])
-    after = posixpath.commonprefix([t[: len(before) : -1] for t in tokens])
-    return "".join(before), "".join(after[::-1])
+def common_affix(stems: Sequence[str], share: float = 1) -> Affix:
+    """Returns what a share of names begin and end with, in whole words and numbers."""
+    sample = [TOKEN.findall(stem) for stem in stems[:: max(1, len(stems) // _SAMPLE)]]
+    before = _beginning(sample, share)
+    inner = [t[len(before) :] for t in sample if t[: len(before)] == before]
+    after = _beginning([tokens[::-1] for tokens in inner], share)[::-1]
+    return "".join(before), "".join(after)
 
 
-def _beginning(sample: Sequence[Sequence[str]]) -> list[str]:
-    """Returns the tokens with which most lists begin; one stays behind them."""
+def _beginning(sample: Sequence[Sequence[str]], share: float) -> list[str]:
+    """Returns the tokens with which a share of lists begin; one stays behind them."""
     begin: list[str] = []
     group = sample
     while len(group) > 1:
         at = len(begin)
         tokens = collections.Counter(t[at] for t in group if len(t) > at + 1)
         token, count = max(tokens.items(), key=lambda item: item[1], default=("", 0))
-        if count < max(2, _SHARE * len(sample)):
+        if count < max(2, share * len(sample)):
             break
         begin.append(token)
         group = [t for t in group if len(t) > at + 1 and t[at] == token]
@@ -192,16 +184,11 @@ def _folders_of_images(listing: Listing) -> dict[str, dict[str, str]]:
     for folder, names in listing.folders.items():
         top, image_id = posixpath.split(folder)
         few = names if len(names) < _SAMPLE else ()
-        named = {role(s) for n in few if (s := _stem_of_role(n))}
+        stems = (_stem(name) for name in few if ending_of(name) in PICTURES)
+        named = {role(stem) for stem in stems if ROLES.issuperset(words(stem))}
         if image_id and not is_split(image_id) and {"images", "masks"} <= named:
             inner.setdefault(top, {})[folder] = image_id
     return {top: ids for top, ids in inner.items() if len(ids) > 1}
-
-
-def _stem_of_role(name: str) -> str:
-    """Returns the name of a picture without its ending if all of its words say what it holds."""
-    stem = _stem(name)
-    return stem if ending_of(name) in PICTURES and ROLES.issuperset(words(stem)) else ""
 
 
 def _sets_of_folders(

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed
 from voc_seg_tfrecord.own_data.folder_names import SPLITS, role_of, words
-from voc_seg_tfrecord.own_data.image_names import ImageNames
+from voc_seg_tfrecord.own_data.image_names import ImageNames, stem
 from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.layout import LISTS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
@@ -37,6 +37,7 @@ _AROUND = frozenset(  # words around the name of a split that say no more than t
         """,
     )
 )
+_OF_SPLITS = {"split", "splits", *SPLITS}
 _GLUED = re.compile(f"(train|val|valid|test)({'|'.join(sorted(_AROUND))})")
 _KNOWN = ("train", "val", "valid", "validation", "test", "trainval", "trainaug")
 PLACES = (LISTS, "", "splits", "lists", "ImageSets")  # below a set's root: where lists usually lie
@@ -101,12 +102,6 @@ def is_split(name: str) -> bool:
     return bool(split) and not rest
 
 
-def _speaks_of_splits(name: str) -> bool:
-    """Says whether a name is that of splits, such as `train_test_split`, and says nothing else."""
-    said = {*words(name)}
-    return bool(said & {"split", "splits", *SPLITS}) and said <= _AROUND | SPLITS.keys()
-
-
 def find_lists(
     listing: Listing,
     names: ImageNames,
@@ -140,12 +135,13 @@ def find_lists(
         enough = must or sum(of.found for of in lists) > _LEAST * sum(len(of.ids) for of in lists)
         of_text = [_split_list(path, of, rank) for of in lists]
         ids = [image_id for of in lists for image_id in of.ids]
+        called = {*words(stem(path))}
         if path.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
             notes.append(f"{path} names the same images for several splits, so it makes none.")
             enough = False
         elif not enough and any(of.said and not of.found for of in lists):
             notes.append(f"{path} says splits, but of other images, so it makes none.")
-        elif not enough and _speaks_of_splits(posixpath.splitext(posixpath.basename(path))[0]):
+        elif not enough and called & _OF_SPLITS and called <= _AROUND | SPLITS.keys():
             notes.append(f"{path} is called as a split, but names other images: it makes none.")
         if not enough:
             of_text = [dataclasses.replace(of, split="") for of in of_text]

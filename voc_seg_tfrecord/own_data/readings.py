@@ -289,8 +289,6 @@ def largest(readings: list[Reading]) -> list[Reading]:
 
     The parts of a set count together.
     """
-    if len(readings) < 2:
-        return readings
     masks = {id(r): {*r.pairs.values()} for r in readings}
     parts = parts_of_all(readings)
     together = set[str]().union(*(masks[id(r)] for r in parts))
