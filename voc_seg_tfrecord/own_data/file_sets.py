@@ -98,12 +98,8 @@ class FileSet:
         )
         sources = self.shared, self._outermost, whole, tuple(glued), self.affix
         before, after = zip(*sources, strict=True)
-        return {
-            affix: {core: s for s in self.names if (core := core_of(s, affix))}
-            for affix in itertools.product(
-                dict.fromkeys(("", *before)), dict.fromkeys(("", *after))
-            )
-        }
+        around = dict.fromkeys(itertools.product(("", *before), ("", *after)))
+        return {a: {core: s for s in self.names if (core := core_of(s, a))} for a in around}
 
 
 def common_affix(stems: Sequence[str], share: float = 1) -> Affix:
