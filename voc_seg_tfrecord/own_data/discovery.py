@@ -184,8 +184,10 @@ def _different(tree: VocTree, polygons: VocTree) -> str:
 def _mask_tree(said: Said) -> VocTree:
     """Finds the tree whose masks are files of pixels; see `find_tree`."""
     listing, images, masks = said.listing, said.images, said.masks
-    if any("/" in said.options.get(name, "") for name in ("image_name", "mask_name")):
-        return VocTree(listing.root, said.layout(), listing)
+    names = said.options.get("image_name", ""), said.options.get("mask_name", "")
+    if any("/" in name for name in names):  # these name folders too, and need no reading
+        image_top, mask_top = ((named[0][1] if named else "") or "." for named in (images, masks))
+        return VocTree(listing.root, Layout(image_top, mask_top, *names), listing)
     chooser = Chooser(listing, _readings(said), said.options)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
         root, layout = "", _said_parts(chooser, images, masks)

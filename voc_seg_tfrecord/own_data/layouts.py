@@ -139,26 +139,6 @@ class Said:
             sets.append(FileSet(folder, by_id, affix, naming.ending, pattern))
         return sets
 
-    def layout(self) -> Layout:
-        """Returns the layout of patterns that name folders, which need no reading."""
-        tops = [named[0][1] if named else "" for named in (self.images, self.masks)]
-        names, of_split = list[str](), dict[str, list[str]]()
-        for top, option in zip(tops, ("image_name", "mask_name"), strict=True):
-            pattern = self.options.get(option, "")
-            folder, _, name = pattern.rpartition("/")
-            if SPLIT not in folder:
-                names.append(pattern)
-                continue
-            names.append(name)
-            wanted = re.escape(posixpath.join(top, folder)).replace(re.escape(SPLIT), "([^/]+?)", 1)
-            for path in self.listing.folders:
-                if match := re.fullmatch(wanted, path):
-                    of_split.setdefault(match[1], []).append(path)
-        parts = [Part(n, *f, *names) for n, f in sorted(of_split.items()) if len(f) == 2]
-        if parts:
-            return Layout(".", ".", parts=tuple(parts))
-        return Layout(tops[0] or ".", tops[1] or ".", names[0], names[1])
-
     def lists(self) -> str | None:
         """Returns the folder of lists, or the file, that the user said; None if he said none.
 

@@ -75,11 +75,6 @@ class SplitList:
     named: bool = True
     error: ListError | None = None
 
-    @property
-    def source(self) -> str:
-        """The list as the option `splits` names it: `splits/val.txt`, `data.json:0/val`."""
-        return f"{self.file}:{self.key}" if self.key else self.file
-
 
 def split_word(name: str) -> tuple[str, str]:
     """Returns the split that a name says, and what else it says.

@@ -40,7 +40,6 @@ from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.tree import VocTree
 
-_SHOWN_IDS = 3
 _TRAIN = {"train", *UNIONS}
 RATIOS = "train=0.8,validation=0.2"
 
@@ -149,7 +148,7 @@ class Facts:
         stem, ending = posixpath.splitext(of.file)
         if (posixpath.dirname(of.file) or ".") == own and ending == ".txt" and not of.key:
             return posixpath.basename(stem)
-        return of.source
+        return f"{of.file}:{of.key}" if of.key else of.file
 
 
 def choose(facts: Facts, *, said: bool) -> Choice[Way]:
