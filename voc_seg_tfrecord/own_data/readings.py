@@ -179,7 +179,7 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
             # Many files have a word and a number: `u1` and `lb1` need not belong together, and
             # `1_0` may be the id where some are named `{id}_0`.
             other_ids = alone(less[0]) != alone(less[1])
-            glued = _is_glued(*less)
+            glued = all(before[-1:].isalpha() or after[:1].isalpha() for before, after in less)
             known = ROLES.issuperset(words(" ".join([*less[0], *less[1]])))
             needed = max(sizes) if other_ids or (glued and not known) else min(sizes) * glued
             if _is_pattern(*less) and count >= needed:
@@ -235,11 +235,6 @@ def _next_to_id(affix: Sequence[str], other: Sequence[str]) -> int:
 def alone(affix: Affix) -> list[str]:
     """Returns the numbers around ids that are glued to no word, and so may be parts of ids."""
     return re.findall(r"(?<![^\W_])\d+(?![^\W_])", " ".join(affix))
-
-
-def _is_glued(affix: Affix, other: Affix) -> bool:
-    """Says whether both affixes have a word right before or behind the id."""
-    return all(before[-1:].isalpha() or after[:1].isalpha() for before, after in (affix, other))
 
 
 def _is_pattern(one: Affix, other: Affix) -> bool:

@@ -17,7 +17,6 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
-from typing import cast
 
 from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.base.wording import command
@@ -37,7 +36,7 @@ from voc_seg_tfrecord.own_data.list_readings import (
 )
 from voc_seg_tfrecord.own_data.question import Choice, Rival, question
 from voc_seg_tfrecord.splitting.ratios import split_of
-from voc_seg_tfrecord.trees.listing import Listing, Names
+from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.tree import VocTree
 
 _TRAIN = {"train", *UNIONS}
@@ -116,20 +115,10 @@ class Facts:
     @classmethod
     def of(cls, tree: VocTree, config: VocSegConfig) -> "Facts":
         """Looks for lists in a folder."""
-        layout = tree.layout
-        tops = [posixpath.join(tree.place, folder) for folder in (layout.images, layout.masks)]
-        sheets = tree.labels.sheets
-        names = ImageNames(tree.images, Names() if sheets else tree.masks, *tops)
-        said = posixpath.normpath(posixpath.join(tree.place, layout.lists))
-        lists, notes = find_lists(
-            cast(Listing, tree.listing),
-            names,
-            functools.partial(tree.read_text, error=ListError),
-            place=tree.place,
-            labels=sheets,
-            said=("" if said == "." else said) if "lists" in (config.layout or {}) else None,
-        )
-        return cls(tree, names, lists, notes)
+        folders = tree.layout.images, tree.layout.masks
+        tops = [posixpath.join(tree.place, folder) for folder in folders]
+        names = ImageNames(tree.images, Names() if tree.labels.sheets else tree.masks, *tops)
+        return cls(tree, names, *find_lists(tree, names, said="lists" in (config.layout or {})))
 
     @functools.cached_property
     def split_folders(self) -> SplitFolders:
