@@ -281,6 +281,7 @@ def test_jpegs_in_the_folder_of_masks_are_no_masks_whatever_is_said(tmp_path):
         with pytest.raises(LayoutError, match="JPEG") as caught:
             plan_of(tmp_path, **said)
         assert "a_mask.jpg" in str(caught.value)
+        assert said or "no masks, but a_mask.jpg lies under masks" in str(caught.value)
         assert "take them as that" not in str(caught.value)
 
 
