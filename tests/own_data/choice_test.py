@@ -281,6 +281,7 @@ def test_jpegs_in_the_folder_of_masks_are_no_masks_whatever_is_said(tmp_path):
         with pytest.raises(LayoutError, match="JPEG") as caught:
             plan_of(tmp_path, **said)
         assert "a_mask.jpg" in str(caught.value)
+        assert said or "no masks, but a_mask.jpg lies under masks" in str(caught.value)
         assert "take them as that" not in str(caught.value)
 
 
@@ -398,8 +399,9 @@ def test_a_pattern_or_a_folder_that_is_said_holds_in_the_folders_of_all_splits(t
     camvid = [("train/{}.png", "trainannot/{}_L.png", "trainannot/{}_M.png")]
     root = write(tmp_path / "two", ONE, *camvid)
     assert_right(plan_of(root, mask_name="{id}_L.png"), ONE)
-    said = {"image_name": "{split}/{id}.png", "mask_name": "{split}annot/{id}_M.png"}
-    assert_right(plan_of(root, **said), ONE, 1)
+    assert_right(plan_of(root, mask_name="{id}_M.png"), ONE, 1)
+    with pytest.raises(ConfigError, match="option mask_name"):
+        plan_of(root, mask_name="{split}annot/{id}_M.png")
 
 
 def test_images_in_folders_of_splits_and_beside_them_are_asked_about(tmp_path):

@@ -40,14 +40,6 @@ def test_what_is_no_tree_is_told_the_layouts_one_per_line(tmp_path):
     assert max(map(len, layouts)) < 90
 
 
-def test_jpegs_in_the_folder_of_masks_are_told(tmp_path):
-    for name in ("a", "b"):
-        exports.put_image(tmp_path, f"JPEGImages/{name}.jpg")
-        exports.put_image(tmp_path, f"SegmentationClass/{name}.jpg")
-    with pytest.raises(LayoutError, match=r"no masks, but a\.jpg lies under SegmentationClass"):
-        find(tmp_path)
-
-
 def test_a_pair_among_other_images_loses_to_the_complete_tree_below(tmp_path):
     exports.put_pairs(tmp_path, "abc", "data/img/{}.jpg", "data/label/{}.png")
     exports.put_pairs(tmp_path, "d", "{}.png", "{}_L.png")
@@ -71,14 +63,6 @@ def test_folders_of_pairs_that_are_named_alike_are_one_set(tmp_path):
     exports.put_pairs(tmp_path, "cd", "p2/{}.png", "p2/{}_mask.png")
     tree = find(tmp_path)
     assert [*tree.images] == [*tree.masks] == ["p1/a", "p1/b", "p2/c", "p2/d"]
-
-
-def test_pairs_of_one_pattern_in_a_folder_and_below_are_one_tree(tmp_path):
-    exports.put_pairs(tmp_path, "ab", "{}.png", "{}_L.png")
-    exports.put_pairs(tmp_path, "cd", "more/{}.png", "more/{}_L.png")
-    exports.put_image(tmp_path, "more/e.png")
-    tree = find(tmp_path)
-    assert [*tree.masks] == ["a", "b", "more/c", "more/d"]
 
 
 def test_said_folders_are_those_of_the_given_folder_though_it_holds_one_of_its_name(

@@ -181,6 +181,18 @@ ASKED = {
         [("{}.jpg", "labels/{}_seg.png", "abcd"), ("raw/{}.jpg", "", "abcd")],
         r"(?s)2 ways.*--images raw",
     ),
+    "a split whose names fit no pattern": (
+        [
+            ("img/south_{}.jpg", "gt/xsouth_{}.png", range(6)),
+            ("test/img/north_{}.jpg", "test/gt/xnorth_{}.png", [6]),
+            ("test/img/south_{}.jpg", "test/gt/xsouth_{}.png", [7]),
+        ],
+        r"xnorth_6\.png: a mask without an image",
+    ),
+    "files of which none has the size of its mask": (
+        [("background/{}.png", "", range(4)), ("", "noise/noise{}.png", range(4), "", (20, 22))],
+        "no masks",
+    ),
 }
 
 
@@ -189,14 +201,6 @@ def test_what_may_be_read_in_several_ways_is_asked_about(tmp_path, files, words)
     for of in files:
         put(tmp_path, *of)
     with pytest.raises(LayoutError, match=words):
-        read(tmp_path)
-
-
-def test_a_split_whose_names_fit_no_pattern_is_asked_about(tmp_path):
-    put(tmp_path, "img/south_{}.jpg", "gt/xsouth_{}.png", range(6))
-    put(tmp_path, "test/img/north_{}.jpg", "test/gt/xnorth_{}.png", [6])
-    put(tmp_path, "test/img/south_{}.jpg", "test/gt/xsouth_{}.png", [7])
-    with pytest.raises(LayoutError, match=r"xnorth_6\.png: a mask without an image"):
         read(tmp_path)
 
 
@@ -219,12 +223,40 @@ def test_a_panoptic_png_is_named_and_never_taken_for_classes(tmp_path):
         read(tmp_path)
 
 
-def test_predictions_for_unlabelled_images_are_no_masks(tmp_path):
-    pairs = put(tmp_path, "images/{}.jpg", "masks/{}.png", "abcd")
-    put(tmp_path, "test/images/{}.jpg", "test/predictions/{}.png", "xyz")
+SCENES = [(f"s{n}/images/{{}}.jpg", f"s{n}/masks/{{}}.png", "ab") for n in (1, 2, 3)]
+# The set, and what lies beside it; images or masks may lie there alone.
+BESIDE = {
+    "predictions for unlabelled images": (
+        [("images/{}.jpg", "masks/{}.png", "abcd")],
+        [("test/images/{}.jpg", "test/predictions/{}.png", "xyz")],
+    ),
+    "predictions with other numbers than unlabelled images": (
+        [("im{}.jpg", "lb{}.png", "123456789")],
+        [
+            ("extra_images/u{}.jpg", "predictions/lb{}.png", "0123"),
+            ("", "predictions/lb{}.png", "456789"),
+        ],
+    ),
+    "unlabelled test images beside scenes": (SCENES, [("test/images/{}.jpg", "", "a")]),
+    "images and masks left over that cannot be pairs": (
+        [("images/{}.jpg", "masks/{}.png", range(6))],
+        [
+            ("images/11.jpg", "", "-"),
+            ("", "masks/12.png", "-"),
+            ("", "masks/11_old.png", "-", "", (30, 30)),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "beside"), [*BESIDE.values()], ids=BESIDE)
+def test_what_lies_beside_a_set_is_in_the_account(tmp_path, files, beside):
+    pairs = {at: to for of in files for at, to in put(tmp_path, *of).items()}
+    for of in beside:
+        put(tmp_path, *of)
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
-    assert ("test/predictions", "PNG") in plan.account
+    assert plan.account
 
 
 def test_labelled_images_elsewhere_stop_a_build_until_the_folders_are_said(tmp_path):
@@ -375,14 +407,6 @@ def test_lists_say_which_images_count_whatever_is_left_over(tmp_path):
         read(tmp_path)
 
 
-def test_images_and_masks_left_over_that_cannot_be_pairs_are_in_the_account(tmp_path):
-    pairs = put(tmp_path, "images/{}.jpg", "masks/{}.png", range(6))
-    put(tmp_path, "images/11.jpg", "", "-")
-    put(tmp_path, "", "masks/12.png", "-")
-    put(tmp_path, "", "masks/11_old.png", "-", size=(30, 30))
-    assert read(tmp_path)[0] == {"train": pairs}
-
-
 def test_augmented_images_win_by_no_name(tmp_path):
     pairs = put(tmp_path, "x{}.png", "lbl{}.png", range(8))
     for number, image in enumerate(pairs):
@@ -398,13 +422,6 @@ def test_images_that_were_mixed_with_the_colours_of_labels_are_not_read(tmp_path
         colors = made_folders.COLORS[np.asarray(Image.open(mask))]
         save(tmp_path, f"qa/{image.name}", np.asarray(Image.open(image)) // 2 + colors // 2)
     assert read(tmp_path)[0] == {"train": pairs}
-
-
-def test_files_of_which_none_has_the_size_of_its_mask_are_not_proposed(tmp_path):
-    put(tmp_path, "background/{}.png", "", range(4))
-    put(tmp_path, "", "noise/noise{}.png", range(4), size=(20, 22))
-    with pytest.raises(LayoutError, match="no masks"):
-        read(tmp_path)
 
 
 def turned(path):
@@ -434,14 +451,6 @@ def test_a_pattern_of_masks_finds_no_image_among_them(tmp_path, pattern):
     put(tmp_path, "", "{}_mask.png", "abc")
     with pytest.raises(LayoutError, match="no image, but 3 masks, such as a_mask"):
         read(tmp_path, mask_name=pattern)
-
-
-def test_unlabelled_test_images_beside_scenes_make_no_splits_of_them(tmp_path):
-    pairs = {}
-    for scene in ("s1", "s2", "s3"):
-        pairs |= put(tmp_path, f"{scene}/images/{{}}.jpg", f"{scene}/masks/{{}}.png", "ab")
-    put(tmp_path, "test/images/a.jpg", "", "-")
-    assert read(tmp_path)[0] == {"train": pairs}
 
 
 @pytest.mark.parametrize("folder", ["test_sample", "docs/demo", "quick_start"])
@@ -688,14 +697,6 @@ def test_an_image_is_found_below_a_link_to_a_folder_elsewhere(tmp_path):
     found, plan = read(tmp_path / "set")
     assert len(found["train"]) == 3
     assert plan.account == {}
-
-
-def test_unlabelled_images_with_other_numbers_are_not_taken_for_those_of_the_masks(tmp_path):
-    pairs = put(tmp_path, "im{}.jpg", "lb{}.png", "123456789")
-    put(tmp_path, "extra_images/u{}.jpg", "predictions/lb{}.png", "0123")
-    for n in "456789":
-        save(tmp_path, f"predictions/lb{n}.png", one_of((0, 1, 2))[1])
-    assert read(tmp_path)[0] == {"train": pairs}
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])

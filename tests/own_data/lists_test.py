@@ -31,35 +31,42 @@ def splits(root, **said):
     return plan.splits, " ".join(plan.notes)
 
 
-def test_lists_at_the_root_are_lists(voc):
-    put(voc, train="a\nb\n", val="c\n")
-    exports.put(voc, "class_names.txt", CLASSES)
-    assert splits(voc)[0] == {"train": ["a", "b"], "validation": ["c"]}
+LISTS = {
+    "lists at the root": (
+        {"train.txt": "a\nb\n", "val.txt": "c\n", "class_names.txt": CLASSES},
+        {"train": ["a", "b"], "validation": ["c"]},
+    ),
+    "an empty text at the root is no list": ({"requirements.txt": ""}, {"train": ["a", "b", "c"]}),
+    "lists in ImageSets win over those at the root": (
+        {"train.txt": "a\nb\n", "ImageSets/Segmentation/train.txt": "c\n"},
+        {"train": ["c"]},
+    ),
+    "an ending in upper case, and leftovers of macOS": (
+        {
+            "ImageSets/Segmentation/train.TXT": "a\n",
+            "ImageSets/Segmentation/._train.txt": b"\0\5\26\7\0\2\0\0Mac OS X",
+            "ImageSets/Segmentation/.DS_Store": b"\0\0\0\1Bud1",
+        },
+        {"train": ["a"]},
+    ),
+}
 
 
-def test_an_empty_text_at_the_root_is_no_list(voc):
-    exports.put(voc, "requirements.txt", "")
-    assert splits(voc)[0] == {"train": ["a", "b", "c"]}
-
-
-def test_lists_in_imagesets_win_over_those_at_the_root(voc):
-    exports.put(voc, "train.txt", "a\nb\n")
-    exports.put(voc, "ImageSets/Segmentation/train.txt", "c\n")
-    assert splits(voc)[0] == {"train": ["c"]}
+@pytest.mark.parametrize(("texts", "found"), [*LISTS.values()], ids=LISTS)
+def test_texts_are_lists_by_their_place_and_ending(voc, texts, found):
+    for name, text in texts.items():
+        exports.put(voc, name, text)
+    assert splits(voc)[0] == found
 
 
 def test_class_files_readmes_and_other_texts_of_a_flat_folder_are_no_lists(flat):
     exports.put(flat, "class_names.txt", CLASSES)
+    exports.put(flat, "labelmap.txt", "background:0,0,0::\na:1,1,1::\ntree:2,2,2::\n")
     exports.put(flat, "README.roboflow.txt", "a\n")
     exports.put(flat, "notes.txt", "taken in May\n")
     assert splits(flat)[0] == {"train": ["a", "b", "c"]}
     put(flat, train="a\n", val="b.jpg\nc.jpg\n")
     assert splits(flat)[0] == {"train": ["a"], "validation": ["b", "c"]}
-
-
-def test_a_labelmap_at_the_root_is_no_list(flat):
-    exports.put(flat, "labelmap.txt", "background:0,0,0::\na:1,1,1::\ntree:2,2,2::\n")
-    assert list(splits(flat)[0]) == ["train"]
 
 
 def test_a_list_of_images_that_are_not_there_is_not_passed_over(flat):
@@ -74,13 +81,6 @@ def test_lists_lie_in_the_folder_that_is_said(voc):
     assert splits(voc, lists="lists")[0] == {"train": ["a"], "validation": ["c"]}
     with pytest.raises(ConfigError, match="option lists"):
         splits(voc, lists="no")
-
-
-def test_endings_in_upper_case_and_leftovers_of_macos(voc):
-    exports.put(voc, "ImageSets/Segmentation/train.TXT", "a\n")
-    exports.put(voc, "ImageSets/Segmentation/._train.txt", b"\0\5\26\7\0\2\0\0Mac OS X")
-    exports.put(voc, "ImageSets/Segmentation/.DS_Store", b"\0\0\0\1Bud1")
-    assert splits(voc)[0] == {"train": ["a"]}
 
 
 @pytest.mark.parametrize(

@@ -262,15 +262,6 @@ def test_what_the_option_says_is_kept_to_the_letter(tmp_path):
         found(tmp_path, splits={"a": "list/tain.lst"})
 
 
-def test_a_text_that_says_splits_by_the_numbers_of_another_is_noted(tmp_path):
-    put(tmp_path)
-    exports.put(tmp_path, "images.txt", "".join(f"{n} {i}.jpg\n" for n, i in enumerate(IDS, 1)))
-    exports.put(tmp_path, "train_test_split.txt", "".join(f"{n} {n % 2}\n" for n in range(1, 21)))
-    splits, plan = found(tmp_path)
-    assert splits == {"train": IDS}
-    assert any("train_test_split.txt is called as a split, but" in note for note in plan.notes)
-
-
 # Not everything that names images is a split.
 
 
@@ -316,38 +307,30 @@ def test_lists_of_a_set_in_a_folder_called_as_copies_are_its_own(tmp_path):
     assert found(tmp_path)[0] == SPLITS
 
 
-def test_texts_that_name_no_image_are_nothing(tmp_path):
-    put(tmp_path)
-    exports.put(tmp_path, "config.json", '{"train": {"lr": 0.1}, "val": [0.5, 0.25]}')
-    exports.put(tmp_path, "log.csv", "step,loss\n1,0.5\n")
-    splits, plan = found(tmp_path)
-    assert splits == {"train": IDS}
-    assert "There are no lists, so all images are in train." in plan.notes
-
-
-def test_a_text_called_as_a_split_that_names_other_images_is_noted_and_no_list(tmp_path):
-    put(tmp_path)
-    exports.put(tmp_path, "meta/train.csv", "id\nother1\nother2\n")
-    splits, plan = found(tmp_path)
-    assert splits == {"train": IDS}
-    assert "meta/train.csv is called as a split, but names other images" in " ".join(plan.notes)
+CALLED = " is called as a split, but names other images: it makes none."
+SAYS = " says splits, but of other images, so it makes none."
+BY_NUMBERS = "".join(f"{n} 000{n}.jpg\n" for n in (7, 8, 9)), "7 0\n8 1\n9 0\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "text"),
+    ("texts", "note"),
     [
-        ("t.csv", "id,split\n7,train\n8,val\n"),  # a spreadsheet took the zeros of 0007
-        ("t.json", '{"train": [7], "val": [8]}'),
-        ("t.json", '[{"id": "x", "split": "train"}, {"id": "y", "split": "val"}]'),
+        ({"config.json": '{"train": {"lr": 0.1}, "val": [0.5]}', "log.csv": "n,loss\n1,0.5\n"}, ""),
+        (dict(zip(("images.txt", "train_test_split.txt"), BY_NUMBERS, strict=True)), CALLED),
+        ({"meta/train.csv": "id\nother1\nother2\n"}, CALLED),
+        ({"t.csv": "id,split\n7,train\n8,val\n"}, SAYS),  # a spreadsheet took the zeros of 0007
+        ({"t.json": '{"train": [7], "val": [8]}'}, SAYS),
+        ({"t.json": '[{"id": "x", "split": "train"}, {"id": "y", "split": "val"}]'}, SAYS),
     ],
 )
-def test_a_text_that_says_splits_of_other_images_is_noted_and_no_list(tmp_path, name, text):
+def test_a_text_that_says_splits_of_other_images_is_noted_and_no_list(tmp_path, texts, note):
     put(tmp_path, ids=["0007", "0008", "0009"])
-    exports.put(tmp_path, name, text)
+    for name, text in texts.items():
+        exports.put(tmp_path, name, text)
     splits, plan = found(tmp_path)
     assert splits == {"train": ["0007", "0008", "0009"]}
-    assert f"{name} says splits, but of other images, so it makes none." in plan.notes
-    assert not any("no lists" in note for note in plan.notes)
+    assert not note or [*texts][-1] + note in plan.notes
+    assert ("There are no lists, so all images are in train." in plan.notes) == (not note)
 
 
 def test_a_list_of_which_some_images_are_not_there_is_one(tmp_path):
@@ -359,14 +342,6 @@ def test_a_list_of_which_some_images_are_not_there_is_one(tmp_path):
 
 
 # Choosing.
-
-
-def test_the_same_splits_written_twice_count_once(tmp_path):
-    put(tmp_path)
-    lists(tmp_path, "{}.txt")
-    lists(tmp_path, "meta/{}.csv", "{}.jpg")
-    table(tmp_path, "all.csv", ("id", "split"), rows_of())
-    assert found(tmp_path)[0] == SPLITS
 
 
 def test_lists_in_vocs_place_win_with_a_note_over_others_that_agree(tmp_path):

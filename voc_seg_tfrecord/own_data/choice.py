@@ -36,15 +36,17 @@ class Chooser(Companions):
 
     def choose(self) -> FileChoice:
         """Returns what the rules choose."""
-        left = self._by_names(self.readings)
-        left = self._without_masks_of_masks(self._of_same_split(left))
+        left = self._of_same_split(self._by_names(self.readings))
+        # Masks that are other images' are no images of more masks.
+        masks = [r.masks for r in left if self.as_images(r) > 0]
+        left = [r for r in left if self.as_images(r) > 0 or not has_any(masks, r.images)]
         choice = FileChoice()
         left = self._each(left, lambda r: r.masks, lambda of: self._images_of(of, choice))
         left = self._each(left, lambda r: r.images, lambda of: self._masks_of(of, choice))
         left = self._without_copies(self._without_drawn(left, choice), choice)
         choice.chosen = self._compared(self._without_strays(left, choice), choice)
         choice.beside = self._beside(choice)
-        self._role.cache_clear()  # it would keep all names
+        self.role.cache_clear()  # it would keep all names
         self._drawn.cache_clear()
         return choice
 
@@ -86,7 +88,7 @@ class Chooser(Companions):
         good = [r for r in readings if min(self.as_images(r), self.as_masks(r)) > 0]
         # A folder without the name of a split may go with one that is called train.
         whole = [r for r in good if split_word(r.masks.folder)[1] or self.as_images(r) > 1]
-        same = {id(s) for r in whole if r.of_same_split for s in (r.images, r.masks)}
+        same = {id(s) for r in whole if len(r.splits) == 1 for s in (r.images, r.masks)}
         of_masks: dict[int, list[Reading]] = {}
         for reading in good:
             if not split_word(reading.masks.folder)[1]:
@@ -104,10 +106,10 @@ class Chooser(Companions):
             r
             for r in readings
             if (
-                r.of_same_split
+                len(r.splits) == 1
                 or r in parts
                 or id(r.masks) not in same
-                or (r.of_train and id(r.images) not in same)
+                or (r.splits <= {"", "train"} and id(r.images) not in same)
             )
             and (r.is_flat or not flat >= {id(r.images), id(r.masks)})
             and not (
@@ -116,11 +118,6 @@ class Chooser(Companions):
             )
         ]
 
-    def _without_masks_of_masks(self, readings: list[Reading]) -> list[Reading]:
-        """Leaves out readings whose images are called masks and are those of other images."""
-        masks = [r.masks for r in readings if self.as_images(r) > 0]
-        return [r for r in readings if self.as_images(r) > 0 or not has_any(masks, r.images)]
-
     def _is_better(
         self, reading: Reading, other: Reading, score: dict[int, tuple[int, int]]
     ) -> bool:
@@ -128,12 +125,7 @@ class Chooser(Companions):
         sums = [sum(score[id(r)]) for r in (reading, other)]
         if sums[0] != sums[1]:
             return sums[0] > sums[1]
-        if reading.images.folder == reading.masks.folder:
-            lengths = [len("".join(r.masks.affix)) for r in (reading, other)]
-            if lengths[0] != lengths[1]:
-                return lengths[0] > lengths[1]
-        drawn = [self._masks_drawn(r) for r in (reading, other)]
-        return drawn[0] and not drawn[1]
+        return self._masks_drawn(reading) and not self._masks_drawn(other)
 
     def _without_drawn(self, readings: list[Reading], choice: FileChoice) -> list[Reading]:
         """Leaves out masks that are called predictions or the like, also of images without others.

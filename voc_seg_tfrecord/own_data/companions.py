@@ -4,6 +4,7 @@ import collections
 from collections.abc import Collection, Iterable, Iterator, Sequence
 import dataclasses
 import functools
+import itertools
 import posixpath
 import re
 
@@ -60,12 +61,8 @@ class Companions(Looks):
         folders = [s.folder for r in self.readings for s in (r.images, r.masks)]
         self.common = common_folder(folders)
 
-    def role(self, files: FileSet) -> str:
-        """Returns what names say of files that lie apart from their other halves."""
-        return self._role(files, files.shared, False)
-
     @functools.cache  # noqa: B019 - a chooser lives as long as one choice
-    def _role(self, files: FileSet, affix: Affix, flat: bool) -> str:
+    def role(self, files: FileSet, affix: Affix, flat: bool = False) -> str:
         """Returns what names say that files are: `images`, `masks`, `drawn` or nothing.
 
         Args:
@@ -85,13 +82,13 @@ class Companions(Looks):
     def as_images(self, reading: Reading) -> int:
         """Returns how well names allow a reading's images: 2 well, 0 and below not."""
         flat = reading.is_flat
-        score = _AS_IMAGES[self._role(reading.images, reading.image_affix, flat)]
+        score = _AS_IMAGES[self.role(reading.images, reading.image_affix, flat)]
         called_masks = flat and role(posixpath.basename(reading.images.folder)) == "masks"
         return min(score, 1) if called_masks else score
 
     def as_masks(self, reading: Reading) -> int:
         """Returns how well names allow a reading's masks."""
-        return _AS_MASKS[self._role(reading.masks, reading.mask_affix, reading.is_flat)]
+        return _AS_MASKS[self.role(reading.masks, reading.mask_affix, reading.is_flat)]
 
     def _compared(self, readings: list[Reading], choice: FileChoice) -> list[Reading]:
         """Compares what would be chosen with other files that have the same ids in their names.
@@ -169,23 +166,22 @@ class Companions(Looks):
         files = functools.cache(lambda: {s.path(name) for s in sets for name in s.names})
         left: list[Reading] = []
         for reading in self.readings:
-            if {id(reading.images), id(reading.masks)} & used or self.as_masks(reading) < 1:
-                continue
-            if not reading.of_same_split or self._has_used_masks(reading, choice):
-                continue
-            if self._role(reading.images, reading.image_affix, False) not in ("images", ""):
-                both = common_folder([reading.images.folder, reading.masks.folder])
-                if role(both[len(self.common) :]) != "drawn":
-                    continue
-            paths = {reading.images.path(s) for s in reading.pairs}
-            paths |= {reading.masks.path(m) for m in reading.pairs.values()}
-            if paths & files() or not self._sizes_agree(reading) or self._is_shown(reading, choice):
-                continue
-            if any(reading.images is r.images or reading.masks is r.masks for r in left):
-                continue
-            if not (self._masks_drawn(reading) and not self._images_drawn(reading)):
-                continue
-            left.append(reading)
+            if (
+                not {id(reading.images), id(reading.masks)} & used
+                and self.as_masks(reading) > 0
+                and len(reading.splits) == 1
+                and not self._has_used_masks(reading, choice)
+                and (
+                    self.role(reading.images, reading.image_affix) in ("images", "")
+                    or role(common_folder(reading.folders)[len(self.common) :]) == "drawn"
+                )
+                and files().isdisjoint(itertools.chain(*reading.paths()))
+                and self._sizes_agree(reading)
+                and self._masks_drawn(reading)
+                and not self._images_drawn(reading)
+            ):
+                used |= {id(reading.images), id(reading.masks)}
+                left.append(reading)
         return left
 
     def _has_used_masks(self, reading: Reading, choice: FileChoice) -> bool:
@@ -197,14 +193,6 @@ class Companions(Looks):
         return any(
             masks <= other.masks.names.keys()
             and self._same((reading.masks, other.masks), ((m, m) for m in masks))
-            for other in choice.chosen
-        )
-
-    def _is_shown(self, reading: Reading, choice: FileChoice) -> bool:
-        """Says whether chosen images show what those of a reading do, such as smaller copies."""
-        return any(
-            reading.pairs.keys() <= other.images.names.keys()
-            and self._alike((reading.images, other.images), ((s, s) for s in few([*reading.pairs])))
             for other in choice.chosen
         )
 
@@ -247,8 +235,8 @@ def companions(listing: Listing, reading: Reading) -> Iterator[tuple[Reading, Re
             pairs = {stem: reading.pairs[stems[i]] for i, stem in files.items()}
             masks_of = {stems[i]: stem for i, stem in files.items()}
             yield (
-                Reading(images, reading.masks, *as_images, pairs, 0),
-                Reading(reading.images, masks, *as_masks, masks_of, 0),
+                Reading(images, reading.masks, *as_images, pairs),
+                Reading(reading.images, masks, *as_masks, masks_of),
             )
 
 

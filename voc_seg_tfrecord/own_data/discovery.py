@@ -16,21 +16,21 @@ from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, Vo
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data import polygon_sets
-from voc_seg_tfrecord.own_data.arrange import arrange, relative, several_sets, several_ways, without
 from voc_seg_tfrecord.own_data.choice import Chooser
-from voc_seg_tfrecord.own_data.file_sets import FileSet, file_sets
-from voc_seg_tfrecord.own_data.folder_names import common_folder
+from voc_seg_tfrecord.own_data.companions import FileChoice
+from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.own_data.image_names import below
-from voc_seg_tfrecord.own_data.question import Rival, question
-from voc_seg_tfrecord.own_data.readings import Reading, all_readings
-from voc_seg_tfrecord.own_data.said_folders import (
+from voc_seg_tfrecord.own_data.layouts import (
     Said,
-    as_said,
+    arrange,
     deepest,
-    said_folders,
-    said_lists,
-    sets_of_pattern,
+    part_of,
+    relative,
+    tops_of,
+    without,
 )
+from voc_seg_tfrecord.own_data.question import Rival, question
+from voc_seg_tfrecord.own_data.readings import Reading, all_readings, are_apart
 from voc_seg_tfrecord.own_data.unreadable import (
     NO_MASKS,
     channels_of,
@@ -41,20 +41,14 @@ from voc_seg_tfrecord.own_data.unreadable import (
     pattern_of_channel,
     several_channels,
 )
-from voc_seg_tfrecord.trees.layout import (
-    ID,
-    MASK_SUFFIXES,
-    Layout,
-    Naming,
-    Part,
-)
+from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, SPLIT, Layout
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
 def find_tree(
     folder: epath.Path,
-    said: Mapping[str, str],
+    options: Mapping[str, str],
     *,
     exif: str = "auto",
     endings: Sequence[str] = IMAGE_SUFFIXES,
@@ -63,7 +57,7 @@ def find_tree(
 
     Args:
       folder: the folder that the user gave.
-      said: the fields of the layout that the user gave. Folders are relative to the given one;
+      options: the fields of the layout that the user gave. Folders are relative to the given one;
         one that is not there means the folders of that name in each part.
       exif: what an EXIF orientation means for shapes without the size of their image.
       endings: what names of images end with.
@@ -73,25 +67,25 @@ def find_tree(
       LayoutError: if there are no images with masks, or several readings; the error lists them
         with the options that choose each.
     """
-    listing = Listing.of(folder)
-    tree = dataclasses.replace(_find(listing, said, exif, endings), image_endings=endings)
-    if (path := said_lists(listing, said)) is None:
+    said = Said(Listing.of(folder), options, endings)
+    tree = dataclasses.replace(_find(said, exif), image_endings=endings)
+    if (path := said.lists()) is None:
         return tree
     layout = dataclasses.replace(tree.layout, lists=relative(path, tree.place))
     return dataclasses.replace(tree, layout=layout)
 
 
-def _find(listing: Listing, said: Mapping[str, str], exif: str, endings: Sequence[str]) -> VocTree:
-    name, masks = said.get("mask_name", ""), said.get("masks")
-    # Images of polygons have no parts that the user may name.
-    tops = [f"{part}={f}" if part else f for part, f in said_folders(listing, said, "images")]
+def _find(said: Said, exif: str) -> VocTree:
+    name, masks = said.options.get("mask_name", ""), said.options.get("masks")
     polygons, problems = None, list[VocSegError]()
     if not name.lower().endswith(MASK_SUFFIXES):
-        polygons, problems = polygon_sets.find(listing, said, tops, exif, endings)
-    if polygons and (name or (masks is not None and not _has_masks(listing, masks))):
+        polygons, problems = polygon_sets.find(said, exif)
+    there = below(said.listing.below(), masks or "")
+    are_masks = masks is None or any(path.lower().endswith(MASK_SUFFIXES) for path in there)
+    if polygons and (name or not are_masks):
         return polygons
     try:
-        tree = _mask_tree(Said(listing, said, endings))
+        tree = _mask_tree(said)
     except LayoutError as error:
         if error.kind != NO_MASKS or not (polygons or problems):
             raise
@@ -107,28 +101,25 @@ def _find(listing: Listing, said: Mapping[str, str], exif: str, endings: Sequenc
     return dataclasses.replace(tree, notes=notes) if notes else tree
 
 
-def _has_masks(listing: Listing, place: str) -> bool:
-    """Says whether a file of pixels lies at or below a place that the user said."""
-    return any(p.lower().endswith(MASK_SUFFIXES) for p in below(listing.below(), place))
-
-
 def _of_channels(said: Said, used: Set[str]) -> VocTree | None:
     """Returns the tree of images of which each channel is a file, if bands are wanted.
 
     Raises:
       LayoutError: if there are such images, and none are wanted.
     """
-    listing, options = said.listing, said.options
-    tops = [[f for _, f in of] or [""] for of in (said.images, said.masks)]
-    there = [[f for f in listing.folders if deepest(f, of) is not None] for of in tops]
-    found = None if "image_name" in options else channels_of(listing, there[0], {*there[1]} - used)
-    if found is None:
+    if "image_name" in said.options:
+        return None
+    images, masks = (
+        [f for f in said.listing.folders if said.inner(option, f) is not None]
+        for option in ("images", "masks")
+    )
+    if (found := channels_of(said.listing, images, {*masks} - used)) is None:
         return None
     folder, files = found
-    if not said.wants_bands:
-        raise several_channels(listing.root / folder, files)
-    of_first = {**options, "image_name": pattern_of_channel(files[0])}
-    tree = _mask_tree(dataclasses.replace(said, options=of_first))
+    if ".npy" not in said.endings:
+        raise several_channels(said.listing.root / folder, files)
+    options = {**said.options, "image_name": pattern_of_channel(files[0])}
+    tree = _mask_tree(dataclasses.replace(said, options=options))
     return dataclasses.replace(tree, channels=len(files))
 
 
@@ -193,12 +184,13 @@ def _different(tree: VocTree, polygons: VocTree) -> str:
 def _mask_tree(said: Said) -> VocTree:
     """Finds the tree whose masks are files of pixels; see `find_tree`."""
     listing, images, masks = said.listing, said.images, said.masks
-    if any("/" in said.options.get(name, "") for name in ("image_name", "mask_name")):
-        return VocTree(listing.root, as_said(said), listing)
-    readings = _readings(said)
-    chooser = Chooser(listing, readings, said.options)
+    names = said.options.get("image_name", ""), said.options.get("mask_name", "")
+    if any("/" in name for name in names):  # these name folders too, and need no reading
+        image_top, mask_top = ((named[0][1] if named else "") or "." for named in (images, masks))
+        return VocTree(listing.root, Layout(image_top, mask_top, *names), listing)
+    chooser = Chooser(listing, _readings(said), said.options)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
-        root, layout = "", _said_parts(chooser, said)
+        root, layout = "", _said_parts(chooser, images, masks)
     else:
         choice = chooser.choose()
         if images and masks:  # then the rest only stands in the account
@@ -211,66 +203,45 @@ def _mask_tree(said: Said) -> VocTree:
         if tree := _of_channels(said, used):
             return tree
         if not choice.chosen:
-            return _without_pairs(said, readings)
+            return _without_pairs(said, chooser)
         arranged = arrange(listing, choice.chosen)
         if arranged is None or choice.beside:
             raise several_sets(listing, choice)
         check_no_panoptic(listing, [r.masks.folder for r in choice.chosen])
         root, layout = arranged
         copies = tuple(relative(folder, root) for folder in choice.copies)
-        layout = dataclasses.replace(layout, without=without(readings, choice), copies=copies)
-    return VocTree(listing.root / root if root else listing.root, layout, listing)
+        left = without(chooser.readings, choice)
+        layout = dataclasses.replace(layout, without=left, copies=copies)
+    return VocTree(listing.root / root, layout, listing)
 
 
 def _readings(said: Said) -> list[Reading]:
     """Returns the readings that what the user said allows."""
-    listing, options = said.listing, said.options
-    tops = {"images": [f for _, f in said.images], "masks": [f for _, f in said.masks]}
-    sets = dict(zip(tops, file_sets(listing, listing.folders, said.endings), strict=True))
-    mask_naming = Naming.parse(options["mask_name"]) if "mask_name" in options else None
-    for option, pattern, suffixes in (
-        ("images", options.get("image_name"), said.endings),
-        ("masks", options.get("mask_name"), MASK_SUFFIXES),
-    ):
-        if pattern:
-            sets[option] = sets_of_pattern(listing, listing.folders, pattern, suffixes)
-        elif option == "images" and mask_naming:
-            sets[option] = [_without_masks(s, mask_naming) for s in sets[option]]
-        sets[option] = [s for s in sets[option] if s.names]
-        if tops[option]:
-            sets[option] = [s for s in sets[option] if deepest(s.folder, tops[option]) is not None]
     readings = [
         r
-        for r in all_readings(*sets.values())
+        for r in all_readings(*said.sets())
         if not (r.images.pattern and r.image_affix != ("", ""))
         and not (r.masks.pattern and r.mask_affix != ("", ""))
     ]
-    if said.images and said.masks:  # what lies at the same place in both comes before all else
-        same = [
-            r
-            for r in readings
-            if _below(r.images, tops["images"]) == _below(r.masks, tops["masks"])
-        ]
-        readings = same or readings
-    return readings
+    if not said.images or not said.masks:
+        return readings
+    # What lies at the same place in both comes before all else.
+    return [
+        r
+        for r in readings
+        if said.inner("images", r.images.folder) == said.inner("masks", r.masks.folder)
+    ] or readings
 
 
-def _below(files: FileSet, tops: Sequence[str]) -> str:
-    return files.folder[len(deepest(files.folder, tops) or "") :].strip("/")
-
-
-def _without_masks(files: FileSet, naming: Naming) -> FileSet:
-    names = {stem: name for stem, name in files.names.items() if not naming.id_of(name)}
-    return dataclasses.replace(files, names=names)
-
-
-def _said_parts(chooser: Chooser, said: Said) -> Layout:
+def _said_parts(
+    chooser: Chooser, images: Sequence[tuple[str, str]], masks: Sequence[tuple[str, str]]
+) -> Layout:
     """Returns the layout of parts that the user named, as in `train=images,test=more/images`.
 
     Raises:
       ConfigError: if the parts of images and of masks have other names, or one has no pairs.
     """
-    images, of_masks = said.images, dict(said.masks)
+    of_masks = dict(masks)
     parts = []
     if twice := [folder for _, folder in images if [f for _, f in images].count(folder) > 1]:
         raise ConfigError(
@@ -280,11 +251,7 @@ def _said_parts(chooser: Chooser, said: Said) -> Layout:
             remedy="name each folder once",
         )
     for name, folder in images:
-        pairs = [
-            r
-            for r in chooser.readings
-            if (r.images.folder, r.masks.folder) == (folder, of_masks.get(name))
-        ]
+        pairs = [r for r in chooser.readings if r.folders == (folder, of_masks.get(name))]
         if not pairs:
             raise ConfigError(
                 "option images",
@@ -294,12 +261,11 @@ def _said_parts(chooser: Chooser, said: Said) -> Layout:
                 remedy="check the names and the folders",
             )
         best = max(pairs, key=lambda r: (chooser.as_masks(r) + chooser.as_images(r), len(r.pairs)))
-        folders = best.images.folder or ".", best.masks.folder or "."
-        parts.append(Part(name, *folders, best.image_name, best.mask_name))
+        parts.append(part_of(name, best))
     return Layout(".", ".", parts=tuple(parts))
 
 
-def _without_pairs(said: Said, readings: Sequence[Reading]) -> VocTree:
+def _without_pairs(said: Said, chooser: Chooser) -> VocTree:
     """Returns the tree of folders that are called images and masks, however files are named.
 
     What does not fit is said when names are compared.
@@ -307,22 +273,76 @@ def _without_pairs(said: Said, readings: Sequence[Reading]) -> VocTree:
     Raises:
       LayoutError: if there are no such folders; the error says what lies there instead.
     """
-    listing, options, images, masks = said.listing, said.options, said.images, said.masks
-    image_sets, mask_sets = file_sets(listing, listing.folders, said.endings)
-    chooser = Chooser(listing, readings)
     folders = []
-    for option, given, sets in (("images", images, image_sets), ("masks", masks, mask_sets)):
-        if given:
+    for option, sets in zip(("images", "masks"), said.every_set, strict=True):
+        if given := getattr(said, option):
             folders.append({given[0][1]})
         else:
-            of_role = sorted({s.folder for s in sets if chooser.role(s) == option})
+            of_role = sorted({s.folder for s in sets if chooser.role(s, s.shared) == option})
             folders.append(
                 {f for f in of_role if deepest(f, [o for o in of_role if o != f]) is None}
             )
-    if len(folders[0]) == len(folders[1]) == 1 and (folders[0] != folders[1] or options):
+    if len(folders[0]) == len(folders[1]) == 1 and (folders[0] != folders[1] or said.options):
         (image_folder,), (other,) = folders
-        root = "" if images or masks else common_folder([image_folder, other])
-        names = options.get("image_name", ""), options.get("mask_name", "")
+        root = "" if said.images or said.masks else common_folder([image_folder, other])
+        names = said.options.get("image_name", ""), said.options.get("mask_name", "")
         layout = Layout(relative(image_folder, root), relative(other, root), *names)
-        return VocTree(listing.root / root if root else listing.root, layout, listing)
-    raise no_masks(listing, folders[1])
+        return VocTree(said.listing.root / root, layout, said.listing)
+    raise no_masks(said.listing, folders[1])
+
+
+def several_ways(listing: Listing, choice: FileChoice) -> LayoutError:
+    """Returns the question which of several masks, or images, are meant: a line for each.
+
+    What is the same in all splits is one line, with all that is in no question.
+    """
+    ways: dict[tuple[str, ...], list[Reading]] = {}
+    for reading in choice.rivals:
+        key = tuple(n.replace(split_word(n)[0] or SPLIT, SPLIT) for n in tops_of(reading))
+        ways.setdefault(key, []).append(reading)
+    for key, readings in list(ways.items()):
+        if not are_apart(readings):  # of one mask only one image can be right
+            del ways[key]
+            ways |= {(*key, str(n)): [reading] for n, reading in enumerate(readings)}
+    asked = {id(f) for r in choice.rivals for f in (r.images, r.masks)}
+    others = [r for r in choice.chosen if not {id(r.images), id(r.masks)} & asked]
+    together = [[*sets_of_way, *others] for sets_of_way in ways.values()]
+    no_set = others and any("part1=" in _options(listing, t) for t in together)
+    return _question(listing, [*((*ways.values(), others) if no_set else ()), *together])
+
+
+def several_sets(listing: Listing, choice: FileChoice) -> LayoutError:
+    """Returns the question which of several sets are meant, or whether all of them."""
+    sets = [choice.chosen, *([reading] for reading in choice.beside)]
+    if not choice.beside:
+        sets = [[reading] for reading in choice.chosen]
+    together = [r for of_set in sets for r in of_set]
+    return _question(listing, [*sets, together] if are_apart(together) else sets)
+
+
+def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
+    images: dict[str, set[str]] = {}  # of each line's options
+    for of_line in ways:
+        images.setdefault(_options(listing, of_line), set()).update(
+            *(r.paths()[0] for r in of_line)
+        )
+    rivals = [Rival(f"{len(of)} images with masks", options) for options, of in images.items()]
+    return question(
+        LayoutError,
+        listing.root,
+        rivals,
+        to="read images and masks",
+        expected="folders of which one set alone can be meant, and are called so",
+        kind="several ways to read a folder",
+    )
+
+
+def _options(listing: Listing, chosen: Sequence[Reading]) -> str:
+    """Returns the options that choose readings, for a shell."""
+    root, layout = arrange(listing, chosen) or ("", Layout(".", "."))
+    # A split of images alone has no masks to choose.
+    there = {p: posixpath.normpath(posixpath.join(root, p.masks)) for p in layout.parts}
+    parts = [part for part, masks in there.items() if listing.is_folder(masks)]
+    if layout == Layout(".", "."):
+        parts = [part_of(f"part{n}", r) for n, r in enumerate(chosen, 1)]
+    return wording.command(**dataclasses.replace(layout, parts=tuple(parts)).options(root))

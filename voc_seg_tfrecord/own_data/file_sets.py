@@ -5,7 +5,7 @@ kinds of files apart, such as masks and overlays in one folder.
 """
 
 import collections
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import functools
 import itertools
@@ -69,11 +69,7 @@ class FileSet:
             affixes = first[1] if first else "", last[2] if last else ""
             before, after = (a if ROLES.intersection(words(a)) else "" for a in affixes)
             return before, after
-        sample = [TOKEN.findall(s) for s in stems[:: max(1, len(stems) // _SAMPLE)]]
-        before = _beginning(sample)
-        inner = [t[len(before) :] for t in sample if t[: len(before)] == before]
-        after = _beginning([tokens[::-1] for tokens in inner])[::-1]
-        return "".join(before), "".join(after)
+        return common_affix(stems, _SHARE)
 
     @property
     def _outermost(self) -> Affix:
@@ -91,10 +87,10 @@ class FileSet:
         return before[0] if several and before else "", after[0] if several and after else ""
 
     @functools.cached_property
-    def affixes(self) -> list[Affix]:
-        """What may stand around ids, nothing first."""
+    def ids(self) -> dict[Affix, dict[str, str]]:
+        """By what may stand around ids, nothing first: the file's name without ending by id."""
         if self.pattern:
-            return [("", "")]
+            return {("", ""): {stem: stem for stem in self.names}}
         whole = common_affix([*self.names])
         glued = (
             "" if of_all or of_most else word
@@ -102,36 +98,28 @@ class FileSet:
         )
         sources = self.shared, self._outermost, whole, tuple(glued), self.affix
         before, after = zip(*sources, strict=True)
-        return [*dict.fromkeys(itertools.product(("", *before), ("", *after)))]
-
-    @functools.cached_property
-    def ids(self) -> dict[Affix, dict[str, str]]:
-        """By what stands around ids: the file's name without ending by id."""
-        by_affix = {}
-        for affix in self.affixes:
-            by_affix[affix] = {core: s for s in self.names if (core := core_of(s, affix))}
-        return by_affix
+        around = dict.fromkeys(itertools.product(("", *before), ("", *after)))
+        return {a: {core: s for s in self.names if (core := core_of(s, a))} for a in around}
 
 
-def common_affix(stems: Sequence[str]) -> Affix:
-    """Returns what all of a few names begin and end with, in whole words and numbers."""
-    if len(stems) < 2:
-        return "", ""
-    tokens = [TOKEN.findall(stem) for stem in stems[:: max(1, len(stems) // _SAMPLE)]]
-    before = posixpath.commonprefix([t[:-1] for t in tokens])
-    after = posixpath.commonprefix([t[: len(before) : -1] for t in tokens])
-    return "".join(before), "".join(after[::-1])
+def common_affix(stems: Sequence[str], share: float = 1) -> Affix:
+    """Returns what a share of names begin and end with, in whole words and numbers."""
+    sample = [TOKEN.findall(stem) for stem in stems[:: max(1, len(stems) // _SAMPLE)]]
+    before = _beginning(sample, share)
+    inner = [t[len(before) :] for t in sample if t[: len(before)] == before]
+    after = _beginning([tokens[::-1] for tokens in inner], share)[::-1]
+    return "".join(before), "".join(after)
 
 
-def _beginning(sample: Sequence[Sequence[str]]) -> list[str]:
-    """Returns the tokens with which most lists begin; one stays behind them."""
+def _beginning(sample: Sequence[Sequence[str]], share: float) -> list[str]:
+    """Returns the tokens with which a share of lists begin; one stays behind them."""
     begin: list[str] = []
     group = sample
     while len(group) > 1:
         at = len(begin)
         tokens = collections.Counter(t[at] for t in group if len(t) > at + 1)
         token, count = max(tokens.items(), key=lambda item: item[1], default=("", 0))
-        if count < max(2, _SHARE * len(sample)):
+        if count < max(2, share * len(sample)):
             break
         begin.append(token)
         group = [t for t in group if len(t) > at + 1 and t[at] == token]
@@ -146,24 +134,21 @@ def core_of(stem: str, affix: Affix) -> str:
     return ""
 
 
-def file_sets(
-    listing: Listing, folders: Collection[str], endings: Sequence[str]
-) -> tuple[list[FileSet], list[FileSet]]:
-    """Returns the sets of files in folders that may be images, and those that may be masks.
+def file_sets(listing: Listing, endings: Sequence[str]) -> tuple[list[FileSet], list[FileSet]]:
+    """Returns the sets of files that may be images, and those that may be masks.
 
     Args:
       listing: all that lies in the folder.
-      folders: those that are looked at.
       endings: what names of images end with.
     """
     no_images = {".npy"} - {*endings}
-    of_images = _folders_of_images(listing, folders)
+    of_images = _folders_of_images(listing)
     images, masks = _sets_of_folders(listing, of_images, no_images)
     twins, apart = _Twins(listing), {folder for inner in of_images.values() for folder in inner}
-    for folder in folders:
+    for folder, files in listing.folders.items():
         if folder in apart:
             continue
-        ending_by_name = {n: e for n in listing.folders[folder] if (e := ending_of(n)) in PICTURES}
+        ending_by_name = {n: e for n in files if (e := ending_of(n)) in PICTURES}
         streams = _streams(folder, [*ending_by_name], twins)
         for affix, names in streams.items():
             photos = {_stem(n): n for n in names if ending_by_name[n] not in MASK_SUFFIXES}
@@ -185,27 +170,21 @@ def file_sets(
     return images, masks
 
 
-def _folders_of_images(listing: Listing, folders: Iterable[str]) -> dict[str, dict[str, str]]:
+def _folders_of_images(listing: Listing) -> dict[str, dict[str, str]]:
     """Returns by their parents the folders that have one image each, with the image's id.
 
     Files of the same names say it, of which one is called as masks are and one as images are:
     `a/rgb.jpg` and `a/label.png` beside `b/rgb.jpg` and `b/label.png`.
     """
     inner: dict[str, dict[str, str]] = {}
-    for folder in folders:
+    for folder, names in listing.folders.items():
         top, image_id = posixpath.split(folder)
-        names = listing.folders[folder]
         few = names if len(names) < _SAMPLE else ()
-        named = {role(s) for n in few if (s := _stem_of_role(n))}
+        stems = (_stem(name) for name in few if ending_of(name) in PICTURES)
+        named = {role(stem) for stem in stems if ROLES.issuperset(words(stem))}
         if image_id and not is_split(image_id) and {"images", "masks"} <= named:
             inner.setdefault(top, {})[folder] = image_id
     return {top: ids for top, ids in inner.items() if len(ids) > 1}
-
-
-def _stem_of_role(name: str) -> str:
-    """Returns the name of a picture without its ending if all of its words say what it holds."""
-    stem = _stem(name)
-    return stem if ending_of(name) in PICTURES and ROLES.issuperset(words(stem)) else ""
 
 
 def _sets_of_folders(

@@ -94,11 +94,7 @@ class ImageNames(Mapping[str, str]):
             own = below.split("/")
             whole = [p for p in posixpath.join(top, below).split("/") if p not in ("", ".")]
             whole[-1:] = [_id_stem(whole[-1])] if whole else []
-            count = 0
-            for a, b in zip(reversed(whole), reversed(asked), strict=False):
-                if a != b:
-                    break
-                count += 1
+            count = _same_parts(whole, asked)
             if below and (count == len(asked) or count >= len(own)):
                 counts.append(count)
         return max(counts)
@@ -193,7 +189,7 @@ class SheetImages:
         """
         wanted = [p for p in composed(image).split("/") if p not in ("", ".", "..")]
         alike = self._by_name.get(wanted[-1], []) if wanted else []
-        same = {path: _same_parts(path, wanted) for path in alike}
+        same = {path: _same_parts(composed(path).split("/"), wanted) for path in alike}
         best = [path for path in alike if same[path] == max(same.values())]
         if len(best) > 1:
             near = {path: len(common(file, path)) for path in best}
@@ -270,9 +266,9 @@ def _apart(paths: Sequence[str]) -> list[str]:
     return tops
 
 
-def _same_parts(path: str, wanted: Sequence[str]) -> int:
+def _same_parts(path: Sequence[str], wanted: Sequence[str]) -> int:
     """Returns how many folders and names two paths share at their ends."""
-    parts = zip(reversed(composed(path).split("/")), reversed(wanted), strict=False)
+    parts = zip(reversed(path), reversed(wanted), strict=False)
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], parts))
 
 

@@ -5,11 +5,12 @@ VOC's layout has for lists, and in a place that the user named, every list makes
 """
 
 import collections
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 import dataclasses
 import functools
 import posixpath
 import re
+from typing import cast
 
 from etils import epath
 
@@ -19,10 +20,11 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed
 from voc_seg_tfrecord.own_data.folder_names import SPLITS, role_of, words
-from voc_seg_tfrecord.own_data.image_names import ImageNames
+from voc_seg_tfrecord.own_data.image_names import ImageNames, stem
 from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.layout import LISTS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.trees.tree import VocTree
 
 UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
 """Lists that hold the ids of `train` too. TFDS reads trainval as split='train+validation'."""
@@ -37,6 +39,7 @@ _AROUND = frozenset(  # words around the name of a split that say no more than t
         """,
     )
 )
+_OF_SPLITS = {"split", "splits", *SPLITS}
 _GLUED = re.compile(f"(train|val|valid|test)({'|'.join(sorted(_AROUND))})")
 _KNOWN = ("train", "val", "valid", "validation", "test", "trainval", "trainaug")
 PLACES = (LISTS, "", "splits", "lists", "ImageSets")  # below a set's root: where lists usually lie
@@ -74,11 +77,6 @@ class SplitList:
     named: bool = True
     error: ListError | None = None
 
-    @property
-    def source(self) -> str:
-        """The list as the option `splits` names it: `splits/val.txt`, `data.json:0/val`."""
-        return f"{self.file}:{self.key}" if self.key else self.file
-
 
 def split_word(name: str) -> tuple[str, str]:
     """Returns the split that a name says, and what else it says.
@@ -101,51 +99,44 @@ def is_split(name: str) -> bool:
     return bool(split) and not rest
 
 
-def _speaks_of_splits(name: str) -> bool:
-    """Says whether a name is that of splits, such as `train_test_split`, and says nothing else."""
-    said = {*words(name)}
-    return bool(said & {"split", "splits", *SPLITS}) and said <= _AROUND | SPLITS.keys()
-
-
 def find_lists(
-    listing: Listing,
-    names: ImageNames,
-    read: Callable[[epath.Path], File],
-    *,
-    place: str,
-    labels: Collection[str],
-    said: str | None,
+    tree: VocTree, names: ImageNames, *, said: bool
 ) -> tuple[list[SplitList], list[str]]:
     """Reads all texts of a folder that may name its images, each once.
 
     Args:
-      listing: all that lies in the folder.
-      names: the ids of the images by their names.
-      read: reads a file.
-      place: where the root of the set lies below the folder.
-      labels: files that are read as labels, which are no lists beside that.
-      said: the folder or file of lists that the user named, if he named one.
+      tree: the set. Files that are read as its labels are no lists beside that.
+      names: the ids of its images by their names.
+      said: whether the user named the folder or file of lists that its layout has.
 
     Returns:
       What names images, the most usual places first; and notes on texts that are called as splits
       are and name no image.
     """
-    found, notes = list[SplitList](), list[str]()
-    for path in _texts(listing, labels):
-        rank = _rank(path, place, said)
+    found, notes, place = list[SplitList](), list[str](), tree.place
+    lists_of_user = posixpath.normpath(posixpath.join(place, tree.layout.lists)) if said else None
+    for path in _texts(cast(Listing, tree.listing), tree.labels.sheets):
+        rank = _rank(path, place, lists_of_user)
         must = _is_list(path, rank)
-        if not must and not _may_name(listing.root / path, names):
+        if not must and not _may_name(tree.given / path, names):
             continue
-        lists, error = _read(path, read(listing.root / path), names, must=must)
+        error, lists = None, [Listed("", (), 0)] * must
+        below = functools.partial(names.below, place=posixpath.dirname(path))
+        file = tree.read_text(tree.given / path, ListError)
+        try:
+            lists = list_files.read_lists(file, names, is_split, below)
+        except ListError as wrong:
+            error = wrong
         enough = must or sum(of.found for of in lists) > _LEAST * sum(len(of.ids) for of in lists)
         of_text = [_split_list(path, of, rank) for of in lists]
         ids = [image_id for of in lists for image_id in of.ids]
+        called = {*words(stem(path))}
         if path.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
             notes.append(f"{path} names the same images for several splits, so it makes none.")
             enough = False
         elif not enough and any(of.said and not of.found for of in lists):
             notes.append(f"{path} says splits, but of other images, so it makes none.")
-        elif not enough and _speaks_of_splits(posixpath.splitext(posixpath.basename(path))[0]):
+        elif not enough and called & _OF_SPLITS and called <= _AROUND | SPLITS.keys():
             notes.append(f"{path} is called as a split, but names other images: it makes none.")
         if not enough:
             of_text = [dataclasses.replace(of, split="") for of in of_text]
@@ -177,7 +168,7 @@ def _texts(listing: Listing, labels: Collection[str]) -> Iterator[str]:
 def _rank(path: str, place: str, said: str | None) -> int:
     folder = posixpath.dirname(path)
     if said is not None:
-        return 0 if said in (path, folder) else ELSEWHERE
+        return 0 if said in (path, folder or ".") else ELSEWHERE
     below = posixpath.relpath(folder or ".", place or ".")
     below = "" if below == "." else below
     if role_of(below) == "drawn":
@@ -209,17 +200,6 @@ def _may_name(path: epath.Path, names: ImageNames) -> bool:
             if list_files.names_any(file.read(_PART), names):
                 return True
     return False
-
-
-def _read(
-    path: str, file: File, names: ImageNames, *, must: bool
-) -> tuple[list[Listed], ListError | None]:
-    """Returns the lists of a text, one that is empty if it has to be a list, and is none."""
-    below = functools.partial(names.below, place=posixpath.dirname(path))
-    try:
-        return list_files.read_lists(file, names, is_split, below), None
-    except ListError as error:
-        return [Listed("", (), 0)] * must, error
 
 
 def _split_list(path: str, listed: Listed, rank: int) -> SplitList:

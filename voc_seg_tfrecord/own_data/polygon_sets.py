@@ -15,6 +15,7 @@ from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data.folder_names import split_word
 from voc_seg_tfrecord.own_data.image_names import SheetImages, below, common, composed, stem
+from voc_seg_tfrecord.own_data.layouts import Said
 from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
@@ -48,24 +49,20 @@ _YOLO_LINE = re.compile(
 )
 
 
-def find(
-    listing: Listing,
-    options: Mapping[str, str],
-    folders: Sequence[str],
-    exif: str,
-    endings: Sequence[str],
-) -> tuple[VocTree | None, list[VocSegError]]:
+def find(said: Said, exif: str) -> tuple[VocTree | None, list[VocSegError]]:
     """Returns the tree of the polygons in a folder, None if there are none that can be used.
 
-    Of `options`, the fields of the layout that the user gave, `masks` may be a file of polygons.
-    If the user gave folders of images, the images are those below `folders`.
+    Of what the user said, `masks` may be a file of polygons.
     Errors about files that are not used, such as those of boxes, are returned too. What raises
     one are polygons of several tools, two images of one id, and a file that may mean two images.
     """
+    listing, options = said.listing, said.options
     every = [*listing.below()]
     files = below(every, options.get("masks", ""))
-    there = (path for top in folders or [""] for path in below(every, top))
-    images = [name for name in dict.fromkeys(there) if name.lower().endswith(tuple(endings))]
+    # Images of polygons have no parts that the user may name.
+    tops = [f"{part}={folder}" if part else folder for part, folder in said.images] or [""]
+    there = dict.fromkeys(path for top in tops for path in below(every, top))
+    images = [name for name in there if name.lower().endswith(tuple(said.endings))]
     by_tool, problems, others = _read_sheets(listing, files, images)
     try:
         if yolo_files := _find_yolo(listing, files, images):

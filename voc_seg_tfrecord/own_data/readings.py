@@ -4,6 +4,7 @@ Nothing is chosen here, and no file is opened; `choice` does both. The names of 
 here either: whatever pairs by its name is a reading.
 """
 
+import collections
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
@@ -39,7 +40,6 @@ class Reading:
       image_affix: what the images' names have around the id.
       mask_affix: what the masks' names have around it.
       pairs: the mask of each image, both by their names without the ending.
-      plain: how many pairs there are if names are compared as they are.
     """
 
     images: FileSet
@@ -47,19 +47,26 @@ class Reading:
     image_affix: Affix
     mask_affix: Affix
     pairs: Mapping[str, str]
-    plain: int
 
     @functools.cached_property
     def shared_words(self) -> int:
         """How many words the folders of images and masks share."""
-        of_images, other = words(self.images.folder), words(self.masks.folder)
-        return sum(min(of_images.count(word), other.count(word)) for word in set(of_images))
+        of_images, other = (collections.Counter(words(folder)) for folder in self.folders)
+        return (of_images & other).total()
 
     @functools.cached_property
     def distance(self) -> int:
         """How many words only one of the two folders has."""
-        of_images, other = words(self.images.folder), words(self.masks.folder)
-        return len(of_images) + len(other) - 2 * self.shared_words
+        return sum(len(words(folder)) for folder in self.folders) - 2 * self.shared_words
+
+    @property
+    def folders(self) -> tuple[str, str]:
+        """The folders of images and of masks."""
+        return self.images.folder, self.masks.folder
+
+    def paths(self) -> tuple[list[str], list[str]]:
+        """Returns the paths of the images and of their masks, below the root of the listing."""
+        return [*map(self.images.path, self.pairs)], [*map(self.masks.path, self.pairs.values())]
 
     @property
     def is_flat(self) -> bool:
@@ -69,19 +76,14 @@ class Reading:
     @property
     def steps(self) -> int:
         """How many folders lie between images and masks; none if they lie in one."""
-        both = common_folder([self.images.folder, self.masks.folder])
-        below = (f.folder[len(both) :].strip("/") for f in (self.images, self.masks))
+        both = common_folder(self.folders)
+        below = (folder[len(both) :].strip("/") for folder in self.folders)
         return sum(len(path.split("/")) for path in below if path)
 
-    @property
-    def of_same_split(self) -> bool:
-        """Whether both folders are called as the same split is, or as none."""
-        return len(self._splits) == 1
-
-    @property
-    def of_train(self) -> bool:
-        """Whether both folders are called train, or as no split."""
-        return self._splits <= {"", "train"}
+    @functools.cached_property
+    def splits(self) -> set[str]:
+        """The splits as which both folders are called; of none, the empty text."""
+        return {split_word(folder)[1] for folder in self.folders}
 
     @property
     def of_split(self) -> bool:
@@ -92,21 +94,13 @@ class Reading:
     @property
     def of_copies(self) -> bool:
         """Whether the images alone lie in a folder that is called as augmented ones are."""
-        augmented = [
-            any(word.startswith("aug") for word in words(files.folder))
-            for files in (self.images, self.masks)
-        ]
+        augmented = [any(w.startswith("aug") for w in words(folder)) for folder in self.folders]
         return augmented == [True, False]
 
-    @functools.cached_property
-    def _splits(self) -> set[str]:
-        return {split_word(files.folder)[1] for files in (self.images, self.masks)}
-
     @property
-    def folders_of_copies(self) -> list[str]:
+    def folders_of_copies(self) -> Sequence[str]:
         """The folders if this is a copy. One called val, and nothing else, is a split."""
-        folders = [self.images.folder, self.masks.folder]
-        return [] if any(map(is_split, folders[0].split("/"))) else folders
+        return () if any(map(is_split, self.images.folder.split("/"))) else self.folders
 
     @property
     def image_name(self) -> str:
@@ -185,22 +179,22 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
             # Many files have a word and a number: `u1` and `lb1` need not belong together, and
             # `1_0` may be the id where some are named `{id}_0`.
             other_ids = alone(less[0]) != alone(less[1])
-            glued = _is_glued(*less)
+            glued = all(before[-1:].isalpha() or after[:1].isalpha() for before, after in less)
             known = ROLES.issuperset(words(" ".join([*less[0], *less[1]])))
             needed = max(sizes) if other_ids or (glued and not known) else min(sizes) * glued
             if _is_pattern(*less) and count >= needed:
                 most, affixes = count, less
     if not most and (pairs := _of_nnunet(images, masks)):
-        return Reading(images, masks, ("", _FIRST_CHANNEL), ("", ""), pairs, 0)
+        return Reading(images, masks, ("", _FIRST_CHANNEL), ("", ""), pairs)
     if not most:
         return None
     if affixes is None:
-        return Reading(images, masks, ("", ""), ("", ""), plain, most)
+        return Reading(images, masks, ("", ""), ("", ""), plain)
     affix, other = affixes
     of_core = {core: stem for stem in masks.names if (core := core_of(stem, other))}
     cores = ((core_of(stem, affix), stem) for stem in images.names)
     pairs = {stem: of_core[core] for core, stem in cores if core in of_core}
-    return Reading(images, masks, affix, other, pairs, len(plain))
+    return Reading(images, masks, affix, other, pairs)
 
 
 def _of_nnunet(images: FileSet, masks: FileSet) -> dict[str, str]:
@@ -243,11 +237,6 @@ def alone(affix: Affix) -> list[str]:
     return re.findall(r"(?<![^\W_])\d+(?![^\W_])", " ".join(affix))
 
 
-def _is_glued(affix: Affix, other: Affix) -> bool:
-    """Says whether both affixes have a word right before or behind the id."""
-    return all(before[-1:].isalpha() or after[:1].isalpha() for before, after in (affix, other))
-
-
 def _is_pattern(one: Affix, other: Affix) -> bool:
     """Says whether affixes may be a tool's or a person's: words, and no numbers that differ."""
     texts = ["".join(affix) for affix in (one, other)]
@@ -259,9 +248,8 @@ def _is_pattern(one: Affix, other: Affix) -> bool:
 
 def are_apart(readings: Sequence[Reading]) -> bool:
     """Says whether no file is in two readings."""
-    masks = [r.masks.path(mask) for r in readings for mask in r.pairs.values()]
-    images = [r.images.path(stem) for r in readings for stem in r.pairs]
-    return len({*masks}) == len(masks) and len({*images}) == len(images)
+    paths = zip(*(r.paths() for r in readings), strict=True)
+    return all(sum(map(len, of_all)) == len({*itertools.chain(*of_all)}) for of_all in paths)
 
 
 def are_parts(readings: Sequence[Reading]) -> bool:
@@ -296,8 +284,6 @@ def largest(readings: list[Reading]) -> list[Reading]:
 
     The parts of a set count together.
     """
-    if len(readings) < 2:
-        return readings
     masks = {id(r): {*r.pairs.values()} for r in readings}
     parts = parts_of_all(readings)
     together = set[str]().union(*(masks[id(r)] for r in parts))

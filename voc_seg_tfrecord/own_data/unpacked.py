@@ -99,7 +99,8 @@ class _Member:
 
     name: str
     size: int
-    kind: str  # file, folder, or what else it is
+    is_folder: bool
+    is_file: bool
     opened: Callable[[], Any]
 
 
@@ -132,37 +133,29 @@ def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
                 shutil.copyfileobj(source, target)
 
 
-_END = 2 * tarfile.BLOCKSIZE
 _COMPRESSED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 
 
 def _in_zip(archive: zipfile.ZipFile) -> list[_Member]:
-    def kind(info: zipfile.ZipInfo) -> str:
-        mode = info.external_attr >> 16
-        if info.is_dir():
-            return "folder"
-        return "file" if stat.S_IFMT(mode) in (0, stat.S_IFREG) else "link or device"
-
-    return [
-        _Member(info.filename, info.file_size, kind(info), functools.partial(archive.open, info))
-        for info in archive.infolist()
-    ]
+    members = []
+    for info in archive.infolist():
+        is_file = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
+        opened = functools.partial(archive.open, info)
+        members.append(_Member(info.filename, info.file_size, info.is_dir(), is_file, opened))
+    return members
 
 
 def _in_tar(archive: tarfile.TarFile) -> list[_Member]:
-    def kind(info: tarfile.TarInfo) -> str:
-        return "folder" if info.isdir() else "file" if info.isreg() else "link or device"
-
-    members = [
-        _Member(info.name, info.size, kind(info), functools.partial(archive.extractfile, info))
-        for info in itertools.islice(archive, storage.MEMBERS + 1)
-    ]
+    members = []
+    for info in itertools.islice(archive, storage.MEMBERS + 1):
+        opened = functools.partial(archive.extractfile, info)
+        members.append(_Member(info.name, info.size, info.isdir(), info.isreg(), opened))
     if len(members) > storage.MEMBERS:
         return members  # which is refused
     # `tarfile` takes a tar that is cut for complete, and a damaged header for the end. At the end
     # there are two blocks of zeros, of which it has read the first.
     file: Any = archive.fileobj
-    if file.last + file.read(tarfile.BLOCKSIZE) != bytes(_END):
+    if file.last + file.read(tarfile.BLOCKSIZE) != bytes(2 * tarfile.BLOCKSIZE):
         raise tarfile.ReadError(f"truncated or damaged at byte {archive.offset}")
     return members
 
@@ -179,16 +172,16 @@ def _checked(members: list[_Member], where: epath.Path) -> dict[str, _Member]:
     for member in members:
         name = member.name.replace("\\", "/")  # written on Windows
         parts = [part for part in name.split("/") if part not in ("", ".")]
-        if not parts and member.kind == "file":
+        if not parts and not member.is_folder:
             raise _refused(where, "a file without a name")
         if not parts or parts[0] == _MACOS:
             continue
         if name.startswith("/") or ".." in parts or ":" in parts[0] or "\0" in name:
             raise _refused(where, f"the name {member.name!r}, which leaves the folder")
-        if member.kind == "folder":
+        if member.is_folder:
             continue
-        if member.kind != "file":
-            raise _refused(where, f"{member.name!r}, which is no file but a {member.kind}")
+        if not member.is_file:
+            raise _refused(where, f"{member.name!r}, which is no file but a link or device")
         name = "/".join(parts)
         if name in files:
             raise _refused(where, f"two files of the name {name!r}")

@@ -2,13 +2,12 @@
 
 The rules, in this order:
 
-1. The same splits written twice count once.
-2. Lists in the place that VOC's layout has for them win over others that agree with them, and over
+1. Lists in the place that VOC's layout has for them win over others that agree with them, and over
    VOC's own for other tasks.
-3. Lists that divide the train of another way into train and validation stand in its place.
-4. Lists win over folders that are called as splits, if they agree and have all of their splits.
-5. A way that says a part of what another one says loses.
-6. Lists of other splits and other images belong together.
+2. Lists that divide the train of another way into train and validation stand in its place.
+3. Lists win over folders that are called as splits, if they agree and have all of their splits.
+4. A way that says the same as one before it, or a part of what another one says, loses.
+5. Lists of other splits and other images belong together.
 
 Ways that are left and contradict are a question. So is one that leaves labelled images out and has
 no split to train on.
@@ -18,7 +17,6 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
-from typing import Any, cast
 
 from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.base.wording import command
@@ -38,10 +36,9 @@ from voc_seg_tfrecord.own_data.list_readings import (
 )
 from voc_seg_tfrecord.own_data.question import Choice, Rival, question
 from voc_seg_tfrecord.splitting.ratios import split_of
-from voc_seg_tfrecord.trees.listing import Listing, Names
+from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.tree import VocTree
 
-_SHOWN_IDS = 3
 _TRAIN = {"train", *UNIONS}
 RATIOS = "train=0.8,validation=0.2"
 
@@ -80,23 +77,13 @@ class Way:
         """Says whether another way says all of this one."""
         return self.by_id.items() <= other.by_id.items()
 
-    def together(self, other: "Way") -> "Way | None":
-        """Returns both ways as one, if they say different splits of different images."""
-        if self.ids.keys() & other.ids.keys() or self.by_id.keys() & other.by_id.keys():
-            return None
+    def together(self, other: "Way") -> "Way":
+        """Returns both ways as one; a split of both is as here."""
         pairs = (
             (getattr(self, n), getattr(other, n)) for n in ("ids", "sources", "shown", "files")
         )
-        ids, sources, shown, files = ({**one, **more} for one, more in pairs)
+        ids, sources, shown, files = ({**one, **more, **one} for one, more in pairs)
         return Way(ids, sources, shown, self.by, min(self.rank, other.rank), files)
-
-    def without(self, split: str) -> "Way":
-        """Returns the way without a split."""
-        fields = ("ids", "sources", "shown", "files")
-        less: dict[str, Any] = {
-            f: {s: v for s, v in getattr(self, f).items() if s != split} for f in fields
-        }
-        return dataclasses.replace(self, **less)
 
     @property
     def rival(self) -> Rival:
@@ -128,20 +115,10 @@ class Facts:
     @classmethod
     def of(cls, tree: VocTree, config: VocSegConfig) -> "Facts":
         """Looks for lists in a folder."""
-        layout = tree.layout
-        tops = [posixpath.join(tree.place, folder) for folder in (layout.images, layout.masks)]
-        sheets = tree.labels.sheets
-        names = ImageNames(tree.images, Names() if sheets else tree.masks, *tops)
-        said = posixpath.normpath(posixpath.join(tree.place, layout.lists))
-        lists, notes = find_lists(
-            cast(Listing, tree.listing),
-            names,
-            functools.partial(tree.read_text, error=ListError),
-            place=tree.place,
-            labels=sheets,
-            said=("" if said == "." else said) if "lists" in (config.layout or {}) else None,
-        )
-        return cls(tree, names, lists, notes)
+        folders = tree.layout.images, tree.layout.masks
+        tops = [posixpath.join(tree.place, folder) for folder in folders]
+        names = ImageNames(tree.images, Names() if tree.labels.sheets else tree.masks, *tops)
+        return cls(tree, names, *find_lists(tree, names, said="lists" in (config.layout or {})))
 
     @functools.cached_property
     def split_folders(self) -> SplitFolders:
@@ -160,7 +137,7 @@ class Facts:
         stem, ending = posixpath.splitext(of.file)
         if (posixpath.dirname(of.file) or ".") == own and ending == ".txt" and not of.key:
             return posixpath.basename(stem)
-        return of.source
+        return f"{of.file}:{of.key}" if of.key else of.file
 
 
 def choose(facts: Facts, *, said: bool) -> Choice[Way]:
@@ -253,13 +230,6 @@ def _without_results(ways: list[Way], _: list[str]) -> list[Way]:
     return others or [way for way in ways if _TRAIN & way.ids.keys() and len(way.ids) > 1]
 
 
-def _once(ways: list[Way], _: list[str]) -> list[Way]:
-    left: list[Way] = []
-    for way in ways:
-        left += [] if any(way.by_id == other.by_id for other in left) else [way]
-    return left
-
-
 def _of_voc(ways: list[Way], notes: list[str]) -> list[Way]:
     if not ways or ways[0].rank:
         return ways
@@ -295,29 +265,30 @@ def _refined(ways: list[Way], _: list[str]) -> list[Way]:
 
     coarse = {id(way) for finer in ways for way in divided(finer)}
     left = [way for way in ways if id(way) not in coarse]
-    wholes = ((way, next(iter(divided(way)), None)) for way in left)
-    return [(whole and way.together(whole.without("train"))) or way for way, whole in wholes]
+    return [way.together(next(iter(divided(way)), way)) for way in left]
 
 
 def _without_parts(ways: list[Way], _: list[str]) -> list[Way]:
-    return [
-        way for way in ways if not any(way.is_part_of(other) for other in ways if other is not way)
-    ]
+    left: list[Way] = []
+    for way in sorted(ways, key=lambda way: -len(way.by_id)):
+        left += [] if any(map(way.is_part_of, left)) else [way]
+    return sorted(left, key=ways.index)
 
 
 def _together(ways: list[Way], _: list[str]) -> list[Way]:
     left: list[Way] = []
     for way in ways:
         for n, other in enumerate(left):
-            if way.by == other.by == "lists" and (both := other.together(way)):
-                left[n] = both
+            shared = way.ids.keys() & other.ids.keys() or way.by_id.keys() & other.by_id.keys()
+            if way.by == other.by == "lists" and not shared:
+                left[n] = other.together(way)
                 break
         else:
             left.append(way)
     return left
 
 
-_RULES = (_without_results, _once, _of_voc, _refined, _over_folders, _without_parts, _together)
+_RULES = (_without_results, _of_voc, _refined, _over_folders, _without_parts, _together)
 
 
 def _labelled_outside(facts: Facts, ways: Sequence[Way]) -> list[str]:

@@ -55,7 +55,7 @@ class Naming:
           ConfigError: if there is not exactly one `{id}`.
         """
         prefix, *rest = pattern.split(ID)
-        if len(rest) != 1 or SPLIT in rest[0] or "\\" in pattern or pattern.startswith("/"):
+        if len(rest) != 1 or SPLIT in pattern or "\\" in pattern or pattern.startswith("/"):
             raise ConfigError(
                 f"option {option}",
                 found=repr(pattern),
