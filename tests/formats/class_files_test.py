@@ -86,7 +86,7 @@ def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
         ("dataset_meta.json", "[]", "not readable"),
         ("_classes.csv", "a,b\n", "Pixel Value"),
         ("colors.txt", "apple\n", "not readable"),
-        ("_classes.csv", "Pixel Value, Class\n0\n", "no comma"),
+        ("_classes.csv", "Pixel Value, Class\n0\n", "has 1 of 2 cells"),
         ("_classes.csv", "Pixel Value, Class\n0, " + "a" * 200_000, "field larger"),
         ("labelmap.txt", "".join(f"c{n}:::\n" for n in range(300)), "300 names"),
         ("dataset_meta.json", '{"label_map":' * 30_000, "not readable"),

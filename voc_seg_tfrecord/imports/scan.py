@@ -15,9 +15,9 @@ from tqdm import tqdm
 from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
 from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.examples.make import RawExample
-from voc_seg_tfrecord.formats import id_lists, pillow
+from voc_seg_tfrecord.formats import bands, id_lists, pillow
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import image_id, show_name
+from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.imports import layouts
 from voc_seg_tfrecord.imports.files import Record, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.imports.layouts import RecordLayout
@@ -77,12 +77,7 @@ class RecordItem:
         mask, label = None, None
         if self.layout.mask:
             values = layouts.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
-            where = f"{self.where}, mask"
-            mask = (
-                File(values, where)
-                if isinstance(values, bytes)
-                else stored.from_array(values, where)
-            )
+            mask = bands.as_file(values, f"{self.where}, mask")
         if self.layout.label:
             label = layouts.read_integer(record, self.layout.label, self.where)
         return RawExample(File(image, self.where), self.filename, mask, label=label)
@@ -203,14 +198,11 @@ def _check(record: Record, scan: Scan, where: str) -> str:
     """Checks one record and gathers its mask's values; returns its image's name."""
     layout = scan.layout
     name = layouts.read_text(record, layout.filename, where)
-    if name and (fault := id_lists.name_fault(name)):
-        raise RecordError(
-            where,
-            found=f"the name {show_name(name)}, which {fault}",
-            expected="the name of a file below a folder, such as a.jpg or folder/a.jpg",
-            remedy="import without names, so that records are named by file and number: "
-            + id_lists.keys_without_name(layout.keys),
-        )
+    if name:
+        keys = ",".join(f"{what}={key}" for what, key in layout.keys.items() if what != "filename")
+        remedy = "import without names, so that records are named by file and number: --keys "
+        remedy += keys
+        id_lists.check_name(name, where, remedy)
     layouts.read_pixels_or_file(record, layout, layout.image, where)
     if layout.label:
         layouts.read_integer(record, layout.label, where)
