@@ -4,7 +4,7 @@ import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES
 from voc_seg_tfrecord.base.errors import ConfigError, ListError
-from voc_seg_tfrecord.facts import lists, official_splits
+from voc_seg_tfrecord.facts import lists, releases
 
 # Count and sha256 of each list, as gathered beside the lists themselves and independent of
 # the package's own table.
@@ -80,7 +80,7 @@ def test_a_list_that_is_not_what_its_hash_says_is_refused(tmp_path, monkeypatch)
     (tmp_path / "ids").mkdir()
     (tmp_path / "ids" / "semi_92.txt").write_text("2007_000032\n")
     lists.named_lists()
-    monkeypatch.setattr(official_splits, "facts_folder", lambda _: tmp_path)
+    monkeypatch.setattr(releases, "facts_folder", lambda _: tmp_path)
     with pytest.raises(ListError, match="1 ids, sha256"):
         lists.list_ids.__wrapped__("semi_92")
 
@@ -91,7 +91,7 @@ def fold(request):
 
 
 def rows(part):
-    table = official_splits.read_table(official_splits.facts_folder("facts") / "pascal5i.tsv")
+    table = releases.read_table(releases.facts_folder("facts") / "pascal5i.tsv")
     return {int(row["fold"]): row for row in table if row["part"] == part}
 
 
@@ -131,10 +131,10 @@ def test_another_fold_is_refused(number):
 
 
 def test_a_copy_that_was_changed_is_refused(tmp_path, monkeypatch):
-    shutil.copytree(official_splits.facts_folder("facts"), tmp_path / "facts")
+    shutil.copytree(releases.facts_folder("facts"), tmp_path / "facts")
     path = tmp_path / "facts" / "pascal5i" / "train_0.txt"
     path.write_text(path.read_text().replace("2007_000032", "2007_000033"))
-    monkeypatch.setattr(official_splits, "facts_folder", lambda _: tmp_path / "facts")
+    monkeypatch.setattr(releases, "facts_folder", lambda _: tmp_path / "facts")
     lists.pascal5i.cache_clear()
     with pytest.raises(ListError, match=r"train_0\.txt: sha256"):
         lists.pascal5i(1)

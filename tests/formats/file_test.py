@@ -35,7 +35,7 @@ from voc_seg_tfrecord.formats.file import (
     describe_kind,
     kind_of,
 )
-from voc_seg_tfrecord.imports import files
+from voc_seg_tfrecord.imports import scan
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data import unpacked
 
@@ -281,7 +281,7 @@ def test_a_pipe_and_a_device_are_not_opened(tmp_path, make):
     openers = [
         lambda: unpacked.unpacked(tmp_path / "x.zip").__enter__(),
         lambda: unpacked.unpacked(tmp_path / "x.tar").__enter__(),
-        lambda: files.unpacked(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
+        lambda: scan.unpacked(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
         lambda: storage.read_sums(epath.Path(tmp_path)),
     ]
     for opener in openers:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, cast
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean
-from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 _IN_2012 = "2007_"
@@ -49,7 +49,7 @@ def named_lists() -> dict[str, NamedList]:
     """Returns what is known of each named list, by name."""
     return {
         row["name"]: NamedList(**cast(Any, row | {"examples": int(row["examples"])}))
-        for row in official_splits.read_table(official_splits.facts_folder("facts") / "lists.tsv")
+        for row in releases.read_table(releases.facts_folder("facts") / "lists.tsv")
     }
 
 
@@ -94,7 +94,7 @@ def _part(made_from: str) -> Iterable[str]:
     """
     whole, every_second, _ = made_from.partition("[::2]")
     prefix, _, name = whole.rpartition(":")
-    text = (official_splits.facts_folder("facts") / "ids" / f"{name}.txt").read_text()
+    text = (releases.facts_folder("facts") / "ids" / f"{name}.txt").read_text()
     lines = text.split()[:: 2 if every_second else 1]
     return (f"{_IN_2012 if prefix else ''}{line}" for line in lines)
 
@@ -118,7 +118,7 @@ class PublishedLeak:
 
 def published_leaks() -> list[PublishedLeak]:
     """Returns the rows of `facts/leaks.tsv`."""
-    rows = official_splits.read_table(official_splits.facts_folder("facts") / "leaks.tsv")
+    rows = releases.read_table(releases.facts_folder("facts") / "leaks.tsv")
     return [PublishedLeak(**cast(Any, row | {"ids": int(row["ids"])})) for row in rows]
 
 
@@ -198,8 +198,8 @@ def pascal5i(number: int) -> Fold:
 
 def _pairs(fold: int, part: str) -> Pairs:
     """Returns the pairs of a file of the folder `pascal5i`, in its order."""
-    folder = official_splits.facts_folder("facts")
-    rows = official_splits.read_table(folder / "pascal5i.tsv")
+    folder = releases.facts_folder("facts")
+    rows = releases.read_table(folder / "pascal5i.tsv")
     (row,) = (r for r in rows if (r["fold"], r["part"]) == (str(fold), part))
     path = folder / "pascal5i" / f"{part}_{fold}.txt"
     data = path.read_bytes()

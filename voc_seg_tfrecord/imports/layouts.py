@@ -1,16 +1,21 @@
-"""The feature layouts of hand-written records, and a record's values by its layout."""
+"""The features of hand-written records: their layouts, and a record's values by its layout."""
 
 from collections.abc import Collection, Mapping
 import dataclasses
+import functools
 import math
 from typing import Any
 
+from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf.message import DecodeError
 import numpy as np
+from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.formats.file import IMAGE_KINDS, MAX_PIXELS, PNG_SIGNATURE, kind_of
-from voc_seg_tfrecord.imports import files
-from voc_seg_tfrecord.imports.files import Record, Value
+
+Value = bytes | int | float
+Record = dict[str, list[Value]]
 
 NAMES = ("name", "filename", "image/filename", "file_name", "image_name")
 """Features that hold the name of a record's image."""
@@ -145,6 +150,31 @@ def unused(layout: RecordLayout, keys: Collection[str]) -> list[str]:
     return sorted(set(keys) - set(layout.keys.values()) - _REDUNDANT)
 
 
+def parse(serialized: bytes, where: object) -> Record:
+    """Returns the features of a serialized `tf.train.Example`.
+
+    Raises:
+      RecordError: if it is not a `tf.train.Example` with features.
+    """
+    try:
+        example = tf_example_pb2.Example.FromString(serialized)
+    except DecodeError:
+        example = tf_example_pb2.Example()
+    if not example.features.feature:
+        raise RecordError(
+            where,
+            found=f"{len(serialized)} bytes that are not a tf.train.Example",
+            expected="a serialized tf.train.Example",
+            remedy="import only files written with tf.io.TFRecordWriter of examples",
+        )
+    return {name: _values(feature) for name, feature in example.features.feature.items()}
+
+
+def _values(feature: Any) -> list[Value]:
+    kind = feature.WhichOneof("kind")
+    return list(getattr(feature, kind).value) if kind else []
+
+
 _CHANNELS = (1, 3, 4)  # of an image; the fourth is alpha, which is dropped
 
 
@@ -201,7 +231,7 @@ def read_pixels_or_file(
         return np.frombuffer(data, np.uint8).reshape(shape if shape[2] > 1 else shape[:2])
     if kind_of(data) in IMAGE_KINDS:
         return data
-    array = files.tensor_pixels(data)
+    array = tensor_pixels(data)
     if array is not None:
         return _checked(array, f"{where}, feature {key!r}", is_image=is_image)
     raise RecordError(
@@ -282,3 +312,56 @@ def _one(record: Record, key: str, where: object) -> Value:
 def _wrong_feature(where: object, problem: str, expected: str) -> RecordError:
     remedy = "say which feature holds what with --keys, such as --keys image=img,mask=seg"
     return RecordError(where, found=problem, expected=expected, remedy=remedy)
+
+
+_DTYPES = {4: np.uint8, 3: np.int32, 9: np.int64}  # by TensorFlow's numbers
+
+
+def tensor_pixels(data: bytes) -> np.ndarray | None:
+    """Returns the array of a serialised tensor; None if the bytes are not one.
+
+    `tf.io.serialize_tensor` writes all values as one string of bytes, so nothing larger than
+    the record itself is made of it, whatever shape it claims.
+
+    Args:
+      data: a serialised `TensorProto`.
+
+    Returns:
+      uint8 `[H, W]` or `[H, W, C]`, of a tensor of uint8, int32 or int64 with values of 0 to 255.
+    """
+    try:
+        tensor = _message().FromString(data)
+    except DecodeError:
+        return None
+    shape = [dim.size for dim in tensor.tensor_shape.dim]
+    dtype = _DTYPES.get(tensor.dtype)
+    if dtype is None or len(shape) not in (2, 3) or min(shape) < 1:
+        return None
+    if math.prod(shape) * np.dtype(dtype).itemsize != len(tensor.tensor_content):
+        return None
+    array = np.frombuffer(tensor.tensor_content, dtype).reshape(shape)
+    return array.astype(np.uint8) if array.min() >= 0 and array.max() <= 255 else None
+
+
+@functools.cache
+def _message() -> Any:
+    """Returns the class of `TensorProto` with the fields that `serialize_tensor` writes.
+
+    References:
+      tensorflow/core/framework/tensor.proto and tensor_shape.proto.
+    """
+    kinds = descriptor_pb2.FieldDescriptorProto
+    file = descriptor_pb2.FileDescriptorProto(name="tensor.proto", package="tensors")
+    dim, shape, tensor = (file.message_type.add(name=name) for name in ("Dim", "Shape", "Tensor"))
+    optional, many, message = kinds.LABEL_OPTIONAL, kinds.LABEL_REPEATED, kinds.TYPE_MESSAGE
+    for owner, name, number, label, kind, of in (
+        (dim, "size", 1, optional, kinds.TYPE_INT64, None),
+        (shape, "dim", 2, many, message, ".tensors.Dim"),
+        (tensor, "dtype", 1, optional, kinds.TYPE_INT32, None),
+        (tensor, "tensor_shape", 2, optional, message, ".tensors.Shape"),
+        (tensor, "tensor_content", 4, optional, kinds.TYPE_BYTES, None),
+    ):
+        owner.field.add(name=name, number=number, label=label, type=kind, type_name=of)
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensors.Tensor"))
