@@ -77,10 +77,10 @@ def test_what_takes_long_to_draw_is_taken_alone(monkeypatch, clock):
 def groups_of(monkeypatch):
     """Returns a list that is told how many items each thread takes at a time."""
     taken = []
-    original = threads._map
+    original = threads.map_group
     monkeypatch.setattr(
         threads,
-        "_map",
+        "map_group",
         lambda f, group, drawn: taken.append(len(group)) or original(f, group, drawn),
     )
     return taken
@@ -88,11 +88,11 @@ def groups_of(monkeypatch):
 
 def test_threads_are_added_while_calls_wait_and_then_taken_back():
     pace = threads._Pace(1)
-    waited = threads._Done([(0, 0)], seconds=0.02, worked=0.0001)
+    waited = threads.Done([0], seconds=0.02, worked=0.0001)
     for _ in range(10):
         pace.follow(waited)
     assert pace.ahead == threads.THREADS
-    short = threads._Done([(0, 0)] * 16, seconds=0.003, worked=0.003)
+    short = threads.Done([0] * 16, seconds=0.003, worked=0.003)
     for _ in range(10):
         pace.follow(short)
     assert pace.ahead == 1
@@ -101,14 +101,14 @@ def test_threads_are_added_while_calls_wait_and_then_taken_back():
 def test_calls_that_take_long_get_a_thread_for_each_core():
     pace = threads._Pace(1)
     for _ in range(10):
-        pace.follow(threads._Done([(0, 0)], seconds=0.004, worked=0.002))
+        pace.follow(threads.Done([0], seconds=0.004, worked=0.002))
     assert pace.ahead == threads.CORES
 
 
 def test_there_are_never_fewer_groups_ahead_than_was_said():
     pace = threads._Pace(threads.AHEAD)
     for _ in range(10):
-        pace.follow(threads._Done([(0, 0)], seconds=0.0001, worked=0.0001))
+        pace.follow(threads.Done([0], seconds=0.0001, worked=0.0001))
     assert pace.ahead == threads.AHEAD
 
 
