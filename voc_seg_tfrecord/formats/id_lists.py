@@ -235,7 +235,7 @@ def _no_id(where: object, line: str, fault: str) -> ListError:
         where,
         found=f"{line[:200]!r}, which {fault}",
         expected="an image id, a name below the image folder",
-        remedy="remove the line from the file",
+        remedy="remove the line from the list",
     )
 
 
