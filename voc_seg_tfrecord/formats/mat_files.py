@@ -1,41 +1,43 @@
-"""Masks in MATLAB files, read by SciPy in a child process, because damaged files crash SciPy.
+"""Masks in MATLAB files, which SBD and Pascal Context have.
 
-SciPy dies of signal 11 on some damaged files, hangs on others, and asks for gigabytes on others.
-So each thread that reads such files has a child that runs `mat_reader`, until the thread or the
-process ends.
+A file is a row of elements: a tag with type and length, and the content. Matrices are elements of
+elements. Every length is compared with what is there before anything is read, so a damaged file is
+refused in the time and memory of a sound one. SciPy crashes on such files, hangs, or takes
+gigabytes.
 
-The child is no `ProcessPoolExecutor`: that imports the caller's main module in the child, which
-builds again where a script has no `if __name__ == "__main__"`, and its processes live on for ever
-when this one is killed.
+References:
+  MAT-File Format, MathWorks, chapter 1: the format of MATLAB 5 to 7.2.
 """
 
-import contextlib
-import importlib.util
-import os
-import pathlib
-import pickle
-import subprocess
-import sys
-import threading
-from typing import IO, Literal, cast
-import weakref
+from collections.abc import Iterator
+import itertools
+import struct
+from typing import Literal
+import zlib
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError
-from voc_seg_tfrecord.formats import mat_reader
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.base.storage import most_unpacked
 from voc_seg_tfrecord.formats.file import File
-
-_SECONDS = 30  # wall time for an answer, where a system has no limit of CPU time
 
 Whose = Literal["SBD", "Pascal Context"]
 """The dataset that a file belongs to, which says what the file has to hold."""
 
-_of_thread = threading.local()
+_STRUCTURES = {
+    "SBD": (("GTcls", "GTinst"), "Segmentation", "u1"),
+    "Pascal Context": (("LabelMap",), "", "u2"),
+}
+"""Variables of which a file has one; the field with the mask, if they are structures; its dtype."""
 
-
-class _DiedError(Exception):
-    """The child ended before it answered."""
+_HEADER = 128  # bytes, of which the last two tell the order of bytes
+_MATRIX, _COMPRESSED = 14, 15
+_DTYPES = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8"}
+_DTYPES |= {12: "i8", 13: "u8"}
+_STRUCT, _NUMBERS = 2, range(6, 16)  # classes of matrices
+_OTHERS = {1: "cells", 2: "structures", 3: "objects", 4: "characters", 5: "a sparse matrix"}
+_COMPLEX = 0x800
+_MOST = 4096  # variables of a file, and fields of a structure
 
 
 def read(file: File, whose: Whose) -> np.ndarray:
@@ -46,119 +48,94 @@ def read(file: File, whose: Whose) -> np.ndarray:
       Its numbers, uint8 `[H, W]` of SBD and uint16 `[H, W]` of Pascal Context.
 
     Raises:
-      ConfigError: if SciPy is not installed, or cannot be used.
-      MaskError: if the file is no MATLAB file of that structure, or SciPy crashes on it, or
-        needs more than 0.5 s of CPU or 1 GB.
+      MaskError: if the file is no MATLAB file of that structure, or is damaged.
     """
-    try:
-        mask = _child(file).ask(file.data, whose)
-    except _DiedError:  # perhaps of something else, so the file is tried once more
-        del _of_thread.child
-        try:
-            mask = _child(file).ask(file.data, whose)
-        except _DiedError:
-            del _of_thread.child
-            seconds = mat_reader.CPU_SECONDS
-            mask = f"not readable: SciPy crashes on it, or needs more than {seconds} s of CPU"
-    if not isinstance(mask, str):
-        return mask
-    names, field, _ = mat_reader.STRUCTURES[whose]
+    names, field, dtype = _STRUCTURES[whose]
     variables = " or ".join(f"{name}.{field}" if field else name for name in names)
-    raise MaskError(
-        file.where,
-        found=mask,
-        expected=f"a MATLAB file with {variables}, as {whose} has",
-        remedy=f"unpack {whose}'s archive again",
-    )
-
-
-def _child(file: File) -> "_Child":
-    """Returns this thread's child; the file of its first use is named if it cannot be started."""
-    old: _Child | None = getattr(_of_thread, "child", None)
-    if old is not None and old.parent == os.getpid():  # else this process is a fork
-        return old
-    if importlib.util.find_spec("scipy") is None:
-        raise _no_scipy(file, "SciPy is not installed, and it is needed to read .mat files")
     try:
-        child = _Child()
-        fault = child.answer()
-    except OSError as error:
-        raise _no_scipy(file, f"SciPy's own process cannot be started: {error}") from None
-    except _DiedError:
-        fault = "its process ends at once"
-    if fault:
-        raise _no_scipy(file, f"SciPy cannot be used: {fault}")
-    _of_thread.child = child
-    return child
+        mask = _find(memoryview(file.data), names, field)
+        if not mask.size:
+            raise ValueError("a mask without pixels")
+        if not ((mask >= 0) & (mask <= np.iinfo(dtype).max) & (mask == np.floor(mask))).all():
+            raise ValueError(f"values from {mask.min()} to {mask.max()}")
+        return mask.astype(dtype)
+    except (ValueError, LookupError, StopIteration, struct.error, zlib.error) as error:
+        raise MaskError(
+            file.where,
+            found=f"not readable: {error or 'it is truncated'}",
+            expected=f"a MATLAB file with {variables}, as {whose} has",
+            remedy=f"unpack {whose}'s archive again",
+        ) from None
 
 
-def _no_scipy(file: File, found: str) -> ConfigError:
-    return ConfigError(
-        file.where,
-        found=found,
-        expected="SciPy 1.11 or later",
-        remedy="pip install scipy",
-    )
+def _find(data: memoryview, names: tuple[str, ...], field: str) -> np.ndarray:
+    """Returns the numbers `[H, W]` of the first variable with one of these names, or of its field."""
+    order = {b"IM": "<", b"MI": ">"}.get(bytes(data[_HEADER - 2 : _HEADER]))
+    if order is None:
+        raise ValueError("no MATLAB file of version 5 to 7.2")
+    for kind, content in itertools.islice(_elements(data[_HEADER:], order), _MOST):
+        if kind == _COMPRESSED:
+            inflater = zlib.decompressobj()
+            matrix = memoryview(inflater.decompress(content, most_unpacked(len(data))))
+            if not inflater.eof:
+                raise ValueError(
+                    f"a variable that is truncated, or larger than {len(matrix)} bytes"
+                )
+            kind, content = next(_elements(matrix, order))
+        if kind == _MATRIX and (name := _header(content, order)[2]) in names:
+            mask = _field(content, order, field) if field else content
+            return _numbers(mask, order, field or name)
+    raise ValueError(f"no variable {' or '.join(names)}")
 
 
-class _Child:
-    """A running `mat_reader`, which ends when nobody refers to it any more.
-
-    Attributes:
-      parent: the id of the process that started it.
-      process: its own process.
-    """
-
-    def __init__(self) -> None:
-        self.parent = os.getpid()
-        path = os.pathsep.join(str(pathlib.Path(folder).absolute()) for folder in sys.path)
-        self.process = subprocess.Popen(
-            # -P: the folder of the program is no place to import from.
-            [sys.executable, "-P", mat_reader.__file__],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            # It imports what this process would. One thread is enough; each takes address space.
-            env=os.environ
-            | {"PYTHONPATH": path, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-            start_new_session=True,  # Ctrl-C is for the parent, whose end ends the child
-        )
-        self._requests = cast(IO[bytes], self.process.stdin)
-        self._answers = cast(IO[bytes], self.process.stdout)
-        weakref.finalize(self, _end, self.process, self._requests, self._answers)
-
-    def ask(self, data: bytes, whose: Whose) -> np.ndarray | str:
-        """Returns the mask in a file's bytes, or why there is none.
-
-        Raises:
-          _DiedError: if the process ends.
-        """
-        try:
-            pickle.dump((whose, data), self._requests)
-            self._requests.flush()
-        except OSError:
-            raise _DiedError from None
-        return self.answer()
-
-    def answer(self) -> np.ndarray | str:
-        """Returns the next answer, an empty one if the process is ready."""
-        timer = threading.Timer(_SECONDS, self.process.kill)
-        timer.daemon = True
-        timer.start()
-        try:
-            return cast(np.ndarray | str, pickle.load(self._answers))
-        except (EOFError, pickle.UnpicklingError):
-            raise _DiedError from None
-        except BaseException:
-            self.process.kill()  # its next answer would be the rest of this one
-            raise
-        finally:
-            timer.cancel()
+def _elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """Yields type and content of each element."""
+    position = 0
+    while position < len(data):
+        kind, length = struct.unpack_from(f"{order}II", data, position)
+        position += 8
+        if kind >> 16:  # the content of a small one lies in its tag
+            content = data[position - 4 : position][: kind >> 16]
+            kind, length = kind & 0xFFFF, len(content)
+        else:
+            content = data[position : position + length]
+            position += length + (0 if kind == _COMPRESSED else -length % 8)
+        if len(content) < length:
+            raise ValueError(f"an element of {length} bytes, of which {len(content)} are there")
+        yield kind, content
 
 
-def _end(process: subprocess.Popen[bytes], requests: IO[bytes], answers: IO[bytes]) -> None:
-    process.kill()  # not by a fork, of which it is no child
-    process.wait()
-    answers.close()
-    with contextlib.suppress(OSError):  # what was not written yet
-        requests.close()
+def _header(
+    content: memoryview, order: str
+) -> tuple[int, tuple[int, ...], str, Iterator[tuple[int, memoryview]]]:
+    """Returns flags, shape and name of a matrix, and the elements behind them."""
+    elements = _elements(content, order)
+    (_, flags), (_, shape), (_, name) = itertools.islice(elements, 3)
+    (bits,) = struct.unpack_from(f"{order}I", flags)
+    sides = np.frombuffer(shape, f"{order}i4").tolist()
+    return bits, (*sides,), bytes(name).decode("latin-1"), elements
+
+
+def _field(content: memoryview, order: str, field: str) -> memoryview:
+    """Returns the matrix in a field of a structure; of several structures the first one's."""
+    bits, _, name, elements = _header(content, order)
+    if bits & 0xFF != _STRUCT:
+        raise ValueError(f"a {name} that is no structure")
+    (_, size), (_, names) = next(elements), next(elements)
+    (length,) = struct.unpack(f"{order}i", size)
+    if not 0 < length or len(names) > _MOST * length:
+        raise ValueError(f"a {name} of {len(names)} bytes for its fields' names")
+    fields = [bytes(names[at : at + length]) for at in range(0, len(names), length)]
+    place = [text.partition(b"\0")[0].decode("latin-1") for text in fields].index(field)
+    return next(itertools.islice(elements, place, None))[1]
+
+
+def _numbers(content: memoryview, order: str, name: str) -> np.ndarray:
+    """Returns the numbers of a matrix `[H, W]`, in the type that they are stored in."""
+    bits, shape, _, elements = _header(content, order)
+    kind = bits & 0xFF
+    if kind not in _NUMBERS or bits & _COMPLEX or len(shape) != 2 or min(shape) < 0:
+        what = "complex numbers" if bits & _COMPLEX else _OTHERS.get(kind, "numbers")
+        raise ValueError(f"a {name} of {what} {list(shape)}, and not of whole numbers [H, W]")
+    stored, values = next(elements)
+    return np.frombuffer(values, f"{order}{_DTYPES[stored]}").reshape(shape, order="F")

@@ -72,8 +72,7 @@ def as_png(file: File) -> File:
     The values are class indices, 0 to 20, or object numbers, 0 for none. There is no void in SBD.
 
     Raises:
-      ConfigError: if SciPy is not installed.
-      MaskError: if the file is no MATLAB file of SBD's structure, or SciPy fails on it.
+      MaskError: if the file is no MATLAB file of SBD's structure, or is damaged.
     """
     if not file.where.endswith(".mat"):
         return file
