@@ -266,13 +266,12 @@ def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
 def _held(pixels: np.ndarray, dtype: Dtype) -> np.ndarray:
     """Says of each value whether a dtype holds it, bool like the pixels; float64 is rounded."""
     with np.errstate(all="ignore"):
-        if dtype == "float32":
-            if pixels.dtype.kind == "f":
-                return ~(np.isfinite(pixels) & ~np.isfinite(pixels.astype(np.float32)))
-            return np.asarray(np.abs(pixels.astype(np.float64)) <= _WHOLE)
-        most = np.iinfo(dtype).max
-        inside = (pixels >= 0) & (pixels <= most)
-        return inside & (np.trunc(pixels) == pixels) if pixels.dtype.kind == "f" else inside
+        cast = pixels.astype(dtype)
+        if dtype != "float32":
+            return np.asarray(cast == pixels)
+        if pixels.dtype.kind == "f":
+            return np.isfinite(cast) | ~np.isfinite(pixels)
+        return np.asarray(np.abs(pixels.astype(np.float64)) <= _WHOLE)
 
 
 def _most_of(data: bytes) -> int:

@@ -69,7 +69,7 @@ def read(file: File, whose: Whose) -> np.ndarray:
 
 
 def _find(data: memoryview, names: tuple[str, ...], field: str) -> np.ndarray:
-    """Returns the numbers `[H, W]` of the first variable with one of these names, or of its field."""
+    """Returns the numbers `[H, W]` of the first variable of these names, or of its field."""
     order = {b"IM": "<", b"MI": ">"}.get(bytes(data[_HEADER - 2 : _HEADER]))
     if order is None:
         raise ValueError("no MATLAB file of version 5 to 7.2")
@@ -123,7 +123,7 @@ def _field(content: memoryview, order: str, field: str) -> memoryview:
         raise ValueError(f"a {name} that is no structure")
     (_, size), (_, names) = next(elements), next(elements)
     (length,) = struct.unpack(f"{order}i", size)
-    if not 0 < length or len(names) > _MOST * length:
+    if length < 1 or len(names) > _MOST * length:
         raise ValueError(f"a {name} of {len(names)} bytes for its fields' names")
     fields = [bytes(names[at : at + length]) for at in range(0, len(names), length)]
     place = [text.partition(b"\0")[0].decode("latin-1") for text in fields].index(field)

@@ -1,13 +1,14 @@
 """The features of hand-written records: their layouts, and a record's values by its layout."""
 
+import collections
 from collections.abc import Collection, Mapping
 import dataclasses
-import functools
 import math
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import empty_pb2
 from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 import numpy as np
 from tensorflow_datasets.proto import tf_example_pb2
 
@@ -330,38 +331,31 @@ def tensor_pixels(data: bytes) -> np.ndarray | None:
       uint8 `[H, W]` or `[H, W, C]`, of a tensor of uint8, int32 or int64 with values of 0 to 255.
     """
     try:
-        tensor = _message().FromString(data)
+        tensor = _fields(data)
+        dims = [dim for shape in tensor[2, bytes] for dim in _fields(shape)[2, bytes]]
+        shape = [_last(_fields(dim)[1, int]) for dim in dims]
     except DecodeError:
         return None
-    shape = [dim.size for dim in tensor.tensor_shape.dim]
-    dtype = _DTYPES.get(tensor.dtype)
+    dtype, content = _DTYPES.get(_last(tensor[1, int])), (tensor[4, bytes] or [b""])[-1]
     if dtype is None or len(shape) not in (2, 3) or min(shape) < 1:
         return None
-    if math.prod(shape) * np.dtype(dtype).itemsize != len(tensor.tensor_content):
+    if math.prod(shape) * np.dtype(dtype).itemsize != len(content):
         return None
-    array = np.frombuffer(tensor.tensor_content, dtype).reshape(shape)
+    array = np.frombuffer(content, dtype).reshape(shape)
     return array.astype(np.uint8) if array.min() >= 0 and array.max() <= 255 else None
 
 
-@functools.cache
-def _message() -> Any:
-    """Returns the class of `TensorProto` with the fields that `serialize_tensor` writes.
+def _fields(message: bytes) -> Mapping[tuple[int, type], list[Any]]:
+    """Returns the values of a message's fields by number and type, whatever message it is.
 
     References:
-      tensorflow/core/framework/tensor.proto and tensor_shape.proto.
+      tensorflow/core/framework/tensor.proto and tensor_shape.proto, for the numbers.
     """
-    kinds = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(name="tensor.proto", package="tensors")
-    dim, shape, tensor = (file.message_type.add(name=name) for name in ("Dim", "Shape", "Tensor"))
-    optional, many, message = kinds.LABEL_OPTIONAL, kinds.LABEL_REPEATED, kinds.TYPE_MESSAGE
-    for owner, name, number, label, kind, of in (
-        (dim, "size", 1, optional, kinds.TYPE_INT64, None),
-        (shape, "dim", 2, many, message, ".tensors.Dim"),
-        (tensor, "dtype", 1, optional, kinds.TYPE_INT32, None),
-        (tensor, "tensor_shape", 2, optional, message, ".tensors.Shape"),
-        (tensor, "tensor_content", 4, optional, kinds.TYPE_BYTES, None),
-    ):
-        owner.field.add(name=name, number=number, label=label, type=kind, type_name=of)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("tensors.Tensor"))
+    found: dict[tuple[int, type], list[Any]] = collections.defaultdict(list)
+    for field in UnknownFieldSet(empty_pb2.Empty.FromString(message)):
+        found[field.field_number, type(field.data)].append(field.data)
+    return found
+
+
+def _last(values: list[int]) -> int:
+    return values[-1] if values else 0
