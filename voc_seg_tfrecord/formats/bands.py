@@ -11,17 +11,15 @@ bits and several bands are decoded by imagecodecs, or by TensorFlow where it is 
 from collections.abc import Sequence
 import dataclasses
 import io
-import math
 import struct
-import threading
 from typing import Any, Literal, cast
 
 import numpy as np
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.base.wording import counted
-from voc_seg_tfrecord.formats import pillow, png, png_pixels
+from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import MAX_SIDE, File, Kind, animated_error, damaged_error
 
 Dtype = Literal["uint8", "uint16", "float32"]
@@ -317,53 +315,10 @@ def _read_deep_png(file: File) -> np.ndarray:
         return np.asarray(imagecodecs.png_decode(data))
 
 
-def read_array(
-    file: File, kinds: str, expected: str, error: type[VocSegError] = MaskError
-) -> np.ndarray:
-    """Returns the array of a NumPy file, which says as many bytes as there are.
-
-    Args:
-      file: the file; nothing of it is unpickled.
-      kinds: the kinds of numbers that it may hold, as `numpy.dtype.kind` names them.
-      expected: what is expected, for errors.
-      error: the class of the errors to raise.
-
-    Raises:
-      VocSegError: of that class, if the file is damaged or holds something else.
-    """
-    stream = io.BytesIO(file.data)
-    try:
-        version = np.lib.format.read_magic(stream)
-        # Version 3 differs only in the names of fields, which numbers do not have.
-        of_version = {(1, 0): np.lib.format.read_array_header_1_0}
-        read_header = of_version.get(version, np.lib.format.read_array_header_2_0)
-        with _ONE_HEADER:
-            shape, by_columns, dtype = read_header(stream)
-        length = len(file.data) - stream.tell()
-        if {*map(type, shape)} - {int} or version > (3, 0):
-            raise ValueError(f"the shape {shape} in a file of version {version}")
-    except Exception as reason:  # NumPy raises whatever the damage leads it to
-        found = f"a NumPy file that cannot be read: {reason or type(reason).__name__}"
-        raise damaged_error(error, file.where, found, expected) from None
-    found = f"an array {dtype}{list(shape)}"
-    if dtype.kind not in kinds or dtype.itemsize > 8:
-        remedy = "convert the array to this type and shape before numpy.save"
-        raise error(file.where, found=found, expected=expected, remedy=remedy)
-    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != length:
-        raise damaged_error(error, file.where, f"{found} in {length} bytes", expected)
-    array = np.frombuffer(file.data, dtype, math.prod(shape), stream.tell())
-    return array.reshape(shape, order="F" if by_columns else "C")
-
-
-# NumPy reads a header by Python's own parser, whose depth of recursion two threads share
-# before Python 3.11.8 and 3.12.2: now and then one of them ends in a `SystemError`.
-_ONE_HEADER = threading.Lock()
-
-
 def _read_bands(file: File, size: tuple[int, int] | None) -> np.ndarray:
     """Returns a NumPy array with its bands last."""
     expected = "[height, width] or [height, width, bands] of whole numbers or floats"
-    array = read_array(file, "buif", expected, ImageError)
+    array = array_files.read_numpy(file, "buif", expected, ImageError)
     if array.ndim not in (2, 3):
         raise ImageError(
             file.where,

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.formats import bands, pillow, png, png_pixels
+from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import IMAGE_KINDS, File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png import Chunk
 
@@ -119,7 +119,7 @@ def _check_opaque(alpha: np.ndarray, file: File) -> None:
 
 
 def _load_array(file: File) -> np.ndarray:
-    array = bands.read_array(file, "iub", _INDICES)
+    array = array_files.read_numpy(file, "iub", _INDICES)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[..., 0]
     if array.ndim != 2 or not array.size:

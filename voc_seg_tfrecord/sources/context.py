@@ -21,7 +21,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import CONTEXT_LABELS, CONTEXT_NUMBERS, Release
-from voc_seg_tfrecord.formats import mat_files, pillow
+from voc_seg_tfrecord.formats import array_files, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import Fetcher
@@ -111,7 +111,7 @@ def _values() -> np.ndarray:
 def _as_png(file: File) -> File:
     if not file.where.endswith(".mat"):
         return file
-    numbers = mat_files.read(file, "Pascal Context")
+    numbers = array_files.read_matlab(file, "Pascal Context")
     if numbers.max() > CONTEXT_LABELS:
         raise MaskError(
             file.where,

@@ -1,25 +1,69 @@
-"""Masks in MATLAB files, which SBD and Pascal Context have.
+"""Arrays in files of NumPy and MATLAB, whose lengths are compared with what is there at first.
 
-A file is a row of elements: a tag with type and length, and the content. Matrices are elements of
-elements. Every length is compared with what is there before anything is read, so a damaged file is
-refused in the time and memory of a sound one. SciPy crashes on such files, hangs, or takes
-gigabytes.
+A MATLAB file is a row of elements: a tag with type and length, and the content. Matrices are
+elements of elements. SciPy crashes on damaged ones, hangs, or takes gigabytes.
 
 References:
   MAT-File Format, MathWorks, chapter 1: the format of MATLAB 5 to 7.2.
 """
 
 from collections.abc import Iterator
+import io
 import itertools
+import math
 import struct
+import threading
 from typing import Literal
 import zlib
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.base.errors import MaskError, VocSegError
 from voc_seg_tfrecord.base.storage import most_unpacked
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.formats.file import File, damaged_error
+
+# NumPy reads a header by Python's own parser, whose depth of recursion two threads share
+# before Python 3.11.8 and 3.12.2: now and then one of them ends in a `SystemError`.
+_ONE_HEADER = threading.Lock()
+
+
+def read_numpy(
+    file: File, kinds: str, expected: str, error: type[VocSegError] = MaskError
+) -> np.ndarray:
+    """Returns the array of a NumPy file, which says as many bytes as there are.
+
+    Args:
+      file: the file; nothing of it is unpickled.
+      kinds: the kinds of numbers that it may hold, as `numpy.dtype.kind` names them.
+      expected: what is expected, for errors.
+      error: the class of the errors to raise.
+
+    Raises:
+      VocSegError: of that class, if the file is damaged or holds something else.
+    """
+    stream = io.BytesIO(file.data)
+    try:
+        version = np.lib.format.read_magic(stream)
+        # Version 3 differs only in the names of fields, which numbers do not have.
+        of_version = {(1, 0): np.lib.format.read_array_header_1_0}
+        read_header = of_version.get(version, np.lib.format.read_array_header_2_0)
+        with _ONE_HEADER:
+            shape, by_columns, dtype = read_header(stream)
+        length = len(file.data) - stream.tell()
+        if {*map(type, shape)} - {int} or version > (3, 0):
+            raise ValueError(f"the shape {shape} in a file of version {version}")
+    except Exception as reason:  # NumPy raises whatever the damage leads it to
+        found = f"a NumPy file that cannot be read: {reason or type(reason).__name__}"
+        raise damaged_error(error, file.where, found, expected) from None
+    found = f"an array {dtype}{list(shape)}"
+    if dtype.kind not in kinds or dtype.itemsize > 8:
+        remedy = "convert the array to this type and shape before numpy.save"
+        raise error(file.where, found=found, expected=expected, remedy=remedy)
+    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != length:
+        raise damaged_error(error, file.where, f"{found} in {length} bytes", expected)
+    array = np.frombuffer(file.data, dtype, math.prod(shape), stream.tell())
+    return array.reshape(shape, order="F" if by_columns else "C")
+
 
 Whose = Literal["SBD", "Pascal Context"]
 """The dataset that a file belongs to, which says what the file has to hold."""
@@ -40,7 +84,7 @@ _COMPLEX = 0x800
 _MOST = 4096  # variables of a file, and fields of a structure
 
 
-def read(file: File, whose: Whose) -> np.ndarray:
+def read_matlab(file: File, whose: Whose) -> np.ndarray:
     """Reads a mask: `GTcls.Segmentation` or `GTinst.Segmentation` of SBD's files, `LabelMap` of
     Pascal Context's.
 
