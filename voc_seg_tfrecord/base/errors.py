@@ -198,31 +198,23 @@ _SHOWN = 3
 _LONGEST_NAME = 100  # comparing takes time that grows with the square of the length
 
 
-def near_names(word: str, names: Iterable[str]) -> list[str]:
-    """Returns the names that are most like a word, the likest first; at most 3.
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Returns `; did you mean 'train'?`, to be put behind what was found; empty if none is near.
 
-    Capitals do not count. A name that begins with the word is like it (`val`, `validation`), and
-    so is one that differs from it in a few letters (`trian`, `train`).
+    At most 3 names are near, the likest first. Capitals do not count. A name that begins with the
+    word is like it (`val`, `validation`), and so is one that differs from it in a few letters
+    (`trian`, `train`).
     """
     folded = word.casefold()
     if not folded or len(folded) > _LONGEST_NAME:
-        return []
+        return ""
     by_folded = {name.casefold(): name for name in names}
     begun = [name for name in by_folded if len(folded) > 1 and name.startswith(folded)]
     alike = difflib.get_close_matches(folded, by_folded, n=_SHOWN)
-    if alike:  # names much less alike than the best one would only confuse
-        least = _likeness(folded, alike[0]) - _NEXT
-        alike = [name for name in alike if _likeness(folded, name) >= least]
-    return [by_folded[name] for name in dict.fromkeys([*alike, *begun])][:_SHOWN]
-
-
-def _likeness(first: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, first, other).ratio()
-
-
-def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Returns `; did you mean 'train'?`, to be put behind what was found; empty if none is near."""
-    near = near_names(word, names)
+    likeness = [difflib.SequenceMatcher(None, folded, name).ratio() for name in alike]
+    # Names much less alike than the best one would only confuse.
+    alike = [n for n, of in zip(alike, likeness, strict=True) if of >= likeness[0] - _NEXT]
+    near = [by_folded[name] for name in dict.fromkeys([*alike, *begun])][:_SHOWN]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

@@ -198,8 +198,6 @@ def _ids(pairs: Pairs) -> tuple[str, ...]:
 IdList: TypeAlias = str | Collection[str]
 """The name of a list, such as `semi_1_16`, or image ids."""
 
-SHOWN_IDS = 3
-
 
 def ids_in(wanted: IdList) -> frozenset[str]:
     """Returns the ids of a list.
@@ -242,11 +240,10 @@ def check_present(
     present = frozenset(ids).intersection(present_ids)
     lacking = sorted(set(ids) - present)
     if lacking and not partial:
-        more = ", ..." if len(lacking) > SHOWN_IDS else ""
         raise ConfigError(
             where,
             found=f"{len(lacking)} of the {len(ids)} ids of the list are not in it: "
-            f"{', '.join(lacking[:SHOWN_IDS])}{more}",
+            + wording.several(lacking),
             expected="a split that holds the complete list",
             remedy=remedy
             or "read the split that the list was made for, or give partial=True to use "

@@ -139,7 +139,7 @@ def _read_jpeg(
     if decoding == "alike" and keeps_bytes:
         check_alike(file)
     elif decoding != "none":
-        check_readable(file, header.height, header.width)
+        check_readable(file)
     if header.exif and (upright := _rotated(file, exif, mask_size)):
         return upright
     if not keeps_bytes:
@@ -159,7 +159,7 @@ def _read_png(
         if not keeps_bytes or decoding != "none":
             png_pixels.check(file, header, chunks)
     if keeps_bytes and decoding != "none":
-        check_readable(file, header.height, header.width)
+        check_readable(file)
     if any(chunk.kind == b"eXIf" for chunk in chunks):
         bare = File(png.critical_chunks(chunks, b"eXIf"), file.where)
         if upright := _rotated(bare, exif, mask_size):
@@ -210,27 +210,26 @@ _HARMLESS = (_EXTRA_BYTES, "Invalid SOS parameters")
 _NOT_FOR_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
 
 
-def check_readable(file: File, height: int, width: int) -> None:
+def check_readable(file: File) -> None:
     """Checks that both decoders can decode an image, at the least cost, and that it is sound.
 
     Args:
       file: a JPEG, or a PNG that `png_pixels` has read.
-      height: what its header says, in pixels.
-      width: likewise.
 
     Raises:
       ImageError: if one of the decoders would fail, or reads another size, or if the compressed
         pixels of a JPEG are damaged in a way that shows.
     """
     if file.kind is Kind.PNG:
-        still = pillow.decode(file, ImageError)
-        _check_sizes(file, (still.height, still.width), (height, width))
+        still, found = pillow.decode(file, ImageError), png.read_header(file)
+        _check_sizes(file, (still.height, still.width), (found.height, found.width))
         return
-    _check_sizes(file, pillow.read_size(file, ImageError), (height, width))
+    header = jpeg.read_header(file)
+    _check_sizes(file, pillow.read_size(file, ImageError), (header.height, header.width))
     pixels, _ = _read_strictly(file, "Gray", **_EIGHTH)
     if pixels is None:
         pixels = pillow.decode(file, ImageError, side=1).values()
-    _check_sizes(file, pixels.shape[:2], (-(-height // 8), -(-width // 8)))
+    _check_sizes(file, pixels.shape[:2], (-(-header.height // 8), -(-header.width // 8)))
 
 
 def doubt(file: File) -> str:

@@ -282,19 +282,15 @@ def _layout(
         return "as given", RecordLayout(**keys, size=size)
     detected = layouts.detect(record, size)
     if detected is None:
+        keys_of = {name: ", ".join(of.keys.values()) for name, of in layouts.KNOWN.items()}
+        known = "".join(f"\n    {name}: {keys}" for name, keys in keys_of.items())
         raise RecordError(
             where,
             found=f"features {', '.join(sorted(record))}, which match no known layout",
-            expected="the features of one of these layouts:" + _known_layouts(),
+            expected="the features of one of these layouts:" + known,
             remedy="say which feature holds what, such as --keys image=img,mask=seg",
         )
     return detected
-
-
-def _known_layouts() -> str:
-    """Returns the known layouts and their features, one per line, each after a line break."""
-    needed = {name: ", ".join(layout.keys.values()) for name, layout in layouts.KNOWN.items()}
-    return "".join(f"\n    {name}: {keys}" for name, keys in needed.items())
 
 
 def _check(record: Record, scan: Scan, where: str) -> str:
