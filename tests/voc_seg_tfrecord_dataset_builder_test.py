@@ -22,7 +22,7 @@ from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import VOC_POSES
 from voc_seg_tfrecord.examples.serializer import StableSerializer
-from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import decode
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import (
@@ -202,7 +202,7 @@ def test_an_official_config_refuses_a_tree_with_other_lists(devkit, tmp_path):
 
 
 def test_the_lists_of_another_year_are_named(devkit, tmp_path, monkeypatch):
-    pinned = official_splits
+    pinned = releases
     ours = pinned.id_list_sha256(SPLITS["train"])
     table = dict(pinned.splits())
     table["2007", "train"] = dataclasses.replace(

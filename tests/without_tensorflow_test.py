@@ -86,9 +86,9 @@ def test_commands_that_read_a_built_dataset_do_not_need_it(ran, words):
 def test_a_serialised_tensor_is_read_without_it():
     code = """
 import sys
-from voc_seg_tfrecord.imports import files
+from voc_seg_tfrecord.imports import layouts
 
-print(files.tensor_pixels(bytes.fromhex(sys.argv[1])).tolist())
+print(layouts.tensor_pixels(bytes.fromhex(sys.argv[1])).tolist())
 """
     assert run(code, tf.io.serialize_tensor([[1, 2, 3], [4, 5, 255]]).numpy().hex()) == (
         "[[1, 2, 3], [4, 5, 255]]\n"

@@ -43,7 +43,7 @@ from voc_seg_tfrecord.examples import shards
 from voc_seg_tfrecord.examples.copies import Copies, Digests
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source
 from voc_seg_tfrecord.examples.serializer import StableSerializer
-from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
 from voc_seg_tfrecord.sources import description
 
@@ -65,7 +65,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     # The images that two splits share, of the dataset that it has built.
     copies = Copies()
 
-    _checksums_path = official_splits.facts_folder("checksums") / "checksums.tsv"
+    _checksums_path = releases.facts_folder("checksums") / "checksums.tsv"
     _workers: int | None = None  # set while it is built
     _place: str = ""  # of the dataset, set while it is built beside it
     _digests: Digests | None = None  # of its images, set while it is built of several splits

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.audit import fingerprint, verify
 from voc_seg_tfrecord.audit.fingerprint import Digests
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.facts import lists, official_splits
+from voc_seg_tfrecord.facts import lists, releases
 
 # Of VOC2012's 2007_000032, by the algorithm in the header of checksums/splits.tsv.
 DIGEST_2007_000032 = "a0b4cc2b7164f52051981b1eec0579e1f3e1419ee628e10824e6da9e6e2aea74"
@@ -73,8 +73,8 @@ def pin(monkeypatch):
 
     def pin(release, name, total, masks=None):
         masks = total.masks if masks is None else masks
-        row = official_splits.Split(release, name, (total.examples,), total.ids, masks)
-        monkeypatch.setattr(official_splits, "splits", lambda: {(release, name): row})
+        row = releases.Split(release, name, (total.examples,), total.ids, masks)
+        monkeypatch.setattr(releases, "splits", lambda: {(release, name): row})
 
     return pin
 
@@ -89,7 +89,7 @@ def pin(monkeypatch):
 )
 def test_other_masks_of_an_official_list_are_a_fault_whatever_the_config_is_called(claim):
     faults = compare(claim, "train", digests_of("voc2012_train")).faults
-    pinned_masks = official_splits.splits()["2012", "train"].masks_sha256
+    pinned_masks = releases.splits()["2012", "train"].masks_sha256
     assert [fault.partition("masks: sha256 ")[0] for fault in faults] == [""]
     assert f"pinned for VOC2012 train is {pinned_masks}" in faults[0]
 

@@ -28,26 +28,49 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_a_folder_appears_only_when_it_is_complete(tmp_path):
+def test_a_folder_and_a_file_appear_only_when_they_are_complete(tmp_path):
     with staging.staged_folder(tmp_path / "made") as temporary:
         temporary.mkdir()
         assert "made" not in names(tmp_path)
-    assert names(tmp_path) == ["made"]
+    (tmp_path / "sheet.png").write_text("old")
+    with staging.staged_file(tmp_path / "sheet.png") as made:
+        made.write_text("new")
+        assert (tmp_path / "sheet.png").read_text() == "old"
+    assert (tmp_path / "sheet.png").read_text() == "new"
+    assert names(tmp_path) == ["made", "sheet.png"]
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, signals.Terminated])
-def test_nothing_stays_of_a_folder_that_was_not_completed(tmp_path, error):
+@pytest.mark.parametrize("there", [False, True])
+@pytest.mark.parametrize("stage", ["folder", "file"])
+def test_of_what_was_not_completed_nothing_stays_and_the_old_does(tmp_path, stage, error, there):
+    place = tmp_path / "made"
+    if there:
+        make(place, "old") if stage == "folder" else place.write_text("old")
+
     def fail():
-        with staging.staged_folder(tmp_path / "made") as temporary:
-            (temporary / "deep").mkdir(parents=True)
+        staged = staging.staged_file(place)
+        if stage == "folder":
+            staged = staging.staged_folder(place, replace=there)
+        with staged as temporary:
+            temporary.write_text("half") if stage == "file" else (temporary / "a").mkdir(
+                parents=True
+            )
             raise error
 
     with pytest.raises(error):
         fail()
-    assert names(tmp_path) == []
+    assert names(tmp_path) == (["made"] if there else [])
+    old = place / "file" if stage == "folder" else place
+    assert not there or old.read_text() == "old"
 
 
-def test_a_folder_that_is_replaced_stays_until_the_new_one_is_complete(tmp_path):
+@pytest.mark.parametrize("exchanged", [True, False])
+def test_a_folder_that_is_replaced_stays_until_the_new_one_is_complete(
+    tmp_path, monkeypatch, exchanged
+):
+    if not exchanged:
+        monkeypatch.setattr(staging, "_exchange", lambda *_: False)
     make(tmp_path / "made", "old")
     with staging.staged_folder(tmp_path / "made", replace=True) as temporary:
         temporary.mkdir()
@@ -55,24 +78,6 @@ def test_a_folder_that_is_replaced_stays_until_the_new_one_is_complete(tmp_path)
         (temporary / "file").write_text("new")
     assert (tmp_path / "made/file").read_text() == "new"
     assert names(tmp_path) == ["made"]
-
-
-def test_a_folder_is_replaced_where_folders_cannot_be_exchanged_too(tmp_path, monkeypatch):
-    make(tmp_path / "made", "old")
-    monkeypatch.setattr(staging, "_exchange", lambda *_: False)
-    make(tmp_path / "made", "new", replace=True)
-    assert (tmp_path / "made/file").read_text() == "new"
-    assert names(tmp_path) == ["made"]
-
-
-def test_a_replacement_that_fails_leaves_the_old_folder(tmp_path):
-    make(tmp_path / "made", "old")
-    with (
-        pytest.raises(ValueError, match="damaged"),
-        staging.staged_folder(tmp_path / "made", replace=True),
-    ):
-        raise ValueError("damaged")
-    assert (tmp_path / "made/file").read_text() == "old"
 
 
 def test_the_slower_of_two_processes_is_told_and_overwrites_nothing(tmp_path):
@@ -184,17 +189,12 @@ def test_sigterm_ends_a_process_as_ctrl_c_does(tmp_path):
 
 
 def test_folders_of_other_programs_and_of_the_user_stay(tmp_path):
-    for name in ("incomplete.mine", "incomplete.ABC123_1.0.0", "incomplete.txt", "keep"):
+    mine = ("incomplete.mine", "incomplete.ABC123_1.0.0", "incomplete.txt", "keep")
+    for name in (*mine, "incomplete.0123456789ab_thesis"):
         (tmp_path / name).mkdir()
     before = names(tmp_path)
     make(tmp_path / "made", "new")
     assert names(tmp_path) == sorted([*before, "made"])
-
-
-def test_a_folder_of_the_user_that_begins_like_ours_stays(tmp_path):
-    (tmp_path / "incomplete.0123456789ab_thesis").mkdir()
-    make(tmp_path / "made", "new")
-    assert names(tmp_path) == ["incomplete.0123456789ab_thesis", "made"]
 
 
 @pytest.mark.parametrize("exchanged", [True, False])

@@ -77,39 +77,30 @@ def test_what_takes_long_to_draw_is_taken_alone(monkeypatch, clock):
 def groups_of(monkeypatch):
     """Returns a list that is told how many items each thread takes at a time."""
     taken = []
-    original = threads._map
+    original = threads.map_group
     monkeypatch.setattr(
         threads,
-        "_map",
+        "map_group",
         lambda f, group, drawn: taken.append(len(group)) or original(f, group, drawn),
     )
     return taken
 
 
-def test_threads_are_added_while_calls_wait_and_then_taken_back():
-    pace = threads._Pace(1)
-    waited = threads._Done([(0, 0)], seconds=0.02, worked=0.0001)
+@pytest.mark.parametrize(
+    ("least", "items", "seconds", "worked", "ahead"),
+    [
+        (1, 1, 0.02, 0.0001, threads.THREADS),  # they wait for files
+        (1, 1, 0.004, 0.002, threads.CORES),  # they decode
+        (1, 16, 0.003, 0.003, 1),  # they wait for Python's lock
+        (threads.AHEAD, 1, 0.0001, 0.0001, threads.AHEAD),
+    ],
+)
+def test_as_many_groups_are_ahead_as_calls_of_their_kind_want(least, items, seconds, worked, ahead):
+    pace = threads._Pace(least)
+    pace.ahead = 3 if least == 1 else least
     for _ in range(10):
-        pace.follow(waited)
-    assert pace.ahead == threads.THREADS
-    short = threads._Done([(0, 0)] * 16, seconds=0.003, worked=0.003)
-    for _ in range(10):
-        pace.follow(short)
-    assert pace.ahead == 1
-
-
-def test_calls_that_take_long_get_a_thread_for_each_core():
-    pace = threads._Pace(1)
-    for _ in range(10):
-        pace.follow(threads._Done([(0, 0)], seconds=0.004, worked=0.002))
-    assert pace.ahead == threads.CORES
-
-
-def test_there_are_never_fewer_groups_ahead_than_was_said():
-    pace = threads._Pace(threads.AHEAD)
-    for _ in range(10):
-        pace.follow(threads._Done([(0, 0)], seconds=0.0001, worked=0.0001))
-    assert pace.ahead == threads.AHEAD
+        pace.follow(threads.Done([0] * items, seconds=seconds, worked=worked))
+    assert pace.ahead == ahead
 
 
 def test_items_that_wait_are_waited_for_side_by_side(clock):

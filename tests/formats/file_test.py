@@ -35,7 +35,7 @@ from voc_seg_tfrecord.formats.file import (
     describe_kind,
     kind_of,
 )
-from voc_seg_tfrecord.imports import files
+from voc_seg_tfrecord.imports import scan
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data import unpacked
 
@@ -49,38 +49,28 @@ def test_a_file_is_its_bytes_and_its_path(tmp_path):
     assert read(tmp_path / "a.png") == File(b"x", f"{tmp_path}/a.png")
 
 
-def test_a_link_to_nowhere_a_folder_and_no_file_at_all_are_refused_by_name(tmp_path):
-    (tmp_path / "link.png").symlink_to("../annex/objects/gone")
-    (tmp_path / "folder.png").mkdir()
-    for name in ("link.png", "folder.png", "none.png"):
-        with pytest.raises(MaskError, match=rf"{name}: this file cannot be read: "):
-            read(tmp_path / name)
-
-
-def test_a_folder_in_place_of_a_file_is_called_a_folder(tmp_path):
-    (tmp_path / "c.jpg").mkdir()
-    with pytest.raises(MaskError, match=r"c.jpg: this file cannot be read: it is a folder"):
-        read(tmp_path / "c.jpg")
-
-
-def test_a_socket_is_refused_by_name(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # the path of a socket has at most 100 letters
+def bind(path):
     with socket.socket(socket.AF_UNIX) as server:
-        server.bind("a.png")
-        with pytest.raises(MaskError, match=r"a.png: this file cannot be read: it is a socket"):
-            read("a.png")
+        server.bind(path.name)  # the path of a socket has at most 100 letters
 
 
-def test_a_named_pipe_is_refused_and_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "pipe.png")
-    with pytest.raises(MaskError, match="it is a named pipe"):
-        read(tmp_path / "pipe.png")
+NO_FILES = {
+    "nothing": (lambda _: None, "there is none"),
+    "a link to nowhere": (lambda path: path.symlink_to("../annex/objects/gone"), "there is none"),
+    "a folder": (pathlib.Path.mkdir, "it is a folder"),
+    "a socket": (bind, "it is a socket"),
+    "a pipe": (os.mkfifo, "it is a named pipe"),
+    "a device": (lambda path: path.symlink_to("/dev/zero"), "or a device"),
+}
 
 
-@pytest.mark.skipif(not pathlib.Path("/dev/zero").exists(), reason="no devices here")
-def test_a_device_is_refused():
-    with pytest.raises(MaskError, match="or a device"):
-        read("/dev/zero")
+@pytest.mark.parametrize("name", NO_FILES)
+def test_what_is_no_regular_file_is_refused_by_name_and_not_waited_for(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    make, words = NO_FILES[name]
+    make(tmp_path / "a.png")
+    with pytest.raises(MaskError, match=rf"a\.png: this file cannot be read: .*{words}"):
+        read(tmp_path / "a.png")
 
 
 @pytest.mark.parametrize("kind", sorted(IMAGE_KINDS, key=lambda kind: kind.name))
@@ -281,7 +271,7 @@ def test_a_pipe_and_a_device_are_not_opened(tmp_path, make):
     openers = [
         lambda: unpacked.unpacked(tmp_path / "x.zip").__enter__(),
         lambda: unpacked.unpacked(tmp_path / "x.tar").__enter__(),
-        lambda: files.unpacked(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
+        lambda: scan.unpacked(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
         lambda: storage.read_sums(epath.Path(tmp_path)),
     ]
     for opener in openers:

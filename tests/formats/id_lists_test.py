@@ -48,53 +48,33 @@ def test_a_name_in_latin_1_is_found():
     assert parse(b"caf\xe9\n", {"café"}) == ["café"]
 
 
-@pytest.mark.parametrize("text", ["", "\n", "  \n\t\n", "# only a comment\n"])
-def test_an_empty_list_is_refused(text):
-    with pytest.raises(ListError, match=r"train\.txt: no id in"):
-        parse(text)
-
-
-def test_all_repeated_ids_are_counted_and_the_first_named_with_their_lines():
-    with pytest.raises(ListError, match="1 id more than once: 'a' in lines 1, 3"):
-        parse("a\nb\na\n")
-    text = "".join(f"{n}\n" for n in range(5)) * 2
-    words = "5 ids more than once: '0' in lines 1, 6; .*'2' in lines 3, 8; and 2 more ids"
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        *((text, "train.txt: no id in") for text in ("", "\n", "  \n\t\n", "# only a comment\n")),
+        ("a\nb\na\n", "1 id more than once: 'a' in lines 1, 3"),
+        (
+            "".join(f"{n}\n" for n in range(5)) * 2,
+            "5 ids more than once: '0' in lines 1, 6; .*'2' in lines 3, 8; and 2 more ids",
+        ),
+        ("a\n../x\n", "line 2: .* leaves the tree"),
+        ("a\n../../etc/passwd\n", "line 2: .* leaves the tree"),
+        ("a\n/etc/passwd\n", "line 2: .* leaves the tree"),
+        ("a\na/../../x\n", "line 2: .* leaves the tree"),
+        ("a\nc:\\x\n", "line 2: .* leaves the tree"),
+        ("a\n/z\n../../z\n", "line 2: '/z', .* It is the first of 2 such lines"),
+        *((f"a\n{line}\n", "line 2: .* names no file") for line in (".", "./.", "a/.", "a//b")),
+        ("a\x07b\n", r"line 1: 'a\\x07b', which has a control character"),
+        ("a\nb\n".encode("utf-32"), "UTF-32"),
+        ("a\nb\n".encode("utf-32-le"), "zero byte"),
+        (b"a\0b\n", "zero byte"),
+        (b"\xff\xfea", "not utf-16"),
+        (b"\xff\xfe\x00\xd8", "not utf-16"),
+    ],
+)
+def test_a_list_that_cannot_be_is_refused_with_its_line(text, words):
     with pytest.raises(ListError, match=words):
         parse(text)
-
-
-@pytest.mark.parametrize("line", ["../x", "../../etc/passwd", "/etc/passwd", "a/../../x", "c:\\x"])
-def test_an_id_that_leaves_the_tree_is_refused(line):
-    with pytest.raises(ListError, match=r"line 2: .* leaves the tree"):
-        parse(f"a\n{line}\n")
-
-
-def test_lines_that_leave_the_tree_are_counted():
-    with pytest.raises(ListError, match=r"line 2: '/z', .* It is the first of 2 such lines"):
-        parse("a\n/z\n../../z\n")
-
-
-@pytest.mark.parametrize("line", [".", "./.", "a/.", "a//b"])
-def test_an_id_that_names_no_file_is_refused(line):
-    with pytest.raises(ListError, match=r"line 2: .* names no file"):
-        parse(f"a\n{line}\n")
-
-
-def test_an_id_with_a_control_character_is_refused():
-    with pytest.raises(ListError, match=r"line 1: 'a\\x07b', which has a control character"):
-        parse("a\x07b\n")
-
-
-@pytest.mark.parametrize("encoding", ["utf-32", "utf-32-le", "utf-32-be"])
-def test_utf_32_is_refused_and_not_taken_for_utf_16(encoding):
-    with pytest.raises(ListError, match=r"UTF-32|zero byte"):
-        parse("a\nb\n".encode(encoding))
-
-
-@pytest.mark.parametrize("data", [b"a\0b\n", b"\xff\xfea", b"\xff\xfe\x00\xd8"])
-def test_what_is_no_text_is_refused(data):
-    with pytest.raises(ListError):
-        parse(data)
 
 
 def test_the_hash_is_that_of_the_sorted_lines():
@@ -148,9 +128,9 @@ def test_a_name_below_a_folder_is_fine(name):
         ("C:/x.png", "leaves the folder"),
         ("a:b.png", "begins as the letter of a drive does on Windows"),
         ("a\\x.png", "has a backslash"),
-        (".", "is no file's name"),
-        ("a//b", "is no file's name"),
-        ("a/", "is no file's name"),
+        (".", "names no file"),
+        ("a//b", "names no file"),
+        ("a/", "names no file"),
         ("a\0b", "has a control character"),
         ("a\nb", "has a control character"),
         ("a\u2028b", "has a control character"),

@@ -13,7 +13,7 @@ from support.png_writer import chunk, write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, RecordError
-from voc_seg_tfrecord.formats import file, pillow
+from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 
 RNG = np.random.default_rng(5)
@@ -75,14 +75,6 @@ def test_a_file_of_two_frames_is_refused_before_any_is_decoded(kind, monkeypatch
     with pytest.raises(MaskError, match=r"(?s)a\.png: .*animated|several pages") as caught:
         decode(two_frames(kind), MaskError)
     assert caught.value.kind == "animated file"
-
-
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"])
-def test_pixels_are_limited_before_any_is_decoded(kind, monkeypatch):
-    monkeypatch.setattr(file, "MAX_PIXELS", 47)
-    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda _: pytest.fail("decoded"))
-    with pytest.raises(ImageError, match="8 x 6 pixels in its header"):
-        decode(saved(RGB, kind))
 
 
 @pytest.mark.parametrize(

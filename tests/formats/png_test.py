@@ -62,33 +62,17 @@ def test_a_png_that_is_truncated_is_refused(length):
         grey(PNG[:length])
 
 
-def test_a_flipped_bit_is_found_by_its_chunks_checksum():
+@pytest.mark.parametrize(("place", "words"), [(-20, "IDAT chunk at byte .*"), (19, "checksum")])
+def test_a_flipped_bit_is_found_by_its_chunks_checksum(place, words):
     data = bytearray(PNG)
-    data[-20] ^= 1
-    with pytest.raises(MaskError, match=r"IDAT chunk at byte .* does not match"):
+    data[place] ^= 1
+    with pytest.raises(MaskError, match=f"{words} does not match"):
         grey(bytes(data))
 
 
-def test_a_flipped_bit_in_the_header_is_found():
-    data = bytearray(PNG)
-    data[19] ^= 1
-    with pytest.raises(MaskError, match="checksum"):
-        png.read_header(File(bytes(data), "m.png"))
-
-
-@pytest.mark.parametrize(
-    ("data", "words"),
-    [
-        (b"", "0 bytes"),
-        (b"\xff\xd8\xff\xe0", "a JPEG"),
-        (b"version https://git-lfs.github.com/spec/v1", "git-lfs pointer"),
-        (b"<!DOCTYPE html>", "HTML"),
-        (b"something", "starts with b'somethin'"),
-    ],
-)
-def test_a_file_that_is_not_a_png_is_named(data, words):
-    with pytest.raises(MaskError, match=words):
-        png.read_header(File(data, "m.png"))
+def test_a_file_that_is_not_a_png_is_named():
+    with pytest.raises(MaskError, match="a JPEG"):
+        png.read_header(File(b"\xff\xd8\xff\xe0", "m.png"))
 
 
 @pytest.mark.parametrize(

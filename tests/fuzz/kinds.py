@@ -22,15 +22,16 @@ import numpy as np
 from PIL import Image
 from support.encoding import stored_image
 from support.paths import DUMMY_DATA
+from support.png_writer import write_png
 
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
 from voc_seg_tfrecord.formats import (
     annotations,
+    array_files,
     class_files,
     id_lists,
     images,
-    mat_files,
     png,
     png_pixels,
 )
@@ -60,10 +61,10 @@ def mask(rng: random.Random) -> str:
     shape = (rng.randrange(1, 9), rng.randrange(1, 9), strict_png.CHANNELS[color])
     samples = _generator(rng).integers(0, min(21, 1 << depth), shape)
     samples[..., 1:] = (1 << depth) - 1  # opaque
-    chunks = strict_png.chunks_of(samples, depth, color)
-    whole = data = strict_png.joined(chunks)
+    palette = np.repeat(np.arange(1 << depth), 3) if color == 3 else None
+    whole = data = write_png(samples, depth=depth, color=color, palette=palette)
     if rng.random() < 0.3:
-        data = strict_png.joined(_shuffled(rng, chunks))
+        data = strict_png.joined(_shuffled(rng, strict_png.split(data)))
     elif rng.random() < 0.5:
         data = damaged(rng, data)
     try:
@@ -392,7 +393,7 @@ def matlab(rng: random.Random) -> str:
     whole = data = buffer.getvalue()
     if rng.random() < 0.8:
         data = damaged(rng, data)
-    found = mat_files.read(File(data, "a.mat"), "SBD")
+    found = array_files.read_matlab(File(data, "a.mat"), "SBD")
     if data == whole:
         return "equal" if np.array_equal(found, pixels) else "WRONG pixels"
     return "lenient" if found.ndim == 2 and found.dtype.kind in "ui" else "WRONG array"

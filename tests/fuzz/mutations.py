@@ -1,6 +1,33 @@
-"""Damage done to bytes, from a seeded generator."""
+"""Damage done to bytes, odd values, and what a command says, for all kinds of inputs."""
 
+from collections.abc import Sequence
+import contextlib
+import io
 import random
+
+from voc_seg_tfrecord.commands import cli
+
+
+def run(words: Sequence[str]) -> tuple[object, str, str]:
+    """Runs a command; returns its status, and what it writes to standard output and error."""
+    said, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
+        try:
+            status: object = cli.main(list(words))
+        except SystemExit as error:
+            status = error.code
+    return status, said.getvalue(), errors.getvalue()
+
+
+def odd_value(
+    rng: random.Random, texts: Sequence[str], numbers: Sequence[object], depth: int = 2
+) -> object:
+    """Returns a text, a number, or a list or an object of such."""
+    kind = rng.randrange(4 if depth else 2)
+    if kind < 2:
+        return rng.choice((texts, numbers)[kind])
+    values = [odd_value(rng, texts, numbers, depth - 1) for _ in range(rng.randrange(4))]
+    return values if kind == 2 else {rng.choice(texts): value for value in values}
 
 
 def damaged(rng: random.Random, data: bytes, start: int = 0) -> bytes:

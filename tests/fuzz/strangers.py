@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 from etils import epath
-from fuzz.mutations import damaged
+from fuzz.mutations import damaged, odd_value, run
 import numpy as np
 from PIL import Image
 from support.paths import DUMMY_DATA
@@ -33,7 +33,6 @@ from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.built.data_source import data_source
 from voc_seg_tfrecord.built.dataset import open_built
-from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats import frames
 
 _built: list[pathlib.Path] = []
@@ -64,16 +63,10 @@ def prepare(folder: pathlib.Path) -> None:
 
 def _by_command(*words: str) -> Callable[[pathlib.Path, pathlib.Path], None]:
     def read(dataset: pathlib.Path, out: pathlib.Path) -> None:
-        line = [word.format(dataset=dataset, out=out) for word in words]
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            try:
-                status = cli.main(line)
-            except SystemExit as error:
-                status = error.code
+        status, said, errors = run([word.format(dataset=dataset, out=out) for word in words])
         if status == 0:
             return
-        text = said.getvalue()
+        text = said + errors
         if status not in (1, 2) or not text.strip() or "Traceback" in text:
             raise AssertionError(f"status {status}: {text[-200:]}")
         raise VocSegError("a command", found=text[-2000:])
@@ -204,17 +197,6 @@ TEXTS += ("/etc/passwd", "{SPLIT:>9999999}", "tensorflow_datasets.core.features.
 NUMBERS = (0, 1, -1, 255, 256, 1 << 31, 1 << 63, 0.5, 1e300, float("nan"), True, False, None)
 
 
-def _value(rng: random.Random, depth: int = 2) -> object:
-    kind = rng.randrange(4 if depth else 2)
-    if kind == 0:
-        return rng.choice(TEXTS)
-    if kind == 1:
-        return rng.choice(NUMBERS)
-    if kind == 2:
-        return [_value(rng, depth - 1) for _ in range(rng.randrange(4))]
-    return {rng.choice(TEXTS): _value(rng, depth - 1) for _ in range(rng.randrange(4))}
-
-
 def _at(data: object, path: tuple) -> object:
     for key in path:
         data = data[key]
@@ -242,12 +224,12 @@ def _describe(rng: random.Random, folder: pathlib.Path) -> bool:
 def _changed(rng: random.Random, data: object, name: str) -> object:
     if name == "metadata.json" and isinstance(data, dict) and rng.random() < 0.4:
         field = rng.choice(("class_map", "archives", "config", "palette", "class_names"))
-        return {**data, field: _value(rng)}
+        return {**data, field: odd_value(rng, TEXTS, NUMBERS)}
     if name == "features.json" and rng.random() < 0.3:
         return _other_features(rng, data)
     places = [path for path in _places_of(data) if path]
     if not places:
-        return _value(rng)
+        return odd_value(rng, TEXTS, NUMBERS)
     path = rng.choice(places)
     data = copy.deepcopy(data)
     above, key = _at(data, path[:-1]), path[-1]
@@ -263,7 +245,7 @@ def _changed(rng: random.Random, data: object, name: str) -> object:
             return data
         above[key] = None
     else:
-        above[key] = _value(rng)
+        above[key] = odd_value(rng, TEXTS, NUMBERS)
     return data
 
 
@@ -423,20 +405,8 @@ def _odd_content(rng: random.Random, features) -> None:
         values[0] = stream.getvalue()
 
 
-_HOSTILE = (
-    "$(touch X)",
-    "a b",
-    "-rf",
-    "a'b",
-    "a\nb",
-    "\x1b[31m",
-    "ü",
-    "`id`",
-    "a;b",
-    "{id}",
-    "~",
-    "*",
-)
+_HOSTILE = ("$(touch X)", "a b", "-rf", "a'b", "a\nb", "\x1b[31m", "ü", "`id`", "a;b", "{id}")
+_HOSTILE += ("~", "*")
 
 
 def tree(rng: random.Random) -> str:

@@ -1,9 +1,10 @@
-"""A PNG writer and a strict PNG reader for tests, which share no code with the package."""
+"""A strict PNG reader for tests, which shares no code with the package."""
 
 import struct
 import zlib
 
 import numpy as np
+from support.png_writer import chunk
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
@@ -14,39 +15,9 @@ class Bad(Exception):  # noqa: N818 - what a reader says of a file
     """The file breaks the PNG specification."""
 
 
-def chunk(kind: bytes, data: bytes) -> bytes:
-    """Returns one chunk with its length and its checksum."""
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def pack(samples: np.ndarray, depth: int) -> bytes:
-    """Returns rows of samples, integers `[H, W * C]`, each with filter 0 before it."""
-    rows = []
-    for row in samples:
-        if depth == 16:
-            line = row.astype(">u2").tobytes()
-        elif depth == 8:
-            line = row.astype(np.uint8).tobytes()
-        else:
-            bits = (row[:, None] >> np.arange(depth)[::-1]) & 1
-            line = np.packbits(bits.astype(np.uint8).ravel()).tobytes()
-        rows.append(b"\0" + line)
-    return b"".join(rows)
-
-
-def chunks_of(samples: np.ndarray, depth: int, color: int) -> list[tuple[bytes, bytes]]:
-    """Returns the chunks of a PNG of integers `[H, W, C]`."""
-    height, width, _ = samples.shape
-    flat = samples.reshape(height, -1)
-    found = [(b"IHDR", struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0))]
-    if color == 3:
-        found.append((b"PLTE", bytes(range(256))[: 1 << depth] * 3))
-    return [*found, (b"IDAT", zlib.compress(pack(flat, depth))), (b"IEND", b"")]
-
-
 def joined(chunks: list[tuple[bytes, bytes]]) -> bytes:
     """Returns the file of chunks."""
-    return SIGNATURE + b"".join(chunk(kind, data) for kind, data in chunks)
+    return SIGNATURE + b"".join(chunk(kind, content) for kind, content in chunks)
 
 
 def read(data: bytes) -> np.ndarray:
@@ -55,7 +26,7 @@ def read(data: bytes) -> np.ndarray:
     Raises:
       Bad: if anything about the file breaks the specification.
     """
-    chunks = _split(data)
+    chunks = split(data)
     kinds = [kind for kind, _ in chunks]
     if kinds[0] != b"IHDR" or kinds.count(b"IHDR") != 1 or kinds[-1] != b"IEND":
         raise Bad("order")
@@ -88,7 +59,12 @@ def read(data: bytes) -> np.ndarray:
     return samples
 
 
-def _split(data: bytes) -> list[tuple[bytes, bytes]]:
+def split(data: bytes) -> list[tuple[bytes, bytes]]:
+    """Returns kind and content of the chunks of a file.
+
+    Raises:
+      Bad: if a chunk is truncated or damaged.
+    """
     if data[:8] != SIGNATURE:
         raise Bad("signature")
     place, found = 8, []
@@ -97,9 +73,7 @@ def _split(data: bytes) -> list[tuple[bytes, bytes]]:
             raise Bad("truncated")
         (length,) = struct.unpack_from(">I", data, place)
         kind, content = data[place + 4 : place + 8], data[place + 8 : place + 8 + length]
-        if data[place + 8 + length : place + 12 + length] != struct.pack(
-            ">I", zlib.crc32(kind + content)
-        ):
+        if data[place : place + 12 + length] != chunk(kind, content):
             raise Bad("checksum")
         if not kind.isalpha():
             raise Bad("kind")

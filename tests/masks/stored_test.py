@@ -16,7 +16,7 @@ from support.png_writer import chunk, write_png
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import bands, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import read as masks_read
 from voc_seg_tfrecord.masks import stored
@@ -100,7 +100,7 @@ def test_a_text_that_pillow_refuses_does_no_harm_to_a_mask():
 @pytest.mark.parametrize("shape", [(5, 7), (5, 7, 1)])
 def test_an_array_in_memory_comes_back_through_its_file(shape):
     values = RNG.integers(-1, 300, shape)
-    samples = stored.read_samples(stored.from_array(values, "m"))
+    samples = stored.read_samples(bands.as_file(values, "m"))
     assert samples.kind == "grey"
     assert (samples.values == values.reshape(5, 7)).all()
 
@@ -110,7 +110,7 @@ def test_an_array_in_memory_comes_back_through_its_file(shape):
 )
 def test_arrays_that_are_no_mask_are_refused(array):
     with pytest.raises(MaskError, match=r"expected: integers \[H, W\](?s:.*)convert the array"):
-        stored.read_samples(stored.from_array(array, "m"))
+        stored.read_samples(bands.as_file(array, "m"))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def switches():
 
 @pytest.mark.usefixtures("switches")
 def test_threads_read_numpy_files_side_by_side():
-    files = [stored.from_array(np.full((2, 2), number % 7), "m.npy") for number in range(500)]
+    files = [bands.as_file(np.full((2, 2), number % 7), "m.npy") for number in range(500)]
     with futures.ThreadPoolExecutor(4) as pool:
         read_ones = list(pool.map(stored.read_samples, files))
     assert [samples.values[0, 0] for samples in read_ones] == [n % 7 for n in range(500)]

@@ -9,7 +9,7 @@ from support.small_tree import write_small_tree
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 BUILD = "build", "--name", "m"
@@ -100,8 +100,8 @@ def test_a_dry_run_says_that_a_dataset_is_in_the_way(cvat, tmp_path, capsys):
 
 def know(monkeypatch, ids):
     """Lets a list of these ids be that of VOC2012's train."""
-    known = official_splits.Split("2012", "train", (8,), id_list_sha256(ids), "")
-    monkeypatch.setattr(official_splits, "splits", lambda: {("2012", "train"): known})
+    known = releases.Split("2012", "train", (8,), id_list_sha256(ids), "")
+    monkeypatch.setattr(releases, "splits", lambda: {("2012", "train"): known})
 
 
 @pytest.mark.parametrize("words", [[], ["--class_names", "voc"]])

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.audit.fingerprint import Digests
 from voc_seg_tfrecord.base.errors import ConfigError, ListError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.facts import lists, official_splits
+from voc_seg_tfrecord.facts import lists, releases
 from voc_seg_tfrecord.facts.releases import RELEASES
 
 PART = VocSegConfig(name="part", release="2012_test", strict=False)
@@ -54,7 +54,7 @@ def test_a_list_that_is_not_the_official_one_is_refused(devkit, tmp_path):
 
 
 def test_its_ids_are_pinned_and_it_needs_only_its_own_archive():
-    pinned = official_splits.splits()["2012_test", "test"]
+    pinned = releases.splits()["2012_test", "test"]
     named = lists.named_lists()["voc2012_test"]
     assert (pinned.examples, pinned.ids_sha256) == (named.examples, named.sha256)
     assert RELEASES["2012_test"].splits == {"test": "test"}

@@ -31,12 +31,12 @@ def write_png(
     interlaced: bool = False,
     extra: bytes = b"",
 ) -> bytes:
-    """Returns a PNG of integers `[H, W]` below `2 ** depth`; of 16 bits also `[H, W, C]`.
+    """Returns a PNG of integers `[H, W]` or `[H, W, C]` below `2 ** depth`.
 
     Args:
       values: the samples.
       depth: bits per sample, 1, 2, 4, 8 or 16.
-      color: PNG colour type: 0 grey, 3 palette, 4 grey with alpha, 6 colours with alpha.
+      color: PNG colour type: 0 grey, 2 colours, 3 palette, 4 grey and 6 colours with alpha.
       palette: uint8 `[N, 3]`, needed for a palette PNG.
       interlaced: whether to interlace (Adam7).
       extra: whole chunks to put before the pixels.

@@ -20,9 +20,8 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
 from voc_seg_tfrecord.built.dataset import class_map, class_names, config_of, has_only_images
-from voc_seg_tfrecord.facts import lists, official_splits
-from voc_seg_tfrecord.facts.official_splits import Split
-from voc_seg_tfrecord.facts.releases import RELEASES
+from voc_seg_tfrecord.facts import lists, releases
+from voc_seg_tfrecord.facts.releases import RELEASES, Split
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 
@@ -174,7 +173,7 @@ def compare_with_pinned(
     claim: Claim, split: str, total: Fingerprint, digests: Mapping[str, Digests]
 ) -> Comparison:
     """Compares a split with the pinned facts."""
-    row = official_splits.splits().get((claim.release, split)) if claim.complete else None
+    row = releases.splits().get((claim.release, split)) if claim.complete else None
     if row is None:
         faults, checked = _compare_contained(claim, total, digests)
     else:
@@ -205,7 +204,7 @@ def _compare_contained(
         if not claim.release:
             return (), ""
         return (), (
-            f"a part of {official_splits.title(claim.release)}, or another list of it: "
+            f"a part of {releases.title(claim.release)}, or another list of it: "
             f"ids{' and masks' if claim.masks else ''} not compared, because only complete "
             "official splits have pinned facts"
         )
@@ -220,11 +219,11 @@ def _compare_contained(
 
 
 def _rows() -> list[Split]:
-    return list(official_splits.splits().values())
+    return list(releases.splits().values())
 
 
 def _title(row: Split) -> str:
-    return f"{official_splits.title(row.config)} {row.name}"
+    return f"{releases.title(row.config)} {row.name}"
 
 
 def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[Split]:

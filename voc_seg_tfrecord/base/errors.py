@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import difflib
+import textwrap
 from typing import Any
 
 
@@ -134,7 +135,8 @@ class SplitError(VocSegError):
         self.split = split
         self.examined = examined
         lines = [f"{len(problems)} of {examined} examples cannot be used"]
-        lines += [_indent(text) for text in share_advice(map(str, problems[: self.SHOWN]))]
+        shown = share_advice(map(str, problems[: self.SHOWN]))
+        lines += [textwrap.indent(text, "  ", lambda _: True) for text in shown]
         if len(problems) > self.SHOWN:
             lines.append(f"  ... and {len(problems) - self.SHOWN} more")
         super().__init__(f"split {split!r}", found="\n".join(lines), remedy=remedy)
@@ -186,50 +188,33 @@ def share_advice(messages: Iterable[str]) -> list[str]:
     """Puts messages together that end with the same lines of what is expected and what to do."""
     groups: dict[str, list[str]] = {}
     for message in messages:
-        start = message.find(_ADVICE)
-        problem, advice = (message[:start], message[start:]) if start >= 0 else (message, "")
-        groups.setdefault(advice, []).append(problem)
+        problem, expected, advice = message.partition("\n  expected: ")
+        groups.setdefault(expected + advice, []).append(problem)
     return ["\n".join(problems) + advice for advice, problems in groups.items()]
 
 
-_ADVICE = "\n  expected: "
-
-
-def _indent(text: str) -> str:
-    return "\n".join("  " + line for line in text.splitlines())
-
-
-_LIKENESS = 0.6  # difflib's own
 _NEXT = 0.1
 _SHOWN = 3
 _LONGEST_NAME = 100  # comparing takes time that grows with the square of the length
 
 
-def near_names(word: str, names: Iterable[str]) -> list[str]:
-    """Returns the names that are most like a word, the likest first; at most 3.
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """Returns `; did you mean 'train'?`, to be put behind what was found; empty if none is near.
 
-    Capitals do not count. A name that begins with the word is like it (`val`, `validation`), and
-    so is one that differs from it in a few letters (`trian`, `train`).
+    At most 3 names are near, the likest first. Capitals do not count. A name that begins with the
+    word is like it (`val`, `validation`), and so is one that differs from it in a few letters
+    (`trian`, `train`).
     """
     folded = word.casefold()
     if not folded or len(folded) > _LONGEST_NAME:
-        return []
+        return ""
     by_folded = {name.casefold(): name for name in names}
     begun = [name for name in by_folded if len(folded) > 1 and name.startswith(folded)]
-    alike = difflib.get_close_matches(folded, by_folded, n=_SHOWN, cutoff=_LIKENESS)
-    if alike:  # names much less alike than the best one would only confuse
-        least = _likeness(folded, alike[0]) - _NEXT
-        alike = [name for name in alike if _likeness(folded, name) >= least]
-    return [by_folded[name] for name in dict.fromkeys([*alike, *begun])][:_SHOWN]
-
-
-def _likeness(first: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, first, other).ratio()
-
-
-def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Returns `; did you mean 'train'?`, to be put behind what was found; empty if none is near."""
-    near = near_names(word, names)
+    alike = difflib.get_close_matches(folded, by_folded, n=_SHOWN)
+    likeness = [difflib.SequenceMatcher(None, folded, name).ratio() for name in alike]
+    # Names much less alike than the best one would only confuse.
+    alike = [n for n, of in zip(alike, likeness, strict=True) if of >= likeness[0] - _NEXT]
+    near = [by_folded[name] for name in dict.fromkeys([*alike, *begun])][:_SHOWN]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
 
 

@@ -5,9 +5,9 @@ script has no `if __name__ == "__main__"`, and its pools wait for ever, or leave
 behind, where one of them or this process is killed.
 """
 
+import collections
 from collections.abc import Callable, Generator, Iterable, Iterator
 import contextlib
-import dataclasses
 import functools
 import itertools
 import os
@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 import traceback
-from typing import IO, Any, Generic, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from voc_seg_tfrecord.base import threads
 from voc_seg_tfrecord.base.errors import VocSegError
@@ -87,45 +87,35 @@ def ordered_map(
     if workers < 2:
         yield from threads.ordered_map(function, items)
         return
-    groups: dict[int, list[Item]] = {}
+    groups: collections.deque[list[Item]] = collections.deque()
 
     def drawn() -> Iterator[list[Item]]:
         left = iter(items)
-        for number in itertools.count():
-            if not (group := list(itertools.islice(left, threads.TOGETHER))):
-                return
-            groups[number] = group
+        while group := list(itertools.islice(left, threads.TOGETHER)):
+            groups.append(group)
             yield group
 
-    done: dict[int, _Done[Result]] = {}
+    waiting: dict[int, threads.Done[Result]] = {}
     work = functools.partial(_do_group, function)
+    first = 0
     arrived = unordered_map(work, drawn(), workers=workers, note=lambda _: None)
     with contextlib.closing(arrived):
-        for number, result in arrived:
-            done[number] = result
-            while (first := min(groups, default=None)) in done:
-                result = done.pop(first)
-                yield from zip(groups.pop(first), result.results, strict=False)
-                if result.error is not None:
-                    raise result.error
+        for number, of_group in arrived:
+            waiting[number] = of_group
+            while first in waiting:
+                done = waiting.pop(first)
+                first += 1
+                yield from zip(groups.popleft(), done.results, strict=False)
+                if done.error is not None:
+                    raise done.error
 
 
-@dataclasses.dataclass(frozen=True)
-class _Done(Generic[Result]):
-    """The results of one group of items, up to the first that failed, and what it raised."""
-
-    results: list[Result]
-    error: Exception | None = None
-
-
-def _do_group(function: Callable[[Item], Result], group: list[Item], _: Note) -> _Done[Result]:
-    results: list[Result] = []
-    try:
-        for item in group:
-            results.append(function(item))
-    except Exception as error:
-        return _Done(results, _picklable(error))
-    return _Done(results)
+def _do_group(
+    function: Callable[[Item], Result], group: list[Item], _: Note
+) -> threads.Done[Result]:
+    done = threads.map_group(function, group)
+    done.error = done.error and _picklable(done.error)
+    return done
 
 
 def unordered_map(
@@ -241,9 +231,7 @@ class _Worker:
     def died(self) -> VocSegError:
         """Returns the error that says how it ended."""
         status = self.process.wait()
-        how = f"with status {status}"
-        if status < 0:
-            how = f"by {signal.Signals(-status).name}"
+        how = f"with status {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
         self._errors.seek(0)
         last = self._errors.read().decode("utf-8", "replace").strip()[-_SHOWN:]
         return VocSegError(

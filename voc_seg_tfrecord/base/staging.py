@@ -7,7 +7,7 @@ what is dead and remove it. Tokens are random, so nobody can put a link where so
 written. In a bucket there are no locks, and nothing is removed there.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import ctypes
 import errno
@@ -34,12 +34,13 @@ _LOCK = re.compile(r"incomplete\.([0-9a-f]{12})\.lock")
 # TFDS builds in a folder whose name is its own prefix and the name that it was given.
 _FOLDER = re.compile(r"(?:incomplete\.[A-Z0-9]{6}_)?incomplete\.([0-9a-f]{12})_(.+)")
 
+Staged = contextlib.AbstractContextManager[epath.Path]
+
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # from Linux's fcntl.h and fs.h
 
 
-@contextlib.contextmanager
-def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Iterator[epath.Path]:
-    """Yields a new folder beside its place, and moves it there when it is complete.
+def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Staged:
+    """Gives a new folder beside its place, and moves it there when it is complete.
 
     What dead processes left beside it is removed first.
 
@@ -48,22 +49,15 @@ def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Iterator[
       replace: whether a folder that is there may be replaced. It stays until the new one is
         complete.
 
-    Yields:
-      The path to make the folder at. If the block raises, also by Ctrl-C or SIGTERM, whatever
-      is there is removed, and so are the folders above it that were made for it.
+    Returns:
+      For `with`, the path to make the folder at. If the block raises, also by Ctrl-C or SIGTERM,
+      whatever is there is removed, and so are the folders above it that were made for it.
 
     Raises:
       ConfigError: if another process has put something there meanwhile.
     """
     folder = epath.Path(folder)
-    with _beside(folder.parent, folder.name) as (signals, made):
-        try:
-            signals.let_through()
-            yield made
-            signals.waiting = True
-            _move(made, folder, replace)
-        finally:
-            signals.waiting = True
+    return _beside(folder.parent, folder.name, lambda made: _move(made, folder, replace))
 
 
 @contextlib.contextmanager
@@ -83,20 +77,16 @@ def staged_file(file: epath.PathLike) -> Iterator[epath.Path]:
         yield file
         return
     os.stat(file.parent)  # noqa: PTH116 - raises if it is not there
-    with _beside(file.parent, "file") as (signals, folder):
-        try:
-            os.mkdir(folder, 0o700)  # noqa: PTH102 - nobody else puts a link there
-            signals.let_through()
-            yield folder / file.name
-            signals.waiting = True
-            (folder / file.name).replace(file)
-        finally:
-            signals.waiting = True
+
+    def finish(made: epath.Path) -> None:
+        (made / file.name).replace(file)
+
+    with _beside(file.parent, "file", finish, private=True) as folder:
+        yield folder / file.name
 
 
-@contextlib.contextmanager
-def temporary_folder(parent: epath.PathLike | None = None) -> Iterator[epath.Path]:
-    """Yields a new folder that only this user can read, and removes it at the end.
+def temporary_folder(parent: epath.PathLike | None = None) -> Staged:
+    """Gives a new folder that only this user can read, and removes it at the end.
 
     It is removed as a whole, also after an error, Ctrl-C or SIGTERM; after a SIGKILL by the next
     run that needs one.
@@ -105,22 +95,35 @@ def temporary_folder(parent: epath.PathLike | None = None) -> Iterator[epath.Pat
       parent: where to make it; by default where this machine has its temporary files.
     """
     parent = epath.Path(parent or tempfile.gettempdir())
-    with _beside(parent, "voc_seg_tfrecord") as (signals, folder):
-        try:
-            if not is_bucket(folder):
-                os.mkdir(folder, 0o700)  # noqa: PTH102 - epath gives the rights to all
-            signals.let_through()
-            yield folder
-        finally:
-            signals.waiting = True
+    return _beside(parent, "voc_seg_tfrecord", private=True)
 
 
 @contextlib.contextmanager
-def _beside(parent: epath.Path, name: str) -> Iterator[tuple[DelayedSignals, epath.Path]]:
-    """Yields a path in a folder, and removes what is there at the end; signals wait."""
+def _beside(
+    parent: epath.Path,
+    name: str,
+    finish: Callable[[epath.Path], None] | None = None,
+    *,
+    private: bool = False,
+) -> Iterator[epath.Path]:
+    """Yields a path in a folder, and removes what is left there at the end.
+
+    Args:
+      parent: the folder.
+      name: what the path's name ends with.
+      finish: puts what was made in its place; not called if the block raises.
+      private: whether to make a folder there that nobody else can read or put a link into.
+    """
     with DelayedSignals() as signals, _made_for_it(parent), _token(parent, name) as token:
+        made = parent / f"incomplete.{token}_{name}"
         try:
-            yield signals, parent / f"incomplete.{token}_{name}"
+            if private and not is_bucket(made):
+                os.mkdir(made, 0o700)  # noqa: PTH102 - epath gives the rights to all
+            signals.let_through()
+            yield made
+            signals.waiting = True
+            if finish is not None:
+                finish(made)
         finally:
             signals.waiting = True
             for left in parent.glob(f"incomplete.*{token}_*"):
@@ -299,25 +302,16 @@ def write_files(folder: epath.Path, files: Mapping[str, bytes]) -> None:
     Raises:
       OSError: if they cannot be written; then none is there.
     """
-    if not folder.exists():
-        with staged_folder(folder) as incomplete:
-            _write_below(incomplete, files)
-        return
-    with _beside(folder, "files") as (signals, incomplete):
-        try:
-            signals.let_through()
-            _write_below(incomplete, files)
-            signals.waiting = True
-            for path in incomplete.iterdir():
-                path.rename(folder / path.name)
-        finally:
-            signals.waiting = True
 
+    def finish(made: epath.Path) -> None:
+        for path in made.iterdir():
+            path.rename(folder / path.name)
 
-def _write_below(folder: epath.Path, files: Mapping[str, bytes]) -> None:
-    for name, data in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_bytes(data)
+    there = folder.exists()
+    with _beside(folder, "files", finish) if there else staged_folder(folder) as incomplete:
+        for name, data in files.items():
+            (incomplete / name).parent.mkdir(parents=True, exist_ok=True)
+            (incomplete / name).write_bytes(data)
 
 
 def write_file(file: epath.Path, data: bytes | str, option: str) -> None:

@@ -69,7 +69,8 @@ def ordered_map(
     items = iter(items)
     pace = _Pace(ahead)
     pool = futures.ThreadPoolExecutor(THREADS, thread_name_prefix="voc-seg")
-    waiting: collections.deque[futures.Future[_Done[Item, Result]]] = collections.deque()
+    waiting: collections.deque[tuple[list[Item], futures.Future[Done[Result]]]]
+    waiting = collections.deque()
 
     def fill() -> None:
         while len(waiting) < pace.ahead:
@@ -77,16 +78,17 @@ def ordered_map(
             if not (group := list(itertools.islice(items, pace.together))):
                 break
             drawn = time.perf_counter() - started
-            waiting.append(pool.submit(_map, function, group, drawn))
+            waiting.append((group, pool.submit(map_group, function, group, drawn)))
 
     try:
         fill()
         while waiting:
-            done = waiting.popleft().result()
+            group, making = waiting.popleft()
+            done = making.result()
             if done.error is None:
                 pace.follow(done)
                 fill()
-            yield from done.results
+            yield from zip(group, done.results, strict=False)
             if done.error is not None:
                 raise done.error
     finally:
@@ -94,32 +96,33 @@ def ordered_map(
 
 
 @dataclasses.dataclass
-class _Done(Generic[Item, Result]):
+class Done(Generic[Result]):
     """The results of one group of items, and how long they took.
 
     Attributes:
-      results: items with their results, up to the first that failed.
+      results: those of the items up to the first that failed.
       drawn: seconds that it took to draw the items.
       seconds: how long the thread took for them.
       worked: for how many of these it computed.
       error: what was raised, if anything was.
     """
 
-    results: list[tuple[Item, Result]]
+    results: list[Result]
     drawn: float = 0
     seconds: float = 0
     worked: float = 0
     error: Exception | None = None
 
 
-def _map(
-    function: Callable[[Item], Result], group: list[Item], drawn: float
-) -> _Done[Item, Result]:
-    done: _Done[Item, Result] = _Done([], drawn)
+def map_group(
+    function: Callable[[Item], Result], group: list[Item], drawn: float = 0
+) -> Done[Result]:
+    """Calls a function with items, up to the first with which it fails."""
+    done: Done[Result] = Done([], drawn)
     started, worked = time.perf_counter(), time.thread_time()
     try:
         for item in group:
-            done.results.append((item, function(item)))
+            done.results.append(function(item))
     except Exception as error:
         done.error = error
     done.seconds, done.worked = time.perf_counter() - started, time.thread_time() - worked
@@ -133,7 +136,7 @@ class _Pace:
         self.together = 1
         self.ahead = self._least = ahead
 
-    def follow(self, done: _Done[Any, Any]) -> None:
+    def follow(self, done: Done[Any]) -> None:
         """Adapts both numbers to the times of the last group."""
         fitting = int(_SPAN * len(done.results) / max(done.seconds, done.drawn, 1e-6))
         self.together = max(1, min(fitting, 2 * self.together, TOGETHER))

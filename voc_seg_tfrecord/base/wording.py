@@ -30,9 +30,8 @@ def several(names: Iterable[str], shown: int = 3) -> str:
     """Returns the first names and how many more there are."""
     names = list(names)
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    return (
-        ", ".join(name if len(name) <= 40 else f"{name[:40]}..." for name in names[:shown]) + more
-    )
+    short = (name if len(name) <= 40 else f"{name[:40]}..." for name in names[:shown])
+    return ", ".join(short) + more
 
 
 def command(*words: object, **options: object) -> str:
@@ -48,9 +47,10 @@ def command(*words: object, **options: object) -> str:
       **options: in this order. One that is None or False is left out, True is the bare option,
         and a list is several words behind one option.
     """
-    parts = [
-        _quoted(_plain_path(word) if isinstance(word, os.PathLike) else word) for word in words
-    ]
+    parts = []
+    for word in words:
+        text = os.fspath(word) if isinstance(word, os.PathLike) else ""
+        parts.append(_quoted(f"./{text}" if text.startswith(("-", "~")) else word))
     for name, value in options.items():
         if value is True:
             parts.append(f"--{name}")
@@ -60,11 +60,6 @@ def command(*words: object, **options: object) -> str:
             joint = "=" if str(value).startswith("-") else " "  # else it looks like an option
             parts.append(f"--{name}{joint}{_quoted(value)}")
     return " ".join(parts)
-
-
-def _plain_path(path: os.PathLike[str]) -> str:
-    text = os.fspath(path)
-    return f"./{text}" if text.startswith(("-", "~")) else text
 
 
 def _quoted(word: object) -> str:

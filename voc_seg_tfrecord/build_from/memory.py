@@ -15,9 +15,8 @@ from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import RawExample, Source, Task
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import bands, pillow
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 _MISSING = object()
@@ -47,7 +46,7 @@ class ArrayItem:
         return RawExample(
             image=File(pillow.encode_png(_image(self.image, self.filename)), self.filename),
             filename=self.filename,
-            mask=None if self.mask is None else stored.from_array(_mask(self.mask, where), where),
+            mask=None if self.mask is None else bands.as_file(_mask(self.mask, where), where),
             label=self.label,
         )
 

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.storage import as_storage_error
 from voc_seg_tfrecord.configs import SAMPLE_TREE
 from voc_seg_tfrecord.examples.serializer import record_parts
-from voc_seg_tfrecord.facts.official_splits import facts_folder
+from voc_seg_tfrecord.facts.releases import facts_folder
 from voc_seg_tfrecord.formats import frames
 
 SUMMARY = "write small drawn data to try things with"

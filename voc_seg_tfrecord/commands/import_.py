@@ -17,8 +17,14 @@ from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.commands.screen import one_progress_bar, show_built, write_json
-from voc_seg_tfrecord.imports.files import Record, Value, find_files, parse, read_records, unpacked
-from voc_seg_tfrecord.imports.scan import make_items, scan_records
+from voc_seg_tfrecord.imports.layouts import Record, Value, parse
+from voc_seg_tfrecord.imports.scan import (
+    find_files,
+    make_items,
+    read_records,
+    scan_records,
+    unpacked,
+)
 from voc_seg_tfrecord.masks.table import parse_pairs
 
 SUMMARY = "build a dataset from hand-written TFRecords"

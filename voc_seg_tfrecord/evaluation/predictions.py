@@ -10,8 +10,9 @@ from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.formats import array_files
 from voc_seg_tfrecord.formats.file import File, Kind
-from voc_seg_tfrecord.masks.stored import Samples, read_array, read_samples
+from voc_seg_tfrecord.masks.stored import Samples, read_samples
 from voc_seg_tfrecord.trees.listing import Names, index_files
 
 SUFFIXES = (".png", ".npy")
@@ -167,7 +168,7 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
     remedy = "save the softmax of the scores of the network"
     if file.kind is not Kind.NUMPY:
         raise MaskError(file.where, found="no NumPy file", expected=expected, remedy=remedy)
-    array = read_array(file, "f", expected)
+    array = array_files.read_numpy(file, "f", expected)
     if array.ndim != 3 or not array.size:
         raise MaskError(file.where, found=f"an array {list(array.shape)}", expected=expected)
     chances = np.moveaxis(array, 0, -1) if axes == "CHW" else array

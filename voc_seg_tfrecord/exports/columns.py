@@ -34,7 +34,7 @@ from voc_seg_tfrecord.base.names import (
 from voc_seg_tfrecord.formats import jpeg, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
-from voc_seg_tfrecord.imports.files import Record
+from voc_seg_tfrecord.imports.layouts import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa

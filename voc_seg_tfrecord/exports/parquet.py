@@ -18,7 +18,7 @@ from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
 from voc_seg_tfrecord.exports.records import Split, rotated
-from voc_seg_tfrecord.imports.files import Record
+from voc_seg_tfrecord.imports.layouts import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa

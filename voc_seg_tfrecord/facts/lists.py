@@ -3,13 +3,11 @@
 from collections.abc import Collection, Iterable
 import dataclasses
 import functools
-import hashlib
 from typing import Any, TypeAlias, cast
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean
-from voc_seg_tfrecord.facts import official_splits
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.facts import releases
 
 _IN_2012 = "2007_"
 
@@ -49,7 +47,7 @@ def named_lists() -> dict[str, NamedList]:
     """Returns what is known of each named list, by name."""
     return {
         row["name"]: NamedList(**cast(Any, row | {"examples": int(row["examples"])}))
-        for row in official_splits.read_table(official_splits.facts_folder("facts") / "lists.tsv")
+        for row in releases.read_table(releases.facts_folder("facts") / "lists.tsv")
     }
 
 
@@ -62,7 +60,6 @@ def list_ids(name: str) -> tuple[str, ...]:
 
     Raises:
       ConfigError: if there is no such list.
-      ListError: if the package's copy is not the list that its hash pins.
     """
     if name not in named_lists():
         raise ConfigError(
@@ -70,16 +67,8 @@ def list_ids(name: str) -> tuple[str, ...]:
             found=f"no such list{did_you_mean(name, named_lists())}",
             expected=f"one of {', '.join(named_lists())}",
         )
-    entry = named_lists()[name]
-    ids = sorted(i for part in entry.made_from.split(" + ") for i in _part(part))
-    if id_list_sha256(ids) != entry.sha256:
-        raise ListError(
-            f"list {name!r}",
-            found=f"{len(ids)} ids, sha256 {id_list_sha256(ids)}",
-            expected=f"{entry.examples} ids, sha256 {entry.sha256}",
-            remedy="install the package again",
-        )
-    return tuple(ids)
+    parts = named_lists()[name].made_from.split(" + ")
+    return tuple(sorted(image_id for part in parts for image_id in _part(part)))
 
 
 def identify(sha256: str) -> str:
@@ -94,7 +83,7 @@ def _part(made_from: str) -> Iterable[str]:
     """
     whole, every_second, _ = made_from.partition("[::2]")
     prefix, _, name = whole.rpartition(":")
-    text = (official_splits.facts_folder("facts") / "ids" / f"{name}.txt").read_text()
+    text = (releases.facts_folder("facts") / "ids" / f"{name}.txt").read_text()
     lines = text.split()[:: 2 if every_second else 1]
     return (f"{_IN_2012 if prefix else ''}{line}" for line in lines)
 
@@ -118,7 +107,7 @@ class PublishedLeak:
 
 def published_leaks() -> list[PublishedLeak]:
     """Returns the rows of `facts/leaks.tsv`."""
-    rows = official_splits.read_table(official_splits.facts_folder("facts") / "leaks.tsv")
+    rows = releases.read_table(releases.facts_folder("facts") / "leaks.tsv")
     return [PublishedLeak(**cast(Any, row | {"ids": int(row["ids"])})) for row in rows]
 
 
@@ -183,7 +172,6 @@ def pascal5i(number: int) -> Fold:
 
     Raises:
       ConfigError: if there is no such fold.
-      ListError: if the package's copy is not what its hash pins.
     """
     if number not in range(FOLDS):
         raise ConfigError("fold", found=str(number), expected=f"0 to {FOLDS - 1}")
@@ -198,20 +186,8 @@ def pascal5i(number: int) -> Fold:
 
 def _pairs(fold: int, part: str) -> Pairs:
     """Returns the pairs of a file of the folder `pascal5i`, in its order."""
-    folder = official_splits.facts_folder("facts")
-    rows = official_splits.read_table(folder / "pascal5i.tsv")
-    (row,) = (r for r in rows if (r["fold"], r["part"]) == (str(fold), part))
-    path = folder / "pascal5i" / f"{part}_{fold}.txt"
-    data = path.read_bytes()
-    digest = hashlib.sha256(data).hexdigest()
-    if digest != row["sha256"]:
-        raise ListError(
-            path,
-            found=f"sha256 {digest}",
-            expected=f"sha256 {row['sha256']}",
-            remedy="install the package again",
-        )
-    lines = (line.split("__") for line in data.decode().split())
+    path = releases.facts_folder("facts") / "pascal5i" / f"{part}_{fold}.txt"
+    lines = (line.split("__") for line in path.read_text().split())
     return tuple((image_id, int(index)) for image_id, index in lines)
 
 
@@ -221,8 +197,6 @@ def _ids(pairs: Pairs) -> tuple[str, ...]:
 
 IdList: TypeAlias = str | Collection[str]
 """The name of a list, such as `semi_1_16`, or image ids."""
-
-SHOWN_IDS = 3
 
 
 def ids_in(wanted: IdList) -> frozenset[str]:
@@ -266,11 +240,10 @@ def check_present(
     present = frozenset(ids).intersection(present_ids)
     lacking = sorted(set(ids) - present)
     if lacking and not partial:
-        more = ", ..." if len(lacking) > SHOWN_IDS else ""
         raise ConfigError(
             where,
             found=f"{len(lacking)} of the {len(ids)} ids of the list are not in it: "
-            f"{', '.join(lacking[:SHOWN_IDS])}{more}",
+            + wording.several(lacking),
             expected="a split that holds the complete list",
             remedy=remedy
             or "read the split that the list was made for, or give partial=True to use "

@@ -3,7 +3,7 @@
 Enter at `images.open_image` for images, `png.read_header` and `jpeg.read_header` for headers,
 `class_files.find` for class names, `id_lists.parse_ids` for lists, `annotations.read_objects` for
 XML, `frames.read` for TFRecords. `file` is a file with its kind and limits. `pillow` is the only
-door to Pillow, `mat_files` that to SciPy, which `mat_reader` runs in a process of its own. A PNG is
-read in steps: `png` its header and chunks, `png_pixels` its pixels. `class_parsers` knows how each
-tool writes its class file. May import: up to `base`.
+door to Pillow, `array_files` reads arrays of NumPy and MATLAB. A PNG is read in steps: `png` its
+header and chunks, `png_pixels` its pixels. `class_parsers` knows how each tool writes its class
+file. May import: up to `base`.
 """

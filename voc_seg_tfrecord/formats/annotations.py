@@ -37,28 +37,21 @@ def read_objects(
         cannot be.
     """
     if len(file.data) > _MAX_BYTES:
-        raise AnnotationError(
-            file.where,
-            found=f"{len(file.data)} bytes",
-            expected=f"a VOC annotation of at most {_MAX_BYTES} bytes",
-            remedy="export the boxes again, one file for each image",
-        )
+        expected = f"a VOC annotation of at most {_MAX_BYTES} bytes"
+        remedy = "export the boxes again, one file for each image"
+        raise _wrong(file.where, f"{len(file.data)} bytes", expected, remedy)
     try:
         root = ET.fromstring(file.data)
     except ET.ParseError as error:
-        raise AnnotationError(
-            file.where,
-            found=f"not XML ({len(file.data)} bytes): {error}",
-            expected="a VOC annotation",
-            remedy="copy or export the file again",
-        ) from None
+        found, remedy = (
+            f"not XML ({len(file.data)} bytes): {error}",
+            "copy or export the file again",
+        )
+        raise _wrong(file.where, found, "a VOC annotation", "export the file again") from None
     except (ValueError, LookupError, RecursionError) as error:
-        raise AnnotationError(
-            file.where,
-            found=f"XML in an encoding that cannot be read: {error}",
-            expected="a VOC annotation in UTF-8",
-            remedy="save the file as UTF-8, and correct the encoding in its first line",
-        ) from None
+        found = f"XML in an encoding that cannot be read: {error}"
+        remedy = "save the file as UTF-8, and correct the encoding in its first line"
+        raise _wrong(file.where, found, "a VOC annotation in UTF-8", remedy) from None
     size = (_size(root, "height", file.where) or height, _size(root, "width", file.where) or width)
     return [
         _read_object(element, class_names, size, f"{file.where}, object {number}")
@@ -73,22 +66,16 @@ def _read_object(
     if label not in class_names:
         label = label.lower()
     if label not in class_names:
-        raise AnnotationError(
-            where,
-            found=f"class {label[:80]!r}",
-            expected=f"one of {', '.join(class_names)}",
-            remedy="correct the annotation, or name all classes",
-        )
+        expected = f"one of {', '.join(class_names)}"
+        remedy = "correct the annotation, or name all classes"
+        raise _wrong(where, f"class {label[:80]!r}", expected, remedy)
     if class_names.index(label) == background_index(class_names):
-        raise AnnotationError(
-            where,
-            found=f"a box of class {label!r}",
-            expected="boxes of objects; background has none",
-            remedy="remove the object from the annotation",
-        )
+        remedy = "remove the object from the annotation"
+        expected = "boxes of objects; background has none"
+        raise _wrong(where, f"a box of class {label!r}", expected, remedy)
     pose = _text(element, "pose").lower() or "unspecified"
     if pose not in VOC_POSES:
-        raise AnnotationError(where, found=f"pose {pose!r}", expected=" or ".join(VOC_POSES))
+        raise _wrong(where, f"pose {pose!r}", " or ".join(VOC_POSES))
     return {
         "label": label,
         "bbox": _read_box(element, size, where),
@@ -107,13 +94,9 @@ def _read_box(element: ET.Element, size: tuple[float, float], where: str) -> lis
     except ValueError:
         box = []
     if not box or not (0 <= ymin <= ymax <= 1 and 0 <= xmin <= xmax <= 1):
-        raise AnnotationError(
-            where,
-            found=f"box {dict(zip(_BOX, corners, strict=True))} in an image of "
-            f"{size[0]:g} x {size[1]:g}",
-            expected="a box inside the image",
-            remedy="correct the annotation",
-        )
+        found = f"box {dict(zip(_BOX, corners, strict=True))}"
+        found += f" in an image of {size[0]:g} x {size[1]:g}"
+        raise _wrong(where, found, "a box inside the image")
     return box
 
 
@@ -123,13 +106,14 @@ def _size(root: ET.Element, side: str, where: str) -> float:
     except ValueError:
         return 0.0
     if not math.isfinite(size) or size < 0:
-        raise AnnotationError(
-            where,
-            found=f"a {side} of {size:g} pixels",
-            expected="the size of the image",
-            remedy="correct the annotation",
-        )
+        raise _wrong(where, f"a {side} of {size:g} pixels", "the size of the image")
     return size
+
+
+def _wrong(
+    where: str, found: str, expected: str, remedy: str = "correct the annotation"
+) -> AnnotationError:
+    return AnnotationError(where, found=found, expected=expected, remedy=remedy)
 
 
 def _text(element: ET.Element, path: str) -> str:

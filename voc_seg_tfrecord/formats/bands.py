@@ -19,7 +19,7 @@ from zlib_ng import zlib_ng
 
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.base.wording import counted
-from voc_seg_tfrecord.formats import pillow, png, png_pixels
+from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import MAX_SIDE, File, Kind, animated_error, damaged_error
 
 Dtype = Literal["uint8", "uint16", "float32"]
@@ -32,7 +32,6 @@ _ALWAYS, _MOST_PER_BYTE = 1 << 24, 1 << 12  # bytes that a file may unpack to, a
 _MOST_BANDS = 4096
 _WHOLE = 1 << 24  # up to which float32 holds all whole numbers
 _PAGES = 16  # of a TIFF that are looked at
-_ARRAY_HEADER = 1 << 16
 _WIDER: tuple[Dtype, ...] = ("uint16", "float32")
 _PNG_TYPES = {1: png.ColorType.GREY, 3: png.ColorType.RGB, 4: png.ColorType.RGBA}
 
@@ -67,20 +66,27 @@ class Bands:
             hold.
         """
         if file.kind is Kind.PNG:
-            check_png(file)
+            with MaskError.raised_as(ImageError):  # decoders may not mind missing pixels
+                header = png.read_header(file)
+                png_pixels.check(file, header, png.read_chunks(file, header))
         whole = read(file, size)
-        found = counted(count := whole.shape[2], "band")
-        expected = remedy = ""
+        count, kind = whole.shape[2], "number of bands"
         if self.count not in (0, count):
-            expected = f"{self.count}, as the first image of the set has"
-            remedy = "export the images with the same bands, or leave the image out"
-        elif max(self.numbers) >= count:
-            found = f"{found}, 0 to {count - 1}"
-            expected = f"the bands {','.join(map(str, self.numbers))}, as in the other images"
-            remedy = "name bands that all images have, with --bands, or leave the image out"
-        if expected:
-            kind = "number of bands"
-            raise ImageError(file.where, found=found, expected=expected, remedy=remedy, kind=kind)
+            raise ImageError(
+                file.where,
+                found=counted(count, "band"),
+                expected=f"{self.count}, as the first image of the set has",
+                remedy="export the images with the same bands, or leave the image out",
+                kind=kind,
+            )
+        if max(self.numbers) >= count:
+            raise ImageError(
+                file.where,
+                found=f"{counted(count, 'band')}, 0 to {count - 1}",
+                expected=f"the bands {','.join(map(str, self.numbers))}, as in the other images",
+                remedy="name bands that all images have, with --bands, or leave the image out",
+                kind=kind,
+            )
         chosen = whole if self.numbers == (*range(count),) else whole[..., list(self.numbers)]
         return _as_dtype(chosen, self.dtype, file.where)
 
@@ -94,16 +100,12 @@ class Bands:
         if not self.is_png:
             return np.ascontiguousarray(pixels)
         if file is not None and file.kind is Kind.PNG:
-            header = png.read_header(file)
-            whole = header.color is _PNG_TYPES[len(self.numbers)] and self._in_order
+            header, all_bands = png.read_header(file), (*range(len(self.numbers)),)
+            whole = header.color is _PNG_TYPES[len(all_bands)] and self.numbers == all_bands
             # Some readers make a band of transparent colours.
             if whole and header.depth == 8 * pixels.itemsize and b"tRNS" not in file.data:
                 return file.data
         return png.encode(pixels)
-
-    @property
-    def _in_order(self) -> bool:
-        return self.numbers == (*range(len(self.numbers)),)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,8 +153,8 @@ def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:
     if file.kind is Kind.TIFF:
         pixels = _read_tiff(file)
     elif file.kind is Kind.NUMPY:
-        pixels = _read_array(file, size)
-    elif file.kind is Kind.PNG and _is_deep_png(file):
+        pixels = _read_bands(file, size)
+    elif is_deep(file):
         pixels = _read_deep_png(file)
     else:
         still = pillow.decode(file, ImageError)
@@ -203,17 +205,19 @@ def array_of(data: bytes, shape: Sequence[int], where: str) -> np.ndarray:
 
 
 def as_file(stored: bytes | np.ndarray, where: str) -> File:
-    """Returns what a record has of an image as a file; of an array a NumPy file."""
+    """Returns what a record has of an image or a mask as a file; of an array a NumPy file."""
     if isinstance(stored, bytes):
         return File(stored, where)
     file = io.BytesIO()
-    np.save(file, stored, allow_pickle=False)
+    np.save(file, stored)
     return File(file.getvalue(), where)
 
 
 def is_deep(file: File) -> bool:
     """Says whether a stored image is a PNG of 16 bits or an array, which not all decoders show."""
-    return file.kind is Kind.NUMPY or (file.kind is Kind.PNG and _is_deep_png(file))
+    with MaskError.raised_as(ImageError):
+        deep = file.kind is Kind.PNG and png.read_header(file).depth == 16
+    return deep or file.kind is Kind.NUMPY
 
 
 def shown(pixels: np.ndarray) -> np.ndarray:
@@ -260,13 +264,12 @@ def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
 def _held(pixels: np.ndarray, dtype: Dtype) -> np.ndarray:
     """Says of each value whether a dtype holds it, bool like the pixels; float64 is rounded."""
     with np.errstate(all="ignore"):
-        if dtype == "float32":
-            if pixels.dtype.kind == "f":
-                return ~(np.isfinite(pixels) & ~np.isfinite(pixels.astype(np.float32)))
-            return np.asarray(np.abs(pixels.astype(np.float64)) <= _WHOLE)
-        most = np.iinfo(dtype).max
-        inside = (pixels >= 0) & (pixels <= most)
-        return inside & (np.trunc(pixels) == pixels) if pixels.dtype.kind == "f" else inside
+        cast = pixels.astype(dtype)
+        if dtype != "float32":
+            return np.asarray(cast == pixels)
+        if pixels.dtype.kind == "f":
+            return np.isfinite(cast) | ~np.isfinite(pixels)
+        return np.asarray(np.abs(pixels.astype(np.float64)) <= _WHOLE)
 
 
 def _most_of(data: bytes) -> int:
@@ -293,22 +296,6 @@ def _damaged(where: str, found: str) -> ImageError:
     return cast(ImageError, damaged_error(ImageError, where, found, "a complete image file"))
 
 
-def _is_deep_png(file: File) -> bool:
-    with MaskError.raised_as(ImageError):
-        return png.read_header(file).depth == 16
-
-
-def check_png(file: File) -> None:
-    """Checks that all pixels of a PNG are there, which decoders may not mind.
-
-    Raises:
-      ImageError: if they are not.
-    """
-    with MaskError.raised_as(ImageError):
-        header = png.read_header(file)
-        png_pixels.check(file, header, png.read_chunks(file, header))
-
-
 def _read_deep_png(file: File) -> np.ndarray:
     with MaskError.raised_as(ImageError):
         header = png.read_header(file)
@@ -328,47 +315,22 @@ def _read_deep_png(file: File) -> np.ndarray:
         return np.asarray(imagecodecs.png_decode(data))
 
 
-def _read_array(file: File, size: tuple[int, int] | None) -> np.ndarray:
-    """Returns a NumPy array with its bands last; nothing of it is unpickled."""
-    stream = io.BytesIO(file.data)
-    try:
-        version = np.lib.format.read_magic(stream)
-        read_header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }[version]
-        shape, fortran, dtype = read_header(stream, max_header_size=_ARRAY_HEADER)
-        if not {*map(type, shape)} <= {int}:
-            raise ValueError
-    except (ValueError, KeyError, TypeError, SyntaxError, RecursionError, MemoryError):
-        raise _damaged(file.where, "a NumPy array whose header cannot be read") from None
-    if dtype.hasobject or dtype.kind not in "buif" or dtype.itemsize > 8:
+def _read_bands(file: File, size: tuple[int, int] | None) -> np.ndarray:
+    """Returns a NumPy array with its bands last."""
+    expected = "[height, width] or [height, width, bands] of whole numbers or floats"
+    array = array_files.read_numpy(file, "buif", expected, ImageError)
+    if array.ndim not in (2, 3):
         raise ImageError(
             file.where,
-            found=f"an array of the dtype {dtype}",
-            expected="an array of whole numbers or floats",
-            remedy="save the pixels alone with numpy.save",
-        )
-    if len(shape) not in (2, 3):
-        raise ImageError(
-            file.where,
-            found=f"an array of the shape {shape}",
-            expected="[height, width] or [height, width, bands]",
+            found=f"an array of the shape {array.shape}",
+            expected=expected,
             remedy="save one image per file",
         )
-    axis = _axis_of_bands(file, shape, size)
-    height, width, bands = (
-        (*np.delete(shape, axis), shape[axis]) if len(shape) == 3 else (*shape, 1)
-    )
-    _check_size(file, int(height), int(width), int(bands), dtype.itemsize)
-    held = len(file.data) - stream.tell()
-    if held != int(np.prod(shape, dtype=np.int64)) * dtype.itemsize:
-        raise _damaged(file.where, f"{held} bytes for an array of the shape {shape} of {dtype}")
-    flat = np.frombuffer(file.data, dtype, offset=stream.tell())
-    array = flat.reshape(shape, order="F" if fortran else "C")
-    array = array.view(np.uint8) if dtype.kind == "b" else array
-    array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return np.moveaxis(array, axis, -1) if len(shape) == 3 else array
+    array = array.view(np.uint8) if array.dtype == bool else array
+    array = np.moveaxis(array, _axis_of_bands(file, array.shape, size), -1)
+    height, width, bands = (*array.shape, 1)[:3]
+    _check_size(file, height, width, bands, array.itemsize)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
 
 
 def _axis_of_bands(file: File, shape: tuple[int, ...], size: tuple[int, int] | None) -> int:

@@ -84,13 +84,9 @@ def _colors(text: str) -> list[Entry]:
 
 def _classes_csv(text: str) -> list[Entry]:
     """Roboflow: a head line, then `value, name`."""
-    rows = [row for row in csv.reader(text.splitlines(), skipinitialspace=True) if "".join(row)]
-    if not rows or not re.fullmatch(r"\s*pixel value\s*", rows[0][0], re.I):
+    if not re.match(r"\s*pixel value\s*,", text, re.I):
         raise ValueError("no head line 'Pixel Value, Class'")
-    short = [row for row in rows if len(row) < 2]
-    if short:
-        raise ValueError(f"the line {short[0][0][:80]!r} has no comma")
-    return [Entry(int(row[0]), row[1].strip()) for row in rows[1:]]
+    return _table(text)
 
 
 TABLE = "classes.csv"

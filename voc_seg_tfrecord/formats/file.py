@@ -186,7 +186,8 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
             expected=f"at most {MAX_SIDE} pixels in a row or a column, which is what libpng reads",
             remedy="export the file again if it is damaged, or else cut image and mask into tiles",
         )
-    limit = _max_pixels(file)
+    most_in_bytes = max(_ALWAYS, _MOST_PER_BYTE * len(file.data))
+    limit = min(MAX_PIXELS, most_in_bytes, _MAX_PIXELS_OF.get(file.kind, MAX_PIXELS))
     if width * height > limit:
         raise error(
             file.where,
@@ -195,11 +196,6 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
             remedy="cut image and mask into tiles",
         )
     file._found["size"] = (width, height)
-
-
-def _max_pixels(file: File) -> int:
-    most_in_bytes = max(_ALWAYS, _MOST_PER_BYTE * len(file.data))
-    return min(MAX_PIXELS, most_in_bytes, _MAX_PIXELS_OF.get(file.kind, MAX_PIXELS))
 
 
 def damaged_error(error: type[VocSegError], where: str, found: str, expected: str) -> VocSegError:
@@ -225,9 +221,6 @@ def animated_error(file: File, error: type[VocSegError], kind: Kind) -> VocSegEr
     )
 
 
-_ANIMATION = 0x02
-
-
 def check_webp(file: File, error: type[VocSegError]) -> None:
     """Stops an animated or too large WebP at its header; what else is wrong a decoder finds.
 
@@ -235,12 +228,11 @@ def check_webp(file: File, error: type[VocSegError]) -> None:
       VocSegError: of the class `error`, if it is animated or too large.
     """
     data = file.data
-    if b"ANIM" in data[12:64] or b"ANMF" in data[12:64]:
-        raise animated_error(file, error, Kind.WEBP)
     kind, content = data[12:16], data[20:30].ljust(10, b"\0")
+    flagged = kind == b"VP8X" and content[0] & 0x02
+    if flagged or b"ANIM" in data[12:64] or b"ANMF" in data[12:64]:
+        raise animated_error(file, error, Kind.WEBP)
     if kind == b"VP8X":
-        if content[0] & _ANIMATION:
-            raise animated_error(file, error, Kind.WEBP)
         width = int.from_bytes(content[4:7], "little") + 1
         height = int.from_bytes(content[7:10], "little") + 1
     elif kind == b"VP8L":

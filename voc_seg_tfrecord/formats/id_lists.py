@@ -1,7 +1,7 @@
 """Image ids: the lists of them, and which of them can be file names."""
 
 import codecs
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 import csv
 import hashlib
 import io
@@ -10,7 +10,6 @@ import json
 import posixpath
 import re
 from typing import Any
-import unicodedata
 
 from voc_seg_tfrecord.base.errors import ListError, RecordError
 from voc_seg_tfrecord.base.names import unprintable
@@ -81,12 +80,7 @@ def parse_ids(
     if wrong:
         number, line, fault = wrong[0]
         more = f". It is the first of {len(wrong)} such lines" if len(wrong) > 1 else ""
-        raise ListError(
-            f"{where}, line {number}",
-            found=f"{line[:200]!r}, which {fault}{more}",
-            expected="an image id, a name below the image folder",
-            remedy="remove the line from the list",
-        )
+        raise _no_id(f"{where}, line {number}", line, f"{fault}{more}")
     if not ids:
         raise ListError(
             where,
@@ -132,26 +126,19 @@ def decode(data: bytes, where: object) -> str:
     Raises:
       ListError: if it is no text.
     """
-    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        raise ListError(
-            where, found="UTF-32 text", expected="UTF-8 text", remedy="save the list as UTF-8"
-        )
-    if b"\0" in data and not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ListError(
-            where, found="a zero byte", expected="a text file", remedy="write the list again"
-        )
     encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        if encoding == "utf-8":
-            return data.decode("latin-1")
-        raise ListError(
-            where,
-            found=f"not {encoding} text: {error.reason}",
-            expected="UTF-8 text",
-            remedy="save the list as UTF-8",
-        ) from None
+    if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        found = "UTF-32 text"
+    elif b"\0" in data and encoding != "utf-16":
+        found = "a zero byte"
+    else:
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError as error:
+            if encoding == "utf-8":
+                return data.decode("latin-1")
+            found = f"not {encoding} text: {error.reason}"
+    raise ListError(where, found=found, expected="UTF-8 text", remedy="save the list as UTF-8")
 
 
 def _resolve(line: str, image_ids: Container[str], plain: bool) -> str:
@@ -239,13 +226,17 @@ def _chosen(ids: Iterable[str], where: object, how: str) -> list[str]:
             where, found=f"no id {how}", expected="at least one", remedy="choose an image first"
         )
     if faults := [(image_id, fault) for image_id in chosen if (fault := _wrong(image_id))]:
-        raise ListError(
-            where,
-            found=f"{faults[0][0][:200]!r}, which {faults[0][1]}",
-            expected="an image id, a name below the image folder",
-            remedy="take the id out of the file",
-        )
+        raise _no_id(where, *faults[0])
     return chosen
+
+
+def _no_id(where: object, line: str, fault: str) -> ListError:
+    return ListError(
+        where,
+        found=f"{line[:200]!r}, which {fault}",
+        expected="an image id, a name below the image folder",
+        remedy="remove the line from the list",
+    )
 
 
 DECISIONS = ("right", "wrong", "not sure")
@@ -311,30 +302,28 @@ def _without_suffix(name: str) -> str:
     return stem if suffix.lower() in (*IMAGE_SUFFIXES, ".npy") else name
 
 
-_DRIVE = "begins as the letter of a drive does on Windows"
-
-
 def _wrong(image_id: str) -> str:
     """Says what is wrong with an id; empty if nothing is."""
-    parts: Sequence[str] = image_id.replace("\\", "/").split("/")
-    if parts[0] == "" or ".." in parts or parts[0][1:] == ":":
-        return "leaves the tree"
-    if image_id[1:2] == ":":
-        return _DRIVE
-    if "." in parts or "" in parts:
-        return "names no file"
+    if fault := _place_fault(image_id.replace("\\", "/"), "tree"):
+        return fault
     if "\t" in image_id:  # a line of columns that was not understood
         return "has a tab, and no image has the name before it"
-    if unprintable(image_id):
-        return "has a control character"
-    return ""
+    return "has a control character" if unprintable(image_id) else ""
+
+
+def _place_fault(name: str, root: str) -> str:
+    parts = name.split("/")
+    if name.startswith("/") or ".." in parts or parts[0][1:] == ":":
+        return f"leaves the {root}"
+    if name[1:2] == ":":
+        return "begins as the letter of a drive does on Windows"
+    return "names no file" if "" in parts or "." in parts else ""
 
 
 MAX_NAME_BYTES = 240
 """Bytes of one part of a path, in UTF-8: file systems take 255, and an ending may be added."""
 
 _MAX_PATH = 1000
-_LINE_ENDS_AND_CONTROL = frozenset({"Cc", "Zl", "Zp"})
 
 
 def name_fault(name: str) -> str:
@@ -343,24 +332,21 @@ def name_fault(name: str) -> str:
     Args:
       name: folders, if any, are separated by `/`.
     """
-    parts = name.split("/")
-    if name.startswith("/") or ".." in parts or parts[0][1:] == ":":
-        return "leaves the folder"
-    if name[1:2] == ":":
-        return _DRIVE
+    if fault := _place_fault(name, "folder"):
+        return fault
     if "\\" in name:
         return "has a backslash"
-    if "" in parts or "." in parts:
-        return "is no file's name"
-    if any(unicodedata.category(character) in _LINE_ENDS_AND_CONTROL for character in name):
+    if unprintable(name):
         return "has a control character"
-    longest = max(len(part.encode()) for part in parts)
+    longest = max(len(part.encode()) for part in name.split("/"))
     if longest > MAX_NAME_BYTES or len(name.encode()) > _MAX_PATH:
         return f"has {max(longest, len(name.encode()))} bytes"
     return ""
 
 
-def check_name(name: str, where: object) -> None:
+def check_name(
+    name: str, where: object, remedy: str = "build the dataset again with other names"
+) -> None:
     """Checks that a name can be that of a file below a folder.
 
     Raises:
@@ -370,8 +356,8 @@ def check_name(name: str, where: object) -> None:
         raise RecordError(
             where,
             found=f"the name {show_name(name)}, which {fault}",
-            expected="the name of a file below a folder",
-            remedy="build the dataset again with other names",
+            expected="the name of a file below a folder, such as a.jpg or folder/a.jpg",
+            remedy=remedy,
         )
 
 
@@ -379,8 +365,3 @@ def show_name(name: str) -> str:
     """Returns a name for an error: in quotes, nothing in it hidden, no longer than a line."""
     quoted = ascii(name)
     return quoted if len(quoted) <= 80 else f"{quoted[:60]}...{quoted[-15:]}"
-
-
-def keys_without_name(keys: Mapping[str, str]) -> str:
-    """Returns the `--keys` that read the same records and leave their names out."""
-    return "--keys " + ",".join(f"{what}={key}" for what, key in keys.items() if what != "filename")

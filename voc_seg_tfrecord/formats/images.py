@@ -101,8 +101,7 @@ def open_image(
             remedy = f"say {command(bands='all', dtype='uint16')} if it has other bands than RGB"
             raise error.changed(remedy=f"{remedy}; or {error.remedy}") from None
         # Pillow has rotated a TIFF already.
-        asked = exif != "ignore" and kind is Kind.WEBP
-        return still.upright() if asked and _must_rotate(still, file, exif, mask_size) else still
+        return (kind is Kind.WEBP and _rotated(file, exif, mask_size)) or still
     check_pixels(*size, file, ImageError)
     return StoredImage(file.data, size[1], size[0])
 
@@ -140,11 +139,9 @@ def _read_jpeg(
     if decoding == "alike" and keeps_bytes:
         check_alike(file)
     elif decoding != "none":
-        check_readable(file, header.height, header.width)
-    if exif != "ignore" and header.exif:
-        still = pillow.decode(file, ImageError)
-        if _must_rotate(still, file, exif, mask_size):
-            return still.upright()
+        check_readable(file)
+    if header.exif and (upright := _rotated(file, exif, mask_size)):
+        return upright
     if not keeps_bytes:
         return pillow.decode(file, ImageError)
     return StoredImage(file.data, header.height, header.width)
@@ -162,27 +159,29 @@ def _read_png(
         if not keeps_bytes or decoding != "none":
             png_pixels.check(file, header, chunks)
     if keeps_bytes and decoding != "none":
-        check_readable(file, header.height, header.width)
-    if exif != "ignore" and any(chunk.kind == b"eXIf" for chunk in chunks):
-        still = pillow.decode(File(png.critical_chunks(chunks, b"eXIf"), file.where), ImageError)
-        if _must_rotate(still, file, exif, mask_size):
-            return still.upright()
+        check_readable(file)
+    if any(chunk.kind == b"eXIf" for chunk in chunks):
+        bare = File(png.critical_chunks(chunks, b"eXIf"), file.where)
+        if upright := _rotated(bare, exif, mask_size):
+            return upright
     if keeps_bytes:
         return StoredImage(file.data, header.height, header.width)
     # Pillow may fail on texts and profiles, and the new PNG has none of them.
     return pillow.decode(File(png.critical_chunks(chunks), file.where), ImageError)
 
 
-def _must_rotate(
-    still: pillow.Still, file: File, exif: Exif, mask_size: tuple[int, int] | None
-) -> bool:
+def _rotated(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> pillow.Still | None:
+    """Returns the image rotated as EXIF says; None if it stays as it is stored."""
+    if exif == "ignore":
+        return None
+    still = pillow.decode(file, ImageError)
     orientation = still.orientation()
     if orientation not in (*_MIRRORED_OR_UPSIDE_DOWN, *_ROTATED_BY_90):
-        return False
+        return None
     if exif == "apply":
-        return True
+        return still.upright()
     if orientation in _ROTATED_BY_90 and still.width != still.height:
-        return mask_size == (still.width, still.height)  # the mask is rotated already
+        return still.upright() if mask_size == (still.width, still.height) else None
     raise ImageError(
         file.where,
         found=f"EXIF orientation {orientation}, which gives the same size rotated or not",
@@ -200,7 +199,6 @@ What comes of damage is many times that: values run over, from white to black.
 
 _KEPT = (1, 3)  # components of a JPEG that both decoders read to the same colours
 _EIGHTH = {"min_height": 1, "min_width": 1}
-
 _ROWS = 384  # compared at a time, so that large images do not need several times their memory
 
 
@@ -212,27 +210,26 @@ _HARMLESS = (_EXTRA_BYTES, "Invalid SOS parameters")
 _NOT_FOR_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
 
 
-def check_readable(file: File, height: int, width: int) -> None:
+def check_readable(file: File) -> None:
     """Checks that both decoders can decode an image, at the least cost, and that it is sound.
 
     Args:
       file: a JPEG, or a PNG that `png_pixels` has read.
-      height: what its header says, in pixels.
-      width: likewise.
 
     Raises:
       ImageError: if one of the decoders would fail, or reads another size, or if the compressed
         pixels of a JPEG are damaged in a way that shows.
     """
     if file.kind is Kind.PNG:
-        still = pillow.decode(file, ImageError)
-        _check_sizes(file, (still.height, still.width), (height, width))
+        still, found = pillow.decode(file, ImageError), png.read_header(file)
+        _check_sizes(file, (still.height, still.width), (found.height, found.width))
         return
-    _check_sizes(file, pillow.read_size(file, ImageError), (height, width))
+    header = jpeg.read_header(file)
+    _check_sizes(file, pillow.read_size(file, ImageError), (header.height, header.width))
     pixels, _ = _read_strictly(file, "Gray", **_EIGHTH)
     if pixels is None:
         pixels = pillow.decode(file, ImageError, side=1).values()
-    _check_sizes(file, pixels.shape[:2], (-(-height // 8), -(-width // 8)))
+    _check_sizes(file, pixels.shape[:2], (-(-header.height // 8), -(-header.width // 8)))
 
 
 def doubt(file: File) -> str:
@@ -321,11 +318,6 @@ def decode_once(file: File) -> pillow.Still:
     return decode(file)
 
 
-@once_per_file
-def _pixels_once(file: File) -> np.ndarray:
-    return pixels(file)
-
-
 def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:
     if len(set(sizes)) > 1:
         raise _damaged(file, f"decoders read different sizes: {sorted(set(sizes))}")
@@ -361,6 +353,9 @@ def pixels(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
         if decoded is not None:
             return decoded
     return decode(file).rgb()
+
+
+_pixels_once = once_per_file(pixels)
 
 
 def _decode_jpeg(

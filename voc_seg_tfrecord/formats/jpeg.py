@@ -21,7 +21,7 @@ _SOS = 0xDA
 # Start-of-frame markers: C0 to CF without DHT (C4), JPG (C8) and DAC (CC).
 _SOF = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _APP1 = 0xE1
-_STANDALONE = frozenset({0x01, *range(0xD0, 0xD8)})
+_STANDALONE = frozenset({0x01, *range(0xD0, 0xD9)})  # markers without a length
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,48 +46,45 @@ def read_header(file: File) -> Header:
     if file.kind is not Kind.JPEG:
         raise _bad(file, f"not a JPEG, but {describe_kind(file)}")
     frame: tuple[int, int, int, int] | None = None
-    exif = False
-    position = 2
-    while position + 4 <= len(data):
-        if data[position] != 0xFF:
-            raise _bad(file, f"JPEG damaged at byte {position}: no marker")
-        marker = data[position + 1]
-        if marker == 0xFF:  # fill byte
-            position += 1
-            continue
-        if marker in _STANDALONE:
-            position += 2
-            continue
-        (length,) = struct.unpack_from(">H", data, position + 2)
+    exif, end = False, 2
+    for marker, position, end in _segments(data):  # noqa: B007 - where it ends is looked at
         if marker in _SOF and position + 10 <= len(data):
             precision, height, width, components = struct.unpack_from(">BHHB", data, position + 4)
             frame = (width, height, components, precision)
         elif marker == _APP1:
             exif = exif or data.startswith(b"Exif\0", position + 4)
-        elif marker == _SOS:
-            header = Header(*frame, exif) if frame else None
-            return _checked(header, file, position + 2 + length)
-        position += 2 + length
-    raise _bad(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
-
-
-def _checked(header: Header | None, file: File, scan: int) -> Header:
-    """Returns the header of a file whose first scan starts at byte `scan`."""
-    if header is None or not header.width or not header.height:
+    if end + 4 > len(data):
+        raise _bad(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
+    if data[end] != 0xFF:
+        raise _bad(file, f"JPEG damaged at byte {end}: no marker")
+    if frame is None or not frame[0] or not frame[1]:
         raise _bad(file, "JPEG has no size in its header")
     # Inside a scan 0xFF is always escaped, so this can only be the marker. Searching in
     # the scan alone passes over the thumbnail that cameras put in front; from the end it is
     # found at once.
-    if file.data.rfind(_EOI, scan) < 0:
-        raise _bad(file, f"JPEG truncated: no end-of-image marker in {len(file.data)} bytes")
-    return header
+    if data.rfind(_EOI, end + 2 + struct.unpack_from(">H", data, end + 2)[0]) < 0:
+        raise _bad(file, f"JPEG truncated: no end-of-image marker in {len(data)} bytes")
+    return Header(*frame, exif)
+
+
+def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yields marker, first byte and end of each segment before the first scan, or before damage."""
+    position = 2
+    while position + 4 <= len(data) and data[position] == 0xFF:
+        marker = data[position + 1]
+        if marker == _SOS:
+            return
+        end = position + 1  # a fill byte
+        if marker in _STANDALONE:
+            end = position + 2
+        elif marker != 0xFF:
+            end = position + 2 + struct.unpack_from(">H", data, position + 2)[0]
+        yield marker, position, end
+        position = end
 
 
 def _bad(file: File, found: str) -> VocSegError:
     return damaged_error(ImageError, file.where, found, "a complete JPEG")
-
-
-_STANDALONE_IN_FRAME = frozenset({0x01, *range(0xD0, 0xD9)})
 
 
 def unturned(file: File) -> bytes:
@@ -107,7 +104,9 @@ def unturned(file: File) -> bytes:
         return file.data
     plain = file.data
     if file.kind is Kind.JPEG:
-        plain = plain[:2] + b"".join(_segments(plain))
+        segments = [(0, 0, 2), *_segments(plain)]
+        kept = [plain[start:end] for marker, start, end in segments if marker != _APP1]
+        plain = b"".join([*kept, plain[segments[-1][2] :]])
     elif file.kind is Kind.PNG:
         chunks = png.read_chunks(file, png.read_header(file))
         plain = png.join_chunks(chunk for chunk in chunks if chunk.kind not in pillow.PNG_TEXTS)
@@ -119,21 +118,3 @@ def unturned(file: File) -> bytes:
             remedy="build the dataset again with the image saved anew",
         )
     return plain
-
-
-def _segments(data: bytes) -> Iterator[bytes]:
-    """Yields the segments of a JPEG but for EXIF and XMP, and all from the first scan on."""
-    position = 2
-    while position + 4 <= len(data):
-        marker = data[position + 1]
-        if marker == _SOS or data[position] != 0xFF:
-            break
-        end = position + 1  # a fill byte
-        if marker in _STANDALONE_IN_FRAME:
-            end = position + 2
-        elif marker != 0xFF:
-            end = position + 2 + struct.unpack_from(">H", data, position + 2)[0]
-        if marker != _APP1:
-            yield data[position:end]
-        position = end
-    yield data[position:]

@@ -19,6 +19,7 @@ from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
 
 from voc_seg_tfrecord.base.errors import ImageError, VocSegError
 from voc_seg_tfrecord.formats.file import (
+    IMAGE_KINDS,
     File,
     Kind,
     animated_error,
@@ -28,14 +29,6 @@ from voc_seg_tfrecord.formats.file import (
     describe_kind,
 )
 
-_FORMATS = {
-    Kind.PNG: "PNG",
-    Kind.JPEG: "JPEG",
-    Kind.GIF: "GIF",
-    Kind.BMP: "BMP",
-    Kind.TIFF: "TIFF",
-    Kind.WEBP: "WEBP",
-}
 _ORIENTATION = 0x0112
 _TURNS = range(2, 9)  # orientations that are not upright
 PNG_TEXTS = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
@@ -191,16 +184,14 @@ def decode(
         width, height = image.size
         if side is not None:
             image.draft("RGB", (side, side))  # it does nothing to other kinds than JPEG
-        with _truncated_allowed(damaged):
+        ImageFile.LOAD_TRUNCATED_IMAGES = damaged  # `tfds.as_dataframe` sets it, for good
+        try:
             image.load()
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = False
     if image.mode in ("P", "PA") and image.palette is None:
-        raise error(
-            file.where,
-            found="a palette image without its palette",
-            expected="a palette, the PLTE chunk of a PNG",
-            remedy="export the file again",
-            kind="damaged file",
-        )
+        found = "a palette image without its palette"
+        raise damaged_error(error, file.where, found, "a palette, the PLTE chunk of a PNG")
     return Still(image, file.where, error, (height, width))
 
 
@@ -265,8 +256,8 @@ def thinned(pixels: np.ndarray, side: int) -> np.ndarray:
 def _opened(file: File, error: type[VocSegError]) -> Image.Image:
     """Returns an image of which only the headers are read."""
     kind = file.kind
-    if kind not in _FORMATS:
-        *kinds, last = (known.value for known in _FORMATS)
+    if kind not in IMAGE_KINDS:
+        *kinds, last = (known.value for known in Kind if known in IMAGE_KINDS)
         raise error(
             file.where,
             found=describe_kind(file),
@@ -276,7 +267,7 @@ def _opened(file: File, error: type[VocSegError]) -> Image.Image:
     if kind is Kind.WEBP:
         check_webp(file, error)
     # Only the plugin of this kind is asked: others would start programs, such as Ghostscript.
-    image = Image.open(io.BytesIO(file.data), formats=(_FORMATS[kind],))
+    image = Image.open(io.BytesIO(file.data), formats=(kind.name,))
     check_pixels(*image.size, file, error)
     # Known without decoding a frame. Further images in a JPEG are previews or depth maps.
     if kind is not Kind.JPEG and getattr(image, "is_animated", False):
@@ -297,16 +288,6 @@ def _joined(height: int, bands: Iterable[np.ndarray]) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def _truncated_allowed(allowed: bool) -> Iterator[None]:
-    """Says whether Pillow may load truncated files; `tfds.as_dataframe` lets it, for good."""
-    ImageFile.LOAD_TRUNCATED_IMAGES = allowed
-    try:
-        yield
-    finally:
-        ImageFile.LOAD_TRUNCATED_IMAGES = False
-
-
-@contextlib.contextmanager
 def translated(where: str, error: type[VocSegError]) -> Iterator[None]:
     """Turns what is raised inside into an error of that class, unless it is one already."""
     try:
@@ -314,15 +295,11 @@ def translated(where: str, error: type[VocSegError]) -> Iterator[None]:
     except VocSegError:
         raise
     except Exception as reason:  # Pillow raises whatever the damage leads it to
-        found = f"it cannot be decoded: {_said(reason)}"
+        said = str(reason) or type(reason).__name__
+        if isinstance(reason, UnidentifiedImageError):  # which says the address of an object
+            said = "its header is damaged"
+        found = f"it cannot be decoded: {said}"
         raise damaged_error(error, where, found, "a complete image file") from None
-
-
-def _said(reason: Exception) -> str:
-    """Returns what an exception says, without the address of an object in memory."""
-    if isinstance(reason, UnidentifiedImageError):
-        return "its header is damaged"
-    return str(reason) or type(reason).__name__
 
 
 def encode_png(pixels: np.ndarray, *, photo: bool = False) -> bytes:

@@ -10,7 +10,6 @@ not be inflated again by a decoder, after they were inflated to see that they ar
 from collections.abc import Iterator, Sequence
 import dataclasses
 import functools
-import itertools
 import struct
 import zlib
 
@@ -49,7 +48,7 @@ def check(file: File, header: Header, chunks: tuple[Chunk, ...]) -> None:
         pass
 
 
-def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes | bytearray:
+def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytearray:
     """Inflates the pixels and checks that they are all there.
 
     Returns:
@@ -60,14 +59,9 @@ def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes | by
         is damaged, it holds more or fewer rows than the header says, something lies behind it,
         or a row has an unknown filter.
     """
-    pieces = _pieces(file, header, chunks)
-    first = next(pieces)
-    size = sum(count * row for count, row in _parts(header))
-    if len(first) == size:  # most masks
-        return b"".join([first, *pieces])
-    rows = bytearray(size)
-    end = 0
-    for piece in itertools.chain([first], pieces):
+    check_pixels(header.width, header.height, file, MaskError)
+    rows, end = bytearray(sum(count * row for count, row in _parts(header))), 0
+    for piece in _pieces(file, header, chunks):
         rows[end : end + len(piece)] = piece
         end += len(piece)
     return rows

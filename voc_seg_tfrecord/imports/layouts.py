@@ -1,16 +1,22 @@
-"""The feature layouts of hand-written records, and a record's values by its layout."""
+"""The features of hand-written records: their layouts, and a record's values by its layout."""
 
+import collections
 from collections.abc import Collection, Mapping
 import dataclasses
 import math
 from typing import Any
 
+from google.protobuf import empty_pb2
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
 import numpy as np
+from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.formats.file import IMAGE_KINDS, MAX_PIXELS, PNG_SIGNATURE, kind_of
-from voc_seg_tfrecord.imports import files
-from voc_seg_tfrecord.imports.files import Record, Value
+
+Value = bytes | int | float
+Record = dict[str, list[Value]]
 
 NAMES = ("name", "filename", "image/filename", "file_name", "image_name")
 """Features that hold the name of a record's image."""
@@ -145,6 +151,31 @@ def unused(layout: RecordLayout, keys: Collection[str]) -> list[str]:
     return sorted(set(keys) - set(layout.keys.values()) - _REDUNDANT)
 
 
+def parse(serialized: bytes, where: object) -> Record:
+    """Returns the features of a serialized `tf.train.Example`.
+
+    Raises:
+      RecordError: if it is not a `tf.train.Example` with features.
+    """
+    try:
+        example = tf_example_pb2.Example.FromString(serialized)
+    except DecodeError:
+        example = tf_example_pb2.Example()
+    if not example.features.feature:
+        raise RecordError(
+            where,
+            found=f"{len(serialized)} bytes that are not a tf.train.Example",
+            expected="a serialized tf.train.Example",
+            remedy="import only files written with tf.io.TFRecordWriter of examples",
+        )
+    return {name: _values(feature) for name, feature in example.features.feature.items()}
+
+
+def _values(feature: Any) -> list[Value]:
+    kind = feature.WhichOneof("kind")
+    return list(getattr(feature, kind).value) if kind else []
+
+
 _CHANNELS = (1, 3, 4)  # of an image; the fourth is alpha, which is dropped
 
 
@@ -201,7 +232,7 @@ def read_pixels_or_file(
         return np.frombuffer(data, np.uint8).reshape(shape if shape[2] > 1 else shape[:2])
     if kind_of(data) in IMAGE_KINDS:
         return data
-    array = files.tensor_pixels(data)
+    array = tensor_pixels(data)
     if array is not None:
         return _checked(array, f"{where}, feature {key!r}", is_image=is_image)
     raise RecordError(
@@ -282,3 +313,49 @@ def _one(record: Record, key: str, where: object) -> Value:
 def _wrong_feature(where: object, problem: str, expected: str) -> RecordError:
     remedy = "say which feature holds what with --keys, such as --keys image=img,mask=seg"
     return RecordError(where, found=problem, expected=expected, remedy=remedy)
+
+
+_DTYPES = {4: np.uint8, 3: np.int32, 9: np.int64}  # by TensorFlow's numbers
+
+
+def tensor_pixels(data: bytes) -> np.ndarray | None:
+    """Returns the array of a serialised tensor; None if the bytes are not one.
+
+    `tf.io.serialize_tensor` writes all values as one string of bytes, so nothing larger than
+    the record itself is made of it, whatever shape it claims.
+
+    Args:
+      data: a serialised `TensorProto`.
+
+    Returns:
+      uint8 `[H, W]` or `[H, W, C]`, of a tensor of uint8, int32 or int64 with values of 0 to 255.
+    """
+    try:
+        tensor = _fields(data)
+        dims = [dim for shape in tensor[2, bytes] for dim in _fields(shape)[2, bytes]]
+        shape = [_last(_fields(dim)[1, int]) for dim in dims]
+    except DecodeError:
+        return None
+    dtype, content = _DTYPES.get(_last(tensor[1, int])), (tensor[4, bytes] or [b""])[-1]
+    if dtype is None or len(shape) not in (2, 3) or min(shape) < 1:
+        return None
+    if math.prod(shape) * np.dtype(dtype).itemsize != len(content):
+        return None
+    array = np.frombuffer(content, dtype).reshape(shape)
+    return array.astype(np.uint8) if array.min() >= 0 and array.max() <= 255 else None
+
+
+def _fields(message: bytes) -> Mapping[tuple[int, type], list[Any]]:
+    """Returns the values of a message's fields by number and type, whatever message it is.
+
+    References:
+      tensorflow/core/framework/tensor.proto and tensor_shape.proto, for the numbers.
+    """
+    found: dict[tuple[int, type], list[Any]] = collections.defaultdict(list)
+    for field in UnknownFieldSet(empty_pb2.Empty.FromString(message)):
+        found[field.field_number, type(field.data)].append(field.data)
+    return found
+
+
+def _last(values: list[int]) -> int:
+    return values[-1] if values else 0

@@ -3,25 +3,128 @@
 Then each record gets an id and a split, by its own name and its file's.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
+import gzip
 import posixpath
 import re
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
+import zlib
 
 from etils import epath
 from tqdm import tqdm
 
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
-from voc_seg_tfrecord.base.storage import open_file
+from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError, SourceError, VocSegError
 from voc_seg_tfrecord.examples.make import RawExample
-from voc_seg_tfrecord.formats import id_lists, pillow
+from voc_seg_tfrecord.formats import bands, frames, id_lists, pillow
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import image_id, show_name
+from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.imports import layouts
-from voc_seg_tfrecord.imports.files import Record, find_files, parse, read_records, unpacked
-from voc_seg_tfrecord.imports.layouts import RecordLayout
+from voc_seg_tfrecord.imports.layouts import Record, RecordLayout, parse
 from voc_seg_tfrecord.masks import stored
+
+
+def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
+    """Returns the files that names, folders and patterns match, sorted.
+
+    Raises:
+      SourceError: if a name matches no file.
+    """
+    files: list[epath.Path] = []
+    for name in names:
+        path = epath.Path(name).expanduser()
+        paths = [path] if path.is_file() else []
+        if path.is_dir():
+            paths = [p for p in path.iterdir() if p.is_file() and "tfrecord" in p.name]
+        elif not paths and "*" in path.name:
+            paths = list(path.parent.glob(path.name))
+        if not paths:
+            raise SourceError(
+                path,
+                found="no such file",
+                expected="a TFRecord file, or a folder of files named *tfrecord*",
+                remedy="check the path",
+            )
+        files += sorted(paths)
+    return files
+
+
+def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
+    """Returns an uncompressed copy of a gzip file; the path itself for other files.
+
+    Raises:
+      RecordError: if the compressed file is truncated or damaged.
+      SourceError: if the copy cannot be written.
+    """
+    with _opened(path) as file:
+        if file.read(2) != b"\x1f\x8b":
+            return path
+    copy = folder / f"{len(list(folder.iterdir()))}-{path.name}"
+    try:
+        with _opened(path) as packed, gzip.open(packed) as file, copy.open("wb") as out:
+            left = storage.most_unpacked(storage.size(path))
+            while left > 0 and (piece := file.read(1 << 20)):
+                left -= out.write(piece)
+            if left <= 0:
+                raise RecordError(
+                    path,
+                    found=f"a gzip file that unpacks to more than {out.tell()} bytes, more than "
+                    "100 times its size",
+                    expected="TFRecords, which hardly get smaller by packing",
+                    remedy="unpack it yourself with gunzip if you trust it, and name that file",
+                )
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise RecordError(
+            path,
+            found=f"a gzip file that is damaged: {error}",
+            expected="a complete gzip file",
+            remedy="copy it again",
+        ) from None
+    except OSError as error:
+        raise SourceError(
+            path,
+            found=f"it cannot be unpacked into {folder}: {error.strerror or error}",
+            expected="a folder for temporary files with room for the unpacked file",
+            remedy="set TMPDIR to a folder that has more room",
+        ) from None
+    return copy
+
+
+def _opened(path: epath.Path) -> BinaryIO:
+    try:
+        return storage.open_file(path)
+    except OSError as error:
+        raise SourceError(
+            path,
+            found=f"it cannot be read: {error.strerror or error}",
+            expected="a regular file that can be read",
+            remedy="check the path",
+        ) from None
+
+
+def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]:
+    """Yields the offset and the bytes of each record of an uncompressed file.
+
+    Yields:
+      The offset of the record's data in the file, and the data, whose checksum was verified.
+
+    Raises:
+      RecordError: naming the file and the number, from 0, of the first damaged record.
+    """
+    number = 0
+    try:
+        for record in frames.read(path):
+            yield record
+            number += 1
+    except frames.FrameError as error:
+        raise RecordError(
+            f"{where}, record {number}",
+            found=str(error),
+            expected="a TFRecord file whose checksums match",
+            remedy="copy the file again; the records before this one can be saved with "
+            f"tf.data.TFRecordDataset(...).take({number})",
+        ) from None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +171,7 @@ class RecordItem:
 
     def read(self) -> RawExample:
         """Reads the record again by its offset."""
-        with open_file(self.path) as file:
+        with storage.open_file(self.path) as file:
             file.seek(self.offset)
             record = parse(file.read(self.length), self.where)
         image = layouts.read_pixels_or_file(record, self.layout, self.layout.image, self.where)
@@ -77,12 +180,7 @@ class RecordItem:
         mask, label = None, None
         if self.layout.mask:
             values = layouts.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
-            where = f"{self.where}, mask"
-            mask = (
-                File(values, where)
-                if isinstance(values, bytes)
-                else stored.from_array(values, where)
-            )
+            mask = bands.as_file(values, f"{self.where}, mask")
         if self.layout.label:
             label = layouts.read_integer(record, self.layout.label, self.where)
         return RawExample(File(image, self.where), self.filename, mask, label=label)
@@ -184,33 +282,26 @@ def _layout(
         return "as given", RecordLayout(**keys, size=size)
     detected = layouts.detect(record, size)
     if detected is None:
+        keys_of = {name: ", ".join(of.keys.values()) for name, of in layouts.KNOWN.items()}
+        known = "".join(f"\n    {name}: {keys}" for name, keys in keys_of.items())
         raise RecordError(
             where,
             found=f"features {', '.join(sorted(record))}, which match no known layout",
-            expected="the features of one of these layouts:" + _known_layouts(),
+            expected="the features of one of these layouts:" + known,
             remedy="say which feature holds what, such as --keys image=img,mask=seg",
         )
     return detected
-
-
-def _known_layouts() -> str:
-    """Returns the known layouts and their features, one per line, each after a line break."""
-    needed = {name: ", ".join(layout.keys.values()) for name, layout in layouts.KNOWN.items()}
-    return "".join(f"\n    {name}: {keys}" for name, keys in needed.items())
 
 
 def _check(record: Record, scan: Scan, where: str) -> str:
     """Checks one record and gathers its mask's values; returns its image's name."""
     layout = scan.layout
     name = layouts.read_text(record, layout.filename, where)
-    if name and (fault := id_lists.name_fault(name)):
-        raise RecordError(
-            where,
-            found=f"the name {show_name(name)}, which {fault}",
-            expected="the name of a file below a folder, such as a.jpg or folder/a.jpg",
-            remedy="import without names, so that records are named by file and number: "
-            + id_lists.keys_without_name(layout.keys),
-        )
+    if name:
+        keys = ",".join(f"{what}={key}" for what, key in layout.keys.items() if what != "filename")
+        remedy = "import without names, so that records are named by file and number: --keys "
+        remedy += keys
+        id_lists.check_name(name, where, remedy)
     layouts.read_pixels_or_file(record, layout, layout.image, where)
     if layout.label:
         layouts.read_integer(record, layout.label, where)

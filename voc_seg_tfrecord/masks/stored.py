@@ -7,15 +7,12 @@ worked on some at a time.
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
-import io
-import math
-import threading
 from typing import Literal
 
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.formats import pillow, png, png_pixels
+from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import IMAGE_KINDS, File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png import Chunk
 
@@ -92,13 +89,6 @@ def equal_channels(colors: np.ndarray) -> bool:
     return all((colors[rows] == colors[rows][..., :1]).all() for rows in _pieces(colors))
 
 
-def from_array(values: np.ndarray, where: str) -> File:
-    """Returns integers `[H, W]` or `[H, W, 1]` as a NumPy file, which `read_samples` reads."""
-    buffer = io.BytesIO()
-    np.save(buffer, values)
-    return File(buffer.getvalue(), where)
-
-
 def size_of(file: File) -> tuple[int, int]:
     """Returns a mask file's height and width, from its header where it is a PNG.
 
@@ -130,66 +120,21 @@ def _check_opaque(alpha: np.ndarray, file: File) -> None:
         )
 
 
-def read_array(file: File, kinds: str, expected: str) -> np.ndarray:
-    """Reads a NumPy file of some kinds of numbers, as `numpy.dtype.kind` names them.
-
-    Raises:
-      MaskError: if it cannot be read, or holds something else.
-    """
-    try:
-        return _numbers(file, kinds, expected)
-    except MaskError:
-        raise
-    except Exception as error:  # NumPy raises whatever the damage leads it to
-        found = f"a NumPy file that cannot be read: {error or type(error).__name__}"
-        raise _bad_array(file, found, expected) from None
-
-
 def _load_array(file: File) -> np.ndarray:
-    array = read_array(file, "iub", _INDICES)
+    array = array_files.read_numpy(file, "iub", _INDICES)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[..., 0]
     if array.ndim != 2 or not array.size:
-        raise _bad_array(file, f"an array {array.dtype}{list(array.shape)}", _INDICES, _CONVERT)
+        raise MaskError(
+            file.where,
+            found=f"an array {array.dtype}{list(array.shape)}",
+            expected=_INDICES,
+            remedy="convert the array to this shape before numpy.save",
+        )
     check_pixels(array.shape[1], array.shape[0], file, MaskError)
     # In this machine's byte order, and no wider than need be: it may have 100 megapixels.
     wide = array.dtype.itemsize == 8
     return array.astype(np.int64 if wide else np.promote_types(array.dtype, np.uint8))
-
-
-def _numbers(file: File, kinds: str, expected: str) -> np.ndarray:
-    """Returns the array of a NumPy file whose header says as many bytes as there are."""
-    stream = io.BytesIO(file.data)
-    version = np.lib.format.read_magic(stream)
-    read_header = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-        # Differs only in the names of fields, which numbers do not have.
-        (3, 0): np.lib.format.read_array_header_2_0,
-    }.get(version)
-    if read_header is None:
-        raise _bad_array(file, f"a NumPy file of version {version}", expected)
-    with _ONE_HEADER:
-        shape, by_columns, dtype = read_header(stream)
-    if dtype.kind not in kinds:
-        raise _bad_array(file, f"an array {dtype}{list(shape)}", expected, _CONVERT)
-    length = len(file.data) - stream.tell()
-    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != length:
-        raise _bad_array(file, f"an array {dtype}{list(shape)} in {length} bytes", expected)
-    array = np.frombuffer(file.data, dtype, math.prod(shape), stream.tell())
-    return array.reshape(shape, order="F" if by_columns else "C")
-
-
-# NumPy reads a header by Python's own parser, whose depth of recursion two threads share
-# before Python 3.11.8 and 3.12.2: now and then one of them ends in a `SystemError`.
-_ONE_HEADER = threading.Lock()
-_CONVERT = "convert the array to this type and shape before numpy.save"
-
-
-def _bad_array(
-    file: File, found: str, expected: str, remedy: str = "save them again with numpy.save"
-) -> MaskError:
-    return MaskError(file.where, found=found, expected=expected, remedy=remedy)
 
 
 _PIXELS = 1 << 20  # worked on at a time

@@ -10,7 +10,7 @@ from typing import cast
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean
 from voc_seg_tfrecord.base.wording import command, several
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.own_data.by_ratio import by_ratio
 from voc_seg_tfrecord.own_data.list_readings import (
@@ -255,7 +255,7 @@ def official_note(facts: Facts) -> str:
     counts: collections.Counter[str] = collections.Counter()
     for of in facts.lists if facts.tree.layout.masks == MASKS else ():
         ids = {*of.ids}
-        rows = [row for row in official_splits.splits().values() if len(ids) in row.counts]
+        rows = [row for row in releases.splits().values() if len(ids) in row.counts]
         sha256 = id_list_sha256(ids) if rows else ""
         counts.update(row.config for row in rows if row.ids_sha256 == sha256)
     del counts["2012_test"]
@@ -264,7 +264,7 @@ def official_note(facts: Facts) -> str:
     # The most lists win; of two with as many, the first in the table.
     config = max(counts, key=counts.__getitem__)
     return (
-        f"The lists are those of {official_splits.title(config)}, which has a config of its own: "
+        f"The lists are those of {releases.title(config)}, which has a config of its own: "
         + command(
             *("tfds", "build", "voc_seg_tfrecord"),
             imports="voc_seg_tfrecord",

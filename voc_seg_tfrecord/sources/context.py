@@ -19,9 +19,9 @@ import numpy as np
 from voc_seg_tfrecord.base.errors import ListError, MaskError, SourceError
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import RawExample
-from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import CONTEXT_LABELS, CONTEXT_NUMBERS, Release
-from voc_seg_tfrecord.formats import mat_files, pillow
+from voc_seg_tfrecord.formats import array_files, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import Fetcher
@@ -111,7 +111,7 @@ def _values() -> np.ndarray:
 def _as_png(file: File) -> File:
     if not file.where.endswith(".mat"):
         return file
-    numbers = mat_files.read(file, "Pascal Context")
+    numbers = array_files.read_matlab(file, "Pascal Context")
     if numbers.max() > CONTEXT_LABELS:
         raise MaskError(
             file.where,
@@ -143,9 +143,7 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
       ListError: if the lists share ids, or have the counts of two versions.
     """
     both = set(train) & set(val)
-    of_train, of_val = (
-        official_splits.splits()[name, split].counts for split in ("train", "validation")
-    )
+    of_train, of_val = (releases.splits()[name, split].counts for split in ("train", "validation"))
     versions = list(zip(of_train, of_val, strict=True))
     if both or (len(train), len(val)) not in versions:
         counts = " or ".join(f"{t} and {v}" for t, v in versions)

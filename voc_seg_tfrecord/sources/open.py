@@ -14,7 +14,7 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Item, Source, with_band_count
-from voc_seg_tfrecord.facts import official_splits
+from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import Release
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.own_data.classes import class_colors
@@ -46,7 +46,7 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = 
         return _official_source(config, fetcher)
     folder = fetcher.manual_dir
     if config.packaged_tree:
-        folder = official_splits.facts_folder(config.packaged_tree)
+        folder = releases.facts_folder(config.packaged_tree)
     if folder is None:
         raise LayoutError(
             f"config {config.name!r}",
@@ -89,7 +89,7 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
     for split, (tree, name) in release_trees(config, fetcher).items():
         ids = tree.read_ids(name)
         if config.strict:
-            official_splits.check_ids(config.release, split, ids, tree.list_path(name))
+            releases.check_ids(config.release, split, ids, tree.list_path(name))
         splits[split] = tree.pairs(split, ids, config.parts)
         folders += tree.image_folders(ids)
     rule = config.index_rule(cast(Release, config.official).values or None)

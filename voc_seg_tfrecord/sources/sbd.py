@@ -17,7 +17,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.facts.releases import Archive, Release
-from voc_seg_tfrecord.formats import mat_files, pillow
+from voc_seg_tfrecord.formats import array_files, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.sources import devkit
@@ -72,12 +72,11 @@ def as_png(file: File) -> File:
     The values are class indices, 0 to 20, or object numbers, 0 for none. There is no void in SBD.
 
     Raises:
-      ConfigError: if SciPy is not installed.
-      MaskError: if the file is no MATLAB file of SBD's structure, or SciPy fails on it.
+      MaskError: if the file is no MATLAB file of SBD's structure, or is damaged.
     """
     if not file.where.endswith(".mat"):
         return file
-    return File(pillow.encode_png(mat_files.read(file, "SBD")), file.where)
+    return File(pillow.encode_png(array_files.read_matlab(file, "SBD")), file.where)
 
 
 @dataclasses.dataclass(frozen=True)

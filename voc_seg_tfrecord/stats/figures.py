@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.names import VOC_CLASSES
-from voc_seg_tfrecord.facts import lists, official_splits
+from voc_seg_tfrecord.facts import lists, releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
 _PERCENTILES = (0, 25, 50, 75, 100)
@@ -268,6 +268,4 @@ def _image_and_object_figures(stats: Stats, year: str, split: str) -> Iterator[F
 
 @functools.cache
 def _table(name: str) -> list[dict[str, str]]:
-    return official_splits.read_table(
-        official_splits.facts_folder("facts") / "published" / f"{name}.tsv"
-    )
+    return releases.read_table(releases.facts_folder("facts") / "published" / f"{name}.tsv")
