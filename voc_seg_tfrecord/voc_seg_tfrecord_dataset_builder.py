@@ -37,15 +37,13 @@ from voc_seg_tfrecord.base import names as names_of
 from voc_seg_tfrecord.base import staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOID, voc_palette
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.configs.features import feature_table
-from voc_seg_tfrecord.examples import shards
+from voc_seg_tfrecord.configs import VocSegConfig, description
+from voc_seg_tfrecord.examples import pieces, shards
 from voc_seg_tfrecord.examples.copies import Copies, Digests
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source
 from voc_seg_tfrecord.examples.serializer import StableSerializer
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
-from voc_seg_tfrecord.sources import description
 
 _TFRECORD = tfds.core.FileFormat.TFRECORD
 
@@ -85,19 +83,14 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""
-        features, target = feature_table(self.builder_config)
-        return self._dataset_info(features, target)
-
-    def _dataset_info(self, features: dict[str, Any], target: str | None) -> tfds.core.DatasetInfo:
-        config = self.builder_config
-        package = self.get_metadata()
+        config, package = self.builder_config, self.get_metadata()
+        features, target = description.feature_table(config)
         said = description.dataset_description(config, package.description, package.citation)
+        # All of the config but what changes no byte of the dataset.
+        stored = json.loads(dataclasses.replace(config, trust_images=False).to_json())
         return _Info(
             builder=self,
-            description=said.description,
-            citation=said.citation,
-            homepage=said.homepage,
-            license=said.license,
+            **vars(said),
             features=tfds.features.FeaturesDict(features),
             supervised_keys=(names_of.IMAGE, target) if target else None,
             metadata=tfds.core.MetadataDict(
@@ -105,7 +98,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 ignore_label=VOID,
                 class_names=list(config.built_class_names),
                 palette=voc_palette().tolist(),
-                config=_stored_config(config),
+                config=stored,
                 **_class_map(config),
             ),
         )
@@ -260,7 +253,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     def _engine(
         self, source: Source, download_config: tfds.download.DownloadConfig
-    ) -> shards.Engine | None:
+    ) -> pieces.Engine | None:
         """Returns what does the work, None if TFDS does.
 
         Raises:
@@ -286,18 +279,16 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 )
             return None
         if not on_beam:
-            return shards.Here(self._workers or shards.fastest(source))
-        from voc_seg_tfrecord.examples import beam  # Apache Beam takes seconds to import
-
-        return beam.Beam(self.data_path / "pieces", download_config)
+            return pieces.Here(self._workers or shards.fastest(source))
+        return pieces.Beam(self.data_path / "pieces", download_config)
 
     def _open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
         """Finds every split's files and checks its list, all before the first record."""
         # Imported here, as what is built is read without them.
-        from voc_seg_tfrecord.sources.download import TfdsFetcher
+        from voc_seg_tfrecord.sources.devkit import Fetcher
         from voc_seg_tfrecord.sources.open import open_source
 
-        source = self.source or open_source(self.builder_config, TfdsFetcher(dl_manager))
+        source = self.source or open_source(self.builder_config, Fetcher(dl_manager))
         if source.archives:  # no key at all otherwise: what was not verified is not recorded
             self.info.metadata["archives"] = list(source.archives)
         if source.rows:
@@ -381,11 +372,6 @@ def _enough_examples(num_shards: int | None) -> Iterator[None]:
                 remedy=f"give at most {found[1]} shards (--num_shards)",
             ) from None
         raise
-
-
-def _stored_config(config: configs.VocSegConfig) -> dict[str, Any]:
-    """Returns what a dataset says of its config: all but what changes no byte of it."""
-    return json.loads(dataclasses.replace(config, trust_images=False).to_json())
 
 
 def _class_map(config: configs.VocSegConfig) -> dict[str, Any]:

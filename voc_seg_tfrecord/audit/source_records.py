@@ -27,7 +27,7 @@ from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.masks.readings import rule_of_rows
-from voc_seg_tfrecord.sources.devkit import Verified
+from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS
 
 
@@ -91,12 +91,17 @@ def _digest(record: Record) -> bytes:
     return digest.digest()
 
 
-@dataclasses.dataclass
-class _OnlyFolder:
-    """A `Fetcher` that has a folder, and neither downloads nor unpacks anything."""
+class _OnlyFolder(Fetcher):
+    """Has a folder, and neither downloads nor unpacks anything."""
 
-    manual_dir: epath.Path
-    verified: list[Verified] = dataclasses.field(default_factory=list)
+    def __init__(self, folder: epath.Path):
+        self._folder = folder
+        self.verified = []
+
+    @property
+    def manual_dir(self) -> epath.Path:
+        """The folder."""
+        return self._folder
 
     def extract(self, path: epath.Path) -> epath.Path:
         raise ConfigError(

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig, field_types
+from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig, checks
 from voc_seg_tfrecord.examples.make import Item, Source
 from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -130,10 +130,10 @@ def check_name(name: str) -> None:
     Raises:
       ConfigError: if TFDS does not take it, or a release or the sample has it.
     """
-    if not field_types.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
+    if not checks.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
         raise ConfigError(
             f"name {name[:100]!r}",
             found="a name that no dataset can have, or that a release or the sample has",
-            expected=f"a name of your own: {field_types.NAME}",
+            expected=f"a name of your own: {checks.NAME}",
             remedy="choose another name",
         )

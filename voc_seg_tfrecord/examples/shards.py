@@ -10,14 +10,13 @@ pieces, so that no example is made twice. Tiles, whose keys are known when they 
 from pieces too.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
-import dataclasses
 import functools
 import itertools
 import math
 import os
-from typing import Any, Protocol
+from typing import Any
 
 from etils import epath
 import numpy as np
@@ -25,12 +24,11 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import hashing, naming, splits, utils
 from tensorflow_datasets.core.utils import shard_utils
 
-from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import SplitError, VocSegError
 from voc_seg_tfrecord.base.threads import ALL_CORES, CORES, ordered_map
 from voc_seg_tfrecord.examples.copies import Digested, Digests
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
-from voc_seg_tfrecord.examples.pieces import Made, Note, Piece, Pieces, Shard, Shards, Work
+from voc_seg_tfrecord.examples.pieces import Engine, Made, Piece, Pieces, Shard, Shards
 from voc_seg_tfrecord.formats import frames
 
 PIECE_BYTES, PIECE_ITEMS = 64 << 20, 50_000
@@ -41,44 +39,6 @@ WORTH = 3000
 
 _BAR = {"unit": " examples", "leave": False, "mininterval": 1.0}
 _SIZED = 2000  # items of a split whose files are measured
-
-
-class Engine(Protocol):
-    """What does tasks somewhere.
-
-    Attributes:
-      workers: how many tasks it does at a time, as far as that is known.
-    """
-
-    @property
-    def workers(self) -> int: ...  # noqa: D102
-
-    def run(
-        self, work: Work, tasks: Iterable[Any], note: Note
-    ) -> Generator[tuple[int, Made], None, None]:
-        """Yields the number of each task and its result, in any order."""
-        ...
-
-
-@dataclasses.dataclass(frozen=True)
-class Here:
-    """In this process alone, or in several that it starts.
-
-    Attributes:
-      workers: how many processes do the work.
-    """
-
-    workers: int = 1
-
-    def run(
-        self, work: Work, tasks: Iterable[Any], note: Note
-    ) -> Generator[tuple[int, Made], None, None]:
-        """Does tasks; see `Engine`."""
-        if self.workers > 1:
-            yield from processes.unordered_map(work, tasks, workers=self.workers, note=note)
-            return
-        for number, task in enumerate(tasks):
-            yield number, work(task, note)
 
 
 def write(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 import dataclasses
 import posixpath
 import re
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
@@ -109,9 +109,6 @@ class Tiling:
         _check_number("tile", self.size, 1, None, "a number of pixels, 1 or more")
         expected = f"0 to {self.size - 1}, less than the tile's {self.size} pixels"
         _check_number("tile_overlap", self.overlap, 0, self.size - 1, expected)
-        if self.format not in get_args(TileFormat):
-            expected = f"one of {', '.join(get_args(TileFormat))}"
-            raise option_error("tile_format", self.format, expected)
 
     def count(self, height: int, width: int) -> int:
         """Returns how many tiles an image has; `MOST_TILES` + 1 stands for all that are more."""

@@ -93,11 +93,10 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
         splits[split] = tree.pairs(split, ids, config.parts)
         folders += tree.image_folders(ids)
     rule = config.index_rule(cast(Release, config.official).values or None)
-    archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
     spec = config.example_spec(rule)
     if _verified(folders, fetcher):
         spec = dataclasses.replace(spec, decoding="none")
-    return Source(splits, spec, archives)
+    return Source(splits, spec, fetcher.verified)
 
 
 def _verified(folders: Sequence[epath.Path], fetcher: Fetcher) -> bool:
