@@ -68,6 +68,7 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
         ({"tile": 0}, "tile: 0"),
         ({"tile_overlap": 8}, "tile_overlap: 8\n  expected: the option tile with it"),
         ({"tile_format": "jpeg"}, "tile_format: 'jpeg'\n  expected: the option tile"),
+        ({"tile_format": "webp"}, "tile_format: 'webp'\n  expected: one of png, jpeg"),
         ({"tile": 8, "release": "2012"}, "8 for the release 2012"),
         ({"tile": 8, "objects": True}, "8 for objects"),
         ({"tile": 8, "task": "classification"}, "8 for classification"),

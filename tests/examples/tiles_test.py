@@ -212,7 +212,6 @@ def test_the_name_of_a_tile_tells_its_image_even_if_that_looks_like_a_tile():
         ({"size": 2.0}, "option tile: 2.0"),
         ({"size": 8, "overlap": 8}, "option tile_overlap: 8\n  expected: 0 to 7"),
         ({"size": 8, "overlap": -1}, "option tile_overlap: -1"),
-        ({"size": 8, "format": "webp"}, "option tile_format: 'webp'\n  expected: one of png"),
     ],
 )
 def test_numbers_out_of_range_are_refused_by_name(said, found):
