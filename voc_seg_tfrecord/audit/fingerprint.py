@@ -182,18 +182,13 @@ def compare_with_pinned(
             row = dataclasses.replace(row, masks_sha256="")
         faults = _against(row, total, digests)
         checked = _sentence(row, claim, faults) + (f"; {_MAPPED}" if claim.mapped else "")
-    return Comparison(faults, checked, _published_as(total))
-
-
-def _published_as(total: Fingerprint) -> dict[str, str]:
-    """Returns which published list or masks the hashes of a split belong to."""
     names = {}
     if name := lists.identify(total.ids):
         names["ids"] = f"the list {name}"
     same = (row for row in _rows() if row.masks_sha256 and row.masks_sha256 == total.masks)
     if row := next(same, None):
         names["masks"] = f"{_title(row)}, as pinned"
-    return names
+    return Comparison(faults, checked, names)
 
 
 def _compare_contained(
@@ -202,13 +197,12 @@ def _compare_contained(
     """Compares a split with the official ones whose ids it holds; returns faults and a sentence."""
     contained = _splits_within(total, digests)
     if not contained:
-        if not claim.release:
-            return (), ""
-        return (), (
+        text = (
             f"a part of {official_splits.title(claim.release)}, or another list of it: "
             f"ids{' and masks' if claim.masks else ''} not compared, because only complete "
             "official splits have pinned facts"
         )
+        return (), text if claim.release else ""
     if claim.mapped or not claim.voc_classes:
         text = f"holds the ids of {', '.join(map(_title, contained))}"
         others = " with other classes, so its masks were not compared"
@@ -286,14 +280,11 @@ def _sentence(row: Split, claim: Claim, faults: tuple[str, ...]) -> str:
     if claim.mapped or not claim.masks:
         rest.remove("masks")  # their reason is another one, or there are none
     verb = "agrees" if agree == ["number of ids"] else "agree"
+    unchecked = " and ".join(filter(None, [", ".join(rest[:-1]), rest[-1]]))
     return (
         f"{' and '.join(agree)} {verb} with the pinned facts of {_title(row)}; "
-        f"{_and(rest)} not checked (no public hash)"
+        f"{unchecked} not checked (no public hash)"
     )
-
-
-def _and(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _listed(what: str, ids: set[str], name: str) -> list[str]:

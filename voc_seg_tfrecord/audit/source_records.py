@@ -123,12 +123,7 @@ class _OnlyFolder(Fetcher):
 def find_originals(
     builder: tfds.core.DatasetBuilder, root: PathLike, *, progress: bool = False
 ) -> Originals:
-    """Reads what a dataset was built from, in an unpacked tree.
-
-    Args:
-      builder: of a built dataset.
-      root: what its `--manual_dir` was.
-      progress: whether to show progress bars on standard error.
+    """Reads what a dataset was built from, in the unpacked tree that was its `--manual_dir`.
 
     Raises:
       ConfigError: if the folder is not there, or has other splits than the dataset.
@@ -160,12 +155,7 @@ def find_originals(
 
 
 def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Source:
-    """Returns what a build of a dataset would read in an unpacked folder now.
-
-    Raises:
-      ConfigError: if the folder is not there.
-      VocSegError: if the folder cannot be a source.
-    """
+    """Returns what a build of a dataset would read in an unpacked folder now."""
     if not folder.is_dir():
         raise ConfigError(
             f"--source {folder}",
@@ -204,7 +194,7 @@ def read_folder(
 def _read(
     builder: tfds.core.DatasetBuilder, source: Source, split: str, desc: str, progress: bool
 ) -> Iterator[tuple[Any, list[Record] | VocSegError]]:
-    """Yields items of a split, all of which have file names, and their records."""
+    """Yields items of a split and their records."""
 
     def read(item: Item) -> list[Record] | VocSegError:
         made = try_examples(source.spec, item)
@@ -223,8 +213,7 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
     Its metadata never says that the tree came with the package, so `sample` as well is read
     from the folder that is given.
     """
-    fields = config_of(builder)
-    remedy = "build it again from its source, or verify it without --source"
+    fields, remedy = config_of(builder), "build it again from its source, or leave out --source"
     if not fields:
         raise ConfigError(
             builder.info.full_name,

@@ -21,13 +21,10 @@ _SHOWN = 6
 
 
 class OlderVersion:
-    """The newest version of a config that is not newer than the one that is built.
+    """The newest version of a config that is not newer than the one that is built, in a folder.
 
     A dataset that is replaced is one too. Where there is none, nothing is compared. What the user
     should know is a warning.
-
-    Args:
-      folder: the version folder that is built.
     """
 
     def __init__(self, folder: epath.Path):
@@ -131,6 +128,7 @@ def _first(texts: Sequence[str]) -> str:
 
 def _option(names: Sequence[str]) -> str:
     """Returns the option that gives an order, or the argument if a name has a comma."""
-    if any("," in name for name in names):
-        return f"class_names={[*names]} in Python"
-    return command(class_names=",".join(names))
+    has_comma = any("," in name for name in names)
+    return (
+        f"class_names={[*names]} in Python" if has_comma else command(class_names=",".join(names))
+    )

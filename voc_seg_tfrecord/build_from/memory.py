@@ -136,59 +136,51 @@ class _High:
         self.is_class, self.masks = False, masks
         if masks is None or len(class_names) != 2:
             return
-        if hasattr(masks, "__len__") and hasattr(masks, "__getitem__"):  # it can be read twice
-            seen = _seen(masks)
-            if seen == {_HIGH}:
-                raise MaskError(
-                    "from_arrays, masks",
-                    found=f"only the value {VOID}, of two classes",
-                    expected="masks that tell whether it is void or the second class",
-                    remedy=f"make it 1 if it is {class_names[1]}, or leave out what is all void",
-                )
-            self.is_class = seen == {_ZERO, _HIGH}
-            self.masks = map(_high_as_1, masks) if self.is_class else masks
-        else:
-            self.masks = self._checked(masks)
-
-    def _checked(self, masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-        seen: set[str] = set()
+        if not (hasattr(masks, "__len__") and hasattr(masks, "__getitem__")):  # it is read once
+            self.masks = _checked(masks)
+            return
+        seen: set[int] = set()
         for mask in masks:
-            seen |= _kinds(mask) if _OTHER not in seen else set()
-            yield mask
-        if seen == {_HIGH, _ZERO} or seen == {_HIGH}:
+            seen |= _kinds(mask)
+            if _OTHER in seen:
+                return
+        if seen == {VOID}:
             raise MaskError(
                 "from_arrays, masks",
-                found=f"only the values 0 and {VOID}, of two classes, in masks from an iterator",
-                expected=f"{VOID} as void beside both classes",
-                remedy=f"give the masks as a list or an array, in which {VOID} is the second class "
-                "then, or make it 1 yourself",
+                found=f"only the value {VOID}, of two classes",
+                expected="masks that tell whether it is void or the second class",
+                remedy=f"make it 1 if it is {class_names[1]}, or leave out what is all void",
             )
+        if seen == {0, VOID}:
+            self.is_class = True
+            self.masks = ((np.asarray(mask) == VOID).astype(np.uint8) for mask in masks)
 
 
-_ZERO, _HIGH, _OTHER = "0", "255", "other values"
+def _checked(masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    seen: set[int] = set()
+    for mask in masks:
+        seen |= _kinds(mask) if _OTHER not in seen else set()
+        yield mask
+    if VOID in seen and _OTHER not in seen:
+        raise MaskError(
+            "from_arrays, masks",
+            found=f"only the values 0 and {VOID}, of two classes, in masks from an iterator",
+            expected=f"{VOID} as void beside both classes",
+            remedy=f"give the masks as a list or an array, in which {VOID} is the second class "
+            "then, or make it 1 yourself",
+        )
 
 
-def _kinds(mask: np.ndarray) -> set[str]:
+_OTHER = 1  # stands for all values but 0 and 255
+
+
+def _kinds(mask: np.ndarray) -> set[int]:
     array = np.asarray(mask)
     if array.dtype.kind not in "iu":
         return {_OTHER}
     high, zero = array == VOID, array == 0
-    present = {_ZERO: zero.any(), _HIGH: high.any(), _OTHER: not (high | zero).all()}
+    present = {0: zero.any(), VOID: high.any(), _OTHER: not (high | zero).all()}
     return {kind for kind, is_there in present.items() if is_there}
-
-
-def _seen(masks: Iterable[np.ndarray]) -> set[str]:
-    """Returns which kinds of values masks have, as far as it takes to know that 255 is void."""
-    seen: set[str] = set()
-    for mask in masks:
-        seen |= _kinds(mask)
-        if _OTHER in seen:
-            break
-    return seen
-
-
-def _high_as_1(mask: np.ndarray) -> np.ndarray:
-    return np.where(np.asarray(mask) == VOID, 1, 0).astype(np.uint8)
 
 
 def _items(
@@ -197,12 +189,10 @@ def _items(
     labels: Iterable[int] | None,
     filenames: Iterable[str] | None,
 ) -> Iterator[ArrayItem]:
-    targets: Iterable[Any] | None = masks if labels is None else labels
+    targets: Any = masks if labels is None else labels
     names = filenames or (f"{n:08}.png" for n in itertools.count())
     seen: set[str] = set()
-    together: Iterator[tuple[Any, Any]] = itertools.zip_longest(
-        images, () if targets is None else targets, fillvalue=_MISSING
-    )
+    together: Iterator[Any] = itertools.zip_longest(images, targets, fillvalue=_MISSING)
     for (image, target), filename in zip(together, names, strict=False):
         key = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
         if image is _MISSING or target is _MISSING or key in seen:

@@ -105,11 +105,7 @@ def check_free(config: VocSegConfig, data_dir: PathLike | None, *, overwrite: bo
 def share_out(
     items: Iterable[NamedItem], ratios: Mapping[str, float], seed: int
 ) -> dict[str, list[NamedItem]]:
-    """Assigns items to splits by ratios and a hash of their ids; no split is empty.
-
-    Raises:
-      ConfigError: if the ratios are none.
-    """
+    """Assigns items to splits by ratios, or raises a `ConfigError`, and a hash; none is empty."""
     ratios = by_split_name(ratios, "splits")
     check_ratios(ratios, "splits")
     pool = {item.id: item for item in items}
@@ -125,11 +121,7 @@ def spelled_out(class_names: Sequence[str]) -> Sequence[str]:
 
 
 def check_name(name: str) -> None:
-    """Checks that a config may have this name.
-
-    Raises:
-      ConfigError: if TFDS does not take it, or a release or the sample has it.
-    """
+    """Raises a `ConfigError` if TFDS does not take a config's name, or one of ours has it."""
     if not checks.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
         raise ConfigError(
             f"name {name[:100]!r}",
