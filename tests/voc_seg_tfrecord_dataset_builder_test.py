@@ -15,19 +15,16 @@ from support.png_writer import write_png
 from support.python import run_python
 from support.tfds_build import tfds_build, tfds_build_process
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import split_builder
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import VOC_POSES
-from voc_seg_tfrecord.examples.serializer import StableSerializer
 from voc_seg_tfrecord.facts import official_splits
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import decode
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import (
     PaddedWithBackground,
-    _serializer_of_ours,
     warn_of_padding,
 )
 
@@ -338,16 +335,6 @@ def test_tfds_build_ends_with_the_error_and_a_status_that_is_not_0(devkit, root,
 def test_a_manual_dir_that_is_not_there_is_named(tmp_path):
     with pytest.raises(voc_seg_tfrecord.VocSegError, match="no such folder"):
         build(tmp_path / "data", VocSegConfig(name="x"), tmp_path / "nowhere")
-
-
-def test_tfds_has_its_own_serializer_back_after_a_build_and_after_an_error():
-    before = split_builder.example_serializer
-    with _serializer_of_ours():
-        assert split_builder.example_serializer.ExampleSerializer is StableSerializer
-    assert split_builder.example_serializer is before
-    with pytest.raises(KeyError), _serializer_of_ours():
-        raise KeyError
-    assert split_builder.example_serializer is before
 
 
 @pytest.mark.parametrize("form", ["array_record", "parquet", tfds.core.FileFormat.RIEGELI])

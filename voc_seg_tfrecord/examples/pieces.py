@@ -38,14 +38,14 @@ class Piece:
 
     Attributes:
       path: the file.
-      numbers: the number of each item in its split.
+      numbers: the number of each item in its split; at least as many.
       items: the items, in the order of the file.
       salt: what keys are hashed with if the hashes are wanted, else empty.
     """
 
     path: str
-    numbers: Sequence[int]
-    items: Sequence[Any]
+    numbers: Iterable[int]
+    items: Iterable[Any]
     salt: str
 
     def to_json(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Pieces:
         make = functools.partial(try_examples, self.spec)
         items = map(Digested, piece.items) if self.digests else piece.items
         results = ordered_map(make, items, ahead=self.ahead)
-        for number, (item, result) in zip(piece.numbers, results, strict=True):
+        for number, (item, result) in zip(piece.numbers, results, strict=False):
             note(1)
             if isinstance(result, VocSegError):
                 made.problems.append((number, result))

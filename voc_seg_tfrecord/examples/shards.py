@@ -6,17 +6,17 @@ call of `Pieces`. An *engine* says where: in this process, in several, or on oth
 
 How many shards TFDS makes of so many bytes is estimated from the sizes of files. If the estimate
 was right, the pieces are the shards. If not, `Shards` cuts the shards from the records of the
-pieces, so that no example is made twice. Tiles, whose keys are known when they are made, are cut
-from pieces too.
+pieces, so that no example is made twice. Tiles, whose keys are known when they are made, and what
+is in memory are cut from pieces too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
-import functools
+import dataclasses
 import itertools
 import math
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 from etils import epath
 import numpy as np
@@ -24,10 +24,10 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import hashing, naming, splits, utils
 from tensorflow_datasets.core.utils import shard_utils
 
-from voc_seg_tfrecord.base.errors import SplitError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.base.threads import ALL_CORES, CORES, ordered_map
-from voc_seg_tfrecord.examples.copies import Digested, Digests
-from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
+from voc_seg_tfrecord.examples.copies import Digests
+from voc_seg_tfrecord.examples.make import Item, Source
 from voc_seg_tfrecord.examples.pieces import Engine, Made, Piece, Pieces, Shard, Shards
 from voc_seg_tfrecord.formats import frames
 
@@ -52,7 +52,7 @@ def write(
     """Writes the shards of all splits.
 
     Args:
-      source: what they are made from; its items lie in files.
+      source: what they are made from, as `drawn` returns it.
       templates: the names of the files of each split. Pieces are in a folder beside the files
         meanwhile.
       features: the dataset's.
@@ -78,7 +78,7 @@ def write(
     counts = [len(plan.numbers) for plan in plans]
     tasks = itertools.chain.from_iterable(plan.pieces(folder) for plan in plans)
     with (
-        utils.tqdm(total=sum(counts), desc="Generating examples...", **_BAR) as bar,
+        utils.tqdm(total=sum(counts) or None, desc="Generating examples...", **_BAR) as bar,
         contextlib.closing(engine.run(make, tasks, bar.update)) as results,
     ):
         _gather(plans, results)
@@ -100,50 +100,40 @@ def write(
     return [plan.info() for plan in plans]
 
 
-def in_files(source: Source) -> bool:
-    """Says whether all items lie in files: keys are known then, and any process can read them."""
-    return all(
-        isinstance(items, Sequence) and hasattr(items[0], "from_json")
-        for items in source.splits.values()
-    )
+class _Named(NamedTuple):
+    """What is kept of an item in memory."""
+
+    id: str
+    filename: str
 
 
-def in_list_order(
-    split: str, items: Iterable[Item], spec: ExampleSpec, digests: Digests | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Makes the examples of one split for TFDS to shuffle: those that are in memory alone.
+class Drawn(Sequence[Any]):
+    """Items in memory, to be iterated over once; then it holds what was kept of each."""
 
-    Args:
-      split: its name.
-      items: its items.
-      spec: what examples are to hold.
-      digests: takes those of the images at the end, None if they are not wanted.
+    def __init__(self, items: Iterable[Item]):
+        self._items, self._kept = items, list[_Named]()
 
-    Yields:
-      `(key, example)`. After a first problem nothing more, it only looks for more of them.
+    def __iter__(self) -> Iterator[Item]:
+        for item in self._items:
+            self._kept.append(_Named(item.id, item.filename))
+            yield item
 
-    Raises:
-      SplitError: at the end, if there are problems, with all of them.
-    """
-    problems: list[VocSegError] = []
-    ids: list[str] = []
-    seen: list[int] = []
-    examined = 0
-    make = functools.partial(try_examples, spec)
-    read = (Digested(item) for item in items) if digests else items
-    for item, result in ordered_map(make, read, ahead=1 if spec.decoding == "none" else CORES):
-        examined += 1
-        if isinstance(result, VocSegError):
-            problems.append(result)
-        elif not problems:
-            if isinstance(item, Digested):
-                ids.append(item.id)
-                seen.append(item.digest)
-            yield from result
-    if problems:
-        raise SplitError(split, problems, examined)
-    if digests:
-        digests.add(split, np.array(seen, np.uint64), ids.__getitem__)
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._kept[number]
+
+
+def drawn(source: Source) -> Source:
+    """Returns a source whose items are `Drawn`, unless they lie in files that any process reads."""
+    splits = {
+        split: items
+        if isinstance(items, Sequence) and hasattr(items[0], "from_json")
+        else Drawn(items)
+        for split, items in source.splits.items()
+    }
+    return dataclasses.replace(source, splits=splits)
 
 
 def fastest(source: Source) -> int:
@@ -155,10 +145,11 @@ def fastest(source: Source) -> int:
 def _maker(
     source: Source, features: tfds.features.FeaturesDict, engine: Engine, *, digests: bool
 ) -> Pieces:
-    first = next(iter(source.splits.values()))[0]
+    items = next(iter(source.splits.values()))
+    item_type = None if isinstance(items, Drawn) else type(items[0])
     # What is not decoded keeps Python's lock.
     ahead = 1 if source.spec.decoding == "none" else max(1, CORES // engine.workers)
-    return Pieces(type(first), source.spec, features, ahead, digests)
+    return Pieces(item_type, source.spec, features, ahead, digests)
 
 
 def _use_all(workers: int, plans: Sequence["_Plan"]) -> None:
@@ -205,7 +196,7 @@ class _Plan:
         self._template = template
         self._most = download_config.max_examples_per_split
         self._config = download_config.get_shard_config()
-        self._keys_known = keys_known
+        self._keys_known = keys_known and not isinstance(items, Drawn)
         if self._keys_known:
             self._items = items = items[: self._most]
             keys = getattr(items, "ids", None) or [item.id for item in items]
@@ -222,6 +213,9 @@ class _Plan:
     def _choose_pieces(self) -> None:
         """Lets pieces be shards where their order is known, and their number as good as known."""
         self._are_shards = self._keys_known
+        if isinstance(self._items, Drawn):
+            self.count_of_pieces = 1
+            return
         if self._are_shards and self._config.num_shards:
             count = self._config.num_shards
         else:
@@ -241,6 +235,10 @@ class _Plan:
 
     def pieces(self, folder: epath.Path) -> Iterator[Piece]:
         """Yields the pieces."""
+        if isinstance(self._items, Drawn):
+            self._paths = [os.fspath(folder / self.split)]
+            yield Piece(self._paths[0], itertools.count(), self._items, self.split)
+            return
         bounds = shard_utils.get_shard_boundaries(len(self.numbers), self.count_of_pieces)
         self._paths = [os.fspath(folder / f"{self.split}-{n:06}") for n in range(len(bounds))]
         if self._are_shards:
@@ -253,6 +251,8 @@ class _Plan:
 
     def take(self, number: int, made: Made) -> None:
         """Takes what came of a piece."""
+        if isinstance(self._items, Drawn):
+            self.numbers = np.arange(len(self._items))
         self._made[number] = np.array(made.lengths, np.int64)
         self._hashes[number] = made.hashes
         self._digests[number] = np.array(made.digests, np.uint64)
@@ -278,6 +278,12 @@ class _Plan:
         if self._problems:
             errors = [error for _, error in sorted(self._problems, key=lambda problem: problem[0])]
             raise SplitError(self.split, errors, len(self._items))
+        if not len(self.numbers):
+            raise ConfigError(
+                f"split {self.split}",
+                found="no examples",
+                expected="at least one example in each split",
+            )
         self._place()
 
     def _place(self) -> None:
