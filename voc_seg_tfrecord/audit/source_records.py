@@ -181,9 +181,6 @@ def read_folder(
     Yields:
       Split, image id, and its records: one, or one per tile. Files that cannot be used give the
       error in place of records.
-
-    Raises:
-      VocSegError: if the folder cannot be a source.
     """
     source = _open_folder(builder, folder)
     for split in source.splits:

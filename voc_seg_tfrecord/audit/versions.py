@@ -47,14 +47,10 @@ class OlderVersion:
         )
 
     def check_classes(self, names: Sequence[str], *, are_numbered: bool) -> None:
-        """Says which numbers mean another class now.
-
-        Args:
-          names: the classes that are built, in mask order.
-          are_numbered: whether somebody gave the numbers, in a file or by an option.
+        """Says which numbers of the classes that are built mean another class now.
 
         Raises:
-          ConfigError: if nobody gave them.
+          ConfigError: if nobody gave the numbers, in a file or by an option.
         """
         before = dataset.class_names(self._builder) if self._builder else ()
         if self._builder and dataset.background(self._builder) == background_index(names) == 0:
@@ -78,12 +74,9 @@ class OlderVersion:
         )
 
     def check_ids(self, ids: Mapping[str, Iterable[str]]) -> None:
-        """Says how many image ids are in another split now.
+        """Says how many of the image ids that are built, by split, are in another split now.
 
         The older version's records are read only if the digests of two splits differ.
-
-        Args:
-          ids: by split, of the version that is built.
         """
         if self._builder is None:
             return

@@ -116,7 +116,9 @@ class DataSource:
         fields = fields_of(builder.info.features)
         self._values = {name: _value_of(name, fields, self._decode) for name in self.features}
         if IMAGE in self.features and dataset.bands_of(builder):
-            self._values[IMAGE] = _bands if self._decode else operator.methodcaller("bytes", IMAGE)
+            self._values[IMAGE] = lambda record: (
+                _writable(record.bands()) if self._decode else record.bytes(IMAGE)
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("_folder", "_split", "_wanted", "_decode", "_cache_dir", "_numbers", "_seal")
@@ -252,10 +254,6 @@ def _chosen(builder: tfds.core.DatasetBuilder, features: Collection[str] | None)
                 expected=f"some of {', '.join(there)}",
             )
     return tuple(there if features is None else features)
-
-
-def _bands(record: Record) -> np.ndarray:
-    return _writable(record.bands())
 
 
 def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[[Record], Any]:

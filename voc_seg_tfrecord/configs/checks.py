@@ -215,16 +215,7 @@ def _check_bands(config: Any) -> None:
 
 
 def check_split_name(name: str, where: object, kind: type[VocSegError] = ConfigError) -> None:
-    """Checks that TFDS takes a name for a split: letters, digits and `_`, and not `all`.
-
-    Args:
-      name: the split's name.
-      where: who gave the name, for the error.
-      kind: what to raise; a name that comes from a file is no wrong call.
-
-    Raises:
-      VocSegError: if TFDS does not take it.
-    """
+    """Raises an error, of the `kind` that names from there are, if TFDS takes no such split."""
     if not re.fullmatch(r"[A-Za-z0-9_]+", name) or name == "all":
         raise kind(
             where,
@@ -294,11 +285,7 @@ def check_types(config: Any) -> None:
 
 
 def check_names(fields: Mapping[str, object], names: Sequence[str]) -> None:
-    """Checks that a config has no fields but those that there are.
-
-    Raises:
-      ConfigError: naming the first field that there is not.
-    """
+    """Raises a `ConfigError` that names the first field that there is not."""
     for field in fields:
         if field not in names:
             raise ConfigError(

@@ -49,16 +49,10 @@ def write(
     engine: Engine,
     digests: Digests | None,
 ) -> list[tfds.core.SplitInfo]:
-    """Writes the shards of all splits.
+    """Writes the shards of all splits of a source, which `drawn` returned.
 
-    Args:
-      source: what they are made from, as `drawn` returns it.
-      templates: the names of the files of each split. Pieces are in a folder beside the files
-        meanwhile.
-      features: the dataset's.
-      download_config: says how many shards, and how many examples.
-      engine: what does the work.
-      digests: takes those of the images, None if they are not wanted.
+    Pieces are in a folder beside the files meanwhile. Digests of images are taken by `digests`, if
+    they are wanted.
 
     Returns:
       What TFDS notes of each split.
@@ -177,9 +171,7 @@ class _Plan:
     """Of what pieces a split is made, and which shards they become.
 
     Attributes:
-      split: its name.
       numbers: the numbers of its items, in the order in which they are made.
-      count_of_pieces: how many pieces it is made of.
     """
 
     def __init__(
@@ -266,7 +258,7 @@ class _Plan:
 
     def id_of(self, number: int) -> str:
         """Returns the id of a number of the list."""
-        return self._items[number].id
+        return str(self._items[number].id)
 
     @property
     def is_made(self) -> bool:
@@ -335,9 +327,7 @@ def _in_order(hashes: Iterable[int]) -> np.ndarray:
 def _expected_size(items: Sequence[Item], numbers: np.ndarray) -> int:
     """Estimates the bytes of all records of a split, which are mostly those of its files.
 
-    Args:
-      items: of the split.
-      numbers: of the items, in an order that has nothing to do with sizes, if possible.
+    The numbers of the items are in an order that has nothing to do with sizes, if possible.
     """
     sample = [items[number] for number in numbers[:: math.ceil(len(numbers) / _SIZED)]]
     sizes = [size for _, size in ordered_map(_size, sample)]

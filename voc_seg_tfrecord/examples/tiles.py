@@ -187,8 +187,8 @@ def cut(
 
     Args:
       key: the example's key.
-      image: the complete image, as `images.open_image` returns it.
-      others: the other features of the complete image, as `make.make_example` returns them.
+      image: the complete image.
+      others: its other features, as `make.make_example` returns them.
       tiling: how to cut.
       where: the image's file, for errors.
       background: the class that `labels` leave out, None if there is none.

@@ -109,14 +109,8 @@ def find_archive(
 ) -> epath.Path:
     """Returns the path of an archive: the one in the manual folder, else a download.
 
-    Its sha256 is verified in both cases, because a download may be from an earlier build.
-
-    Args:
-      release: the release, whose page the error names.
-      archive: the archive.
-      fetcher: knows the manual folder, and downloads.
-      what: what is opened, for the error.
-      tree: what may be in the manual folder in place of the archive, for the error.
+    Its sha256 is verified in both cases, because a download may be from an earlier build. Errors
+    say what is opened, and which tree may be in the manual folder in place of the archive.
 
     Raises:
       SourceError: if it is not in the manual folder and no address gives it, or if it is not the
@@ -156,7 +150,7 @@ def manual_place(fetcher: Fetcher) -> str:
 def open_trees(
     release: Release, config: VocSegConfig, fetcher: Fetcher
 ) -> dict[str, tuple[VocTree, str]]:
-    """Returns the tree and the list of each split; see `open.release_trees`."""
+    """Returns the tree and the list of each split."""
     list_of = config.split_lists
     if not config.strict and fetcher.manual_dir is not None:
         root = find_release(fetcher.manual_dir, release.year)
@@ -238,13 +232,9 @@ class TransferError(Exception):
 
 
 class Transfer:
-    """Downloads one file in a thread, which is given up if the server is too slow.
+    """Downloads one file of a known size in a thread, which is given up if the server is too slow.
 
-    Args:
-      url: the address, http or https; redirects to other schemes are refused.
-      path: where to write.
-      size: how many bytes the file has.
-      verify: whether to verify the server's certificate.
+    Redirects to other schemes than http and https are refused.
     """
 
     def __init__(self, url: str, path: pathlib.Path, size: int, *, verify: bool = True):
