@@ -14,12 +14,9 @@ Other modules do everything about pixels. Where a build steps around TFDS 4.9.10
    and leaves a temporary folder behind. It can go when TFDS asks for its own datasets only.
 """
 
-from collections.abc import Iterator
-import contextlib
 import dataclasses
 import json
 import os
-import re
 import sys
 from typing import TYPE_CHECKING, Any, ClassVar
 import warnings
@@ -175,7 +172,6 @@ class Builder(dataset_builder.FileReaderBuilder):
             assign(self, "_data_dir", os.fspath(folder)),
             assign(self, "_workers", workers),
             assign(self, "_digests", None),
-            _enough_examples(download_config.num_shards),
         ):
             super().download_and_prepare(download_config=download_config, **options)
             storage.write_sums(folder)
@@ -299,22 +295,6 @@ def _check_format(file_format: str | tfds.core.FileFormat | None) -> None:
             "voc_seg_tfrecord.data_source, or write Parquet with `voc-seg-tfrecord export "
             "--layout parquet`",
         )
-
-
-@contextlib.contextmanager
-def _enough_examples(num_shards: int | None) -> Iterator[None]:
-    """Turns TFDS's complaint about more shards than examples into a wrong call."""
-    try:
-        yield
-    except AssertionError as error:
-        if found := re.search(r"num_examples \((\d+)\) < number_of_shards", str(error)):
-            raise ConfigError(
-                f"num_shards {num_shards}",
-                found=f"a split of {found[1]} examples",
-                expected="at least one example for each shard of every split",
-                remedy=f"give at most {found[1]} shards (--num_shards)",
-            ) from None
-        raise
 
 
 def _class_map(config: configs.VocSegConfig) -> dict[str, Any]:

@@ -216,7 +216,7 @@ class _Plan:
             if self._are_shards:
                 count = self._config.get_number_shards(size, len(self.numbers))
         self.count_of_pieces = count
-        shard_utils.get_shard_boundaries(len(self.numbers), count)  # it refuses too many
+        _boundaries(self.split, len(self.numbers), count)  # it refuses too many
         self.divide(math.ceil(len(self.numbers) / PIECE_ITEMS))
 
     def divide(self, count: int) -> None:
@@ -231,7 +231,7 @@ class _Plan:
             self._paths = [os.fspath(folder / self.split)]
             yield Piece(self._paths[0], itertools.count(), self._items, self.split)
             return
-        bounds = shard_utils.get_shard_boundaries(len(self.numbers), self.count_of_pieces)
+        bounds = _boundaries(self.split, len(self.numbers), self.count_of_pieces)
         self._paths = [os.fspath(folder / f"{self.split}-{n:06}") for n in range(len(bounds))]
         if self._are_shards:
             self._paths = self._shard_paths(len(bounds))
@@ -270,12 +270,6 @@ class _Plan:
         if self._problems:
             errors = [error for _, error in sorted(self._problems, key=lambda problem: problem[0])]
             raise SplitError(self.split, errors, len(self._items))
-        if not len(self.numbers):
-            raise ConfigError(
-                f"split {self.split}",
-                found="no examples",
-                expected="at least one example in each split",
-            )
         self._place()
 
     def _place(self) -> None:
@@ -291,7 +285,7 @@ class _Plan:
         self._records = records
         self.size, self.count = int(records[:, 2].sum()), len(records)
         number = self._config.get_number_shards(self.size, self.count)
-        self.bounds = shard_utils.get_shard_boundaries(self.count, number)
+        self.bounds = _boundaries(self.split, self.count, number)
         self.is_done = self._are_shards and number == self.count_of_pieces
 
     def shards(self) -> Iterator[Shard]:
@@ -313,6 +307,20 @@ class _Plan:
         """Returns what TFDS notes of the split."""
         lengths = np.diff([0, *self.bounds]).tolist()
         return splits.SplitInfo(self.split, lengths, self.size, self._template)
+
+
+def _boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
+    """Returns where the shards or pieces of a split end."""
+    if examples < shards:
+        raise ConfigError(
+            f"num_shards {shards}",
+            found=f"a split of {examples} examples: {split}",
+            expected="at least one example for each shard of every split",
+            remedy=f"give at most {examples} shards (--num_shards)"
+            if examples
+            else "leave the split out",
+        )
+    return shard_utils.get_shard_boundaries(examples, shards)
 
 
 def _in_order(hashes: Iterable[int]) -> np.ndarray:
