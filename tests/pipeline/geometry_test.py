@@ -167,12 +167,6 @@ def test_a_batch_is_refused_with_what_to_do():
         pipeline.center_crop_or_pad(batch, 3)
 
 
-@pytest.mark.parametrize("size", [0, (3, -1)])
-def test_an_impossible_size_is_refused(size):
-    with pytest.raises(ConfigError, match="size: "):
-        pipeline.center_crop_or_pad(tensors(painted(4, 4)), size)
-
-
 @pytest.mark.parametrize("scales", [(0, 1), (2, 1)])
 def test_impossible_scales_are_refused(scales):
     with pytest.raises(ConfigError, match="scales, step"):

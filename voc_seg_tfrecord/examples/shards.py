@@ -313,7 +313,7 @@ def _boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
     """Returns where the shards or pieces of a split end."""
     if examples < shards:
         raise ConfigError(
-            f"num_shards {shards}",
+            f"num_shards {shards}" if examples else f"split {split}",
             found=f"a split of {examples} examples: {split}",
             expected="at least one example for each shard of every split",
             remedy=f"give at most {examples} shards (--num_shards)"
