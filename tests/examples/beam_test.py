@@ -15,7 +15,7 @@ import tensorflow_datasets as tfds
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.build_from.memory import ArrayItem
+from voc_seg_tfrecord.build_from.run import ArrayItem
 from voc_seg_tfrecord.examples import pieces
 from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.masks.rule import index_rule
