@@ -245,7 +245,7 @@ def _match(
     pairs = {place: place for place in ours if place in theirs}
     lost = [place for place in ours if place not in pairs]
     new = dict.fromkeys(place for place in theirs if place not in ours)
-    for name in (str, _last_part):
+    for name in (str, lambda example_id: example_id.rpartition("/")[2]):
         places = collections.defaultdict(list)
         for place in new:
             places[theirs[place][0], name(place[0])].append(place)
@@ -257,10 +257,6 @@ def _match(
                 del new[other]
         lost = [place for place in lost if place not in pairs]
     return pairs, lost, list(new)
-
-
-def _last_part(example_id: str) -> str:
-    return example_id.rpartition("/")[2]
 
 
 @dataclasses.dataclass(frozen=True)

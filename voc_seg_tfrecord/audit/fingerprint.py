@@ -185,8 +185,8 @@ def compare_with_pinned(
     names = {}
     if name := lists.identify(total.ids):
         names["ids"] = f"the list {name}"
-    same = (row for row in _rows() if row.masks_sha256 and row.masks_sha256 == total.masks)
-    if row := next(same, None):
+    pinned = official_splits.splits().values()
+    if row := next((row for row in pinned if row.masks_sha256 == total.masks != ""), None):
         names["masks"] = f"{_title(row)}, as pinned"
     return Comparison(faults, checked, names)
 
@@ -213,10 +213,6 @@ def _compare_contained(
     return faults, "; ".join(_sentence(row, claim, of_pair) for row, of_pair in pairs)
 
 
-def _rows() -> list[Split]:
-    return list(official_splits.splits().values())
-
-
 def _title(row: Split) -> str:
     return f"{official_splits.title(row.config)} {row.name}"
 
@@ -224,7 +220,7 @@ def _title(row: Split) -> str:
 def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[Split]:
     """Returns the official splits all of whose ids are here, without those within another."""
     contained: dict[str, tuple[Split, set[str]]] = {}
-    for row in _rows():
+    for row in official_splits.splits().values():
         if not row.ids_sha256 or row.ids_sha256 in contained:
             continue
         ids = set(digests) if row.ids_sha256 == total.ids else _official_ids(row)

@@ -338,10 +338,6 @@ def _rows(value: Any) -> bool:
     return _several(lambda row: isinstance(row, Sequence) and len(row) == 2)(pairs)
 
 
-def _list_or_ratio(value: object) -> bool:
-    return (_text(value) and bool(value)) or _ratio(value)
-
-
 def _version(value: object) -> bool:
     return isinstance(value, tfds.core.Version) or (
         isinstance(value, str) and re.fullmatch(rf"{_NUMBER}(\.{_NUMBER}){{2}}", value) is not None
@@ -363,7 +359,7 @@ _FIELDS: dict[str, tuple[Test, str]] = {
     "homepage": (_none_or(_address), "an address that begins with https:// or http://"),
     "license": (_none_or(_text), "a text"),
     "splits": (
-        _none_or(lambda value: bool(value) and _mapping(_list_or_ratio)(value)),
+        _none_or(lambda v: bool(v) and _mapping(lambda s: (_text(s) and s) or _ratio(s))(v)),
         'a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
     ),
     "layout": (_none_or(_mapping(_text)), 'names of folders, such as {"masks": "labels"}'),

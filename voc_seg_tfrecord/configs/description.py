@@ -43,7 +43,8 @@ def dataset_description(config: VocSegConfig, of_releases: str, bibliography: st
     release = config.official
     citation, homepage = None, None
     if release is not None:
-        citation = "\n\n".join(_entry(bibliography, key) for key in release.citations)
+        entries = {key: entry for entry, key in re.findall(_ENTRY, bibliography, re.M | re.S)}
+        citation = "\n\n".join(entries[key] for key in release.citations)
         homepage = release.page
     return Description(
         _description(config, of_releases),
@@ -65,6 +66,7 @@ def description_of_built(info: tfds.core.DatasetInfo) -> Description:
     )
 
 
+_ENTRY = r"^(@\w+{([^,]+),.*?^})"  # of a BibTeX file, and its key
 _CLASSES = ("class_names", "classes")
 _TILES = ("tile", "tile_overlap", "tile_format")
 
@@ -116,12 +118,6 @@ def _classes(config: VocSegConfig) -> str:
         background_text = f"index {background} is background"
     classes = f"{len(names)} class" if len(names) == 1 else f"{len(names)} classes"
     return f"Masks have one class index per pixel: {classes}, {background_text}, {VOID} is void."
-
-
-def _entry(bibliography: str, key: str) -> str:
-    """Returns the entry of a BibTeX file that has this key."""
-    (entry,) = re.findall(rf"^@\w+{{{re.escape(key)},.*?^}}", bibliography, re.M | re.S)
-    return str(entry)
 
 
 def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:

@@ -60,7 +60,11 @@ def write(
     Raises:
       SplitError: for the first split that has problems, with all of them.
     """
-    make = _maker(source, features, engine, digests=digests is not None)
+    items = next(iter(source.splits.values()))
+    item_type = None if isinstance(items, Drawn) else type(items[0])
+    # What is not decoded keeps Python's lock.
+    ahead = 1 if source.spec.decoding == "none" else max(1, CORES // engine.workers)
+    make = Pieces(item_type, source.spec, features, ahead, digests is not None)
     keys_known = source.spec.tiling is None
     plans = [
         _Plan(split, items, templates[split], download_config, keys_known=keys_known)
@@ -134,16 +138,6 @@ def fastest(source: Source) -> int:
     """Returns how many processes make the examples of a source in the shortest time."""
     count = sum(map(len, source.splits.values()))
     return max(1, min(ALL_CORES, count // WORTH))
-
-
-def _maker(
-    source: Source, features: tfds.features.FeaturesDict, engine: Engine, *, digests: bool
-) -> Pieces:
-    items = next(iter(source.splits.values()))
-    item_type = None if isinstance(items, Drawn) else type(items[0])
-    # What is not decoded keeps Python's lock.
-    ahead = 1 if source.spec.decoding == "none" else max(1, CORES // engine.workers)
-    return Pieces(item_type, source.spec, features, ahead, digests)
 
 
 def _use_all(workers: int, plans: Sequence["_Plan"]) -> None:
@@ -299,7 +293,7 @@ class _Plan:
         return [os.fspath(path) for path in self._template.sharded_filepaths(count)]
 
     def remove_pieces(self) -> None:
-        """Removes the files that are no shards."""
+        """Removes the files that are no shards, though they may be called so."""
         for path in self._paths:
             epath.Path(path).unlink()
 

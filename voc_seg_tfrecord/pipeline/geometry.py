@@ -99,7 +99,10 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
     image_names(example)  # it must be one, and no batch
     moved = {k: v for k, v in decode(example).items() if k not in OF_THE_WHOLE}
     fill_of = {name: fill for name, fill in fills(moved).items() if name != IMAGE}
-    before = {name: _with_channels(moved[name]) for name in fill_of}
+    before = {
+        name: moved[name][..., tf.newaxis] if moved[name].shape.rank == 2 else moved[name]
+        for name in fill_of
+    }
     zeros = tf.zeros_like(moved[IMAGE][..., :1], tf.float32)
     # Two more masks, of zeros and of ones: only where a layer filled them are they the same.
     planes = [*(tf.cast(mask, tf.float32) for mask in before.values()), zeros, zeros + 1]
@@ -121,10 +124,6 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
             mask = tf.cast(mask, moved[name].dtype)
         moved[name] = tf.reshape(mask, tf.shape(mask)[: len(moved[name].shape)])
     return {**moved, IMAGE: image}
-
-
-def _with_channels(mask: tf.Tensor) -> tf.Tensor:
-    return mask[..., tf.newaxis] if mask.shape.rank == 2 else mask
 
 
 def _check_values(before: tf.Tensor, after: tf.Tensor, name: str) -> tf.Operation | None:
