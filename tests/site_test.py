@@ -10,7 +10,7 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built import find
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.configs.features import feature_table
+from voc_seg_tfrecord.configs.description import feature_table
 
 REFERENCE = REPOSITORY / "docs" / "reference"
 site = runpy.run_path(str(REPOSITORY / "docs" / "make_reference.py"))

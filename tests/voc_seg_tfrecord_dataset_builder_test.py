@@ -15,19 +15,16 @@ from support.png_writer import write_png
 from support.python import run_python
 from support.tfds_build import tfds_build, tfds_build_process
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import split_builder
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import VOC_POSES
-from voc_seg_tfrecord.examples.serializer import StableSerializer
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import decode
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import (
     PaddedWithBackground,
-    _serializer_of_ours,
     warn_of_padding,
 )
 
@@ -213,10 +210,6 @@ def test_the_lists_of_another_year_are_named(devkit, tmp_path, monkeypatch):
         build(tmp_path / "data", "2012", devkit)
 
 
-def rewrite(path, change):
-    path.write_bytes(change(path.read_bytes()))
-
-
 def paint(path, value):
     values = np.array(Image.open(path))
     values[5, 5:7] = value
@@ -224,60 +217,44 @@ def paint(path, value):
     mask.save(path)
 
 
+LIST, IMAGE = "ImageSets/Segmentation/train.txt", "JPEGImages/2007_000001.jpg"
+MASK = "SegmentationClass/2007_000001.png"
+
+
+def ids(text):
+    return lambda root: (root / LIST).write_text(text)
+
+
+def gone(name):
+    return lambda root: (root / name).unlink()
+
+
+def cut(name, end):
+    return lambda root: (root / name).write_bytes((root / name).read_bytes()[:end])
+
+
+def drawn(mode, *size):
+    return lambda root: Image.new(mode, size).save(root / MASK)
+
+
 BAD_TREES = {
-    "no list": (lambda r: (r / "ImageSets/Segmentation/train.txt").unlink(), "no such list"),
-    "empty list": (
-        lambda r: (r / "ImageSets/Segmentation/train.txt").write_text("\n"),
-        r"train\.txt: no id",
-    ),
+    "no list": (gone(LIST), "no such list"),
+    "empty list": (ids("\n"), r"train\.txt: no id"),
     "id twice": (
-        lambda r: (r / "ImageSets/Segmentation/train.txt").write_text("2007_000001\n" * 2),
+        ids("2007_000001\n" * 2),
         r"train\.txt: 1 id more than once: '2007_000001' in lines 1, 2",
     ),
-    "id leaves the tree": (
-        lambda r: (r / "ImageSets/Segmentation/train.txt").write_text("../../x\n"),
-        r"train\.txt, line 1: .* leaves the tree",
-    ),
-    "no image": (
-        lambda r: (r / "JPEGImages/2007_000001.jpg").unlink(),
-        "JPEGImages/2007_000001: no such file",
-    ),
-    "no mask": (
-        lambda r: (r / "SegmentationClass/2007_000001.png").unlink(),
-        "SegmentationClass/2007_000001: no such file",
-    ),
-    "sizes differ": (
-        lambda r: Image.new("L", (64, 47)).save(r / "SegmentationClass/2007_000001.png"),
-        r"2007_000001\.png: mask of 64 x 47 pixels",
-    ),
-    "value 21": (
-        lambda r: paint(r / "SegmentationClass/2007_000001.png", 21),
-        r"2007_000001\.png: value 21 on 2 pixels",
-    ),
-    "value 254": (
-        lambda r: paint(r / "SegmentationClass/2007_000001.png", 254),
-        r"2007_000001\.png: value 254 on 2 pixels",
-    ),
-    "RGB mask": (
-        lambda r: Image.new("RGB", (64, 48)).save(r / "SegmentationClass/2007_000001.png"),
-        r"2007_000001\.png: 8-bit rgb PNG",
-    ),
-    "JPEG truncated": (
-        lambda r: rewrite(r / "JPEGImages/2007_000001.jpg", lambda b: b[:-40]),
-        r"2007_000001\.jpg: JPEG truncated",
-    ),
-    "PNG truncated": (
-        lambda r: rewrite(r / "SegmentationClass/2007_000001.png", lambda b: b[:-40]),
-        r"2007_000001\.png: PNG truncated",
-    ),
-    "zero bytes": (
-        lambda r: rewrite(r / "JPEGImages/2007_000001.jpg", lambda _: b""),
-        r"2007_000001\.jpg: an empty file",
-    ),
-    "zero bytes of mask": (
-        lambda r: rewrite(r / "SegmentationClass/2007_000001.png", lambda _: b""),
-        r"2007_000001\.png: not a PNG, but an empty file",
-    ),
+    "id leaves the tree": (ids("../../x\n"), r"train\.txt, line 1: .* leaves the tree"),
+    "no image": (gone(IMAGE), "JPEGImages/2007_000001: no such file"),
+    "no mask": (gone(MASK), "SegmentationClass/2007_000001: no such file"),
+    "sizes differ": (drawn("L", 64, 47), r"2007_000001\.png: mask of 64 x 47 pixels"),
+    "value 21": (lambda r: paint(r / MASK, 21), r"2007_000001\.png: value 21 on 2 pixels"),
+    "value 254": (lambda r: paint(r / MASK, 254), r"2007_000001\.png: value 254 on 2 pixels"),
+    "RGB mask": (drawn("RGB", 64, 48), r"2007_000001\.png: 8-bit rgb PNG"),
+    "JPEG truncated": (cut(IMAGE, -40), r"2007_000001\.jpg: JPEG truncated"),
+    "PNG truncated": (cut(MASK, -40), r"2007_000001\.png: PNG truncated"),
+    "zero bytes": (cut(IMAGE, 0), r"2007_000001\.jpg: an empty file"),
+    "zero bytes of mask": (cut(MASK, 0), r"2007_000001\.png: not a PNG, but an empty file"),
 }
 
 
@@ -338,16 +315,6 @@ def test_tfds_build_ends_with_the_error_and_a_status_that_is_not_0(devkit, root,
 def test_a_manual_dir_that_is_not_there_is_named(tmp_path):
     with pytest.raises(voc_seg_tfrecord.VocSegError, match="no such folder"):
         build(tmp_path / "data", VocSegConfig(name="x"), tmp_path / "nowhere")
-
-
-def test_tfds_has_its_own_serializer_back_after_a_build_and_after_an_error():
-    before = split_builder.example_serializer
-    with _serializer_of_ours():
-        assert split_builder.example_serializer.ExampleSerializer is StableSerializer
-    assert split_builder.example_serializer is before
-    with pytest.raises(KeyError), _serializer_of_ours():
-        raise KeyError
-    assert split_builder.example_serializer is before
 
 
 @pytest.mark.parametrize("form", ["array_record", "parquet", tfds.core.FileFormat.RIEGELI])

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord import stats as stats
     from voc_seg_tfrecord.audit import leaks as leaks
     from voc_seg_tfrecord.audit import verify as verify
-    from voc_seg_tfrecord.build_from.memory import from_arrays as from_arrays
+    from voc_seg_tfrecord.build_from.run import from_arrays as from_arrays
     from voc_seg_tfrecord.build_from.tree import builder_from_tree as builder_from_tree
     from voc_seg_tfrecord.built.data_source import data_source as data_source
     from voc_seg_tfrecord.pictures.preview import preview as preview
@@ -64,7 +64,7 @@ _FUNCTIONS = {
     "builder_from_tree": "build_from.tree",
     "data_source": "built.data_source",
     "find_label_errors": "report.label_errors",
-    "from_arrays": "build_from.memory",
+    "from_arrays": "build_from.run",
     "preview": "pictures.preview",
 }
 

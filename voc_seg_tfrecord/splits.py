@@ -3,14 +3,9 @@
 A list never becomes records of its own: `only` selects its examples from a built dataset.
 """
 
-from collections.abc import Iterable, Sequence
-import dataclasses
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from voc_seg_tfrecord.base import names, wording
+from voc_seg_tfrecord.base import names
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.facts.lists import (
@@ -31,7 +26,6 @@ __all__ = [
     "LABELS",
     "Fold",
     "NamedList",
-    "Part",
     "identify",
     "ids",
     "labelled_unlabelled",
@@ -74,7 +68,7 @@ def only(dataset: Any, wanted: IdList, *, partial: bool = False) -> Any:
       partial: whether the dataset may lack ids of the list (False).
 
     Returns:
-      The same kind: a `tf.data.Dataset`, or a sequence with random access.
+      The same kind: a `tf.data.Dataset`, or a data source.
 
     Raises:
       ConfigError: if examples have no `image/filename`, or the dataset lacks ids of the list
@@ -101,9 +95,9 @@ def labelled_unlabelled(
       ConfigError: as in `only`.
     """
     chosen, others = _divide(dataset, labelled, partial)
-    if _is_tf_data(dataset):
-        return chosen, others.map(_without_labels)
-    return chosen, dataclasses.replace(others, labelled=False)
+    if hasattr(others, "element_spec"):
+        return chosen, others.map(lambda e: {n: e[n] for n in e if n not in LABELS})
+    return chosen, others.without(LABELS)
 
 
 def load(builder: Any, split: str, wanted: IdList, *, partial: bool = False, **read: Any) -> Any:
@@ -137,46 +131,11 @@ def load(builder: Any, split: str, wanted: IdList, *, partial: bool = False, **r
     return encoded.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Part(Sequence[dict[str, Any]]):
-    """Some examples of a data source, in its order. It is a data source itself.
-
-    Attributes:
-      source: the data source.
-      indices: which of its examples, int64 `[N]`.
-      labelled: whether the features of `LABELS` are shown.
-    """
-
-    source: Any
-    indices: npt.NDArray[np.int64]
-    labelled: bool = True
-
-    def __repr__(self) -> str:
-        total = f"{len(self):,} of {wording.counted(len(self.source), 'example')}"
-        return wording.brief_line(self, total, "" if self.labelled else "without labels")
-
-    def __len__(self) -> int:
-        return len(self.indices)
-
-    def __getitem__(self, index: int) -> dict[str, Any]:  # type: ignore[override]  # no slices
-        return self._shown(self.source[int(self.indices[index])])
-
-    def __getitems__(self, indices: Iterable[int]) -> list[dict[str, Any]]:
-        """Returns several examples at once, as PyTorch's loaders ask for them."""
-        examples = self.source.__getitems__([int(self.indices[index]) for index in indices])
-        return [self._shown(example) for example in examples]
-
-    def _shown(self, example: dict[str, Any]) -> dict[str, Any]:
-        return example if self.labelled else _without_labels(example)
-
-
 def _divide(dataset: Any, wanted: IdList, partial: bool) -> tuple[Any, Any]:
     """Returns what is in the list and what is not."""
-    if _is_tf_data(dataset):
+    if hasattr(dataset, "element_spec"):
         return _divide_tf_data(dataset, wanted, partial, "the tf.data.Dataset")
-    chosen = check_present(ids_in(wanted), dataset.ids, repr(dataset), partial=partial)
-    inside = np.array([image in chosen for image in dataset.ids], bool)
-    return Part(dataset, np.flatnonzero(inside)), Part(dataset, np.flatnonzero(~inside))
+    return dataset.divided(wanted, partial=partial)
 
 
 def _divide_tf_data(dataset: Any, wanted: IdList, partial: bool, where: object) -> tuple[Any, Any]:
@@ -210,11 +169,3 @@ def _divide_tf_data(dataset: Any, wanted: IdList, partial: bool, where: object) 
         return table.lookup(tf.strings.regex_replace(example[names.FILENAME], IMAGE_ENDING, ""))
 
     return dataset.filter(inside), dataset.filter(lambda e: tf.logical_not(inside(e)))
-
-
-def _is_tf_data(dataset: Any) -> bool:
-    return hasattr(dataset, "element_spec")
-
-
-def _without_labels(example: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in example.items() if name not in LABELS}

@@ -7,50 +7,40 @@ Other modules do everything about pixels. Where a build steps around TFDS 4.9.10
    and tells the builder nothing. It can go when it leaves this to `download_mode`.
 2. `_data_dir` is exchanged for a staging folder while a dataset is built, because TFDS removes the
    old dataset before it makes the new one. It can go when TFDS exchanges the two.
-3. `_generate_splits` writes shards itself, because TFDS shuffles all records through temporary
-   files, and makes them in one process without Beam, as its `ShardBasedBuilder` does too. It can go
-   when that takes workers.
-4. `_serializer_of_ours` exchanges TFDS's serializer, whose bytes differ from process to process. It
-   can go when TFDS's builder takes a serializer, as its writer does.
-5. `_Info.initialize_from_bucket` does nothing, because TFDS looks into its bucket for any dataset,
+3. It is no `GeneratorBasedBuilder` and writes shards itself, because TFDS shuffles all records
+   through temporary files, makes them in one process without Beam, as its `ShardBasedBuilder` does
+   too, and serialises them to bytes that differ from process to process.
+4. `_Info.initialize_from_bucket` does nothing, because TFDS looks into its bucket for any dataset,
    and leaves a temporary folder behind. It can go when TFDS asks for its own datasets only.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-import contextlib
 import dataclasses
 import json
 import os
-import re
 import sys
-import types
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 import warnings
 
 from etils import epath
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import split_builder
-from tensorflow_datasets.core.split_builder import SplitGenerator
+from tensorflow_datasets.core import dataset_builder
 
 from voc_seg_tfrecord import configs
 from voc_seg_tfrecord.base import names as names_of
 from voc_seg_tfrecord.base import staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOID, voc_palette
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.configs.features import feature_table
-from voc_seg_tfrecord.examples import shards
+from voc_seg_tfrecord.configs import VocSegConfig, description
+from voc_seg_tfrecord.examples import pieces, shards
 from voc_seg_tfrecord.examples.copies import Copies, Digests
-from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source
-from voc_seg_tfrecord.examples.serializer import StableSerializer
+from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
-from voc_seg_tfrecord.sources import description
 
 _TFRECORD = tfds.core.FileFormat.TFRECORD
 
 
-class Builder(tfds.core.GeneratorBasedBuilder):
+class Builder(dataset_builder.FileReaderBuilder):
     """Semantic segmentation data in the Pascal VOC layout."""
 
     VERSION = tfds.core.Version("1.0.0")  # of the format, and of datasets that name none
@@ -85,19 +75,14 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
     def _info(self) -> tfds.core.DatasetInfo:
         """Returns features, citation and metadata; see the package's README for each."""
-        features, target = feature_table(self.builder_config)
-        return self._dataset_info(features, target)
-
-    def _dataset_info(self, features: dict[str, Any], target: str | None) -> tfds.core.DatasetInfo:
-        config = self.builder_config
-        package = self.get_metadata()
+        config, package = self.builder_config, self.get_metadata()
+        features, target = description.feature_table(config)
         said = description.dataset_description(config, package.description, package.citation)
+        # All of the config but what changes no byte of the dataset.
+        stored = json.loads(dataclasses.replace(config, trust_images=False).to_json())
         return _Info(
             builder=self,
-            description=said.description,
-            citation=said.citation,
-            homepage=said.homepage,
-            license=said.license,
+            **vars(said),
             features=tfds.features.FeaturesDict(features),
             supervised_keys=(names_of.IMAGE, target) if target else None,
             metadata=tfds.core.MetadataDict(
@@ -105,7 +90,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 ignore_label=VOID,
                 class_names=list(config.built_class_names),
                 palette=voc_palette().tolist(),
-                config=_stored_config(config),
+                config=stored,
                 **_class_map(config),
             ),
         )
@@ -187,8 +172,6 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             assign(self, "_data_dir", os.fspath(folder)),
             assign(self, "_workers", workers),
             assign(self, "_digests", None),
-            _enough_examples(download_config.num_shards),
-            _serializer_of_ours(),
         ):
             super().download_and_prepare(download_config=download_config, **options)
             storage.write_sums(folder)
@@ -216,52 +199,36 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 found="no such folder",
                 expected=self.MANUAL_DOWNLOAD_INSTRUCTIONS,
             )
-        super()._download_and_prepare(dl_manager, download_config)
-
-    def _generate_splits(
-        self,
-        dl_manager: tfds.download.DownloadManager,
-        download_config: tfds.download.DownloadConfig,
-    ) -> Sequence[tfds.core.SplitInfo]:
-        """Writes all splits shard by shard; what is in memory alone, as TFDS does it.
-
-        The metadata get the digest of the image ids of each split. There is none of tiles of which
-        only the first are written, because it is not known of which images these are.
-        """
+        most = download_config.max_examples_per_split
+        if most == 0:  # by which TFDS only downloads
+            return
         from voc_seg_tfrecord.audit.versions import OlderVersion  # readers do not need it
 
-        source = self._open_source(dl_manager)
+        source = shards.drawn(self._open_source(dl_manager))
         engine = self._engine(source, download_config)
         older = OlderVersion(epath.Path(self._place))
         older.check_classes(source.spec.class_names, are_numbered=source.numbered)
         if len(source.splits) > 1:
             self._digests = Digests(overlap=self.builder_config.overlap)
-        most = download_config.max_examples_per_split
-        names: dict[str, list[str]] = {split: [] for split in source.splits}
-        if engine is None:
-            noted = {n: _noting(names[n], items) for n, items in source.splits.items()}
-            own = dataclasses.replace(source, splits=cast(Any, noted))
-            with tfds.core.utils.temporary_assignment(self, "source", own):
-                infos = super()._generate_splits(dl_manager, download_config)
-        else:
-            templates = {split: self._get_filename_template(split) for split in source.splits}
-            infos = shards.write(
-                source, templates, self.info.features, download_config, engine, self._digests
-            )
-            for split, items in source.splits.items():
-                names[split] = [item.filename for item in items]
-        ids = {n: [*map(image_id, of_split[:most])] for n, of_split in names.items()}
+        templates = {split: self._get_filename_template(split) for split in source.splits}
+        infos = shards.write(
+            source, templates, self.info.features, download_config, engine, self._digests
+        )
+        ids = {
+            split: [image_id(items[number].filename) for number in range(len(items))[:most]]
+            for split, items in source.splits.items()
+        }
         older.check_ids(ids)
         if most is None or source.spec.tiling is None:
             self.info.metadata["splits"] = {
                 split: {"ids_sha256": id_list_sha256(of_split)} for split, of_split in ids.items()
             }
-        return infos
+        self.info.set_splits(tfds.core.SplitDict(infos))
 
     def _engine(
         self, source: Source, download_config: tfds.download.DownloadConfig
-    ) -> shards.Engine | None:
-        """Returns what does the work, None if TFDS does.
+    ) -> pieces.Engine:
+        """Returns what does the work.
 
         Raises:
           ConfigError: if it cannot be done where the user wants it.
@@ -276,28 +243,25 @@ class Builder(tfds.core.GeneratorBasedBuilder):
                 if on_beam
                 else "change workers (--workers)",
             )
-        if not shards.in_files(source):
-            if on_beam or (self._workers or 1) > 1:
-                raise ConfigError(
-                    "Apache Beam" if on_beam else f"workers {self._workers}",
-                    found="examples that are in the memory of this process alone",
-                    expected="examples that lie in files, which workers can read",
-                    remedy="build them without Beam options and without workers",
-                )
-            return None
+        in_memory = any(isinstance(items, shards.Drawn) for items in source.splits.values())
+        if in_memory and (on_beam or (self._workers or 1) > 1):
+            raise ConfigError(
+                "Apache Beam" if on_beam else f"workers {self._workers}",
+                found="examples that are in the memory of this process alone",
+                expected="examples that lie in files, which workers can read",
+                remedy="build them without Beam options and without workers",
+            )
         if not on_beam:
-            return shards.Here(self._workers or shards.fastest(source))
-        from voc_seg_tfrecord.examples import beam  # Apache Beam takes seconds to import
-
-        return beam.Beam(self.data_path / "pieces", download_config)
+            return pieces.Here(self._workers or shards.fastest(source))
+        return pieces.Beam(self.data_path / "pieces", download_config)
 
     def _open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
         """Finds every split's files and checks its list, all before the first record."""
         # Imported here, as what is built is read without them.
-        from voc_seg_tfrecord.sources.download import TfdsFetcher
+        from voc_seg_tfrecord.sources.devkit import Fetcher
         from voc_seg_tfrecord.sources.open import open_source
 
-        source = self.source or open_source(self.builder_config, TfdsFetcher(dl_manager))
+        source = self.source or open_source(self.builder_config, Fetcher(dl_manager))
         if source.archives:  # no key at all otherwise: what was not verified is not recorded
             self.info.metadata["archives"] = list(source.archives)
         if source.rows:
@@ -305,29 +269,6 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         for index, color in source.colors.items():
             self.info.metadata["palette"][index] = list(color)
         return source
-
-    def _split_generators(
-        self, dl_manager: tfds.download.DownloadManager
-    ) -> dict[str, SplitGenerator]:
-        """Returns the examples of each split, for TFDS to shuffle."""
-        source = self._open_source(dl_manager)
-        return {
-            split: self._generate_examples(split, items, source.spec)
-            for split, items in source.splits.items()
-        }
-
-    def _generate_examples(
-        self, split: str, items: Sequence[Item], spec: ExampleSpec
-    ) -> SplitGenerator:
-        """Returns `(key, example)` of a split, in the order of its list."""
-        return shards.in_list_order(split, items, spec, self._digests)
-
-
-def _noting(names: list[str], items: Iterable[Item]) -> Iterator[Item]:
-    """Yields items, which may come from an iterator, and adds their images' names to a list."""
-    for item in items:
-        names.append(item.filename)
-        yield item
 
 
 class _Kept(type(epath.Path())):  # type: ignore[misc]
@@ -354,38 +295,6 @@ def _check_format(file_format: str | tfds.core.FileFormat | None) -> None:
             "voc_seg_tfrecord.data_source, or write Parquet with `voc-seg-tfrecord export "
             "--layout parquet`",
         )
-
-
-@contextlib.contextmanager
-def _serializer_of_ours() -> Iterator[None]:
-    """Lets TFDS serialise with `StableSerializer` while it builds a dataset.
-
-    Another build in the same process, which would find it too, writes equal examples with it.
-    """
-    ours = types.SimpleNamespace(ExampleSerializer=StableSerializer)
-    with tfds.core.utils.temporary_assignment(split_builder, "example_serializer", ours):
-        yield
-
-
-@contextlib.contextmanager
-def _enough_examples(num_shards: int | None) -> Iterator[None]:
-    """Turns TFDS's complaint about more shards than examples into a wrong call."""
-    try:
-        yield
-    except AssertionError as error:
-        if found := re.search(r"num_examples \((\d+)\) < number_of_shards", str(error)):
-            raise ConfigError(
-                f"num_shards {num_shards}",
-                found=f"a split of {found[1]} examples",
-                expected="at least one example for each shard of every split",
-                remedy=f"give at most {found[1]} shards (--num_shards)",
-            ) from None
-        raise
-
-
-def _stored_config(config: configs.VocSegConfig) -> dict[str, Any]:
-    """Returns what a dataset says of its config: all but what changes no byte of it."""
-    return json.loads(dataclasses.replace(config, trust_images=False).to_json())
 
 
 def _class_map(config: configs.VocSegConfig) -> dict[str, Any]:

@@ -1,4 +1,3 @@
-import dataclasses
 from html.parser import HTMLParser
 from importlib import metadata
 import pathlib
@@ -12,7 +11,7 @@ from support.paths import REPOSITORY
 from support.python import run_python
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VocSegConfig, evaluation, leaks, splits, stats, verify
+from voc_seg_tfrecord import VocSegConfig, evaluation, leaks, stats, verify
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.facts import lists
 
@@ -31,14 +30,6 @@ class Tags(HTMLParser):
 
     def handle_data(self, data):
         self.text += data
-
-
-@dataclasses.dataclass
-class Source:
-    length: int
-
-    def __len__(self):
-        return self.length
 
 
 def many_ids():
@@ -95,10 +86,6 @@ def test_a_name_that_looks_like_a_tag_is_text_in_a_table(name):
     [
         (shared, " and val share "),
         (lambda: lists.pascal5i(0), "<Fold: fold 0 of PASCAL-5i, classes 1 to 5, "),
-        (
-            lambda: splits.Part(Source(9), np.arange(3), labelled=False),
-            "<Part: 3 of 9 examples, without labels>",
-        ),
         (lambda: VocSegConfig(name="own"), "<VocSegConfig: name='own'>"),
         (
             lambda: VocSegConfig(name="own", tile=64, exif="apply"),

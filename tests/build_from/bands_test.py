@@ -91,7 +91,8 @@ def test_it_is_verified_against_its_source_and_a_change_is_named(built, capsys):
     changed[2, 3, count - 1] += 1
     save(path, changed)
     assert cli.main(words) == 1
-    assert f"1 values differ, first in band {count - 1} at 2, 3: " in capsys.readouterr().out
+    place = f"1 value differs from the source, first at row 2, column 3, band {count - 1}: "
+    assert place in capsys.readouterr().out
     path.write_bytes(before)
 
 

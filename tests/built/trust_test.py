@@ -57,9 +57,12 @@ def in_features(change_features):
     )
 
 
-def set_all(data, new):
-    data.clear()
-    data.update(new)
+def instead(new):
+    def set_all(data):
+        data.clear()
+        data.update(new)
+
+    return lambda folder: change(folder / "features.json", set_all)
 
 
 def in_file(name, new):
@@ -91,31 +94,17 @@ FORMS = {
     "a class of TFDS that is no feature of ours": in_features(
         lambda data: data.update(x={"pythonClassName": f"{CORE}.video_feature.Video", "video": {}})
     ),
-    "the old form": lambda folder: change(
-        folder / "features.json", lambda data: set_all(data, OLD)
+    "the old form": instead(OLD),
+    "the old form of one feature": instead({"type": DICT, "content": {"image": OLD}}),
+    "the old form in a new one": instead({"type": DICT, "content": {"image": EVIL}}),
+    "the old form with a message": instead(
+        {
+            "type": DICT,
+            "proto_cls": "tensorflow_datasets.FeaturesDict",
+            "content": {"features": {"image": EVIL}},
+        }
     ),
-    "the old form of one feature": lambda folder: change(
-        folder / "features.json",
-        lambda data: set_all(data, {"type": DICT, "content": {"image": OLD}}),
-    ),
-    "the old form in a new one": lambda folder: change(
-        folder / "features.json",
-        lambda data: set_all(data, {"type": DICT, "content": {"image": EVIL}}),
-    ),
-    "the old form with a message": lambda folder: change(
-        folder / "features.json",
-        lambda data: set_all(
-            data,
-            {
-                "type": DICT,
-                "proto_cls": "tensorflow_datasets.FeaturesDict",
-                "content": {"features": {"image": EVIL}},
-            },
-        ),
-    ),
-    "the old form in a text": lambda folder: change(
-        folder / "features.json", lambda data: set_all(data, as_json(OLD))
-    ),
+    "the old form in a text": instead(as_json(OLD)),
     "the old form in a text of a feature": in_features(lambda data: data.update(x=as_json(OLD))),
     "in dataset_info.json": in_file("dataset_info.json", {"features": EVIL}),
     "a file format": in_file("dataset_info.json", {"fileFormat": "riegeli"}),
@@ -302,9 +291,7 @@ OTHER_KINDS = {
         lambda data: data["objects"]["sequence"].pop("length")
     ),
     "features.json: a sequence of images": in_features(sequence_of(IMAGE)),
-    "features.json: a sequence of sequences": in_features(
-        lambda data: sequence_of(data["labels"])(data)
-    ),
+    "features.json: a sequence of sequences": in_features(lambda d: sequence_of(d["labels"])(d)),
     "features.json: features of no sequence": in_features(
         lambda data: data.update(x={"pythonClassName": DICT, "featuresDict": {"features": PLAIN}})
     ),

@@ -6,7 +6,7 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS
-from voc_seg_tfrecord.sources import download
+from voc_seg_tfrecord.sources import devkit
 
 # As `tfds build` writes them; the README's build has the same.
 SHA256S = {
@@ -73,9 +73,9 @@ def test_a_call_that_mixes_trees_and_releases_is_a_wrong_call(tmp_path, capsys, 
 @pytest.fixture
 def offline(monkeypatch):
     def refuse(*_):
-        raise download.TransferError("no answer: ConnectionError")
+        raise devkit.TransferError("no answer: ConnectionError")
 
-    monkeypatch.setattr(download.Transfer, "run", refuse)
+    monkeypatch.setattr(devkit.Transfer, "run", refuse)
 
 
 WRONG = {

@@ -54,28 +54,19 @@ SWAPPED = [VOC_CLASSES[0], VOC_CLASSES[2], VOC_CLASSES[1], *VOC_CLASSES[3:]]
         ({"class_names": ["a", "b\nc"]}, "control characters"),
         ({"class_names": [str(n) for n in range(256)]}, "255"),
         ({"release": "2012", "class_names": SWAPPED}, "'bicycle' at another place than in"),
-    ],
-)
-def test_fields_that_do_not_go_together_are_refused(fields, words):
-    with pytest.raises(ConfigError, match=words):
-        VocSegConfig(name="mine", **fields)
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
         ({"tile": 8, "tile_overlap": 8}, "tile_overlap: 8"),
         ({"tile": 0}, "tile: 0"),
         ({"tile_overlap": 8}, "tile_overlap: 8\n  expected: the option tile with it"),
         ({"tile_format": "jpeg"}, "tile_format: 'jpeg'\n  expected: the option tile"),
+        ({"tile_format": "webp"}, "tile_format: 'webp'\n  expected: one of png, jpeg"),
         ({"tile": 8, "release": "2012"}, "8 for the release 2012"),
         ({"tile": 8, "objects": True}, "8 for objects"),
         ({"tile": 8, "task": "classification"}, "8 for classification"),
     ],
 )
-def test_tiles_that_cannot_be_are_refused_by_the_config(fields, words):
+def test_fields_that_do_not_go_together_are_refused(fields, words):
     with pytest.raises(ConfigError, match=words):
-        VocSegConfig(name="tiled", **fields)
+        VocSegConfig(name="mine", **fields)
 
 
 @pytest.mark.parametrize(

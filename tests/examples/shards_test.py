@@ -1,6 +1,7 @@
 """Shards written in the order that is known before, compared with those that TFDS shuffles."""
 
 import pathlib
+import re
 import shutil
 
 import apache_beam
@@ -12,7 +13,7 @@ from support.small_tree import write_small_tree
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord import VocSegConfig, from_arrays
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.build_from.tfrecords import import_records
@@ -143,10 +144,10 @@ def test_problems_are_told_in_the_order_of_the_list_wherever_they_are_found(tree
     for number in (7, 50, 11):
         (bad / "JPEGImages" / f"{number:03}.jpg").write_bytes(b"")
     config = VocSegConfig(**TRUSTED)
-    with shuffled():
-        expected = error_of(tmp_path / "data", config, bad)
+    expected = error_of(tmp_path / "data", config, bad)
     assert "3 of 60 examples" in expected
-    for options in ({}, {"num_shards": 4}, {"workers": 2}, {"beam_options": in_memory()}):
+    assert re.findall(r"(\d{3})\.jpg", expected) == ["007", "011", "050"]
+    for options in ({"num_shards": 4}, {"workers": 2}, {"beam_options": in_memory()}):
         assert error_of(tmp_path / "data", config, bad, **options) == expected
         assert version_folders(tmp_path / "data") == []
 
@@ -214,3 +215,13 @@ def test_records_that_are_imported_are_those_that_tfds_shuffles(tmp_path):
             [path], data_dir=tmp_path / "o", workers=workers, overwrite=True, **options
         )
         assert files(builder) == expected
+
+
+@pytest.mark.parametrize("splits", [None, {"train": 0.7, "test": 0.3}])
+def test_arrays_in_memory_become_the_files_of_tfds_own_shuffle(splits, tmp_path):
+    images, masks = zip(*handwritten.pairs(20), strict=True)
+    said = {"name": "own", "class_names": [str(n) for n in range(21)], "splits": splits}
+    with shuffled():
+        expected = files(from_arrays(images, masks, data_dir=tmp_path / "theirs", **said))
+    found = from_arrays(iter(images), iter(masks), data_dir=tmp_path / "ours", **said)
+    assert files(found) == expected

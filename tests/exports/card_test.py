@@ -12,7 +12,7 @@ import yaml
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.build_from.memory import from_arrays
+from voc_seg_tfrecord.build_from.run import from_arrays
 from voc_seg_tfrecord.exports import card
 from voc_seg_tfrecord.exports.card import summarize
 from voc_seg_tfrecord.exports.export import write_card

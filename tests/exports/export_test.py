@@ -12,8 +12,7 @@ import tensorflow as tf
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, VocSegError, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.build_from import memory
-from voc_seg_tfrecord.build_from.run import build_source
+from voc_seg_tfrecord.build_from.run import ArrayItem, build_source
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.built.dataset import open_built
@@ -113,7 +112,7 @@ def with_names(tmp_path, *filenames):
     ((image, mask),) = handwritten.pairs(1)
     config = VocSegConfig(name="odd", class_names=VOC_CLASSES)
     items = [
-        memory.ArrayItem(f"{n}", filename, image + np.uint8(n), mask, None)
+        ArrayItem(f"{n}", filename, image + np.uint8(n), mask, None)
         for n, filename in enumerate(filenames)
     ]
     source = Source({"train": items}, config.example_spec(index_rule(21)))

@@ -14,7 +14,7 @@ import tensorflow_datasets as tfds
 import yaml
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegError
-from voc_seg_tfrecord.build_from.memory import from_arrays
+from voc_seg_tfrecord.build_from.run import from_arrays
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli

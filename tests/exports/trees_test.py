@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from support.building import examples
 
-from voc_seg_tfrecord.build_from.memory import from_arrays
+from voc_seg_tfrecord.build_from.run import from_arrays
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.exports.export import export
 

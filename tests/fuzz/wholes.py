@@ -22,7 +22,7 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.built.dataset import open_built
-from voc_seg_tfrecord.configs import features
+from voc_seg_tfrecord.configs import description
 from voc_seg_tfrecord.own_data.unpacked import unpacked
 from voc_seg_tfrecord.stats import counts
 
@@ -135,7 +135,7 @@ def config(rng: random.Random) -> str:
     again = VocSegConfig(**json.loads(made.to_json()))
     if again.to_json() != made.to_json() or again.built_class_names != made.built_class_names:
         return "WRONG says something else again"
-    features.feature_table(made)
+    description.feature_table(made)
     names = list(made.built_class_names)
     sound = len(set(names)) == len(names) and (names or made.task == "images")
     return "equal" if sound and repr(made) and made._repr_html_() else f"WRONG {names!r}"

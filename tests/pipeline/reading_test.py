@@ -168,24 +168,6 @@ def test_an_own_recipe_reads_balanced_examples_each_copy_with_its_seed(rare):
     assert CLASSES[2] == "rare"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"balance": "images"}, "balance: 'images'"),
-        ({"balance": "classes", "balance_threshold": 0}, "balance_threshold: 0"),
-        ({"class_crop": 1.5}, "class_crop, cat_max_ratio: 1.5, 1"),
-        ({"cat_max_ratio": 0}, "class_crop, cat_max_ratio: 0, 0"),
-        (
-            {"class_crop": 0.5, "features": ["image", "image/height", "image/width"]},
-            "without segmentation_mask",
-        ),
-    ],
-)
-def test_arguments_that_make_no_sense_are_refused(rare, arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        pipeline.training_batches(rare, size=8, batch_size=1, **arguments)
-
-
 def test_a_dataset_without_labels_cannot_be_balanced(tmp_path):
     import voc_seg_tfrecord
 

@@ -273,6 +273,7 @@ def test_a_step_that_does_not_lead_to_the_largest_scale_is_refused(module):
         ({"first_epoch": -1}, "epochs, first_epoch: None, -1"),
         ({"first_epoch": 1.5}, "epochs, first_epoch"),
         ({"epochs": 0}, "batch_size: 4, of 0 examples"),
+        ({"epochs": 1, "batch_size": 49}, "batch_size: 49, of 48 examples in all"),
         ({"batch_size": 0}, "batch_size: 0"),
         ({"batch_size": 2.0}, "batch_size: 2.0"),
         ({"size": 32.0}, "size: 32.0"),
@@ -281,6 +282,11 @@ def test_a_step_that_does_not_lead_to_the_largest_scale_is_refused(module):
         ({"shuffle": -1}, "shuffle: -1"),
         ({"shuffle": None}, "shuffle: None"),
         ({"shard": (2, 2)}, "shard: rank 2 of 2"),
+        ({"balance": "images"}, "balance: 'images'"),
+        ({"balance": "classes", "balance_threshold": 0}, "balance_threshold: 0"),
+        ({"class_crop": 1.5}, "class_crop, cat_max_ratio: 1.5, 1"),
+        ({"cat_max_ratio": 0}, "class_crop, cat_max_ratio: 0, 0"),
+        ({"class_crop": 0.5, "features": ["image"]}, "without segmentation_mask"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(many, arguments, message):

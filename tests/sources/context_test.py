@@ -142,7 +142,7 @@ def test_images_come_out_of_voc2010s_archive_where_only_labels_are_at_hand(manua
         "train": ["2008_000002", "2008_000003"],
         "validation": ["2009_000001"],
     }
-    assert [found.sha256 for found in Fetcher.verified] == [sha256]
+    assert [found["sha256"] for found in Fetcher.verified] == [sha256]
 
 
 def test_without_labels_the_error_names_both_forms_and_nothing_is_downloaded(manual, tmp_path):

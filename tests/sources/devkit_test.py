@@ -20,7 +20,7 @@ class Folder:
         self.verified = []
 
     def download(self, archive):
-        raise NotDownloaded([f"{archive.filename} is nowhere"])
+        raise NotDownloaded(f"{archive.filename} is nowhere")
 
 
 def find(fetcher):
@@ -31,7 +31,7 @@ def test_the_archive_in_the_manual_folder_wins_over_a_download(tmp_path):
     (tmp_path / "a.tar").write_bytes(DATA)
     fetcher = Folder(tmp_path)
     assert find(fetcher) == tmp_path / "a.tar"
-    assert fetcher.verified == [devkit.Verified("a.tar", ARCHIVE.sha256s[0])]
+    assert fetcher.verified == [{"filename": "a.tar", "sha256": ARCHIVE.sha256s[0]}]
 
 
 @pytest.mark.parametrize("given", [True, False])

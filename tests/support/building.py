@@ -4,13 +4,18 @@ from collections.abc import Iterator
 import contextlib
 import hashlib
 import pathlib
+import types
 
 import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
+from tensorflow_datasets.core import split_builder, writer
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, builder_from_tree
+from voc_seg_tfrecord.examples import shards
+from voc_seg_tfrecord.examples.make import try_examples
+from voc_seg_tfrecord.examples.serializer import StableSerializer
 
 
 def build(
@@ -42,9 +47,36 @@ def from_tree(root: pathlib.Path, **said) -> tfds.core.DatasetBuilder:
 
 @contextlib.contextmanager
 def shuffled() -> Iterator[None]:
-    """Lets TFDS shuffle what is built, as it does for any other builder."""
+    """Lets TFDS's own writer shuffle what is built, as it does for any other builder."""
+
+    def write(source, templates, features, download_config, *_):
+        made = split_builder.SplitBuilder(
+            split_dict={},
+            features=features,
+            dataset_size=0,
+            max_examples_per_split=download_config.max_examples_per_split,
+            beam_options=None,
+            beam_runner=None,
+            shard_config=download_config.get_shard_config(),
+            example_writer=writer.ExampleWriter(tfds.core.FileFormat.TFRECORD),
+            ignore_duplicates=download_config.ignore_duplicates,
+        )
+        splits = {
+            split: made.submit_split_generation(
+                split_name=split,
+                generator=(e for item in items for e in try_examples(source.spec, item)),
+                filename_template=templates[split],
+                disable_shuffling=False,
+                nondeterministic_order=False,
+            )
+            for split, items in source.splits.items()
+        }
+        return [info.result() for info in splits.values()]
+
+    ours = types.SimpleNamespace(ExampleSerializer=StableSerializer)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(voc_seg_tfrecord.Builder, "_engine", lambda *_: None)
+        patch.setattr(shards, "write", write)
+        patch.setattr(split_builder, "example_serializer", ours)
         yield
 
 

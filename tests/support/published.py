@@ -4,7 +4,7 @@ import pathlib
 
 import numpy as np
 
-from voc_seg_tfrecord.build_from.memory import from_arrays
+from voc_seg_tfrecord.build_from.run import from_arrays
 
 ODD_NAMES = [
     *("no", "off", "null", "~", "a: b", "- c", "---", "+", "1.", "2) x", "# h", "<script>alert(1)"),

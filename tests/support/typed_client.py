@@ -107,9 +107,7 @@ def select(builder: Builder, root: pathlib.Path) -> None:
     assert_type([str(name) for name in features], list[str])
     selected = splits.load(builder, "train", "semi_92", partial=True)
     selected = splits.only(selected, ["2007_000032"])
-    labelled, unlabelled = splits.labelled_unlabelled(selected, "semi_92")
-    part = splits.Part([labelled, unlabelled], np.arange(2))
-    assert_type(part[0], dict[str, Any])
+    assert_type(splits.labelled_unlabelled(selected, "semi_92"), tuple[Any, Any])
 
 
 def examine(builder: Builder, root: pathlib.Path) -> None:

@@ -5,7 +5,7 @@ or where the classes of the two sides have other numbers. Classes are compared b
 """
 
 import collections
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import hashlib
@@ -124,14 +124,9 @@ def compare(
     name: str = "",
     progress: bool = False,
 ) -> Diff:
-    """Says what changed from one dataset to another, or to a folder.
+    """Says what changed from one dataset to another, or to a folder, which the report calls `name`.
 
-    Args:
-      before: of a built dataset.
-      after: of another one; or an unpacked folder, which is read as a build of `before` would read
-        it now.
-      name: of the folder, for the report.
-      progress: whether to show progress bars on standard error.
+    An unpacked folder is read as a build of `before` would read it now.
 
     Raises:
       ConfigError: if the dataset does not say how it was built, which a folder needs.
@@ -177,9 +172,10 @@ def compare(
         if change != Change(*one, one[1]):
             changes.append(change)
     changes.sort(key=lambda change: (change.before or change.after, change.id))
+    counts = [dict(collections.Counter(split for _, split in side)) for side in (ours, theirs)]
     return Diff(
         names,
-        (_counts(ours), _counts(theirs)),
+        (counts[0], counts[1]),
         (_ids_sha256(ours), _ids_sha256(theirs)),
         (meaning.before, meaning.after),
         changes,
@@ -229,14 +225,12 @@ def _find(
     features: dict[_Place, _Features] = {}
     for split in dict.fromkeys(split for _, split in sorted(places)):
 
-        def pick(record: Record, split: str = split) -> tuple[str, _Features] | None:
-            if (record.id, split) not in places:
-                return None
-            return record.id, _parts(record)[2]
+        def pick(record: Record, split: str = split) -> tuple[_Place, _Features]:
+            place = record.id, split
+            return place, _parts(record)[2] if place in places else {}
 
-        for part in records.scan(builder, split, pick, progress=progress):
-            if part is not None:
-                features[part[0], split] = part[1]
+        found = records.scan(builder, split, pick, progress=progress)
+        features |= {place: part for place, part in found if place in places}
     return features
 
 
@@ -251,7 +245,7 @@ def _match(
     pairs = {place: place for place in ours if place in theirs}
     lost = [place for place in ours if place not in pairs]
     new = dict.fromkeys(place for place in theirs if place not in ours)
-    for name in (str, _last_part):
+    for name in (str, lambda example_id: example_id.rpartition("/")[2]):
         places = collections.defaultdict(list)
         for place in new:
             places[theirs[place][0], name(place[0])].append(place)
@@ -265,18 +259,9 @@ def _match(
     return pairs, lost, list(new)
 
 
-def _last_part(example_id: str) -> str:
-    return example_id.rpartition("/")[2]
-
-
 @dataclasses.dataclass(frozen=True)
 class _Meaning:
-    """The classes of both sides.
-
-    Attributes:
-      before: class names of the first side.
-      after: class names of the second side.
-    """
+    """The class names of both sides."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
@@ -356,7 +341,3 @@ def _ids_sha256(hashes: Mapping[_Place, _Hashes]) -> dict[str, str]:
     for (_, split), (_, _, image_id) in hashes.items():
         ids.setdefault(split, set()).add(image_id)
     return {split: id_list_sha256(of_split) for split, of_split in ids.items()}
-
-
-def _counts(places: Iterable[_Place]) -> dict[str, int]:
-    return dict(collections.Counter(split for _, split in places))

@@ -181,18 +181,13 @@ def compare_with_pinned(
             row = dataclasses.replace(row, masks_sha256="")
         faults = _against(row, total, digests)
         checked = _sentence(row, claim, faults) + (f"; {_MAPPED}" if claim.mapped else "")
-    return Comparison(faults, checked, _published_as(total))
-
-
-def _published_as(total: Fingerprint) -> dict[str, str]:
-    """Returns which published list or masks the hashes of a split belong to."""
     names = {}
     if name := lists.identify(total.ids):
         names["ids"] = f"the list {name}"
-    same = (row for row in _rows() if row.masks_sha256 and row.masks_sha256 == total.masks)
-    if row := next(same, None):
+    pinned = releases.splits().values()
+    if row := next((row for row in pinned if row.masks_sha256 == total.masks != ""), None):
         names["masks"] = f"{_title(row)}, as pinned"
-    return names
+    return Comparison(faults, checked, names)
 
 
 def _compare_contained(
@@ -201,13 +196,12 @@ def _compare_contained(
     """Compares a split with the official ones whose ids it holds; returns faults and a sentence."""
     contained = _splits_within(total, digests)
     if not contained:
-        if not claim.release:
-            return (), ""
-        return (), (
+        text = (
             f"a part of {releases.title(claim.release)}, or another list of it: "
             f"ids{' and masks' if claim.masks else ''} not compared, because only complete "
             "official splits have pinned facts"
         )
+        return (), text if claim.release else ""
     if claim.mapped or not claim.voc_classes:
         text = f"holds the ids of {', '.join(map(_title, contained))}"
         others = " with other classes, so its masks were not compared"
@@ -218,10 +212,6 @@ def _compare_contained(
     return faults, "; ".join(_sentence(row, claim, of_pair) for row, of_pair in pairs)
 
 
-def _rows() -> list[Split]:
-    return list(releases.splits().values())
-
-
 def _title(row: Split) -> str:
     return f"{releases.title(row.config)} {row.name}"
 
@@ -229,7 +219,7 @@ def _title(row: Split) -> str:
 def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[Split]:
     """Returns the official splits all of whose ids are here, without those within another."""
     contained: dict[str, tuple[Split, set[str]]] = {}
-    for row in _rows():
+    for row in releases.splits().values():
         if not row.ids_sha256 or row.ids_sha256 in contained:
             continue
         ids = set(digests) if row.ids_sha256 == total.ids else _official_ids(row)
@@ -285,14 +275,11 @@ def _sentence(row: Split, claim: Claim, faults: tuple[str, ...]) -> str:
     if claim.mapped or not claim.masks:
         rest.remove("masks")  # their reason is another one, or there are none
     verb = "agrees" if agree == ["number of ids"] else "agree"
+    unchecked = " and ".join(filter(None, [", ".join(rest[:-1]), rest[-1]]))
     return (
         f"{' and '.join(agree)} {verb} with the pinned facts of {_title(row)}; "
-        f"{_and(rest)} not checked (no public hash)"
+        f"{unchecked} not checked (no public hash)"
     )
-
-
-def _and(words: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _listed(what: str, ids: set[str], name: str) -> list[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 import dataclasses
 import hashlib
+import itertools
 import re
 
 from etils import epath
@@ -113,13 +114,7 @@ def named_list(name: str) -> Side:
 
 
 def list_file(path: PathLike, name: str = "", role: str = "") -> Side:
-    """Returns the side of a text file with one id per line.
-
-    Args:
-      path: the file.
-      name: for the report; by default the path.
-      role: by default what the file's name says.
-    """
+    """Returns the side of a text file with one id per line; the file's name may say its role."""
     file = epath.Path(path)
     ids = parse_ids(File.read(file, ListError).data, file, ())
     return Side(name or str(file), role or role_of(file.stem), dict.fromkeys(ids, ""))
@@ -174,14 +169,12 @@ def shared(first: Side, second: Side) -> Shared:
 
 def _look_alikes(first: Side, second: Side) -> Iterator[tuple[str, str]]:
     """Yields ids of images that look alike, one of each side, whose files differ."""
-    ours, theirs = list(first.looks), list(second.looks)
-    if ours and theirs:
-        looks = np.array([*first.looks.values(), *second.looks.values()])
-        for one, other in alike.find(looks):
-            if one < len(ours) <= other:
-                ids = ours[one], theirs[other - len(ours)]
-                if first.images[ids[0]] != second.images[ids[1]]:
-                    yield ids
+    if first.looks and second.looks:
+        ids = [*first.looks, *second.looks]
+        for one, other in alike.find(np.array([*first.looks.values(), *second.looks.values()])):
+            of_both = one < len(first.looks) <= other
+            if of_both and first.images[ids[one]] != second.images[ids[other]]:
+                yield ids[one], ids[other]
 
 
 def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Shared]:
@@ -190,12 +183,9 @@ def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Shared]:
     Leaks come first, then those that share most. A split is not compared with itself, and no
     two splits are compared twice.
     """
-    done: set[frozenset[str]] = set()
-    pairs = []
-    for first in firsts:
-        for second in seconds:
-            pair = frozenset((first.name, second.name))
-            if len(pair) == 2 and pair not in done:
-                done.add(pair)
-                pairs.append(shared(first, second))
-    return sorted(pairs, key=lambda s: (not s.is_leak, -s.examples))
+    pairs: dict[frozenset[str], Shared] = {}
+    for first, second in itertools.product(firsts, seconds):
+        names = frozenset((first.name, second.name))
+        if len(names) == 2 and names not in pairs:
+            pairs[names] = shared(first, second)
+    return sorted(pairs.values(), key=lambda s: (not s.is_leak, -s.examples))

@@ -1,7 +1,7 @@
 """Checks one record: in itself, against its source files, and as a tile of its image."""
 
 import collections
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 import dataclasses
 from typing import Any
 
@@ -32,6 +32,7 @@ from voc_seg_tfrecord.base.names import (
     VOID,
     WIDTH,
 )
+from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.built.trust import Field, fields_of
@@ -58,13 +59,15 @@ class TilePlace:
     size: tuple[int, ...]
     at: tuple[int, ...]
 
+    @property
+    def has_size(self) -> bool:
+        """Whether an image can have that size."""
+        return len(self.size) == 2 and min(self.size) > 0
+
     def tile(self, tiling: Tiling) -> Tile | None:
         """Returns the tile that begins there; None if no tile of such an image does."""
-        if len(self.size) != 2 or min(self.size) < 1 or len(self.at) != 2:
-            return None
-        if tiling.count(*self.size) > MOST_TILES:
-            return None
-        return tiling.tile_at(*self.size, *self.at)
+        fits = self.has_size and len(self.at) == 2 and tiling.count(*self.size) <= MOST_TILES
+        return tiling.tile_at(*self.size, *self.at) if fits else None
 
 
 def tile_place(record: Record) -> TilePlace | None:
@@ -105,8 +108,7 @@ def missing_tiles(
     for image_id, of_image in sorted(sizes.items()):
         if len(of_image) > 1:
             yield image_id, f"its tiles say different sizes of the image: {sorted(of_image)}"
-        elif tiling is not None and all(len(size) == 2 and min(size) > 0 for size in of_image):
-            size = of_image.pop()
+        elif tiling is not None and TilePlace(image_id, size := of_image.pop(), ()).has_size:
             lacking = tiling.count(*size) - counts[image_id]
             if lacking > _MANY:
                 yield image_id, f"missing: at least {lacking:,} of its tiles"
@@ -154,17 +156,14 @@ def _value_check(field: Field) -> Check:
             return f"{len(values)} values, expected {expected}"
         if bounds and (wrong := [v for v in values if not bounds[0] <= v <= bounds[1]]):
             return f"{wrong[0]}, expected {bounds[0]} to {bounds[1]}"
-        return _text_problem(values) if is_text else ""
+        try:
+            if is_text:
+                b"".join(values).decode()
+        except UnicodeDecodeError as error:
+            return str(error)
+        return ""
 
     return problem
-
-
-def _text_problem(values: Sequence[bytes]) -> str:
-    try:
-        b"".join(values).decode()
-    except UnicodeDecodeError as error:
-        return str(error)
-    return ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -177,7 +176,8 @@ class Standard:
       fields: what a record holds, by path.
       checks: of the values of each feature, by path.
       tiling: how the dataset's images were cut into tiles; None if they were not.
-      bands: number and dtype of the bands of images; None of RGB of 8 bits.
+      images: the features that are images and no masks.
+      bands: number and dtype of the bands of `image`; None of RGB of 8 bits.
       source: what the dataset was made from; None if it is not available.
     """
 
@@ -185,9 +185,10 @@ class Standard:
     background: int | None
     fields: Mapping[str, Field]
     checks: Mapping[str, Check]
-    tiling: Tiling | None = None
-    bands: tuple[int, np.dtype[Any]] | None = None
-    source: Originals | None = None
+    tiling: Tiling | None
+    images: tuple[str, ...]
+    bands: tuple[int, np.dtype[Any]] | None
+    source: Originals | None
 
 
 def make_standard(builder: tfds.core.DatasetBuilder, source: Originals | None = None) -> Standard:
@@ -198,15 +199,17 @@ def make_standard(builder: tfds.core.DatasetBuilder, source: Originals | None = 
     """
     only_images = dataset.has_only_images(builder)
     dataset.check_features(builder, IMAGE_AND_SIZE if only_images else SEGMENTATION)
-    image = builder.info.features[IMAGE]
+    image, fields = builder.info.features[IMAGE], fields_of(builder.info.features)
+    others = (name for name, field in fields.items() if field.is_image and name not in MASKS)
     return Standard(
-        dataset.class_names(builder),
-        dataset.background(builder),
-        fields_of(builder.info.features),
-        value_checks(builder.info.features),
-        dataset.tiling_of(builder),
-        (image.shape[-1], np.dtype(image.np_dtype)) if dataset.bands_of(builder) else None,
-        source,
+        class_names=dataset.class_names(builder),
+        background=dataset.background(builder),
+        fields=fields,
+        checks=value_checks(builder.info.features),
+        tiling=dataset.tiling_of(builder),
+        images=tuple(dict.fromkeys((IMAGE, *others))),
+        bands=(image.shape[-1], np.dtype(image.np_dtype)) if dataset.bands_of(builder) else None,
+        source=source,
     )
 
 
@@ -227,60 +230,49 @@ class Examined:
     place: TilePlace | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class _Opened:
-    """A record whose images and masks were decoded once.
-
-    Attributes:
-      split: the split that it is in.
-      record: the record.
-      masks: uint8 `[H, W]`, by the names of their features.
-      sizes: height and width of its images and masks, likewise.
-    """
-
-    split: str
-    record: Record
-    masks: Mapping[str, np.ndarray]
-    sizes: Mapping[str, tuple[int, ...]]
-
-
 def examine(standard: Standard, split: str, record: Record) -> Examined:
     """Decodes one record, hashes it and collects its problems."""
     problems: list[str] = []
     sizes: dict[str, tuple[int, ...]] = {}
-    if standard.bands is not None and record.has_image():
-        try:
-            pixels = record.bands()
-            sizes[IMAGE] = pixels.shape[:2]
-            if (pixels.shape[2], pixels.dtype) != standard.bands:
-                problems.append(f"{IMAGE}: {pixels.shape[2]} bands of {pixels.dtype}")
-        except VocSegError as error:
-            problems.append(str(error.changed(where=IMAGE)))
-    for name, field in standard.fields.items():
-        if name == IMAGE and standard.bands is not None:
-            continue
-        if field.is_image and name not in MASKS and name in record.features:
+    for name in standard.images:
+        if name in record.features or (name == IMAGE and IMAGE_VALUE in record.features):
             try:
-                image = images.open_image(record.file(name), decoding="readable")
+                sizes[name], unlike = _decoded(record, name, standard.bands)
+                problems += [f"{name}: {unlike}"] if unlike else []
             except VocSegError as error:
                 problems.append(str(error.changed(where=name)))
-                continue
-            sizes[name] = image.height, image.width
-            if not isinstance(image, images.StoredImage):
-                kind = record.file(name).kind.value
-                problems.append(f"{name}: {kind}, expected what TensorFlow and NumPy read alike")
-            del image  # it may be large
     masks, of_masks = decode_masks(record)  # when the pixels of a large image are gone
     problems += of_masks
     sizes |= {name: mask.shape for name, mask in masks.items()}
-    for check in _CHECKS:
-        problems += check(standard, _Opened(split, record, masks, sizes))
+    problems += _value_problems(standard, record)
+    problems += _object_problems(standard, record)
+    problems += _shape_problems(standard, sizes)
+    if IMAGE in sizes:
+        names, background = standard.class_names, standard.background
+        problems += inner_problems(record, sizes[IMAGE], masks, names, background)
+    problems += tile_problems(record, standard.tiling)
+    if standard.source is not None and not standard.source.agrees(split, record):
+        banded = standard.bands is not None
+        problems += _outer_problems(record, masks, standard.source, split, banded=banded)
     return Examined(record.id, digests_of(record, masks), tuple(problems), tile_place(record))
 
 
-def _value_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
+def _decoded(
+    record: Record, name: str, bands: tuple[int, np.dtype[Any]] | None
+) -> tuple[tuple[int, ...], str]:
+    """Decodes an image; returns height and width, and what it is if it should not be that."""
+    if name == IMAGE and bands is not None:
+        pixels = record.bands()
+        found = pixels.shape[2], pixels.dtype
+        return pixels.shape[:2], "" if found == bands else f"{found[0]} bands of {found[1]}"
+    image = images.open_image(record.file(name), decoding="readable")
+    fits = isinstance(image, images.StoredImage)
+    unlike = f"{record.file(name).kind.value}, expected what TensorFlow and NumPy read alike"
+    return (image.height, image.width), "" if fits else unlike
+
+
+def _value_problems(standard: Standard, record: Record) -> Iterator[str]:
     """Yields what of a record TFDS could not parse, or would parse as something else."""
-    record = opened.record
     if surplus := record.length - record.message.ByteSize():
         yield f"{surplus} bytes that belong to no feature, or to one that is there twice"
     for name in sorted(set(record.features) - set(standard.fields)):
@@ -292,12 +284,12 @@ def _value_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
             yield f"{name}: {show_name(text)}, which {fault}"
 
 
-def _object_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
+def _object_problems(standard: Standard, record: Record) -> Iterator[str]:
     """Yields what is wrong with sequences of dictionaries, such as annotated objects."""
     lengths: dict[str, set[int]] = {}
     for path, field in standard.fields.items():
-        if field.sequence and path in opened.record.features:
-            numbers = opened.record.values(path)
+        if field.sequence and path in record.features:
+            numbers = record.values(path)
             lengths.setdefault(field.sequence, set()).add(len(numbers) // field.group)
             is_box = field.feature is tfds.features.BBoxFeature
             boxes = zip(*[iter(numbers)] * 4, strict=False) if is_box else ()
@@ -308,39 +300,12 @@ def _object_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
             yield f"{name}: lists of {sorted(different)} values, expected as many of each"
 
 
-def _shape_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
+def _shape_problems(standard: Standard, sizes: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
     """Yields which images and masks do not fit the features' shapes."""
-    for name, size in opened.sizes.items():
+    for name, size in sizes.items():
         shape = standard.fields[name].shape if name in standard.fields else ()
         if any(fixed not in (None, actual) for fixed, actual in zip(shape, size, strict=False)):
             yield f"{name}: height and width {size}, the feature's shape is {shape}"
-
-
-def _inner_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
-    if (size := opened.sizes.get(IMAGE)) is not None:
-        names, background = standard.class_names, standard.background
-        yield from inner_problems(opened.record, size, opened.masks, names, background)
-
-
-def _tile_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
-    return tile_problems(opened.record, standard.tiling)
-
-
-def _source_problems(standard: Standard, opened: _Opened) -> Iterator[str]:
-    source, split, record = standard.source, opened.split, opened.record
-    if source is not None and not source.agrees(split, record):
-        banded = standard.bands is not None
-        yield from _outer_problems(record, opened.masks, source, split, banded=banded)
-
-
-_CHECKS: Sequence[Callable[[Standard, _Opened], Iterable[str]]] = (
-    _value_problems,
-    _object_problems,
-    _shape_problems,
-    _inner_problems,
-    _tile_problems,
-    _source_problems,
-)
 
 
 def decode_masks(record: Record) -> tuple[dict[str, np.ndarray], list[str]]:
@@ -356,12 +321,7 @@ def decode_masks(record: Record) -> tuple[dict[str, np.ndarray], list[str]]:
 
 
 def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.Digests:
-    """Hashes one record.
-
-    Args:
-      record: the record.
-      masks: its masks by the name of their feature, uint8 `[H, W]`.
-    """
+    """Hashes one record, whose masks are uint8 `[H, W]` by the name of their feature."""
     digests = {name: fingerprint.mask_digest(record.id, mask) for name, mask in masks.items()}
     return fingerprint.Digests(
         fingerprint.image_digest(record.id, record.file(IMAGE).data),
@@ -427,7 +387,7 @@ def _outer_problems(
             continue
         if name in arrays:
             mask = records.pixels(File(original.bytes(name), name))
-            if difference := _pixel_difference(arrays[name], mask):
+            if difference := _difference(arrays[name], mask, "pixel"):
                 yield f"{name}: {difference}"
         elif name == IMAGE:
             stored, expected = record.bytes(name), original.bytes(name)
@@ -450,33 +410,25 @@ def _same_pixels(stored: bytes, expected: bytes) -> bool:
 
 
 def _band_difference(record: Record, original: Record) -> str:
-    """Says how the bands of two images differ; nothing if only their compression does."""
     try:
-        stored, expected = record.bands(), original.bands()
+        return _difference(record.bands(), original.bands(), "value")
     except RecordError as error:
         return str(error.found)
+
+
+def _difference(stored: np.ndarray, expected: np.ndarray, what: str) -> str:
+    """Says how masks `[H, W]` or bands `[H, W, N]` differ; nothing if they do not."""
     if stored.shape != expected.shape or stored.dtype != expected.dtype:
-        return f"{stored.shape} of {stored.dtype}, the source has {expected.shape}"
-    same = (stored == expected) | ((stored != stored) & (expected != expected))
-    if same.all():
+        found, right = (f"shape {array.shape} of {array.dtype}" for array in (stored, expected))
+        return f"{found}, the source has {right}"
+    places = np.argwhere((stored != expected) & ~((stored != stored) & (expected != expected)))
+    if not len(places):
         return ""
-    row, column, band = np.argwhere(~same)[0]
-    values = f"{stored[row, column, band]} instead of {expected[row, column, band]}"
-    return f"{int((~same).sum())} values differ, first in band {band} at {row}, {column}: {values}"
-
-
-def _pixel_difference(stored: np.ndarray, expected: np.ndarray) -> str:
-    """Says how two masks, uint8 `[H, W]`, differ; nothing if they do not."""
-    if stored.shape != expected.shape:
-        return f"height and width {stored.shape}, the source has {expected.shape}"
-    rows, columns = np.nonzero(stored != expected)
-    if not len(rows):
-        return ""
-    row, column = int(rows[0]), int(columns[0])
-    pixels = "1 pixel differs" if len(rows) == 1 else f"{len(rows)} pixels differ"
+    row, column, *band = first = tuple(map(int, places[0]))
     return (
-        f"{pixels} from the source, first at row {row}, column {column}: "
-        f"{stored[row, column]} instead of {expected[row, column]}"
+        f"{counted(len(places), what)} {'differs' if len(places) == 1 else 'differ'} from the "
+        f"source, first at row {row}, column {column}{f', band {band[0]}' if band else ''}: "
+        f"{stored[first]} instead of {expected[first]}"
     )
 
 

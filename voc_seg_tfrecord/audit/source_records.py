@@ -27,7 +27,7 @@ from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.masks.readings import rule_of_rows
-from voc_seg_tfrecord.sources.devkit import Verified
+from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS
 
 
@@ -91,12 +91,17 @@ def _digest(record: Record) -> bytes:
     return digest.digest()
 
 
-@dataclasses.dataclass
-class _OnlyFolder:
-    """A `Fetcher` that has a folder, and neither downloads nor unpacks anything."""
+class _OnlyFolder(Fetcher):
+    """Has a folder, and neither downloads nor unpacks anything."""
 
-    manual_dir: epath.Path
-    verified: list[Verified] = dataclasses.field(default_factory=list)
+    def __init__(self, folder: epath.Path):
+        self._folder = folder
+        self.verified = []
+
+    @property
+    def manual_dir(self) -> epath.Path:
+        """The folder."""
+        return self._folder
 
     def extract(self, path: epath.Path) -> epath.Path:
         raise ConfigError(
@@ -118,12 +123,7 @@ class _OnlyFolder:
 def find_originals(
     builder: tfds.core.DatasetBuilder, root: PathLike, *, progress: bool = False
 ) -> Originals:
-    """Reads what a dataset was built from, in an unpacked tree.
-
-    Args:
-      builder: of a built dataset.
-      root: what its `--manual_dir` was.
-      progress: whether to show progress bars on standard error.
+    """Reads what a dataset was built from, in the unpacked tree that was its `--manual_dir`.
 
     Raises:
       ConfigError: if the folder is not there, or has other splits than the dataset.
@@ -155,12 +155,7 @@ def find_originals(
 
 
 def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Source:
-    """Returns what a build of a dataset would read in an unpacked folder now.
-
-    Raises:
-      ConfigError: if the folder is not there.
-      VocSegError: if the folder cannot be a source.
-    """
+    """Returns what a build of a dataset would read in an unpacked folder now."""
     if not folder.is_dir():
         raise ConfigError(
             f"--source {folder}",
@@ -186,9 +181,6 @@ def read_folder(
     Yields:
       Split, image id, and its records: one, or one per tile. Files that cannot be used give the
       error in place of records.
-
-    Raises:
-      VocSegError: if the folder cannot be a source.
     """
     source = _open_folder(builder, folder)
     for split in source.splits:
@@ -199,7 +191,7 @@ def read_folder(
 def _read(
     builder: tfds.core.DatasetBuilder, source: Source, split: str, desc: str, progress: bool
 ) -> Iterator[tuple[Any, list[Record] | VocSegError]]:
-    """Yields items of a split, all of which have file names, and their records."""
+    """Yields items of a split and their records."""
 
     def read(item: Item) -> list[Record] | VocSegError:
         made = try_examples(source.spec, item)
@@ -218,8 +210,7 @@ def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
     Its metadata never says that the tree came with the package, so `sample` as well is read
     from the folder that is given.
     """
-    fields = config_of(builder)
-    remedy = "build it again from its source, or verify it without --source"
+    fields, remedy = config_of(builder), "build it again from its source, or leave out --source"
     if not fields:
         raise ConfigError(
             builder.info.full_name,

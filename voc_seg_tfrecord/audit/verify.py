@@ -82,13 +82,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         rows = (
-            (
-                name,
-                split.fingerprint.examples,
-                len(split.faults),
-                "; ".join(map(str, split.faults[:3])),
-            )
-            for name, split in self.splits.items()
+            (name, of.fingerprint.examples, len(of.faults), "; ".join(map(str, of.faults[:3])))
+            for name, of in self.splits.items()
         )
         title = f"fingerprint {self.fingerprint}"
         return wording.brief_table(title, ("split", "examples", "faults", "first faults"), rows)
@@ -157,14 +152,7 @@ def verify(
 
 @dataclasses.dataclass
 class _Seen:
-    """What reading a split once gave.
-
-    Attributes:
-      digests: of its records, by id.
-      places: of its tiles, by id.
-      records: how many there are.
-      faults: of its records, and of all of them together.
-    """
+    """What reading a split once gave: digests and places of tiles by id, and what is wrong."""
 
     digests: dict[str, fingerprint.Digests] = dataclasses.field(default_factory=dict)
     places: dict[str, record.TilePlace] = dataclasses.field(default_factory=dict)
@@ -180,8 +168,7 @@ class _Seen:
 def _read_split(
     builder: tfds.core.DatasetBuilder, split: str, standard: record.Standard, progress: bool
 ) -> _Seen:
-    seen = _Seen()
-    examine = functools.partial(record.examine, standard, split)
+    seen, examine = _Seen(), functools.partial(record.examine, standard, split)
     try:
         for examined in records.scan(builder, split, examine, progress=progress, complete=False):
             problems = examined.problems
@@ -238,12 +225,11 @@ def _report(
 ) -> SplitReport:
     total = fingerprint.of_split(seen.digests)
     facts = fingerprint.compare_with_pinned(claim, split, total, seen.digests)
-    # A tile that is missing is named once.
-    ordered = {
+    once = {  # a tile that is missing is named once
         (fault.id, fault.found.startswith("missing") or fault.found): fault
         for fault in (*faults, *seen.faults)
     }
-    first = sorted(ordered.values(), key=lambda fault: fault.id)
+    first = sorted(once.values(), key=lambda fault: fault.id)
     pinned = [Fault(split, "", fault) for fault in facts.faults]
     return SplitReport(total, seen.ids_sha256, (*first, *pinned), facts.checked, facts.published_as)
 

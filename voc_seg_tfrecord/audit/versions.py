@@ -21,13 +21,10 @@ _SHOWN = 6
 
 
 class OlderVersion:
-    """The newest version of a config that is not newer than the one that is built.
+    """The newest version of a config that is not newer than the one that is built, in a folder.
 
     A dataset that is replaced is one too. Where there is none, nothing is compared. What the user
     should know is a warning.
-
-    Args:
-      folder: the version folder that is built.
     """
 
     def __init__(self, folder: epath.Path):
@@ -50,14 +47,10 @@ class OlderVersion:
         )
 
     def check_classes(self, names: Sequence[str], *, are_numbered: bool) -> None:
-        """Says which numbers mean another class now.
-
-        Args:
-          names: the classes that are built, in mask order.
-          are_numbered: whether somebody gave the numbers, in a file or by an option.
+        """Says which numbers of the classes that are built mean another class now.
 
         Raises:
-          ConfigError: if nobody gave them.
+          ConfigError: if nobody gave the numbers, in a file or by an option.
         """
         before = dataset.class_names(self._builder) if self._builder else ()
         if self._builder and dataset.background(self._builder) == background_index(names) == 0:
@@ -81,12 +74,9 @@ class OlderVersion:
         )
 
     def check_ids(self, ids: Mapping[str, Iterable[str]]) -> None:
-        """Says how many image ids are in another split now.
+        """Says how many of the image ids that are built, by split, are in another split now.
 
         The older version's records are read only if the digests of two splits differ.
-
-        Args:
-          ids: by split, of the version that is built.
         """
         if self._builder is None:
             return
@@ -131,6 +121,7 @@ def _first(texts: Sequence[str]) -> str:
 
 def _option(names: Sequence[str]) -> str:
     """Returns the option that gives an order, or the argument if a name has a comma."""
-    if any("," in name for name in names):
-        return f"class_names={[*names]} in Python"
-    return command(class_names=",".join(names))
+    has_comma = any("," in name for name in names)
+    return (
+        f"class_names={[*names]} in Python" if has_comma else command(class_names=",".join(names))
+    )

@@ -1,19 +1,25 @@
-"""From a source to a built dataset: the last step of every way to build."""
+"""From a source, or from arrays in memory, to a built dataset: the end of every way to build."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
-from typing import TypeVar
+import itertools
+import pathlib
+from typing import Any, TypeVar
+import warnings
 
 from etils import epath
+import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.utils import version as tfds_version
 
 from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import VOC_CLASSES
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig, field_types
-from voc_seg_tfrecord.examples.make import Item, Source
+from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig, checks
+from voc_seg_tfrecord.examples.make import Item, RawExample, Source, Task
+from voc_seg_tfrecord.formats import bands, pillow
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
@@ -105,11 +111,7 @@ def check_free(config: VocSegConfig, data_dir: PathLike | None, *, overwrite: bo
 def share_out(
     items: Iterable[NamedItem], ratios: Mapping[str, float], seed: int
 ) -> dict[str, list[NamedItem]]:
-    """Assigns items to splits by ratios and a hash of their ids; no split is empty.
-
-    Raises:
-      ConfigError: if the ratios are none.
-    """
+    """Assigns items to splits by ratios, or raises a `ConfigError`, and a hash; none is empty."""
     ratios = by_split_name(ratios, "splits")
     check_ratios(ratios, "splits")
     pool = {item.id: item for item in items}
@@ -125,15 +127,226 @@ def spelled_out(class_names: Sequence[str]) -> Sequence[str]:
 
 
 def check_name(name: str) -> None:
-    """Checks that a config may have this name.
-
-    Raises:
-      ConfigError: if TFDS does not take it, or a release or the sample has it.
-    """
-    if not field_types.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
+    """Raises a `ConfigError` if TFDS does not take a config's name, or one of ours has it."""
+    if not checks.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
         raise ConfigError(
             f"name {name[:100]!r}",
             found="a name that no dataset can have, or that a release or the sample has",
-            expected=f"a name of your own: {field_types.NAME}",
+            expected=f"a name of your own: {checks.NAME}",
             remedy="choose another name",
         )
+
+
+_MISSING = object()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ArrayItem:
+    """One example in memory.
+
+    Attributes:
+      id: the example's key.
+      filename: the image's name.
+      image: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]`.
+      mask: integers `[H, W]` or `[H, W, 1]`, None where there is a label.
+      label: class index of the whole image, None where there is a mask.
+    """
+
+    id: str
+    filename: str
+    image: np.ndarray
+    mask: np.ndarray | None
+    label: int | None
+
+    def read(self) -> RawExample:
+        """Returns the example with its image as a PNG."""
+        where = f"{self.filename}, mask"
+        return RawExample(
+            image=File(pillow.encode_png(_image(self.image, self.filename)), self.filename),
+            filename=self.filename,
+            mask=None if self.mask is None else bands.as_file(_mask(self.mask, where), where),
+            label=self.label,
+        )
+
+
+def from_arrays(
+    images: Iterable[np.ndarray],
+    masks: Iterable[np.ndarray] | None = None,
+    *,
+    labels: Iterable[int] | None = None,
+    filenames: Iterable[str] | None = None,
+    name: str,
+    class_names: Sequence[str],
+    splits: Mapping[str, float] | None = None,
+    seed: int = 0,
+    data_dir: PathLike | None = None,
+    **options: Any,
+) -> Builder:
+    """Builds a dataset from arrays.
+
+    With one split each array is written as soon as it is drawn, so an iterator may hold more
+    than fits into memory. Ratios need all arrays in memory first.
+
+    Args:
+      images: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]` each; sizes may differ.
+      masks: integers `[H, W]` or `[H, W, 1]` each: class index, 255 is void. If there are two
+        classes, and no value but 0 and 255, then 255 is the second class, as in `build`; 255 alone
+        is refused.
+      labels: a class index for each image, in place of masks.
+      filenames: a name for each image; `00000000.png` and so on by default.
+      name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
+      class_names: in the order of the indices. With masks a name such as `void` or `ignore` is
+        no class, and its pixels are void (255).
+      splits: ratios by which images are assigned to splits, by a hash of their names; by
+        default all images are in `train`.
+      seed: seed for assigning images to splits by ratio.
+      data_dir: where to write; TFDS's default if not given.
+      **options: see `build_source`.
+
+    Returns:
+      The builder of the dataset, built.
+
+    Raises:
+      VocSegError: if an array is of another dtype or shape, a value is no class, or there
+        are not as many masks or labels as images; or if 255 would be the second class, and masks
+        come from an iterator, of which the first ones are written when the last one is seen.
+    """
+    check_name(name)
+    if (masks is None) == (labels is None):
+        raise ConfigError(
+            "from_arrays",
+            found="both masks and labels" if masks is not None else "neither masks nor labels",
+            expected="one of them",
+            remedy="give masks for segmentation, or labels for classification",
+        )
+    task: Task = "segmentation" if labels is None else "classification"
+    # The images are PNGs that this package makes of the arrays.
+    config = VocSegConfig(
+        name=name, class_names=class_names, task=task, exif="ignore", trust_images=True
+    )
+    # Whoever names void may have masks without any class.
+    high = _High(masks, config.built_class_names if len(config.class_names) == 2 else ())
+    items = _items(images, high.masks, labels, filenames)
+    by_split: dict[str, Any] = (
+        {"train": items} if splits is None else share_out(items, splits, seed)
+    )
+    spec = config.example_spec(config.index_rule())
+    if high.is_class:
+        zero, second = config.built_class_names
+        warnings.warn(
+            f"from_arrays: the masks hold only the values 0 and {VOID}, and there are two classes. "
+            f"So 0 is {zero} and {VOID} is {second}",
+            stacklevel=2,
+        )
+    return build_source(Source(by_split, spec), config, data_dir=data_dir, **options)
+
+
+class _High:
+    """Whether 255 is the second of two classes, because as void it would leave this without pixels.
+
+    Attributes:
+      is_class: whether it is.
+      masks: the masks, in which it is 1 then.
+    """
+
+    def __init__(self, masks: Iterable[np.ndarray] | None, class_names: Sequence[str]):
+        self.is_class, self.masks = False, masks
+        if masks is None or len(class_names) != 2:
+            return
+        if not (hasattr(masks, "__len__") and hasattr(masks, "__getitem__")):  # it is read once
+            self.masks = _checked(masks)
+            return
+        seen: set[int] = set()
+        for mask in masks:
+            seen |= _kinds(mask)
+            if _OTHER in seen:
+                return
+        if seen == {VOID}:
+            raise MaskError(
+                "from_arrays, masks",
+                found=f"only the value {VOID}, of two classes",
+                expected="masks that tell whether it is void or the second class",
+                remedy=f"make it 1 if it is {class_names[1]}, or leave out what is all void",
+            )
+        if seen == {0, VOID}:
+            self.is_class = True
+            self.masks = ((np.asarray(mask) == VOID).astype(np.uint8) for mask in masks)
+
+
+def _checked(masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    seen: set[int] = set()
+    for mask in masks:
+        seen |= _kinds(mask) if _OTHER not in seen else set()
+        yield mask
+    if VOID in seen and _OTHER not in seen:
+        raise MaskError(
+            "from_arrays, masks",
+            found=f"only the values 0 and {VOID}, of two classes, in masks from an iterator",
+            expected=f"{VOID} as void beside both classes",
+            remedy=f"give the masks as a list or an array, in which {VOID} is the second class "
+            "then, or make it 1 yourself",
+        )
+
+
+_OTHER = 1  # stands for all values but 0 and 255
+
+
+def _kinds(mask: np.ndarray) -> set[int]:
+    array = np.asarray(mask)
+    if array.dtype.kind not in "iu":
+        return {_OTHER}
+    high, zero = array == VOID, array == 0
+    present = {0: zero.any(), VOID: high.any(), _OTHER: not (high | zero).all()}
+    return {kind for kind, is_there in present.items() if is_there}
+
+
+def _items(
+    images: Iterable[np.ndarray],
+    masks: Iterable[np.ndarray] | None,
+    labels: Iterable[int] | None,
+    filenames: Iterable[str] | None,
+) -> Iterator[ArrayItem]:
+    targets: Any = masks if labels is None else labels
+    names = filenames or (f"{n:08}.png" for n in itertools.count())
+    seen: set[str] = set()
+    together: Iterator[Any] = itertools.zip_longest(images, targets, fillvalue=_MISSING)
+    for (image, target), filename in zip(together, names, strict=False):
+        key = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
+        if image is _MISSING or target is _MISSING or key in seen:
+            kind = "masks" if labels is None else "labels"
+            number = f"more {kind}" if image is _MISSING else f"fewer {kind}"
+            raise ConfigError(
+                "from_arrays",
+                found=f"the name {filename!r} twice" if key in seen else f"{number} than images",
+                expected=f"as many {kind} as images, and each name once",
+                remedy="give one for each image",
+            )
+        seen.add(key)
+        mask, label = (target, None) if labels is None else (None, int(target))
+        yield ArrayItem(key, str(filename), image, mask, label)
+
+
+def _image(image: np.ndarray, where: str) -> np.ndarray:
+    array = np.asarray(image)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[..., 0]
+    if array.dtype != np.uint8 or array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)):
+        raise ImageError(
+            where,
+            found=f"an array {array.dtype}{list(array.shape)}",
+            expected="uint8 [H, W], [H, W, 1] or [H, W, 3]",
+            remedy="scale to 0..255 and convert with .astype('uint8'); channels are the last axis",
+        )
+    return np.ascontiguousarray(array)
+
+
+def _mask(mask: np.ndarray, where: str) -> np.ndarray:
+    array = np.asarray(mask)
+    if array.dtype.kind not in "iub":
+        raise MaskError(
+            where,
+            found=f"an array {array.dtype}{list(array.shape)}",
+            expected="integers [H, W], one class index per pixel",
+            remedy="convert with .astype('uint8'); for one-hot masks take .argmax(-1) first",
+        )
+    return array

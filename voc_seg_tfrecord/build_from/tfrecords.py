@@ -69,9 +69,8 @@ def import_records(
     names = spelled_out(class_names)
     with staging.temporary_folder() as folder:
         scan = scan_records(files, folder, keys, shape)
-        task: Task = "images"
-        if scan.layout.mask or scan.layout.label:
-            task = "segmentation" if scan.layout.mask else "classification"
+        task: Task = "classification" if scan.layout.label else "images"
+        task = "segmentation" if scan.layout.mask else task
         if task != "images" and not (names or classes):
             raise ConfigError(
                 "--class_names",
@@ -118,7 +117,16 @@ def _rule(
     if not looks_like_luminances(scan.values) or scan.values <= set(plain.values):
         return plain
     if not repair:
-        raise _ruined(scan.values, where)
+        shown = ", ".join(map(str, sorted(scan.values)[:8]))
+        raise MaskError(
+            where,
+            found=f"luminances of VOC's palette ({shown}) where class indices should be",
+            expected="0 to 20, or 255. Palette masks were decoded as grey here: 0, 1, 2, 255 "
+            "became 0, 38, 75, 220. Bicycle and sheep became the same value, and so did bottle "
+            "and tvmonitor",
+            remedy="build from the original palette masks. --repair maps the values back if no "
+            "value belongs to two classes",
+        )
     repaired = repair_luminances(scan.values, where)
     # A class beyond the names is refused, with its luminance.
     return config.index_rule({value: i for value, i in repaired.items() if i in plain.values})
@@ -182,22 +190,14 @@ def luminance_tables() -> tuple[dict[int, tuple[int, ...]], ...]:
 
 
 def looks_like_luminances(values: Collection[int]) -> bool:
-    """Tells whether mask values can only be luminances of VOC's palette.
-
-    Args:
-      values: all values that occur in a set of masks.
-    """
+    """Tells whether all values of a set of masks can only be luminances of VOC's palette."""
     classes = range(len(VOC_CLASSES))
     beyond = [v for v in values if v not in classes and v != VOID]
     return bool(beyond) and any(set(values) <= set(table) for table in luminance_tables())
 
 
 def repair_luminances(values: Collection[int], where: object) -> dict[int, int]:
-    """Returns the class index of each luminance, if no two classes share one.
-
-    Args:
-      values: all luminances that occur in a set of masks.
-      where: the set, for the error.
+    """Returns the class index of each luminance of a set of masks.
 
     Raises:
       MaskError: if a luminance may be either of two classes.
@@ -214,17 +214,4 @@ def repair_luminances(values: Collection[int], where: object) -> dict[int, int]:
         found=f"value {shared}, which may be {names}",
         expected="luminances that belong to one class each",
         remedy="build from the original palette masks",
-    )
-
-
-def _ruined(values: Collection[int], where: object) -> MaskError:
-    """Returns the error that explains ruined masks."""
-    shown = ", ".join(map(str, sorted(values)[:8]))
-    return MaskError(
-        where,
-        found=f"luminances of VOC's palette ({shown}) where class indices should be",
-        expected="0 to 20, or 255. Palette masks were decoded as grey here: 0, 1, 2, 255 became "
-        "0, 38, 75, 220. Bicycle and sheep became the same value, and so did bottle and tvmonitor",
-        remedy="build from the original palette masks. --repair maps the values back if no value "
-        "belongs to two classes",
     )

@@ -227,11 +227,17 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     source = f"from {plan.class_file.source}" if plan.class_file else "as given"
     names, tool = tuple(config.built_class_names), tree.labels.tool
     origin = f"drawn from the polygons of {tool}" if tool else f"in {layout.describe('masks')}"
+    by = "value"
+    if plan.decision is not None:
+        word = {"value": "value", "color": "colour"}[plan.decision.by]
+        by = f"{word}, {plan.decision.reading.reason}"
+    shown = [f"{index} {name}" for index, name in enumerate(names)]
+    shown = shown if len(shown) <= 24 else [*shown[:22], "...", shown[-1]]
     lines = {
         "tree": str(tree.root),
         "images": f"{len(tree.images)} in {layout.describe('images')}",
-        "masks": f"{len(tree.masks)} {origin}, by {_by(plan)}",
-        "classes": f"{len(names)} {source}: {_numbered(names)}",
+        "masks": f"{len(tree.masks)} {origin}, by {by}",
+        "classes": f"{len(names)} {source}: {', '.join(shown)}",
         **({"from": config.table.describe()} if config.classes else {}),
         "void": ", ".join(map(str, _voids(plan))) or "none",
     }
@@ -249,18 +255,6 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     text = [f"{key + ':':18}{value}" for key, value in lines.items()]
     text += [f"{'not used:':18}{line}" for line in account.describe(plan.account)]
     return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])
-
-
-def _by(plan: Plan) -> str:
-    if plan.decision is None:
-        return "value"
-    word = {"value": "value", "color": "colour"}[plan.decision.by]
-    return f"{word}, {plan.decision.reading.reason}"
-
-
-def _numbered(names: tuple[str, ...]) -> str:
-    shown = [f"{index} {name}" for index, name in enumerate(names)]
-    return ", ".join(shown if len(shown) <= 24 else [*shown[:22], "...", shown[-1]])
 
 
 def _voids(plan: Plan) -> list[int | str]:

@@ -114,12 +114,11 @@ class DataSource:
         self.class_names = dataset.class_names(builder)
         self._name = builder.info.full_name
         fields = fields_of(builder.info.features)
-        bands = _bands if self._decode else operator.methodcaller("bytes", IMAGE)
-        deep = IMAGE if dataset.bands_of(builder) else ""
-        self._values = {
-            name: bands if name == deep else _value_of(name, fields, self._decode)
-            for name in self.features
-        }
+        self._values = {name: _value_of(name, fields, self._decode) for name in self.features}
+        if IMAGE in self.features and dataset.bands_of(builder):
+            self._values[IMAGE] = lambda record: (
+                _writable(record.bands()) if self._decode else record.bytes(IMAGE)
+            )
 
     def __getstate__(self) -> dict[str, Any]:
         names = ("_folder", "_split", "_wanted", "_decode", "_cache_dir", "_numbers", "_seal")
@@ -200,12 +199,27 @@ class DataSource:
 
     def only(self, wanted: IdList, *, partial: bool = False) -> "DataSource":
         """Returns the examples whose ids are in a list; the same as `ids` of `data_source`."""
+        return self.divided(wanted, partial=partial)[0]
+
+    def divided(
+        self, wanted: IdList, *, partial: bool = False
+    ) -> tuple["DataSource", "DataSource"]:
+        """Returns the examples whose ids are in a list, and all others."""
         chosen_ids = ids_in(wanted)
         ids_of_records = [(r.id, r.bytes(TILE_IMAGE_ID).decode() or r.id) for r in self._records()]
         there = set(itertools.chain.from_iterable(ids_of_records))
         check_present(chosen_ids, there, f"{self._name}@{self._split}", partial=partial)
-        inside = [not chosen_ids.isdisjoint(both) for both in ids_of_records]
-        return self._selected(np.array(self._numbers, np.int64)[np.flatnonzero(inside)])
+        inside = np.array([not chosen_ids.isdisjoint(both) for both in ids_of_records], bool)
+        numbers = np.array(self._numbers, np.int64)
+        return self._selected(numbers[inside]), self._selected(numbers[~inside])
+
+    def without(self, features: Collection[str]) -> "DataSource":
+        """Returns the same examples without some of their features."""
+        part = self._selected(self._numbers)
+        part._wanted = tuple(name for name in self._wanted if name not in features)
+        part.features = {name: self.features[name] for name in part._wanted}
+        part._values = {name: self._values[name] for name in part._wanted}
+        return part
 
     def shard(self, rank: int, count: int) -> "DataSource":
         """Returns the part of one of several processes: every `count`-th example from `rank` on.
@@ -242,10 +256,6 @@ def _chosen(builder: tfds.core.DatasetBuilder, features: Collection[str] | None)
     return tuple(there if features is None else features)
 
 
-def _bands(record: Record) -> np.ndarray:
-    return _writable(record.bands())
-
-
 def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[[Record], Any]:
     """Returns what makes the value of a feature of a record."""
     if name not in fields:
@@ -256,9 +266,10 @@ def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[
         }
         return lambda record: {key: column(record) for key, column in columns.items()}
     field = fields[name]
+    if field.sequence:
+        return lambda r: np.array(r.values(name), field.np_dtype).reshape(-1, *field.shape)
     if not field.is_image:
-        make = _array if field.sequence else _scalar
-        return functools.partial(make, name, field)
+        return functools.partial(_scalar, name, field)
     if not decode:
         return lambda record: record.bytes(name)
     if field.shape[2] == 3:
@@ -280,7 +291,3 @@ def _scalar(name: str, field: Field, record: Record) -> Any:
             remedy="build the dataset again",
         )
     return values[0] if field.np_dtype.kind == "O" else field.np_dtype.type(values[0])
-
-
-def _array(name: str, field: Field, record: Record) -> np.ndarray:
-    return np.array(record.values(name), field.np_dtype).reshape(-1, *field.shape)

@@ -1,7 +1,7 @@
 """Opens built datasets, says what is known of them, and lists those in a folder of datasets."""
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 import dataclasses
 import datetime
 import re
@@ -12,12 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import storage, wording
-from voc_seg_tfrecord.base.errors import (
-    ConfigError,
-    ListError,
-    VocSegError,
-    did_you_mean,
-)
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError, did_you_mean
 from voc_seg_tfrecord.base.names import (
     CHANNELS,
     IMAGE,
@@ -34,6 +29,7 @@ from voc_seg_tfrecord.built.find import (
     DATASET,
     VERSION,
     Part,
+    by_version,
     config_names,
     find_dataset,
     split_name,
@@ -85,11 +81,8 @@ def open_splits(
     """Opens what `DATASET`, `DATASET@SPLIT` or `DATASET@SPLIT+SPLIT` names; see `open_built`.
 
     Returns:
-      The builder, and the splits that are named; with a list of ids what `check_splits` returns.
-
-    Raises:
-      ConfigError: if there is no such dataset or split.
-      RecordError: if the files that describe it are damaged.
+      The builder, and the splits that are named; with a list of ids what `check_splits` returns,
+      which raises errors too.
     """
     dataset, splits = split_name(name)
     builder = open_built(dataset, data_dir)
@@ -102,12 +95,7 @@ def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
 
 
 def ids_sha256(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
-    """Returns the sha256 of each split's sorted image ids, as the build noted it.
-
-    Returns:
-      The digests by split, see `id_lists.id_list_sha256`; none of a dataset that an older version
-      built.
-    """
+    """Returns the `id_list_sha256` of each split's image ids, as the build noted it, if it did."""
     splits = (builder.info.metadata or {}).get("splits") or {}
     return {name: of_split["ids_sha256"] for name, of_split in splits.items()}
 
@@ -137,16 +125,10 @@ def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Pat
 def check_splits(
     builder: tfds.core.DatasetBuilder, wanted: Sequence[str], ids: PathLike | None = None
 ) -> list[str]:
-    """Returns the wanted splits; all splits if none is named.
+    """Returns the wanted splits, all if none is named; or one `find.Part`.
 
-    Args:
-      builder: of a built dataset.
-      wanted: names of splits; or the name of one list of `facts.lists`, which stands for the
-        examples of all splits whose ids are in it. A split of the same name comes first.
-      ids: a file of ids, see `id_lists.chosen_ids`, which selects from the wanted splits.
-
-    Returns:
-      Names of splits, or one `find.Part`.
+    A name of a list of `facts.lists` stands for the examples of all splits whose ids are in it, if
+    no split has it. A file of ids, see `id_lists.chosen_ids`, selects from the wanted splits.
 
     Raises:
       ConfigError: naming the first split that the dataset does not have; or if a list is named
@@ -174,22 +156,24 @@ def check_splits(
     splits = list(wanted or builder.info.splits)
     if ids is not None:
         path = epath.Path(ids).expanduser()
-        return [Part(path.name, splits, chosen_ids(File.read(path, ListError).data, path))]
+        return [Part(path.name, splits, _ids_of(path))]
     return splits
+
+
+def _ids_of(path: epath.Path) -> Collection[str]:
+    return chosen_ids(File.read(path, ListError).data, path)
 
 
 def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[Part, int]:
     """Returns the parts of splits that a file chooses, and how many examples each has.
 
-    Args:
-      builder: of a built dataset.
-      ids: the file; see `id_lists.chosen_ids`. Of tiles it names the images.
+    The file has ids, see `id_lists.chosen_ids`; of tiles those of the images.
 
     Raises:
       ListError: if the file is none, or names what the dataset does not have.
     """
     path = epath.Path(ids).expanduser()
-    wanted = {*chosen_ids(File.read(path, ListError).data, path)}
+    wanted = {*_ids_of(path)}
     parts: dict[Part, int] = {}
     known: set[str] = set()
     for split in builder.info.splits:
@@ -216,11 +200,7 @@ def image_of(record: Record) -> str:
 
 
 def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SEGMENTATION) -> None:
-    """Checks that a dataset has this package's features.
-
-    Raises:
-      ConfigError: naming the missing features.
-    """
+    """Raises a `ConfigError` that names features that a dataset does not have."""
     lacking = [name for name in needed if name not in builder.info.features]
     if lacking:
         raise ConfigError(
@@ -240,11 +220,7 @@ def bands_of(builder: tfds.core.DatasetBuilder) -> str:
 
 
 def check_rgb(builder: tfds.core.DatasetBuilder, what: str, remedy: str) -> None:
-    """Checks that images are RGB of 8 bits, where something takes no others.
-
-    Raises:
-      ConfigError: if they are not.
-    """
+    """Raises a `ConfigError` if images are not RGB of 8 bits, where something takes no others."""
     if found := bands_of(builder):
         expected = f"RGB of 8 bits, which is all that {what} can hold"
         raise ConfigError(
@@ -374,8 +350,7 @@ def _versions(name: str, folder: epath.Path) -> Iterator[Listed]:
     except OSError as error:
         yield Listed(name, "", str(folder), problem=f"cannot be read: {_words(error)}")
         return
-    finished = [path for path in paths if VERSION.fullmatch(path.name)]
-    for path in sorted(finished, key=lambda path: [int(part) for part in path.name.split(".")]):
+    for path in by_version(paths):
         yield _version(name, path)
     unfinished = {match[1] for path in paths if (match := _UNFINISHED.fullmatch(path.name))}
     for version in sorted(unfinished):

@@ -9,7 +9,7 @@ A name that stands for two datasets is refused, and both are named. A folder tha
 `dataset_info.json` is no dataset, whatever its name is. A `Part` is named by a list of ids.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 import os
 import re
 
@@ -30,11 +30,7 @@ _SHORT = re.compile(r"[\w-][\w.-]*(?::[\d*]+\.[\d*]+\.[\d*]+)?")
 
 
 def find_dataset(name: str, data_dir: PathLike | None = None) -> epath.Path:
-    """Returns the version folder of a built dataset.
-
-    Args:
-      name: a name or a path, as the module says.
-      data_dir: the folder of all datasets; TFDS's default if not given.
+    """Returns the version folder of a built dataset by a name or a path, as the module says.
 
     Raises:
       ConfigError: if there is no such dataset, or if the name stands for two.
@@ -95,7 +91,12 @@ def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
 def versions_in(folder: epath.Path) -> list[epath.Path]:
     """Returns the versions of a config that are built in its folder, the latest at the end."""
     paths = folder.iterdir() if folder.is_dir() else ()
-    folders = [p for p in paths if VERSION.fullmatch(p.name) and (p / INFO).exists()]
+    return [path for path in by_version(paths) if (path / INFO).exists()]
+
+
+def by_version(paths: Iterable[epath.Path]) -> list[epath.Path]:
+    """Returns those of some folders that have the name of a version, the latest at the end."""
+    folders = [path for path in paths if VERSION.fullmatch(path.name)]
     return sorted(folders, key=lambda path: [int(part) for part in path.name.split(".")])
 
 

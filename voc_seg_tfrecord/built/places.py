@@ -7,7 +7,7 @@ meanwhile is noticed at the next record.
 """
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import concurrent.futures
 import contextlib
 import functools
@@ -113,11 +113,9 @@ class _Part:
     def __init__(self, path: epath.Path, skip: int, take: int, total: int):
         self.path, self.take = path, total - skip if take < 0 else take
         self._total = total
-        try:
+        with self._as_unreadable():
             record_frames = frames.find(path)
             self._identity = _identity(path)
-        except (OSError, frames.FrameError) as error:
-            raise unreadable(path, " ".join(str(error).split()), total) from None
         if len(record_frames) != total:
             raise unreadable(path, f"{len(record_frames)} records", total)
         self.seal = google_crc32c.value(record_frames.checksums.tobytes()).to_bytes(_SEAL)
@@ -134,10 +132,8 @@ class _Part:
 
     def open(self) -> frames.OpenFile:
         """Opens the file."""
-        try:
+        with self._as_unreadable():
             return frames.OpenFile(self.path)
-        except OSError as error:
-            raise unreadable(self.path, str(error), self._total) from None
 
     def read(self, file: frames.OpenFile, number: int) -> bytes:
         """Returns a record, by its number among those that are taken."""
@@ -145,7 +141,7 @@ class _Part:
         data = file.read(length, offset)
         if len(data) == length and frames.checksum(data) == self._found.checksums[number]:
             return data
-        if self._is_as_it_was():
+        if _identity(self.path) == self._identity:
             byte = offset - frames.HEAD
             damage = f"damaged at byte {byte}: the checksum of the record's data does not match"
             with contextlib.suppress(RecordError):
@@ -153,16 +149,20 @@ class _Part:
             raise unreadable(self.path, damage, self._total)
         raise changed(self.path)
 
-    def _is_as_it_was(self) -> bool:
+    @contextlib.contextmanager
+    def _as_unreadable(self) -> Iterator[None]:
         try:
-            return _identity(self.path) == self._identity
-        except OSError:
-            return False
+            yield
+        except (OSError, frames.FrameError) as error:
+            raise unreadable(self.path, " ".join(str(error).split()), self._total) from None
 
 
 def _identity(path: epath.Path) -> tuple[int, ...]:
-    status = os.stat(path)  # noqa: PTH116 - of a path on a disk
-    return status.st_size, status.st_mtime_ns, status.st_ino
+    """Returns what changes with a file on a disk; nothing if it is not there."""
+    with contextlib.suppress(OSError):
+        status = os.stat(path)  # noqa: PTH116
+        return status.st_size, status.st_mtime_ns, status.st_ino
+    return ()
 
 
 def changed(where: object) -> RecordError:

@@ -74,16 +74,11 @@ class Record:
     def file(self, name: str) -> File:
         """Returns an image or a mask, and the same one each time; of an array a NumPy file."""
         if name not in self._files:
-            data, where = self.bytes(name), f"{self.id}, {name}"
-            if name == IMAGE and IMAGE_VALUE in self.features:
-                self._files[name] = bands.as_file(self.bands(), where)
-            else:
-                self._files[name] = File(data, where)
+            where = f"{self.id}, {name}"
+            is_array = name == IMAGE and IMAGE_VALUE in self.features
+            made = bands.as_file(self.bands(), where) if is_array else File(self.bytes(name), where)
+            self._files[name] = made
         return self._files[name]
-
-    def has_image(self) -> bool:
-        """Says whether there is an image, as a file or as an array."""
-        return IMAGE in self.features or IMAGE_VALUE in self.features
 
     def bands(self) -> np.ndarray:
         """Returns all bands of the image, `[H, W, N]` of their dtype.
@@ -188,22 +183,14 @@ def scan(
 ) -> Iterator[Result]:
     """Calls a function with each record of a split, in as many threads as there are cores.
 
-    Args:
-      builder: of a built dataset.
-      split: a split's name.
-      function: called once per record, in any thread.
-      progress: whether to show a bar on standard error.
-      complete: whether there must be as many records as the dataset's info says.
-
     Yields:
       What the function returns, in the order of the records.
 
     Raises:
-      RecordError: if a shard or a record cannot be read, or if records are lost; see
-        `shards.read`.
+      RecordError: if a shard or a record cannot be read; or, if the split must be `complete`, has
+        not as many records as the dataset's info says.
     """
     total = count(builder, split)
-    # Each is taken out of its list when it is parsed. It may be large, and a loop would keep it.
     serialized = map(_boxed, read_shards(builder, split, complete=complete))
     read = ordered_map(functools.partial(_parse_and_call, function), serialized)
     bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
@@ -220,12 +207,7 @@ def scan_splits(
 ) -> Iterator[tuple[str, Result]]:
     """Calls a function that takes milliseconds with each record of several splits.
 
-    Args:
-      builder: of a built dataset.
-      splits: names of splits.
-      function: called with the split and each record, in processes if there are many; see
-        `processes.ordered_map`.
-      progress: whether to show a bar on standard error.
+    It is called in processes if there are many records; see `processes.ordered_map`.
 
     Yields:
       The split, and what the function returns, in the order of the records.
@@ -235,9 +217,8 @@ def scan_splits(
     """
     total = sum(count(builder, split) for split in splits)
     # A part's name is sent to the processes without its list.
-    serialized = itertools.chain.from_iterable(
-        zip(itertools.repeat(str(split)), map(_boxed, read_shards(builder, split)))
-        for split in splits
+    serialized = (
+        (str(split), _boxed(record)) for split in splits for record in read_shards(builder, split)
     )
     work = functools.partial(_call_with_split, function)
     read = processes.ordered_map(work, serialized, count=total)
@@ -248,6 +229,7 @@ def scan_splits(
 
 
 def _boxed(serialized: bytes) -> list[bytes]:
+    """Returns a list, out of which a record is taken when it is parsed: a loop would keep it."""
     return [serialized]
 
 
@@ -314,24 +296,15 @@ def size_of(record: Record) -> tuple[int, ...]:
         return (0, 0)
 
 
-_Piece = tuple[epath.Path, int, int | None, int]
-"""A shard, how many of its records to leave out and to read (None: all), how many it has."""
-
-
 def read_shards(
     builder: tfds.core.DatasetBuilder, split: str, *, complete: bool = True
 ) -> Iterator[bytes]:
-    """Yields a split's serialized examples, shard after shard.
-
-    Args:
-      builder: of a built dataset.
-      split: a split's name, a slice such as `train[:10]`, or a `Part`.
-      complete: whether there must be as many records, of as many bytes, as the dataset's info
-        says.
+    """Yields the serialized examples of a split, of a slice such as `train[:10]`, or of a `Part`.
 
     Raises:
-      RecordError: naming a shard that is missing, truncated or damaged; or a split that has not
-        as many bytes as its info says, before its first record, or not as many records.
+      RecordError: naming a shard that is missing, truncated or damaged; or, if it must be
+        `complete`, a split that has not as many bytes as its info says, before its first record,
+        or not as many records.
       ConfigError: if the files are no TFRecords; or at the end of a `Part`, if ids of the list are
         in no split, or in two.
     """
@@ -372,11 +345,7 @@ def read_shards(
 def read_at(
     builder: tfds.core.DatasetBuilder, places: Collection[tuple[str, int]]
 ) -> Iterator[tuple[tuple[str, int], Record]]:
-    """Yields the records at some places of a dataset, in its order.
-
-    Args:
-      builder: of a built dataset.
-      places: a split or a slice of one, and the number of a record in it.
+    """Yields the records at some places, each a split or a slice and a number, in their order.
 
     Raises:
       RecordError: if they cannot be read.
@@ -392,14 +361,10 @@ def read_at(
 
 
 def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
-    """Says what is wrong with the size of a split's TFRecord files; empty if nothing is.
+    """Says what is wrong with the size of the TFRecord files of a split, or of that of a slice.
 
     A shard of another build or split, and records that were lost or doubled, are noticed by it
     unless the sizes agree by chance.
-
-    Args:
-      builder: of a built dataset.
-      split: a split's name, or a slice, whose shards are complete ones of its split.
     """
     name = re.split(r"[\[+]", split)[0]
     info = builder.info.splits.get(name)
@@ -435,8 +400,10 @@ def _read_part(builder: tfds.core.DatasetBuilder, part: Part, complete: bool) ->
         check_present(part.ids, split_of, where, partial=False, remedy=remedy)
 
 
-def _pieces(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Piece]:
-    """Yields what to read of each shard; nothing of shards that hold no record."""
+def _pieces(
+    builder: tfds.core.DatasetBuilder, split: str
+) -> Iterator[tuple[epath.Path, int, int | None, int]]:
+    """Yields each shard with records, how many to leave out and to read, and how many it has."""
     info = builder.info.splits[split]
     if split in builder.info.splits:
         for path, length in zip(info.filepaths, info.shard_lengths, strict=True):
@@ -449,11 +416,7 @@ def _pieces(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Piece]:
 
 
 def check_tfrecord(builder: tfds.core.DatasetBuilder) -> None:
-    """Checks that a dataset is in TFRecord files.
-
-    Raises:
-      ConfigError: if it is in files of another format.
-    """
+    """Raises a `ConfigError` if a dataset is not in TFRecord files."""
     if builder.info.file_format != tfds.core.FileFormat.TFRECORD:
         raise ConfigError(
             builder.info.full_name,

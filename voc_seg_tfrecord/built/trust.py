@@ -374,16 +374,8 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
 def _is_number(value: Any, least: int = 0, most: int = _LONGEST) -> bool:
     return type(value) is int and least <= value <= most
-
-
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(map(_is_text, values))
 
 
 def _is_table(value: Any) -> bool:
@@ -401,14 +393,6 @@ def _are_rows(value: Any) -> bool:
     )
 
 
-def _are_splits(value: Any) -> bool:
-    """Says whether each split has the digest of its ids, and nothing that is no text."""
-    return isinstance(value, dict) and all(
-        _is_table(row) and re.fullmatch("[0-9a-f]{64}", row.get("ids_sha256", ""))
-        for row in value.values()
-    )
-
-
 def _is_palette(value: Any) -> bool:
     return (
         isinstance(value, list)
@@ -420,7 +404,7 @@ def _is_palette(value: Any) -> bool:
 
 _METADATA: Mapping[str, Callable[[Any], bool]] = {
     "ignore_label": lambda value: value == VOID and _is_number(value),
-    "class_names": _are_texts,
+    "class_names": lambda value: isinstance(value, list) and all(map(_is_text, value)),
     "palette": _is_palette,
     "classes": _are_rows,
     "archives": lambda value: (
@@ -429,11 +413,17 @@ _METADATA: Mapping[str, Callable[[Any], bool]] = {
     ),
     "config": lambda value: isinstance(value, dict),
     "class_map": lambda value: isinstance(value, dict),
-    "splits": _are_splits,
+    "splits": lambda value: (
+        isinstance(value, dict)
+        and all(
+            _is_table(row) and re.fullmatch("[0-9a-f]{64}", row.get("ids_sha256", ""))
+            for row in value.values()
+        )
+    ),
 }
 _CONFIG: Mapping[str, Callable[[Any], bool]] = {
     **dict.fromkeys(("name", "release", "background", "description"), _is_text),
-    **dict.fromkeys(("strict", "overlap"), _is_flag),
+    **dict.fromkeys(("strict", "overlap"), lambda value: isinstance(value, bool)),
     "tile": lambda value: _is_number(value, 1),
     "tile_overlap": _is_number,
 }

@@ -244,7 +244,7 @@ def show_class_table(
     show_table(columns, rows)
 
 
-# The bar around the others, and those of downloads: `sources.download` has one of its own.
+# The bar around the others, and those of downloads: `sources.devkit` has one of its own.
 _HIDDEN = re.compile("Generating splits|Dl Completed|Dl Size|Extraction completed")
 _SHUFFLING = re.compile(r"Shuffling .*-(\w+)\.\w+(?:-\S*)?\.\.\.")
 

@@ -1,7 +1,7 @@
 """The config that a build is made from.
 
-Enter at `VocSegConfig`. `config` has the fields and what follows from them, `field_types` says of
-what type each is, `checks` which of them go together, `features` which features follow. May import:
+Enter at `VocSegConfig`. `config` has the fields and what follows from them, `checks` says of
+what type each is and which go together, `description` what TFDS is told of the dataset. May import:
 up to `splitting`. As users know this room by name, it gives out the configs.
 """
 

@@ -1,13 +1,21 @@
-"""What a config may say: the choices that there are, and fields that go together."""
+"""What a config may say: the types of its fields, their choices, and which go together.
 
-from collections.abc import Mapping, Sequence
+JSON brings text where a number belongs, and the reverse.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
+import numbers
 import re
 from typing import Any, Literal, get_args
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, option_error
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, did_you_mean, option_error
 from voc_seg_tfrecord.base.names import VOID, unprintable
+from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.examples.make import Task
+from voc_seg_tfrecord.examples.tiles import TileFormat
 from voc_seg_tfrecord.facts.releases import RELEASES
 from voc_seg_tfrecord.formats.bands import Dtype
 from voc_seg_tfrecord.formats.class_files import is_void_name
@@ -34,13 +42,12 @@ _CHOICES = {
     "dtype": get_args(Dtype),
     "split_by": get_args(SplitBy),
     "task": get_args(Task),
+    "tile_format": get_args(TileFormat),
 }
-
-_SHOWN_NAMES = 8
 
 
 def check(config: Any) -> None:
-    """Checks the choices of a config, and that its fields go together; their types are right.
+    """Checks that the fields of a config, each of which is right, go together.
 
     Raises:
       ConfigError: naming the first option that is wrong.
@@ -52,10 +59,6 @@ def check(config: Any) -> None:
     _check_release_classes(config)
     _check_rows(config)
     _check_background(config)
-    for field, choices in _CHOICES.items():
-        if getattr(config, field) not in choices:
-            expected = f"one of {', '.join(choices)}"
-            raise option_error(field, getattr(config, field), expected, choices)
     _check_layout(config)
     _check_splits(config, config.splits or {})
     config.grouping  # noqa: B018 - it checks the rule
@@ -141,13 +144,13 @@ def _check_layout(config: Any) -> None:
 def _check_background(config: Any) -> None:
     names = dict.fromkeys((*config.named_classes, *config.built_class_names))
     if config.background and config.background not in names:
-        raise option_error("background", config.background, f"one of {_some(tuple(names))}", names)
+        raise option_error("background", config.background, f"one of {several(names, 8)}", names)
     needed = config.missing_mask == "background" and config.task == "segmentation"
     if needed and config.table.fill is None:
         raise ConfigError(
             "option missing_mask",
             found=f"'background', but none of the {len(names)} classes is known "
-            f"to be background: {_some(tuple(names))}",
+            f"to be background: {several(names, 8)}",
             expected="a class called background or bg, in any spelling, or the name of the "
             "class that is background",
             remedy='name the class with --background NAME (in a config: "background": '
@@ -167,24 +170,29 @@ def _check_splits(config: Any, splits: Mapping[str, str | float]) -> None:
             expected = "lists or ratios, and not both: with ratios the lists are not read"
             raise option_error("lists", lists, expected)
         return
-    for field in ("split_by", "group_by"):
-        value = getattr(config, field)
-        if value != getattr(type(config), field):
-            expected = "ratios with it, such as train=0.8,validation=0.2 (option splits)"
+    expected = "ratios with it, such as train=0.8,validation=0.2 (option splits)"
+    _check_default(config, ("split_by", "group_by"), expected)
+
+
+def _check_default(config: Any, fields: Sequence[str], expected: str) -> None:
+    """Refuses options that would do nothing."""
+    for field in fields:
+        if (value := getattr(config, field)) != getattr(type(config), field):
             raise option_error(field, value, expected)
 
 
 def _check_tiles(config: Any) -> None:
     if config.tile is None:
-        for field in ("tile_overlap", "tile_format"):
-            value = getattr(config, field)
-            if value != getattr(type(config), field):
-                raise option_error(field, value, "the option tile with it: the size of tiles")
+        expected = "the option tile with it: the size of tiles"
+        _check_default(config, ("tile_overlap", "tile_format"), expected)
         return
     if config.release or config.objects or config.task != "segmentation":
+        why = "objects, whose boxes are of complete images" if config.objects else config.task
+        if config.release:
+            why = f"the release {config.release}, whose lists and facts are about complete images"
         raise ConfigError(
             "option tile",
-            found=f"{config.tile} for {_untiled(config)}",
+            found=f"{config.tile} for {why}",
             expected="own data with masks, and without the feature objects",
             remedy="leave tile out, or build the folder as own data (--name) without --objects",
         )
@@ -193,8 +201,7 @@ def _check_tiles(config: Any) -> None:
 
 def _check_bands(config: Any) -> None:
     if config.bands is None:
-        if config.dtype != "uint8":
-            raise option_error("dtype", config.dtype, "the option bands with it, such as all")
+        _check_default(config, ["dtype"], "the option bands with it, such as all")
         return
     numbers = list(config.bands)
     if not numbers or min(numbers) < 0 or len({*numbers}) < len(numbers):
@@ -207,29 +214,8 @@ def _check_bands(config: Any) -> None:
         raise option_error("tile_format", "jpeg", "png, as a JPEG holds no other bands than RGB")
 
 
-def _untiled(config: Any) -> str:
-    """Says why a config cannot have tiles."""
-    if config.release:
-        return f"the release {config.release}, whose lists and facts are about complete images"
-    return "objects, whose boxes are of complete images" if config.objects else config.task
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN_NAMES
-    return ", ".join(names[:_SHOWN_NAMES]) + (f" and {more} more" if more > 0 else "")
-
-
 def check_split_name(name: str, where: object, kind: type[VocSegError] = ConfigError) -> None:
-    """Checks that TFDS takes a name for a split: letters, digits and `_`, and not `all`.
-
-    Args:
-      name: the split's name.
-      where: who gave the name, for the error.
-      kind: what to raise; a name that comes from a file is no wrong call.
-
-    Raises:
-      VocSegError: if TFDS does not take it.
-    """
+    """Raises an error, of the `kind` that names from there are, if TFDS takes no such split."""
     if not re.fullmatch(r"[A-Za-z0-9_]+", name) or name == "all":
         raise kind(
             where,
@@ -237,3 +223,149 @@ def check_split_name(name: str, where: object, kind: type[VocSegError] = ConfigE
             expected="letters, digits and _, and not 'all', which TFDS reserves",
             remedy='name the split yourself, such as "splits": {"train": "my list"}',
         )
+
+
+MAX_NAME_BYTES = 200
+"""Bytes of a config's name: a folder has it, and file systems take 255."""
+
+NAME = (
+    "letters, digits, _, - and ., not first a dot, - or `incomplete.`, no version such as 1.0.0, "
+    f"no device of Windows such as CON, and at most {MAX_NAME_BYTES} bytes"
+)
+"""What a config's name may be, in words."""
+
+_VERSION = re.compile(r"\d+\.\d+\.\d+")
+_NUMBER = "(0|[1-9][0-9]{0,8})"  # TFDS would write 01 as 1
+
+# Windows takes these for devices, whatever their ending, so nobody there could copy the dataset.
+_DEVICE = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?")
+
+Test = Callable[[Any], bool]
+
+
+def is_name(value: object) -> bool:
+    """Says whether a config's name stays a folder of its own below the dataset's folder.
+
+    TFDS takes `..`, and its own folders `.config`, `incomplete.x` and `1.0.0`, for names.
+    """
+    return (
+        isinstance(value, str)
+        and re.fullmatch(r"\w[\w.-]*", value) is not None
+        and not _DEVICE.fullmatch(value)
+        and not value.startswith("incomplete.")
+        and not _VERSION.fullmatch(value)
+        and len(value.encode("utf-8", "replace")) <= MAX_NAME_BYTES
+    )
+
+
+def field_types(config: Any) -> dict[str, tuple[Test, str]]:
+    """Returns a test for each field of a config, or of its class, and what it may be, in words."""
+    yes_no = {
+        field.name: (_bool if field.type is bool else _none_or(_bool), "true or false")
+        for field in dataclasses.fields(config)
+        if field.type in (bool, bool | None)
+    }
+    choices = {
+        field: (known.__contains__, f"one of {', '.join(known)}")
+        for field, known in _CHOICES.items()
+    }
+    return _FIELDS | choices | yes_no
+
+
+def check_types(config: Any) -> None:
+    """Checks the type and the choices of each field of a `VocSegConfig`.
+
+    Raises:
+      ConfigError: naming the field, the value and what it should be.
+    """
+    for field, (test, expected) in field_types(config).items():
+        value = getattr(config, field)
+        if not test(value):
+            raise option_error(field, value, expected, _CHOICES.get(field, ()))
+
+
+def check_names(fields: Mapping[str, object], names: Sequence[str]) -> None:
+    """Raises a `ConfigError` that names the first field that there is not."""
+    for field in fields:
+        if field not in names:
+            raise ConfigError(
+                f"option {field}",
+                found=f"no such option{did_you_mean(field, names)}",
+                expected=f"one of {', '.join(names)}",
+                remedy=f"leave {field} out, or correct its name",
+            )
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _address(value: object) -> bool:
+    """Says whether a text may stand in a page as a link: `javascript:` would run there."""
+    return isinstance(value, str) and re.fullmatch(r"https?://\S+", value) is not None
+
+
+def _bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool)
+
+
+def _ratio(value: object) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _none_or(test: Test) -> Test:
+    return lambda value: value is None or test(value)
+
+
+def _several(test: Test) -> Test:
+    return lambda value: (
+        isinstance(value, Sequence) and not isinstance(value, str | bytes) and all(map(test, value))
+    )
+
+
+def _mapping(item: Test) -> Test:
+    return lambda value: (
+        isinstance(value, Mapping) and all(_text(k) and item(v) for k, v in value.items())
+    )
+
+
+def _rows(value: Any) -> bool:
+    pairs = list(value.items()) if isinstance(value, Mapping) else value
+    return _several(lambda row: isinstance(row, Sequence) and len(row) == 2)(pairs)
+
+
+def _version(value: object) -> bool:
+    return isinstance(value, tfds.core.Version) or (
+        isinstance(value, str) and re.fullmatch(rf"{_NUMBER}(\.{_NUMBER}){{2}}", value) is not None
+    )
+
+
+_FIELDS: dict[str, tuple[Test, str]] = {
+    "name": (is_name, NAME),
+    "version": (_none_or(_version), "a version such as 1.0.0"),
+    "release_notes": (_none_or(_mapping(_text)), "a text for each version"),
+    "supported_versions": (_several(_version), "a list of versions such as 1.0.0"),
+    "description": (_none_or(_text), "a text"),
+    "tags": (_several(_text), "a list of texts"),
+    "release": (_text, "the name of a release, such as 2012"),
+    "class_names": (_several(_text), "a list of names"),
+    "classes": (_rows, 'pairs of a key and a class, such as [[255, "crack"], ["*", "void"]]'),
+    "background": (_text, "the name of a class"),
+    "citation": (_none_or(_text), "a text"),
+    "homepage": (_none_or(_address), "an address that begins with https:// or http://"),
+    "license": (_none_or(_text), "a text"),
+    "splits": (
+        _none_or(lambda v: bool(v) and _mapping(lambda s: (_text(s) and s) or _ratio(s))(v)),
+        'a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
+    ),
+    "layout": (_none_or(_mapping(_text)), 'names of folders, such as {"masks": "labels"}'),
+    "bands": (_none_or(_several(_whole)), "a list of the bands' numbers, from 0, such as [3, 0]"),
+    "tile": (_none_or(_whole), "a number of pixels"),
+    "tile_overlap": (_whole, "a number of pixels"),
+    "group_by": (_text, "folder, prefix:CHARACTERS, regex:PATTERN or none"),
+    "seed": (_whole, "a whole number"),
+}

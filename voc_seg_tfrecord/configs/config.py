@@ -10,7 +10,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.names import VOC_CLASSES
-from voc_seg_tfrecord.configs import checks, field_types
+from voc_seg_tfrecord.configs import checks
 from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.examples.make import ExampleSpec, Task
 from voc_seg_tfrecord.examples.tiles import TileFormat, Tiling
@@ -127,12 +127,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
     def __new__(cls, *_: object, **fields: object) -> Self:
         """Refuses unknown fields, which JSON may bring, by an error of this package."""
         names = [*(field.name for field in dataclasses.fields(cls)), "packaged_tree"]
-        field_types.check_names(fields, names)
+        checks.check_names(fields, names)
         config: Self = super().__new__(cls)
         return config
 
     def __post_init__(self, packaged_tree: str) -> None:
-        field_types.check(self)
+        checks.check_types(self)
         self.version = None if self.version is None else str(self.version)
         self.packaged_tree = packaged_tree
         official = self.official

@@ -92,13 +92,7 @@ class Digests:
         self._splits: list[tuple[str, np.ndarray, Callable[[int], str]]] = []
 
     def add(self, split: str, digests: np.ndarray, id_of: Callable[[int], str]) -> None:
-        """Takes those of a split.
-
-        Args:
-          split: its name.
-          digests: uint64 `[N]`, in the order of its list.
-          id_of: returns the id of a number in this order.
-        """
+        """Takes those of a split, uint64 `[N]`, and what returns the id of each number."""
         self._splits.append((split, digests, id_of))
 
     def find(self) -> Copies:

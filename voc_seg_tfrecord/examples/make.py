@@ -179,21 +179,17 @@ def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any
         raw = item.read()
         if spec.tiling is None:
             return [(item.id, make_example(raw, spec))]
-        return _make_tiles(raw, spec, spec.tiling, item.id)
+        with images.large_in_turn(raw.image, raw.mask):
+            image, where = _open_image(raw, spec), raw.image.where
+            others = _other_features(raw, spec, (image.height, image.width))
+            background = spec.background_index
+            return list(
+                cut(item.id, image, others, spec.tiling, where=where, background=background)
+            )
     except VocSegError as error:
         return error
     except OSError as error:  # the file was there when the tree was listed
         return storage.storage_error(error, item.id)
-
-
-def _make_tiles(
-    raw: RawExample, spec: ExampleSpec, tiling: Tiling, key: str
-) -> list[tuple[str, dict[str, Any]]]:
-    with images.large_in_turn(raw.image, raw.mask):
-        image = _open_image(raw, spec)
-        others = _other_features(raw, spec, (image.height, image.width))
-        where = raw.image.where
-        return list(cut(key, image, others, tiling, where=where, background=spec.background_index))
 
 
 def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:

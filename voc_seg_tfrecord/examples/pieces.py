@@ -1,20 +1,24 @@
-"""What one call makes on its own, wherever it runs: a file of records.
+"""What one call makes on its own, a file of records, and the engines that run such calls somewhere.
 
-`Pieces` makes the examples of a piece. `Shards` cuts a shard from the records of pieces.
+`Pieces` makes the examples of a piece. `Shards` cuts a shard from the records of pieces. An engine
+does it `Here`, in this process or in several, or on Apache `Beam`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import functools
+import gzip
+import json
 import os
 from typing import Any, Protocol, Self
+import uuid
 
 from etils import epath
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core import hashing, writer
 
-from voc_seg_tfrecord.base import errors
+from voc_seg_tfrecord.base import errors, processes
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.staging import staged_file
 from voc_seg_tfrecord.base.storage import is_bucket
@@ -34,14 +38,14 @@ class Piece:
 
     Attributes:
       path: the file.
-      numbers: the number of each item in its split.
+      numbers: the number of each item in its split; at least as many.
       items: the items, in the order of the file.
       salt: what keys are hashed with if the hashes are wanted, else empty.
     """
 
     path: str
-    numbers: Sequence[int]
-    items: Sequence[Any]
+    numbers: Iterable[int]
+    items: Iterable[Any]
     salt: str
 
     def to_json(self) -> dict[str, Any]:
@@ -97,7 +101,7 @@ class Pieces:
     def __call__(self, piece: Piece, note: Note) -> Made:
         """Makes a piece. After a first problem it only looks for more of them."""
         made = Made()
-        _write(piece.path, self._records(piece, made, note))
+        _write_records(piece.path, self._records(piece, made, note))
         return made
 
     def _records(self, piece: Piece, made: Made, note: Note) -> Iterator[tuple[str, bytes]]:
@@ -107,7 +111,7 @@ class Pieces:
         make = functools.partial(try_examples, self.spec)
         items = map(Digested, piece.items) if self.digests else piece.items
         results = ordered_map(make, items, ahead=self.ahead)
-        for number, (item, result) in zip(piece.numbers, results, strict=True):
+        for number, (item, result) in zip(piece.numbers, results, strict=False):
             note(1)
             if isinstance(result, VocSegError):
                 made.problems.append((number, result))
@@ -150,7 +154,7 @@ class Shards:
 
     def __call__(self, shard: Shard, note: Note) -> Made:
         """Writes a shard."""
-        _write(shard.path, self._records(shard, note))
+        _write_records(shard.path, self._records(shard, note))
         return Made()
 
     def _records(self, shard: Shard, note: Note) -> Iterator[tuple[int, bytes]]:
@@ -168,7 +172,7 @@ class Shards:
         return Shard(**data)
 
 
-def _write(path: str, records: Iterable[tuple[Any, bytes]]) -> None:
+def _write_records(path: str, records: Iterable[tuple[Any, bytes]]) -> None:
     """Writes a TFRecord file as TFDS does."""
     # TFDS's own `incomplete_file` makes the folder anew where the next run has just removed it.
     with staged_file(path) as unfinished:
@@ -194,3 +198,127 @@ class Work(Protocol):
     def task(self, data: Mapping[str, Any]) -> Any:
         """Returns the task of plain data."""
         ...
+
+
+class Engine(Protocol):
+    """What does tasks somewhere."""
+
+    @property
+    def workers(self) -> int:
+        """How many tasks it does at a time, as far as that is known."""
+        ...
+
+    def run(
+        self, work: Work, tasks: Iterable[Any], note: Note
+    ) -> Generator[tuple[int, Made], None, None]:
+        """Yields the number of each task and its result, in any order."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class Here:
+    """In this process alone, or in several that it starts.
+
+    Attributes:
+      workers: how many processes do the work.
+    """
+
+    workers: int = 1
+
+    def run(
+        self, work: Work, tasks: Iterable[Any], note: Note
+    ) -> Generator[tuple[int, Made], None, None]:
+        """Does tasks; see `Engine`."""
+        if self.workers > 1:
+            yield from processes.unordered_map(work, tasks, workers=self.workers, note=note)
+            return
+        for number, task in enumerate(tasks):
+            yield number, work(task, note)
+
+
+class Beam:
+    """An engine that runs a pipeline with a task for each shard, and nothing between tasks.
+
+    A task and its result are files of JSON below the folder that is being built, which driver and
+    workers share anyway, for two reasons:
+
+    1. A pipeline that held all tasks itself would be too big to submit.
+    2. What a runner makes of an exception on a worker differs from runner to runner.
+
+    The files hold data alone. Reading one executes nothing, whoever else can write to the folder.
+
+    Args:
+      folder: a new folder for the files that are exchanged; all workers must see it.
+      download_config: says which runner, with which options.
+    """
+
+    workers = 1  # nobody knows how many there are: pieces are shards wherever they can be
+
+    def __init__(self, folder: epath.Path, download_config: tfds.download.DownloadConfig):
+        self._folder = folder
+        self._runner = download_config.beam_runner
+        self._options = download_config.beam_options
+
+    def run(
+        self, work: Work, tasks: Iterable[Any], note: Note
+    ) -> Generator[tuple[int, Made], None, None]:
+        """Does tasks; see `Engine`.
+
+        Raises:
+          VocSegError: if the result of a task is missing, though the pipeline ended well.
+        """
+        import apache_beam as beam  # it takes seconds
+
+        paths = self.send(tasks)
+        if not paths:
+            return
+        with beam.Pipeline(runner=self._runner, options=self._options) as pipeline:
+            made = pipeline | "Tasks" >> beam.Create(paths)  # type: ignore[no-untyped-call]
+            _ = made | "Work" >> beam.Map(_do, work)  # type: ignore[no-untyped-call]
+        for number, path in enumerate(paths):
+            if not epath.Path(_answer(path)).exists():
+                raise VocSegError(
+                    path,
+                    found="no result of this task, though the runner says that all is done",
+                    expected="a result of each task, in the folder that is being built",
+                    remedy="see that all workers reach the data_dir under the same path",
+                )
+            note(1)
+            yield number, Made.from_json(_read_json(_answer(path)))
+
+    def send(self, tasks: Iterable[Any]) -> list[str]:
+        """Writes the files of tasks; returns their paths."""
+        folder = self._folder / uuid.uuid4().hex
+        folder.mkdir(parents=True)
+        paths = []
+        for number, task in enumerate(tasks):
+            paths.append(str(folder / f"{number:06}.json.gz"))
+            _write_json(paths[-1], task.to_json())
+        return paths
+
+
+def _do(path: str, work: Any) -> None:
+    """Does a task on a worker, if it was not done before a runner began anew.
+
+    Args:
+      path: the file of the task.
+      work: a `Work`; Beam checks what is annotated, and cannot check a protocol.
+    """
+    if epath.Path(_answer(path)).exists():
+        return
+    result: Made = work(work.task(_read_json(path)), lambda _: None)
+    made = f"{_answer(path)}.{uuid.uuid4().hex}"
+    _write_json(made, result.to_json())
+    epath.Path(made).replace(_answer(path))
+
+
+def _answer(path: str) -> str:
+    return path.replace(".json.gz", ".result.json.gz")
+
+
+def _write_json(path: str, value: Any) -> None:
+    epath.Path(path).write_bytes(gzip.compress(json.dumps(value).encode(), 1, mtime=0))
+
+
+def _read_json(path: str) -> Any:
+    return json.loads(gzip.decompress(epath.Path(path).read_bytes()))

@@ -6,18 +6,17 @@ call of `Pieces`. An *engine* says where: in this process, in several, or on oth
 
 How many shards TFDS makes of so many bytes is estimated from the sizes of files. If the estimate
 was right, the pieces are the shards. If not, `Shards` cuts the shards from the records of the
-pieces, so that no example is made twice. Tiles, whose keys are known when they are made, are cut
-from pieces too.
+pieces, so that no example is made twice. Tiles, whose keys are known when they are made, and what
+is in memory are cut from pieces too.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
-import functools
 import itertools
 import math
 import os
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 from etils import epath
 import numpy as np
@@ -25,12 +24,11 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import hashing, naming, splits, utils
 from tensorflow_datasets.core.utils import shard_utils
 
-from voc_seg_tfrecord.base import processes
-from voc_seg_tfrecord.base.errors import SplitError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.base.threads import ALL_CORES, CORES, ordered_map
-from voc_seg_tfrecord.examples.copies import Digested, Digests
-from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
-from voc_seg_tfrecord.examples.pieces import Made, Note, Piece, Pieces, Shard, Shards, Work
+from voc_seg_tfrecord.examples.copies import Digests
+from voc_seg_tfrecord.examples.make import Item, Source
+from voc_seg_tfrecord.examples.pieces import Engine, Made, Piece, Pieces, Shard, Shards
 from voc_seg_tfrecord.formats import frames
 
 PIECE_BYTES, PIECE_ITEMS = 64 << 20, 50_000
@@ -43,44 +41,6 @@ _BAR = {"unit": " examples", "leave": False, "mininterval": 1.0}
 _SIZED = 2000  # items of a split whose files are measured
 
 
-class Engine(Protocol):
-    """What does tasks somewhere.
-
-    Attributes:
-      workers: how many tasks it does at a time, as far as that is known.
-    """
-
-    @property
-    def workers(self) -> int: ...  # noqa: D102
-
-    def run(
-        self, work: Work, tasks: Iterable[Any], note: Note
-    ) -> Generator[tuple[int, Made], None, None]:
-        """Yields the number of each task and its result, in any order."""
-        ...
-
-
-@dataclasses.dataclass(frozen=True)
-class Here:
-    """In this process alone, or in several that it starts.
-
-    Attributes:
-      workers: how many processes do the work.
-    """
-
-    workers: int = 1
-
-    def run(
-        self, work: Work, tasks: Iterable[Any], note: Note
-    ) -> Generator[tuple[int, Made], None, None]:
-        """Does tasks; see `Engine`."""
-        if self.workers > 1:
-            yield from processes.unordered_map(work, tasks, workers=self.workers, note=note)
-            return
-        for number, task in enumerate(tasks):
-            yield number, work(task, note)
-
-
 def write(
     source: Source,
     templates: Mapping[str, naming.ShardedFileTemplate],
@@ -89,16 +49,10 @@ def write(
     engine: Engine,
     digests: Digests | None,
 ) -> list[tfds.core.SplitInfo]:
-    """Writes the shards of all splits.
+    """Writes the shards of all splits of a source, which `drawn` returned.
 
-    Args:
-      source: what they are made from; its items lie in files.
-      templates: the names of the files of each split. Pieces are in a folder beside the files
-        meanwhile.
-      features: the dataset's.
-      download_config: says how many shards, and how many examples.
-      engine: what does the work.
-      digests: takes those of the images, None if they are not wanted.
+    Pieces are in a folder beside the files meanwhile. Digests of images are taken by `digests`, if
+    they are wanted.
 
     Returns:
       What TFDS notes of each split.
@@ -106,7 +60,11 @@ def write(
     Raises:
       SplitError: for the first split that has problems, with all of them.
     """
-    make = _maker(source, features, engine, digests=digests is not None)
+    items = next(iter(source.splits.values()))
+    item_type = None if isinstance(items, Drawn) else type(items[0])
+    # What is not decoded keeps Python's lock.
+    ahead = 1 if source.spec.decoding == "none" else max(1, CORES // engine.workers)
+    make = Pieces(item_type, source.spec, features, ahead, digests is not None)
     keys_known = source.spec.tiling is None
     plans = [
         _Plan(split, items, templates[split], download_config, keys_known=keys_known)
@@ -118,7 +76,7 @@ def write(
     counts = [len(plan.numbers) for plan in plans]
     tasks = itertools.chain.from_iterable(plan.pieces(folder) for plan in plans)
     with (
-        utils.tqdm(total=sum(counts), desc="Generating examples...", **_BAR) as bar,
+        utils.tqdm(total=sum(counts) or None, desc="Generating examples...", **_BAR) as bar,
         contextlib.closing(engine.run(make, tasks, bar.update)) as results,
     ):
         _gather(plans, results)
@@ -140,65 +98,46 @@ def write(
     return [plan.info() for plan in plans]
 
 
-def in_files(source: Source) -> bool:
-    """Says whether all items lie in files: keys are known then, and any process can read them."""
-    return all(
-        isinstance(items, Sequence) and hasattr(items[0], "from_json")
-        for items in source.splits.values()
-    )
+class _Named(NamedTuple):
+    """What is kept of an item in memory."""
+
+    id: str
+    filename: str
 
 
-def in_list_order(
-    split: str, items: Iterable[Item], spec: ExampleSpec, digests: Digests | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Makes the examples of one split for TFDS to shuffle: those that are in memory alone.
+class Drawn(Sequence[Any]):
+    """Items in memory, to be iterated over once; then it holds what was kept of each."""
 
-    Args:
-      split: its name.
-      items: its items.
-      spec: what examples are to hold.
-      digests: takes those of the images at the end, None if they are not wanted.
+    def __init__(self, items: Iterable[Item]):
+        self._items, self._kept = items, list[_Named]()
 
-    Yields:
-      `(key, example)`. After a first problem nothing more, it only looks for more of them.
+    def __iter__(self) -> Iterator[Item]:
+        for item in self._items:
+            self._kept.append(_Named(item.id, item.filename))
+            yield item
 
-    Raises:
-      SplitError: at the end, if there are problems, with all of them.
-    """
-    problems: list[VocSegError] = []
-    ids: list[str] = []
-    seen: list[int] = []
-    examined = 0
-    make = functools.partial(try_examples, spec)
-    read = (Digested(item) for item in items) if digests else items
-    for item, result in ordered_map(make, read, ahead=1 if spec.decoding == "none" else CORES):
-        examined += 1
-        if isinstance(result, VocSegError):
-            problems.append(result)
-        elif not problems:
-            if isinstance(item, Digested):
-                ids.append(item.id)
-                seen.append(item.digest)
-            yield from result
-    if problems:
-        raise SplitError(split, problems, examined)
-    if digests:
-        digests.add(split, np.array(seen, np.uint64), ids.__getitem__)
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._kept[number]
+
+
+def drawn(source: Source) -> Source:
+    """Returns a source whose items are `Drawn`, unless they lie in files that any process reads."""
+    splits = {
+        split: items
+        if isinstance(items, Sequence) and hasattr(items[0], "from_json")
+        else Drawn(items)
+        for split, items in source.splits.items()
+    }
+    return dataclasses.replace(source, splits=splits)
 
 
 def fastest(source: Source) -> int:
     """Returns how many processes make the examples of a source in the shortest time."""
     count = sum(map(len, source.splits.values()))
     return max(1, min(ALL_CORES, count // WORTH))
-
-
-def _maker(
-    source: Source, features: tfds.features.FeaturesDict, engine: Engine, *, digests: bool
-) -> Pieces:
-    first = next(iter(source.splits.values()))[0]
-    # What is not decoded keeps Python's lock.
-    ahead = 1 if source.spec.decoding == "none" else max(1, CORES // engine.workers)
-    return Pieces(type(first), source.spec, features, ahead, digests)
 
 
 def _use_all(workers: int, plans: Sequence["_Plan"]) -> None:
@@ -226,9 +165,7 @@ class _Plan:
     """Of what pieces a split is made, and which shards they become.
 
     Attributes:
-      split: its name.
       numbers: the numbers of its items, in the order in which they are made.
-      count_of_pieces: how many pieces it is made of.
     """
 
     def __init__(
@@ -245,7 +182,7 @@ class _Plan:
         self._template = template
         self._most = download_config.max_examples_per_split
         self._config = download_config.get_shard_config()
-        self._keys_known = keys_known
+        self._keys_known = keys_known and not isinstance(items, Drawn)
         if self._keys_known:
             self._items = items = items[: self._most]
             keys = getattr(items, "ids", None) or [item.id for item in items]
@@ -262,6 +199,9 @@ class _Plan:
     def _choose_pieces(self) -> None:
         """Lets pieces be shards where their order is known, and their number as good as known."""
         self._are_shards = self._keys_known
+        if isinstance(self._items, Drawn):
+            self.count_of_pieces = 1
+            return
         if self._are_shards and self._config.num_shards:
             count = self._config.num_shards
         else:
@@ -270,7 +210,7 @@ class _Plan:
             if self._are_shards:
                 count = self._config.get_number_shards(size, len(self.numbers))
         self.count_of_pieces = count
-        shard_utils.get_shard_boundaries(len(self.numbers), count)  # it refuses too many
+        _boundaries(self.split, len(self.numbers), count)  # it refuses too many
         self.divide(math.ceil(len(self.numbers) / PIECE_ITEMS))
 
     def divide(self, count: int) -> None:
@@ -281,7 +221,11 @@ class _Plan:
 
     def pieces(self, folder: epath.Path) -> Iterator[Piece]:
         """Yields the pieces."""
-        bounds = shard_utils.get_shard_boundaries(len(self.numbers), self.count_of_pieces)
+        if isinstance(self._items, Drawn):
+            self._paths = [os.fspath(folder / self.split)]
+            yield Piece(self._paths[0], itertools.count(), self._items, self.split)
+            return
+        bounds = _boundaries(self.split, len(self.numbers), self.count_of_pieces)
         self._paths = [os.fspath(folder / f"{self.split}-{n:06}") for n in range(len(bounds))]
         if self._are_shards:
             self._paths = self._shard_paths(len(bounds))
@@ -293,6 +237,8 @@ class _Plan:
 
     def take(self, number: int, made: Made) -> None:
         """Takes what came of a piece."""
+        if isinstance(self._items, Drawn):
+            self.numbers = np.arange(len(self._items))
         self._made[number] = np.array(made.lengths, np.int64)
         self._hashes[number] = made.hashes
         self._digests[number] = np.array(made.digests, np.uint64)
@@ -306,7 +252,7 @@ class _Plan:
 
     def id_of(self, number: int) -> str:
         """Returns the id of a number of the list."""
-        return self._items[number].id
+        return str(self._items[number].id)
 
     @property
     def is_made(self) -> bool:
@@ -333,7 +279,7 @@ class _Plan:
         self._records = records
         self.size, self.count = int(records[:, 2].sum()), len(records)
         number = self._config.get_number_shards(self.size, self.count)
-        self.bounds = shard_utils.get_shard_boundaries(self.count, number)
+        self.bounds = _boundaries(self.split, self.count, number)
         self.is_done = self._are_shards and number == self.count_of_pieces
 
     def shards(self) -> Iterator[Shard]:
@@ -347,7 +293,7 @@ class _Plan:
         return [os.fspath(path) for path in self._template.sharded_filepaths(count)]
 
     def remove_pieces(self) -> None:
-        """Removes the files that are no shards."""
+        """Removes the files that are no shards, though they may be called so."""
         for path in self._paths:
             epath.Path(path).unlink()
 
@@ -355,6 +301,20 @@ class _Plan:
         """Returns what TFDS notes of the split."""
         lengths = np.diff([0, *self.bounds]).tolist()
         return splits.SplitInfo(self.split, lengths, self.size, self._template)
+
+
+def _boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
+    """Returns where the shards or pieces of a split end."""
+    if examples < shards:
+        raise ConfigError(
+            f"num_shards {shards}" if examples else f"split {split}",
+            found=f"a split of {examples} examples: {split}",
+            expected="at least one example for each shard of every split",
+            remedy=f"give at most {examples} shards (--num_shards)"
+            if examples
+            else "leave the split out",
+        )
+    return shard_utils.get_shard_boundaries(examples, shards)
 
 
 def _in_order(hashes: Iterable[int]) -> np.ndarray:
@@ -369,9 +329,7 @@ def _in_order(hashes: Iterable[int]) -> np.ndarray:
 def _expected_size(items: Sequence[Item], numbers: np.ndarray) -> int:
     """Estimates the bytes of all records of a split, which are mostly those of its files.
 
-    Args:
-      items: of the split.
-      numbers: of the items, in an order that has nothing to do with sizes, if possible.
+    The numbers of the items are in an order that has nothing to do with sizes, if possible.
     """
     sample = [items[number] for number in numbers[:: math.ceil(len(numbers) / _SIZED)]]
     sizes = [size for _, size in ordered_map(_size, sample)]

@@ -1,10 +1,12 @@
 """Tiles of images: which ones an image has, their names, and one example cut into them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import dataclasses
+import functools
+import itertools
 import posixpath
 import re
-from typing import Any, Literal, get_args
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -40,8 +42,12 @@ QUALITY = 95
 _NAME = re.compile(r"(.+)_r(\d+)_c(\d+)", re.DOTALL)
 
 
-_Span = tuple[int, int, int]
-"""Of one side of a tile: start in the image, first pixel of its own, and length."""
+class _Span(NamedTuple):
+    """Of one side of a tile: start in the image, first pixel of its own, and length."""
+
+    start: int
+    own: int
+    length: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,9 +115,6 @@ class Tiling:
         _check_number("tile", self.size, 1, None, "a number of pixels, 1 or more")
         expected = f"0 to {self.size - 1}, less than the tile's {self.size} pixels"
         _check_number("tile_overlap", self.overlap, 0, self.size - 1, expected)
-        if self.format not in get_args(TileFormat):
-            expected = f"one of {', '.join(get_args(TileFormat))}"
-            raise option_error("tile_format", self.format, expected)
 
     def count(self, height: int, width: int) -> int:
         """Returns how many tiles an image has; `MOST_TILES` + 1 stands for all that are more."""
@@ -119,35 +122,28 @@ class Tiling:
         rows, columns = (1 - max(side - self.size, 0) // -step for side in (height, width))
         return min(rows * columns, MOST_TILES + 1)
 
-    def starts(self, length: int) -> list[int]:
-        """Returns where tiles begin along a side of an image, in ascending order.
+    def tiles(self, height: int, width: int) -> Iterator[Tile]:
+        """Yields the tiles of an image, row by row."""
+        return _tiles(enumerate(self._spans(height)), enumerate(self._spans(width)))
+
+    def tile_at(self, height: int, width: int, top: int, left: int) -> Tile | None:
+        """Returns the tile of an image that begins at a place, None if none does."""
+        rows, columns = (
+            [(number, span) for number, span in enumerate(self._spans(side)) if span.start == at]
+            for side, at in ((height, top), (width, left))
+        )
+        return next(_tiles(rows, columns), None)
+
+    def _spans(self, length: int) -> list[_Span]:
+        """Returns the tiles along a side of an image, in ascending order.
 
         The last one is moved inside, so that none reaches over the border. A side that is not
         longer than a tile has one tile, as long as the side.
         """
-        last = max(length - self.size, 0)
-        return [*range(0, last, self.size - self.overlap), last]
-
-    def tiles(self, height: int, width: int) -> Iterator[Tile]:
-        """Yields the tiles of an image, row by row."""
-        columns = self._spans(width)
-        for row, vertical in enumerate(self._spans(height)):
-            for column, horizontal in enumerate(columns):
-                yield _tile(row, column, vertical, horizontal)
-
-    def tile_at(self, height: int, width: int, top: int, left: int) -> Tile | None:
-        """Returns the tile of an image that begins at a place, None if none does."""
-        rows, columns = self.starts(height), self.starts(width)
-        if top not in rows or left not in columns:
-            return None
-        row, column = rows.index(top), columns.index(left)
-        return _tile(row, column, self._spans(height)[row], self._spans(width)[column])
-
-    def _spans(self, length: int) -> list[_Span]:
         spans, end = [], 0
-        side = min(self.size, length)
-        for start in self.starts(length):
-            spans.append((start, end - start, side))
+        side, last = min(self.size, length), max(length - self.size, 0)
+        for start in (*range(0, last, self.size - self.overlap), last):
+            spans.append(_Span(start, end - start, side))
             end = start + side
         return spans
 
@@ -158,11 +154,12 @@ def image_of(tile_id: str) -> str | None:
     return match[1] if match else None
 
 
-def _tile(row: int, column: int, vertical: _Span, horizontal: _Span) -> Tile:
-    top, own_top, height = vertical
-    left, own_left, width = horizontal
-    owned = (own_top, own_left, height - own_top, width - own_left)
-    return Tile(row, column, top, left, height, width, owned)
+def _tiles(
+    rows: Iterable[tuple[int, _Span]], columns: Iterable[tuple[int, _Span]]
+) -> Iterator[Tile]:
+    for (row, tall), (column, wide) in itertools.product(rows, columns):
+        owned = (tall.own, wide.own, tall.length - tall.own, wide.length - wide.own)
+        yield Tile(row, column, tall.start, wide.start, tall.length, wide.length, owned)
 
 
 def _check_number(
@@ -190,8 +187,8 @@ def cut(
 
     Args:
       key: the example's key.
-      image: the complete image, as `images.open_image` returns it.
-      others: the other features of the complete image, as `make.make_example` returns them.
+      image: the complete image.
+      others: its other features, as `make.make_example` returns them.
       tiling: how to cut.
       where: the image's file, for errors.
       background: the class that `labels` leave out, None if there is none.
@@ -216,38 +213,37 @@ def cut(
         alone = {**others, IMAGE: image.stored(), **_place(others, tiles[0], ending)}
         yield tiles[0].name(key), alone
         return
-    pixels = image.pixels if isinstance(image, Banded) else _pixels(image, where)
+    ending = {"png": ".png", "jpeg": ".jpg"}[tiling.format]
+    encode: Callable[[np.ndarray], Any] = functools.partial(pillow.encode_png, photo=True)
+    if isinstance(image, Banded):
+        pixels, encode = image.pixels, image.bands.stored
+        ending = ".png" if image.bands.is_png else ".npy"
+    elif isinstance(image, pillow.Still):
+        pixels = image.rgb()
+    else:
+        pixels = images.decode(File(image.data, where)).values()
+    if tiling.format == "jpeg":
+        encode = functools.partial(pillow.encode_jpeg, quality=QUALITY)
     masks = {
         name: png_pixels.decode_values(File(others[name], f"{where}, {name}"))
         for name in FILL
         if name in others
     }
-    ending = {"png": ".png", "jpeg": ".jpg"}[tiling.format]
-    if isinstance(image, Banded) and not image.bands.is_png:
-        ending = ".npy"
     for tile in tiles:
         parts = {name: np.ascontiguousarray(mask[tile.window]) for name, mask in masks.items()}
+        present = np.flatnonzero(count_values(parts[MASK])[:VOID]).tolist()
         yield (
             tile.name(key),
             {
                 **others,
                 **_place(others, tile, ending),
-                IMAGE: _encoded(np.ascontiguousarray(pixels[tile.window]), tiling)
-                if not isinstance(image, Banded)
-                else image.bands.stored(pixels[tile.window]),
+                IMAGE: encode(np.ascontiguousarray(pixels[tile.window])),
                 HEIGHT: tile.height,
                 WIDTH: tile.width,
-                LABELS: _labels(parts[MASK], background),
+                LABELS: [value for value in present if value != background],
                 **{name: pillow.encode_png(part) for name, part in parts.items()},
             },
         )
-
-
-def _pixels(image: StoredImage | pillow.Still, where: str) -> np.ndarray:
-    """Returns uint8 `[H, W]` or `[H, W, 3]`."""
-    if isinstance(image, pillow.Still):
-        return image.rgb()
-    return images.decode(File(image.data, where)).values()
 
 
 def _place(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
@@ -260,14 +256,3 @@ def _place(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]
         TILE_IMAGE_HEIGHT: others[HEIGHT],
         TILE_IMAGE_WIDTH: others[WIDTH],
     }
-
-
-def _encoded(pixels: np.ndarray, tiling: Tiling) -> bytes:
-    if tiling.format == "jpeg":
-        return pillow.encode_jpeg(pixels, QUALITY)
-    return pillow.encode_png(pixels, photo=True)
-
-
-def _labels(mask: np.ndarray, background: int | None) -> list[int]:
-    present = np.flatnonzero(count_values(mask)[:VOID])
-    return [int(value) for value in present if value != background]

@@ -26,12 +26,12 @@ from voc_seg_tfrecord.base import wording
 from voc_seg_tfrecord.base.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.configs import description
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.layouts import BUILT, LAYOUTS
 from voc_seg_tfrecord.facts.releases import RELEASES, Release
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.formats.png_pixels import count_values
-from voc_seg_tfrecord.sources import description
 
 _SIZES = {
     1_000: "n<1K",

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 from typing import Any
 
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.arrays import fills
+from voc_seg_tfrecord.arrays import Size, fills, sides
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import (
     FILENAME,
@@ -22,7 +23,6 @@ from voc_seg_tfrecord.base.names import (
 from voc_seg_tfrecord.facts.lists import IdList
 from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.pipeline import crops, geometry, reading, records
-from voc_seg_tfrecord.pipeline.geometry import Size
 from voc_seg_tfrecord.pipeline.reading import By, balanced
 from voc_seg_tfrecord.pipeline.records import Selection, divide, in_order, select
 from voc_seg_tfrecord.pipeline.window import (
@@ -115,8 +115,14 @@ def training_batches(
     selection = select(builder, split, partial=partial)
     total = selection.count
     geometry.check_count("batch_size", batch_size)
-    _check_shard(shard)
-    per_batch = batch_size * shard[1]
+    rank, ranks = shard
+    if not 0 <= rank < ranks:
+        raise ConfigError(
+            "shard",
+            found=f"rank {rank} of {ranks}",
+            expected="a rank of 0 or more that is below the number of ranks",
+        )
+    per_batch = batch_size * ranks
     if epochs is not None and epochs * total < per_batch:
         raise ConfigError(
             "batch_size",
@@ -160,16 +166,7 @@ def cropped_batches(
     seed: int,
     **crop: Any,
 ) -> Examples:
-    """Makes full batches of random crops of a stream of records.
-
-    Args:
-      builder: of the built dataset, which knows the records' features.
-      stream: as `reading.epoch_stream` returns it.
-      batch_size: examples per batch.
-      features: which features a batch has.
-      seed: the run's seed.
-      **crop: the other arguments of `crops.random_scaled_crop`.
-    """
+    """Makes full batches of random crops; `crop` are arguments of `crops.random_scaled_crop`."""
     # Crops do not have `labels`, but are placed by them, and cut from images of a known size.
     needed = [HEIGHT, WIDTH, *([LABELS] if crop.get("class_crop") else [])]
     parse = records.parser(builder, [*features, *needed])
@@ -183,16 +180,6 @@ def cropped_batches(
         return {name: value for name, value in cropped.items() if name not in unwanted}
 
     return in_order(stream.drawn, prepare).batch(batch_size, drop_remainder=True)
-
-
-def _check_shard(shard: tuple[int, int]) -> None:
-    rank, count = shard
-    if not 0 <= rank < count:
-        raise ConfigError(
-            "shard",
-            found=f"rank {rank} of {count}",
-            expected="a rank of 0 or more that is below the number of ranks",
-        )
 
 
 def labelled_unlabelled_batches(
@@ -264,23 +251,15 @@ def labelled_unlabelled_batches(
         many, epochs=epochs, first_epoch=first_epoch, per_batch=many_per_batch, **order
     )
     labelled_stream = _resumed(few, first_epoch * steps, batch_size, order)
-    crop: dict[str, Any] = {
-        "seed": seed,
-        "size": size,
-        "scales": scales,
-        "step": step,
-        "flip": flip,
-    }
     shown = [name for name in features if name not in OF_THE_LABELS]
-    both = (
-        (labelled_stream, batch_size, features),
-        (unlabelled_stream, many_per_batch, shown),
+    crop = functools.partial(
+        cropped_batches, builder, seed=seed, size=size, scales=scales, step=step, flip=flip
     )
     batches = (
-        cropped_batches(builder, stream, batch_size=count, features=names, **crop)
-        for stream, count, names in both
+        crop(labelled_stream, batch_size=batch_size, features=features),
+        crop(unlabelled_stream, batch_size=many_per_batch, features=shown),
     )
-    return tf.data.Dataset.zip(tuple(batches)).prefetch(AHEAD)
+    return tf.data.Dataset.zip(batches).prefetch(AHEAD)
 
 
 def _times(batch_size: int, ratio: float) -> int:
@@ -339,7 +318,7 @@ def evaluation_batches(
       ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
         or `size` is no multiple of `multiple`.
     """
-    if multiple < 1 or any(side % multiple for side in geometry.pair("size", size or multiple)):
+    if multiple < 1 or any(side % multiple for side in sides("size", size or multiple)):
         raise ConfigError(
             "multiple",
             found=f"{multiple}, with size {size}",

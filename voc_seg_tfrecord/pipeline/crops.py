@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from voc_seg_tfrecord.arrays import scale_step
+from voc_seg_tfrecord.arrays import Size, scale_step, sides
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import LABELS, MASK, VOID
-from voc_seg_tfrecord.pipeline.geometry import Size, coin, pair, random_places, uniform, up_to
+from voc_seg_tfrecord.pipeline.geometry import coin, random_places, uniform, up_to
 from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_size, sources
 
 DEEPLAB_SCALES = (0.5, 2.0)
@@ -91,7 +91,7 @@ def random_scaled_crop(
         that `class_crop` or `cat_max_ratio` need.
     """
     _check_placing(example, class_crop, cat_max_ratio)
-    height, width = pair("size", size)
+    height, width = sides("size", size)
     canvas = tf.constant((height, width))
     current = image_size(example)
     example = dict(example)
@@ -198,7 +198,7 @@ class Room(NamedTuple):
         last = tf.stack([tf.size(self.rows), tf.size(self.columns)]) - 1
         return [
             tf.stack([tf.gather(self.rows, drawn[0]), tf.gather(self.columns, drawn[1])])
-            for drawn in random_places(seed, 0, last, count)
+            for drawn in random_places(seed, last, count)
         ]
 
     def shown(self, axis: int) -> tf.Tensor:
@@ -253,9 +253,6 @@ def on_a_class(
       seed: integer `[2]`.
       probability: 0 to 1.
 
-    Returns:
-      The room, whole or limited.
-
     References:
       Isensee et al., "nnU-Net: a self-configuring method for deep learning-based biomedical
       image segmentation", Nature Methods 18, 2021, oversampling of foreground.
@@ -277,17 +274,13 @@ def on_a_class(
 
 
 def mixed(room: Room, mask: tf.Tensor, *, seed: tf.Tensor, cat_max_ratio: float) -> tf.Tensor:
-    """Draws a place at which no class has too much of the crop, void not counted.
+    """Draws a place at which no class of the mask, uint8 `[H, W, 1]`, has too much of the crop.
+
+    Void is not counted.
 
     As in MMSegmentation's `RandomCrop`, up to 10 places are looked at. If a class has too much of
     each of them, one more is drawn and taken as it is. Of a crop larger than 64 x 64 pixels
     every second, third, ... row and column is looked at, which is as good for a share.
-
-    Args:
-      room: where the crop may lie.
-      mask: uint8 `[H, W, 1]`.
-      seed: integer `[2]`.
-      cat_max_ratio: 0 to 1: the share of the pixels that a class must stay below.
 
     Returns:
       int32 `[2]`, as `geometry.random_places` draws it.

@@ -7,17 +7,15 @@ and `sample_weights`, which give what losses need from a mask, after all geometr
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, fills, sides
+from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, Size, fills, sides
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, OF_THE_WHOLE, VOID
 from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_names, image_size
-
-Size: TypeAlias = int | tuple[int, int]
 
 
 def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
@@ -31,7 +29,7 @@ def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
       The example with image and masks of that size. Where the number of rows or columns to
       crop or pad is odd, the extra one is at the bottom or at the right.
     """
-    canvas = pair("size", size)
+    canvas = sides("size", size)
     room = tf.abs(image_size(example) - canvas)
     return _crop_or_pad(example, canvas, room // 2)
 
@@ -47,9 +45,9 @@ def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tenso
     Returns:
       The example with image and masks of that size.
     """
-    canvas = pair("size", size)
+    canvas = sides("size", size)
     room = tf.abs(image_size(example) - canvas)
-    return _crop_or_pad(example, canvas, random_places(seed, 0, room)[0])
+    return _crop_or_pad(example, canvas, random_places(seed, room)[0])
 
 
 def resize(example: Mapping[str, Any], size: Size) -> Example:
@@ -62,7 +60,7 @@ def resize(example: Mapping[str, Any], size: Size) -> Example:
     Returns:
       The example with image and masks of that size. Nothing is smoothed before it is scaled down.
     """
-    return Window(size=tf.constant(pair("size", size))).apply(example)
+    return Window(size=tf.constant(sides("size", size))).apply(example)
 
 
 def random_flip(example: Mapping[str, Any], *, seed: tf.Tensor) -> Example:
@@ -101,7 +99,10 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
     image_names(example)  # it must be one, and no batch
     moved = {k: v for k, v in decode(example).items() if k not in OF_THE_WHOLE}
     fill_of = {name: fill for name, fill in fills(moved).items() if name != IMAGE}
-    before = {name: _with_channels(moved[name]) for name in fill_of}
+    before = {
+        name: moved[name][..., tf.newaxis] if moved[name].shape.rank == 2 else moved[name]
+        for name in fill_of
+    }
     zeros = tf.zeros_like(moved[IMAGE][..., :1], tf.float32)
     # Two more masks, of zeros and of ones: only where a layer filled them are they the same.
     planes = [*(tf.cast(mask, tf.float32) for mask in before.values()), zeros, zeros + 1]
@@ -123,10 +124,6 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
             mask = tf.cast(mask, moved[name].dtype)
         moved[name] = tf.reshape(mask, tf.shape(mask)[: len(moved[name].shape)])
     return {**moved, IMAGE: image}
-
-
-def _with_channels(mask: tf.Tensor) -> tf.Tensor:
-    return mask[..., tf.newaxis] if mask.shape.rank == 2 else mask
 
 
 def _check_values(before: tf.Tensor, after: tf.Tensor, name: str) -> tf.Operation | None:
@@ -152,11 +149,6 @@ def _crop_or_pad(example: Mapping[str, Any], canvas: tuple[int, int], place: tf.
     larger = current > canvas
     cut = tf.concat([tf.where(larger, place, 0), tf.minimum(current, canvas)], axis=0)
     return Window(cut=cut, before=tf.where(larger, 0, place), canvas=canvas).apply(example)
-
-
-def pair(name: str, size: Size) -> tuple[int, int]:
-    """Returns height and width of a size; raises a ConfigError if it is none."""
-    return sides(name, size)
 
 
 def check_count(name: str, count: int) -> None:
@@ -221,15 +213,9 @@ def shuffle_seed(seed: int, epoch: tf.Tensor) -> tf.Tensor:
 
 
 def uniform(seed: tf.Tensor, purpose: str, count: int) -> list[tf.Tensor]:
-    """Draws numbers for one purpose, so that flips are independent of crops.
+    """Draws float32 scalars, 0 or more and below 1.
 
-    Args:
-      seed: integer `[2]`.
-      purpose: any name; another name draws other numbers.
-      count: how many.
-
-    Returns:
-      float32 scalars, 0 or more and below 1.
+    Another purpose, which is any name, draws other numbers, so that flips are independent of crops.
     """
     salt = sum(byte << (8 * place) for place, byte in enumerate(purpose.encode()[:7]))
     salted = tf.bitwise.bitwise_xor(tf.cast(seed, tf.int64), tf.constant([salt, 0], tf.int64))
@@ -242,26 +228,16 @@ def up_to(fraction: tf.Tensor, largest: tf.Tensor) -> tf.Tensor:
     return tf.minimum(drawn, largest)  # float32 may round up
 
 
-def random_places(
-    seed: tf.Tensor, lowest: tf.Tensor | int, highest: tf.Tensor, count: int = 1
-) -> list[tf.Tensor]:
-    """Draws places for a crop or for padding.
+def random_places(seed: tf.Tensor, highest: tf.Tensor, count: int = 1) -> list[tf.Tensor]:
+    """Draws places for a crop or for padding: int32 `[2]` each, 0 to `highest` inclusive.
 
-    Args:
-      seed: integer `[2]`.
-      lowest: int32 `[2]`, or 0 for both axes.
-      highest: int32 `[2]`.
-      count: how many. The first one is the same, however many are drawn.
-
-    Returns:
-      int32 `[2]` each, `lowest` to `highest` inclusive.
+    The first one is the same, however many are drawn.
     """
     fractions = uniform(seed, "place", 2)
     if count > 1:
         fractions += uniform(seed, "places", 2 * (count - 1))
-    room = highest - lowest
     return [
-        lowest + tf.stack([up_to(fractions[2 * n + axis], room[axis]) for axis in (0, 1)])
+        tf.stack([up_to(fractions[2 * n + axis], highest[axis]) for axis in (0, 1)])
         for n in range(count)
     ]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 import dataclasses
+import functools
 import itertools
 from typing import Literal
 import warnings
@@ -57,10 +58,9 @@ def balanced(
     Args:
       builder: of the built dataset.
       selection: the records.
-      by: `classes`, those of the feature `labels`. Background and void are no classes here. None
-        returns None.
-      threshold: 0 to 1; only classes in a smaller share of the images are drawn more often. None
-        is 1.
+      by: None, which returns None; or `classes`, those of the feature `labels`, without background
+        and void.
+      threshold: t, above 0, up to 1; None is 1.
 
     Raises:
       ConfigError: if the arguments are wrong, or the dataset has no `labels`.
@@ -220,18 +220,10 @@ def epoch_stream(
     shard: tuple[int, int] = (0, 1),
     balance: Balance | None = None,
 ) -> Stream:
-    """Streams records; see `read` and `batches.training_batches`.
+    """Streams records; the arguments are those of `read` and of `batches.training_batches`.
 
-    Args:
-      selection: the records.
-      seed: see `read`.
-      shuffle: see `read`.
-      epochs: see `read`.
-      first_epoch: see `read`.
-      per_batch: how many records of all ranks are in a batch; an epoch ends with the last full one.
-        None takes all records.
-      shard: the rank, and how many ranks there are.
-      balance: how often each record is drawn; None draws each once.
+    With `per_batch`, the number of records of all ranks in a batch, an epoch ends with the last
+    full batch.
     """
     geometry.check_seed(seed)
     total = selection.count
@@ -241,8 +233,8 @@ def epoch_stream(
 
     def one_epoch(epoch: tf.Tensor) -> tf.data.Dataset:
         if numbered:
-            order = _Order(total, seed, shuffle, per_batch or 1, balance)
-            drawn = tf.numpy_function(order.of_epoch, [epoch], (tf.int64, tf.int64), stateful=False)
+            order = functools.partial(_order, total, seed, shuffle, per_batch or 1, balance)
+            drawn = tf.numpy_function(order, [epoch], (tf.int64, tf.int64), stateful=False)
             for column in drawn:
                 column.set_shape([None])
             examples = tf.data.Dataset.from_tensor_slices(tuple(drawn))
@@ -282,35 +274,23 @@ def _epochs_of_each_pass(first_epoch: int, epochs: int) -> tf.data.Dataset:
     return tf.data.Dataset.from_tensors(0).flat_map(numbers)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Order:
-    """The order of records in an epoch, which the seed and the number of the epoch decide."""
-
-    total: int
-    seed: int
-    shuffle: bool | int
-    per_batch: int
-    balance: Balance | None
-
-    def of_epoch(self, epoch: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Returns which copy of which record comes when, int64 `[N]` each."""
-        rng = _generator(self.seed, int(epoch))
-        times = np.ones(self.total, np.int64)
-        if self.balance is not None:
-            times = self.balance.copies(rng)
-        numbers = np.repeat(np.arange(self.total), times)
-        copies = np.arange(self.total) - np.repeat(np.cumsum(times) - times, times)
-        if self.shuffle is True:
-            order = rng.permutation(self.total)
-        else:
-            order = _by_buffer(self.total, self.shuffle, rng)
-        if self.balance is not None and self.shuffle:
-            order = order[_apart(numbers[order], self.per_batch, rng)]
-        return copies[order], numbers[order]
-
-
-def _generator(seed: int, epoch: int) -> np.random.Generator:
-    return np.random.default_rng([seed, epoch])
+def _order(
+    total: int,
+    seed: int,
+    shuffle: bool | int,
+    per_batch: int,
+    balance: Balance | None,
+    epoch: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Returns which copy of which record comes when in an epoch, int64 `[N]` each."""
+    rng = np.random.default_rng([seed, int(epoch)])
+    times = np.ones(total, np.int64) if balance is None else balance.copies(rng)
+    numbers = np.repeat(np.arange(total), times)
+    copies = np.arange(total) - np.repeat(np.cumsum(times) - times, times)
+    order = rng.permutation(total) if shuffle is True else _by_buffer(total, shuffle, rng)
+    if balance is not None and shuffle:
+        order = order[_apart(numbers[order], per_batch, rng)]
+    return copies[order], numbers[order]
 
 
 def _by_buffer(total: int, buffer: int, rng: np.random.Generator) -> np.ndarray:
@@ -389,7 +369,7 @@ def _copied(
         return tf.data.Dataset.zip((first, dataset))
 
     def drawn(epoch: np.ndarray) -> np.ndarray:
-        return balance.copies(_generator(seed, int(epoch)))
+        return balance.copies(np.random.default_rng([seed, int(epoch)]))
 
     copies = tf.ensure_shape(tf.numpy_function(drawn, [epoch], tf.int64, stateful=False), [None])
 

@@ -33,11 +33,7 @@ _ONE_BUFFER = 128 << 10  # of one record in the middle of a file
 
 
 def count_records(builder: tfds.core.DatasetBuilder, split: str) -> int:
-    """Returns how many examples a split has.
-
-    Raises:
-      ConfigError: if it has none.
-    """
+    """Returns how many examples a split has; raises a `ConfigError` if it has none."""
     total = builder.info.splits[split].num_examples
     if not total:
         raise ConfigError(
@@ -49,11 +45,7 @@ def count_records(builder: tfds.core.DatasetBuilder, split: str) -> int:
 
 
 def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
-    """Reads serialized examples, in the order of `tfds.load`.
-
-    Raises:
-      ConfigError: if they are in files of another format than TFRecord.
-    """
+    """Reads serialized examples, in the order of `tfds.load`; see `check_tfrecord`."""
     check_tfrecord(builder)
     instructions = builder.info.splits[split].file_instructions
     paths, skips, takes = zip(
@@ -234,11 +226,7 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
         stream = records(builder, split)
         places = Places.of(builder, split)
         return Selection(stream, total, (places,) if places else ())
-    where = (
-        f"{builder.info.full_name}, list {split!r}"
-        if isinstance(split, str)
-        else (builder.info.full_name)
-    )
+    where = builder.info.full_name + (f", list {split!r}" if isinstance(split, str) else "")
     ids = ids_in(split)
     splits = [name for name, info in builder.info.splits.items() if info.num_examples]
     stream = {name: _Scanned.of(builder, name) for name in splits}
@@ -258,13 +246,7 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
 def divide(
     builder: tfds.core.DatasetBuilder, split: str, labelled: IdList, *, partial: bool = False
 ) -> tuple[Selection, Selection]:
-    """Returns the records of a split that are in a list, and all others.
-
-    Args:
-      builder: of the built dataset.
-      split: a split as everywhere in TFDS.
-      labelled: the name of a list, or image ids.
-      partial: whether the split may lack ids of the list (False).
+    """Returns the records of a split that are in a list, and all others; see `select`.
 
     Raises:
       ConfigError: if one of both is empty, or ids are missing.

@@ -72,7 +72,10 @@ def stitch(
             complete.add(image_id)
             yield image_id, canvas.result
     if waiting:
-        shown = [f"{i} without {', '.join(c.names()[:_SHOWN])}" for i, c in waiting.items()]
+        shown = [
+            f"{i} without {', '.join([t.name(i) for t in canvas.missing.values()][:_SHOWN])}"
+            for i, canvas in waiting.items()
+        ]
         raise ConfigError(
             "stitch",
             found=f"{len(waiting)} images of which tiles are missing: {'; '.join(shown[:_SHOWN])}",
@@ -137,10 +140,6 @@ class _Canvas:
                 remedy="stitch the scores, and take .argmax(-1) of the result",
             )
         self._count = np.zeros((0, 0) if self._first else self.size, np.uint16)
-
-    def names(self) -> list[str]:
-        """Returns the ids of the tiles that have not come."""
-        return [tile.name(self._image_id) for tile in self.missing.values()]
 
     def add(self, example: Mapping[str, Any], predicted: np.ndarray) -> None:
         """Adds one tile."""

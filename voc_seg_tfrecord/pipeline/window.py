@@ -187,12 +187,7 @@ def decode(example: Mapping[str, Any]) -> Example:
 
 
 def decode_window(data: tf.Tensor, name: str, window: tf.Tensor) -> tf.Tensor:
-    """Decodes a part of an image or mask.
-
-    Args:
-      data: a scalar string, the file's bytes.
-      name: the name of its feature.
-      window: int32 `[4]`, top, left, height and width, inside the image.
+    """Decodes the part of an image or mask that a window, int32 `[4]`, lies on.
 
     Returns:
       uint8 `[height, width, channels]`: the same pixels as cropping the decoded image.

@@ -51,27 +51,16 @@ class ContextPair(Pair):
 
 
 def context_tree(root: epath.PathLike, folder: epath.Path) -> VocTree:
-    """Returns VOC2010's tree with the labels of Pascal Context.
+    """Returns the tree of a folder `VOC2010` with the labels of Pascal Context in another folder.
 
     Its lists are mmsegmentation's where they are there, and VOC2010's own for all its tasks
     where not.
-
-    Args:
-      root: the folder `VOC2010`.
-      folder: the folder of labels, which may be outside the root.
     """
     root = epath.Path(root)
     has_lists = any((root / _LISTS[0] / f"{name}.txt").exists() for name in ("train", "val"))
     names = index_files(folder, (".png",) if folder.name == PNGS else (".mat",))
     labels = Labels(folder, names, ContextPair)
     return VocTree(root, Layout(lists=_LISTS[0] if has_lists else _LISTS[1]), drawn=labels)
-
-
-def find_labels(folders: list[epath.Path]) -> epath.Path | None:
-    """Returns the folder of labels in the first of some folders that has one, else None."""
-    places = [folder / PNGS for folder in folders]
-    places += [folder / name for folder in folders for name in MATS]
-    return next((place for place in places if place.is_dir()), None)
 
 
 def check_names(labels: epath.Path) -> None:
@@ -125,7 +114,7 @@ def _as_png(file: File) -> File:
 def open_trees(
     release: Release, config: VocSegConfig, fetcher: Fetcher
 ) -> dict[str, tuple[VocTree, str]]:
-    """Returns the tree and the list of each split; see `open.release_trees`."""
+    """Returns the tree and the list of each split."""
     tree = _tree(release, fetcher)
     check_names(tree.labels.folder)
     if config.strict:
@@ -163,7 +152,9 @@ def _tree(release: Release, fetcher: Fetcher) -> VocTree:
     manual = fetcher.manual_dir
     root = find_release(manual, release.year) if manual is not None else None
     folders = [*([root, root.parent] if root else []), *([manual] if manual else [])]
-    labels = find_labels(folders)
+    places = [folder / PNGS for folder in folders]
+    places += [folder / name for folder in folders for name in MATS]
+    labels = next((place for place in places if place.is_dir()), None)
     if labels is None:
         place = devkit.manual_place(fetcher)
         raise SourceError(

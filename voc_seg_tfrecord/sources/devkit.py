@@ -1,14 +1,19 @@
 """The reader of VOC's own releases: an unpacked devkit, the release's archives, or downloads.
 
-Archives are found in the manual folder or downloaded, then checked and unpacked.
+Archives are found in the manual folder or downloaded, then checked and unpacked. Servers are not
+trusted: TFDS's own downloader waits forever for one that stalls, and accepts a file of any size.
 """
 
-from collections.abc import Sequence
-import dataclasses
-from typing import Protocol
+import hashlib
+import pathlib
+import threading
+from typing import Any
+import uuid
 
 from etils import epath
-from tensorflow_datasets.core.download import checksums
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core.download import checksums, download_manager, resource
+from tqdm import tqdm
 
 from voc_seg_tfrecord.base.errors import SourceError
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -18,50 +23,85 @@ from voc_seg_tfrecord.trees.tree import VocTree
 
 
 class NotDownloaded(Exception):  # noqa: N818 - `find_archive` turns it into an error with advice
-    """No address gave an archive.
+    """No address gave an archive; the arguments say what went wrong at each."""
+
+
+class Fetcher:
+    """What readers of releases ask for folders and archives: TFDS's download manager.
 
     Attributes:
-      tried: what went wrong at each address.
+      verified: `filename` and `sha256` of each archive that was used and whose sha256 was verified;
+        `find_archive` adds them.
     """
 
-    def __init__(self, tried: Sequence[str]):
-        super().__init__("; ".join(tried))
-        self.tried = tuple(tried)
-
-
-@dataclasses.dataclass(frozen=True)
-class Verified:
-    """An archive whose sha256 is one of those that its release was published with."""
-
-    filename: str
-    sha256: str
-
-
-class Fetcher(Protocol):
-    """What readers of releases ask for folders and archives.
-
-    Attributes:
-      verified: the archives that were used and whose sha256 was verified; `find_archive` adds them.
-    """
-
-    verified: list[Verified]
+    def __init__(self, dl_manager: tfds.download.DownloadManager):
+        self._manager = dl_manager
+        self.verified: list[dict[str, str]] = []
 
     @property
     def manual_dir(self) -> epath.Path | None:
         """The folder that the user gave, None if there is none or it is empty."""
-        ...
+        try:
+            return epath.Path(self._manager.manual_dir)
+        except AssertionError:  # what TFDS raises for both
+            return None
+
+    def extract(self, path: epath.Path) -> epath.Path:
+        """Returns the folder that an archive is unpacked into, now or before."""
+        return epath.Path(self._manager.extract(path))
 
     def download(self, archive: Archive) -> epath.Path:
-        """Returns the path of an archive, downloaded now or before.
+        """Returns the path of an archive, downloaded now or before, from the first address.
 
         Raises:
           NotDownloaded: if no address gives it.
         """
-        ...
+        if not archive.urls:
+            raise NotDownloaded("its size is not known, so it cannot be registered for download")
+        tried = []
+        for url in archive.urls:
+            try:
+                self._transfer(url)
+                return epath.Path(self._manager.download(url))
+            except (
+                TransferError,
+                tfds.download.DownloadError,
+                download_manager.NonMatchingChecksumError,
+            ) as error:
+                tried.append(f"{url}: {' '.join(str(error).split())}")
+        raise NotDownloaded(*tried)
 
-    def extract(self, path: epath.Path) -> epath.Path:
-        """Returns the folder that an archive is unpacked into, now or before."""
-        ...
+    def _transfer(self, url: str) -> None:
+        """Puts a registered archive where TFDS keeps downloads, if it is not there.
+
+        Raises:
+          TransferError: if the server does not give it.
+        """
+        # TFDS has no public question for what it keeps, nor for registered sizes and its flag.
+        # pylint: disable=protected-access
+        manager = self._manager
+        target = resource.Resource(url=url)
+        registered = manager._url_infos.get(url)
+        if registered is None or manager._get_checksum_dl_result(target):
+            return
+        path = manager._get_dl_path(target, registered.checksum)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = pathlib.Path(path.with_name(f"{path.name}.tmp.{uuid.uuid4().hex}"))
+        try:
+            size = int(registered.size)
+            checksum = Transfer(url, part, size, verify=manager._verify_ssl).run()
+            if checksum != registered.checksum:
+                raise TransferError(f"has wrong checksum: sha256 {checksum}")
+            resource.write_info_file(
+                url=url,
+                path=path,
+                dataset_name=manager._dataset_name,
+                original_fname=registered.filename or path.name,
+                url_info=registered,
+            )
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def find_archive(
@@ -69,14 +109,8 @@ def find_archive(
 ) -> epath.Path:
     """Returns the path of an archive: the one in the manual folder, else a download.
 
-    Its sha256 is verified in both cases, because a download may be from an earlier build.
-
-    Args:
-      release: the release, whose page the error names.
-      archive: the archive.
-      fetcher: knows the manual folder, and downloads.
-      what: what is opened, for the error.
-      tree: what may be in the manual folder in place of the archive, for the error.
+    Its sha256 is verified in both cases, because a download may be from an earlier build. Errors
+    say what is opened, and which tree may be in the manual folder in place of the archive.
 
     Raises:
       SourceError: if it is not in the manual folder and no address gives it, or if it is not the
@@ -91,21 +125,11 @@ def find_archive(
             missing = f"neither {tree} nor {archive.filename} in {place}"
             raise SourceError(
                 what,
-                found="\n    ".join([missing, *error.tried]),
+                found="\n    ".join([missing, *error.args]),
                 expected=f"{archive.filename} (sha256 {' or '.join(archive.sha256s)}), or {tree}",
                 remedy=f"get {archive.filename} from {release.page} by other means and put it into "
                 f"{place}, or unpack it there",
             ) from None
-    fetcher.verified.append(Verified(archive.filename, check_sha256(path, archive)))
-    return path
-
-
-def check_sha256(path: epath.Path, archive: Archive) -> str:
-    """Returns the sha256 of an archive, which is one of those it was published with.
-
-    Raises:
-      SourceError: if it is not the release's own.
-    """
     digest = checksums.compute_url_info(path)
     if digest.checksum not in archive.sha256s:
         raise SourceError(
@@ -114,7 +138,8 @@ def check_sha256(path: epath.Path, archive: Archive) -> str:
             expected=f"sha256 {' or '.join(archive.sha256s)}",
             remedy="copy or download the archive again",
         )
-    return str(digest.checksum)
+    fetcher.verified.append({"filename": archive.filename, "sha256": str(digest.checksum)})
+    return path
 
 
 def manual_place(fetcher: Fetcher) -> str:
@@ -125,7 +150,7 @@ def manual_place(fetcher: Fetcher) -> str:
 def open_trees(
     release: Release, config: VocSegConfig, fetcher: Fetcher
 ) -> dict[str, tuple[VocTree, str]]:
-    """Returns the tree and the list of each split; see `open.release_trees`."""
+    """Returns the tree and the list of each split."""
     list_of = config.split_lists
     if not config.strict and fetcher.manual_dir is not None:
         root = find_release(fetcher.manual_dir, release.year)
@@ -152,11 +177,6 @@ def open_archive(release: Release, archive: Archive, fetcher: Fetcher) -> VocTre
             return VocTree(root)
     what = f"VOC{release.year}, splits {' and '.join(archive.splits)}"
     path = find_archive(release, archive, fetcher, what, "its tree")
-    return VocTree(_root_in(path, release, fetcher))
-
-
-def _root_in(path: epath.Path, release: Release, fetcher: Fetcher) -> epath.Path:
-    """Returns the root of a release in its archive."""
     root = find_release(fetcher.extract(path), release.year)
     if root is None:
         raise SourceError(
@@ -165,7 +185,7 @@ def _root_in(path: epath.Path, release: Release, fetcher: Fetcher) -> epath.Path
             expected=f"an archive that holds VOCdevkit/VOC{release.year}",
             remedy="get the release's own archive",
         )
-    return root
+    return VocTree(root)
 
 
 def _part(tree: VocTree, release: Release, config: VocSegConfig) -> dict[str, tuple[VocTree, str]]:
@@ -192,3 +212,111 @@ def _holds(tree: VocTree, release: Release, archive: Archive) -> bool:
 
     others = [other for other in release.archives if other is not archive]
     return has(archive.splits) or not any(has(other.splits) for other in others)
+
+
+PATIENCE = 30.0
+"""Seconds in which a server has to send `LEAST` bytes, headers included."""
+
+LEAST = 10_000
+"""Bytes; also what a slow line brings in that time, and far more than a drip."""
+
+_AGAIN = 2  # times that a server is asked again if it is busy or refuses the connection
+_BUSY = (502, 503, 504)
+_PAUSE = 1.0  # seconds before it is asked the third time; none before the second
+
+_CHUNK = 1 << 16
+
+
+class TransferError(Exception):
+    """A file did not come as expected; the text says in what way."""
+
+
+class Transfer:
+    """Downloads one file of a known size in a thread, which is given up if the server is too slow.
+
+    Redirects to other schemes than http and https are refused.
+    """
+
+    def __init__(self, url: str, path: pathlib.Path, size: int, *, verify: bool = True):
+        self._url, self._path, self._size, self._verify = url, path, size, verify
+        self._received = 0
+        self._given_up = False
+        self._digest = hashlib.sha256()
+        self._error: Exception | None = None
+
+    def run(self) -> str:
+        """Downloads the file.
+
+        Raises:
+          TransferError: if the server does not answer, stalls, or sends another file.
+          OSError: if the file cannot be written.
+        """
+        # A daemon, because a thread that waits for a server must not keep the process.
+        thread = threading.Thread(target=self._work, daemon=True)
+        thread.start()
+        before = 0
+        while thread.is_alive():
+            thread.join(PATIENCE)
+            if thread.is_alive() and self._received - before < LEAST:
+                self._given_up = True
+                got = self._received
+                raise TransferError(f"given up: {got - before} bytes in {PATIENCE:g} seconds")
+            before = self._received
+        if self._error is not None:
+            raise self._error
+        if self._received != self._size:
+            raise TransferError(f"{self._received} bytes instead of the archive's {self._size}")
+        return self._digest.hexdigest()
+
+    def _work(self) -> None:
+        import requests  # here, to keep both out of `import voc_seg_tfrecord`
+        import urllib3
+
+        again = urllib3.Retry(
+            connect=_AGAIN,
+            read=0,
+            status=_AGAIN,
+            status_forcelist=_BUSY,
+            backoff_factor=_PAUSE,
+            raise_on_status=False,
+            respect_retry_after_header=False,
+        )
+        headers = {"Accept-Encoding": "identity"}
+        try:
+            with requests.Session() as session:
+                for scheme in ("http://", "https://"):
+                    session.mount(scheme, requests.adapters.HTTPAdapter(max_retries=again))
+                with session.get(
+                    self._url, stream=True, timeout=PATIENCE, verify=self._verify, headers=headers
+                ) as response:
+                    self._check(response)
+                    with self._path.open("wb") as file:
+                        self._copy(response, file)
+        except requests.RequestException as error:
+            # The cause of it, behind the addresses of objects in memory that urllib3 names.
+            cause = getattr(error.args[0] if error.args else None, "reason", error)
+            text = " ".join(str(cause).split()).rpartition(": ")[2]
+            self._error = TransferError(f"no answer: {type(error).__name__}: {text[:100]}")
+        except Exception as error:  # it goes to the caller's thread
+            self._error = error
+
+    def _check(self, response: Any) -> None:
+        if response.status_code != 200:
+            raise TransferError(f"HTTP {response.status_code}")
+        length = response.headers.get("Content-Length", "")
+        if length.isascii() and length.isdigit() and int(length) != self._size:
+            kind = response.headers.get("Content-Type", "unknown type")
+            raise TransferError(f"{length} bytes ({kind}) instead of the archive's {self._size}")
+
+    def _copy(self, response: Any, file: Any) -> None:
+        name = self._url.rpartition("/")[2]
+        with tqdm(total=self._size, desc=name, unit="B", unit_scale=True, leave=False) as bar:
+            for chunk in response.iter_content(_CHUNK):
+                self._received += len(chunk)
+                if self._given_up:
+                    return
+                if self._received > self._size:
+                    raise TransferError(f"more than the archive's {self._size} bytes")
+                self._digest.update(chunk)
+                file.write(chunk)
+                bar.update(len(chunk))

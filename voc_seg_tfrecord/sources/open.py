@@ -1,6 +1,7 @@
 """What a config is built from: the files of every split, and how they are read.
 
-A release is opened by the reader that its row in `facts/releases.py` names.
+A release is opened by the reader that its row in `facts/releases.py` names: a module of this room
+with a function `open_trees`, which returns the tree and the name of the list of each split.
 """
 
 from collections.abc import Sequence
@@ -21,16 +22,13 @@ from voc_seg_tfrecord.own_data.classes import class_colors
 from voc_seg_tfrecord.own_data.plan import Plan, absent_images, make_plan, open_tree
 from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
-from voc_seg_tfrecord.trees.tree import Pairs, VocTree
+from voc_seg_tfrecord.trees.tree import Pairs
 
 
 def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = None) -> Source:
     """Finds the files of every split of a config, and checks its lists.
 
-    Args:
-      config: the config.
-      fetcher: gets the files of a release.
-      rule: what the masks of own data mean, if that is known.
+    The rule says what the masks of own data mean, if that is known.
 
     Returns:
       The source. No image or mask has been decoded for it, except masks of own data if what
@@ -86,18 +84,19 @@ def _own_pairs(decided: Plan, config: VocSegConfig, split: str) -> Pairs:
 def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
     splits: dict[str, Sequence[Item]] = {}
     folders: list[epath.Path] = []
-    for split, (tree, name) in release_trees(config, fetcher).items():
+    release = cast(Release, config.official)
+    reader = importlib.import_module(f"voc_seg_tfrecord.sources.{release.reader}")
+    for split, (tree, name) in reader.open_trees(release, config, fetcher).items():
         ids = tree.read_ids(name)
         if config.strict:
             releases.check_ids(config.release, split, ids, tree.list_path(name))
         splits[split] = tree.pairs(split, ids, config.parts)
         folders += tree.image_folders(ids)
-    rule = config.index_rule(cast(Release, config.official).values or None)
-    archives = [dataclasses.asdict(archive) for archive in fetcher.verified]
+    rule = config.index_rule(release.values or None)
     spec = config.example_spec(rule)
     if _verified(folders, fetcher):
         spec = dataclasses.replace(spec, decoding="none")
-    return Source(splits, spec, archives)
+    return Source(splits, spec, fetcher.verified)
 
 
 def _verified(folders: Sequence[epath.Path], fetcher: Fetcher) -> bool:
@@ -109,19 +108,3 @@ def _verified(folders: Sequence[epath.Path], fetcher: Fetcher) -> bool:
     if folder is None:
         return True
     return not any(path.is_relative_to(folder) for path in folders)
-
-
-def release_trees(config: VocSegConfig, fetcher: Fetcher) -> dict[str, tuple[VocTree, str]]:
-    """Returns the tree and the name of the list of each split of a release.
-
-    A reader is a module of this room that has a function `open_trees(release, config,
-    fetcher)`, which returns the same as this one.
-
-    Raises:
-      SourceError: if the release is neither at hand nor can be downloaded.
-      LayoutError: if its tree has no list.
-    """
-    release = cast(Release, config.official)
-    reader = importlib.import_module(f"voc_seg_tfrecord.sources.{release.reader}")
-    trees: dict[str, tuple[VocTree, str]] = reader.open_trees(release, config, fetcher)
-    return trees

@@ -116,7 +116,7 @@ class SbdTree(VocTree):
 def open_trees(
     release: Release, config: VocSegConfig, fetcher: Fetcher
 ) -> dict[str, tuple[SbdTree, str]]:
-    """Returns the tree and the list of each split; see `open.release_trees`."""
+    """Returns the tree and the list of each split."""
     (archive,) = release.archives
     tree = SbdTree(open_folder(release, archive, fetcher))
     if config.strict:

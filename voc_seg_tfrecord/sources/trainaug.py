@@ -158,7 +158,7 @@ def _ids_with_masks() -> tuple[frozenset[str], frozenset[str]]:
 def open_trees(
     release: Release, config: VocSegConfig, fetcher: Fetcher
 ) -> dict[str, tuple[TrainaugTree, str]]:
-    """Returns the tree and the list of each split; see `open.release_trees`."""
+    """Returns the tree and the list of each split."""
     tree = _tree(release, fetcher)
     return {split: (tree, name) for split, name in config.split_lists.items()}
 

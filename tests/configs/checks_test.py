@@ -8,7 +8,7 @@ import pytest
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.configs import field_types
+from voc_seg_tfrecord.configs import checks
 
 DEVICES = ["CON", "aux.x", "lpt1"]
 OUTSIDE = ["-x", "../x", "..", ".", "a/b", "/x", "", "a\0b", "x" * 300, "é" * 101, "a:b", "a\n"]
@@ -28,7 +28,7 @@ def test_other_names_are_taken(name):
 
 def test_the_type_of_every_field_is_checked():
     fields = {f.name for f in dataclasses.fields(VocSegConfig)}
-    assert set(field_types.field_types(VocSegConfig)) == fields
+    assert set(checks.field_types(VocSegConfig)) == fields
 
 
 WRONG = {

@@ -1,16 +1,19 @@
-"""What a dataset says of itself: description, citation, homepage, licence, how to get its data."""
+"""What TFDS is told of a dataset: its features, and what it says of itself."""
 
 import dataclasses
 import json
 import re
+from typing import Any
 
 from etils import epath
+import numpy as np
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.base import names as names_of
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import VOID, background_index
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.base.names import VOC_POSES, VOID, background_index
+from voc_seg_tfrecord.configs.config import VocSegConfig
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
@@ -40,7 +43,8 @@ def dataset_description(config: VocSegConfig, of_releases: str, bibliography: st
     release = config.official
     citation, homepage = None, None
     if release is not None:
-        citation = "\n\n".join(_entry(bibliography, key) for key in release.citations)
+        entries = {key: entry for entry, key in re.findall(_ENTRY, bibliography, re.M | re.S)}
+        citation = "\n\n".join(entries[key] for key in release.citations)
         homepage = release.page
     return Description(
         _description(config, of_releases),
@@ -62,6 +66,7 @@ def description_of_built(info: tfds.core.DatasetInfo) -> Description:
     )
 
 
+_ENTRY = r"^(@\w+{([^,]+),.*?^})"  # of a BibTeX file, and its key
 _CLASSES = ("class_names", "classes")
 _TILES = ("tile", "tile_overlap", "tile_format")
 
@@ -115,7 +120,75 @@ def _classes(config: VocSegConfig) -> str:
     return f"Masks have one class index per pixel: {classes}, {background_text}, {VOID} is void."
 
 
-def _entry(bibliography: str, key: str) -> str:
-    """Returns the entry of a BibTeX file that has this key."""
-    (entry,) = re.findall(rf"^@\w+{{{re.escape(key)},.*?^}}", bibliography, re.M | re.S)
-    return str(entry)
+def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:
+    """Returns the features of a config.
+
+    Returns:
+      The features by name; and the name of the one that a model learns, None if there is none.
+    """
+    names = list(config.built_class_names)
+    size = {names_of.HEIGHT: np.int32, names_of.WIDTH: np.int32}
+    if config.task != "segmentation":
+        image = tfds.features.Image(shape=(None, None, 3))
+        features = {names_of.IMAGE: image, names_of.FILENAME: tfds.features.Text()}
+        if config.task == "images":
+            return features | size, None
+        return features | {names_of.LABEL: tfds.features.ClassLabel(names=names)}, names_of.LABEL
+    features = {
+        names_of.IMAGE: _image_of(config),
+        names_of.FILENAME: tfds.features.Text(doc="Name below the image folder."),
+        **size,
+        names_of.MASK: tfds.features.LabeledImage(
+            labels=names,
+            shape=(None, None, 1),
+            encoding_format="png",
+            doc=f"One class index per pixel; {VOID} is void. Batches that TFDS makes (batch_size=) "
+            "are padded with 0, which is background; voc_seg_tfrecord.pipeline.padded_batch pads "
+            f"with {VOID}.",
+        ),
+        names_of.LABELS: tfds.features.Sequence(
+            tfds.features.ClassLabel(names=names),
+            doc="Classes in the mask, ascending, without background and void.",
+        ),
+    }
+    if config.tiling:
+        id_of_image = tfds.features.Text(doc="The id of the image that was cut.")
+        features[names_of.TILE_IMAGE_ID] = id_of_image
+        features |= dict.fromkeys(names_of.TILE[1:], np.int32)
+    if config.instance_mask:
+        features[names_of.INSTANCES] = tfds.features.Image(
+            shape=(None, None, 1),
+            encoding_format="png",
+            use_colormap=True,
+            doc=f"One object number per pixel; 0 is background, {VOID} is void.",
+        )
+    if config.mask_sources:
+        features[names_of.MASK_SOURCE] = tfds.features.ClassLabel(
+            names=list(config.mask_sources),
+            doc=f"Who drew the mask: {' or '.join(config.mask_sources.values())}.",
+        )
+    if config.objects:
+        features[names_of.OBJECTS] = tfds.features.Sequence(
+            {
+                "label": tfds.features.ClassLabel(names=names),
+                "bbox": tfds.features.BBoxFeature(),
+                "pose": tfds.features.ClassLabel(names=list(VOC_POSES)),
+                "is_truncated": np.bool_,
+                "is_difficult": np.bool_,
+            }
+        )
+    return features, names_of.MASK
+
+
+def _image_of(config: VocSegConfig) -> Any:
+    if (bands := config.kept_bands) is None:
+        return tfds.features.Image(
+            shape=(None, None, 3),
+            encoding_format=config.tile_format if config.tiling else "jpeg",
+            doc="The tile's pixels." if config.tiling else "The file's own bytes.",
+        )
+    shape, doc = (None, None, len(bands.numbers)), f"The bands {bands.numbers} of the image."
+    dtype = np.dtype(bands.dtype).type
+    if bands.is_png:
+        return tfds.features.Image(shape=shape, dtype=dtype, encoding_format="png", doc=doc)
+    return tfds.features.Tensor(shape=shape, dtype=dtype, encoding="zlib", doc=doc)
