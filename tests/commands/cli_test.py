@@ -16,7 +16,6 @@ SHARED = {
     "cli",
     "process",
     "screen",
-    "tree_arguments",
 }  # modules that are not commands
 
 

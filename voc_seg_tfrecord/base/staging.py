@@ -301,12 +301,12 @@ def write_files(folder: epath.Path, files: Mapping[str, bytes]) -> None:
     """
     if not folder.exists():
         with staged_folder(folder) as incomplete:
-            _write_below(incomplete, files)
+            write_below(incomplete, files)
         return
     with _beside(folder, "files") as (signals, incomplete):
         try:
             signals.let_through()
-            _write_below(incomplete, files)
+            write_below(incomplete, files)
             signals.waiting = True
             for path in incomplete.iterdir():
                 path.rename(folder / path.name)
@@ -314,7 +314,8 @@ def write_files(folder: epath.Path, files: Mapping[str, bytes]) -> None:
             signals.waiting = True
 
 
-def _write_below(folder: epath.Path, files: Mapping[str, bytes]) -> None:
+def write_below(folder: epath.Path, files: Mapping[str, bytes]) -> None:
+    """Writes files below a folder, by their paths in it, and makes the folders they need."""
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)

@@ -30,7 +30,6 @@ _CLASSES = 3  # of one mask
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     parser.add_argument(
         "a", metavar="A", help="a built dataset, such as cracks:1.0.0, or the path of its folder"
     )
@@ -41,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compares, and prints what changed."""
     from voc_seg_tfrecord.audit import diff
 
     before = open_built(args.a, args.data_dir)

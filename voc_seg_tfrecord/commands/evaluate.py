@@ -19,7 +19,6 @@ EXAMPLE = "voc-seg-tfrecord evaluate 2012@validation --predictions predicted"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_predictions(parser, "a built dataset and a split, or SPLIT+SPLIT, or a list")
     arguments.add(parser, "ids")
     parser.add_argument(
@@ -55,7 +54,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Scores, prints, and writes the files that are asked for."""
     from voc_seg_tfrecord import evaluation
     from voc_seg_tfrecord.evaluation import result as results
 

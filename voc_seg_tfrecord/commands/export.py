@@ -16,7 +16,6 @@ EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_dataset(parser)
     parser.add_argument(
         "--layout",
@@ -42,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exports and says what was written."""
     from voc_seg_tfrecord.exports.export import export
 
     arguments.check_num_shards(args)

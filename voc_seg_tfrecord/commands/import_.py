@@ -26,7 +26,6 @@ EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="TFRecord file, folder or pattern")
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME")
     parser.add_argument(
@@ -67,8 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Shows the records, or imports them."""
-    keys = arguments.pairs("--keys", args.keys, arguments.word) if args.keys else None
+    keys = arguments.pairs("--keys", args.keys) if args.keys else None
     size = _size(args.shape) if args.shape else ()
     if args.dry_run:
         document = show_scan(args.files, keys, size, silent=args.json)
@@ -77,9 +75,7 @@ def run(args: argparse.Namespace) -> int:
         return 0 if document["complete"] else 1
     if not args.name:
         raise ConfigError("--name", found="no value", expected="--name with a value")
-    ratios = None
-    if args.splits:
-        ratios = arguments.pairs("--splits", args.splits, arguments.ratio)
+    ratios = _ratios(args.splits) if args.splits else None
     notes: list[str] = []
     with one_progress_bar():
         builder = import_records(
@@ -104,6 +100,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         write_json({"dataset": f"voc_seg_tfrecord/{args.name}", **built, "notes": notes})
     return 0
+
+
+def _ratios(text: str) -> dict[str, float]:
+    try:
+        return {name: float(ratio) for name, ratio in arguments.pairs("--splits", text).items()}
+    except ValueError:
+        raise ConfigError("--splits", found=repr(text), expected="ratios such as 0.8") from None
 
 
 def _size(text: str) -> tuple[int, ...]:
@@ -152,7 +155,10 @@ def _file(path: epath.Path, plain: epath.Path) -> dict[str, Any]:
     try:
         for _, data in read_records(plain, path):
             count += 1
-            record = _parse(data)
+            try:
+                record = parse(data, "")
+            except VocSegError:  # no `tf.train.Example`
+                record = {}
             for key, values in record.items():
                 types[key][_type(values)] += 1
             if len(first) < _SHOWN:
@@ -177,14 +183,6 @@ def _print_file(file: dict[str, Any]) -> None:
         print(f"  record {number}: {line}")
     if file["error"]:
         print(f"  {file['error']}")
-
-
-def _parse(data: bytes) -> Record:
-    """Returns a record's features, none of what is not a `tf.train.Example`."""
-    try:
-        return parse(data, "")
-    except VocSegError:
-        return {}
 
 
 def _import(

@@ -18,12 +18,10 @@ EXAMPLE = "voc-seg-tfrecord list --data_dir /data/tensorflow_datasets"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add(parser, "data_dir", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lists."""
     by_folder = {str(folder): list_datasets(folder) for folder in data_dirs(args.data_dir)}
     every = [dataset for datasets in by_folder.values() for dataset in datasets]
     if args.json:

@@ -41,7 +41,6 @@ from voc_seg_tfrecord.base.signals import NUMBERS, DelayedSignals, Terminated
 PROGRAM = "voc-seg-tfrecord"
 
 _PACKAGE = __name__.partition(".")[0]
-_STOPPED_BY = {signal.SIGINT: "Ctrl-C"}  # and others by their names
 _said = False
 
 
@@ -59,8 +58,7 @@ def say_stopped(number: int) -> None:
     global _said
     if not _said:
         _said = True
-        stop = signal.Signals(number)
-        by = _STOPPED_BY.get(stop, stop.name)
+        by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         with contextlib.suppress(OSError):
             # Not by `print`, which raises an error if it is in the middle of another line.
             os.write(2, f"\nstopped by {by}; nothing unfinished is left\n".encode())
@@ -172,9 +170,6 @@ def ended() -> None:
         gc.freeze()
 
 
-_TENSORFLOW = "tensorflow"
-_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
-
 # `I0000 00:00:1795277666.815317   16152 cudart_stub.cc:31] ...` in TensorFlow 2.21, before it
 # `2026-11-21 16:14:12.815317: I tensorflow/core/util/port.cc:153] ...`.
 _LOG = rb"(?:%s\d{4} [\d:.]+\s+\d+ \S+:\d+\]|\d{4}-\d\d-\d\d [\d:.]+: %s )"
@@ -186,7 +181,7 @@ _NOTES_AND_ERRORS = re.compile(rb"%s|%s" % (_LOG % (b"[IWE]", b"[IWE]"), _PREAMB
 def quiet_tensorflow() -> None:
     """Lets TensorFlow write no logs, whenever and by whomever it is imported in this process."""
     # Not its errors either: it raises what matters, and reports each missing GPU as one.
-    os.environ.setdefault(_LEVEL, "3")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # TensorFlow 2.20 was made by protobuf 5, and works with 6.
     warnings.filterwarnings("ignore", "Protobuf gencode version", UserWarning)
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
@@ -197,7 +192,7 @@ class _Finder:
     """Finds TensorFlow as Python does, and lets it be loaded quietly."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != _TENSORFLOW:
+        if name != "tensorflow":
             return None
         spec = machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:

@@ -19,7 +19,6 @@ EXAMPLE = "voc-seg-tfrecord report cracks --out report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_dataset(parser)
     arguments.add(parser, "ids")
     parser.add_argument("--out", metavar="FILE", help="the page to write, such as report.html")
@@ -38,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the page, the card, or both."""
     if not (args.out or args.card):
         raise ConfigError(
             "report",

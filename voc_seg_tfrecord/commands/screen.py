@@ -118,9 +118,6 @@ def write_json(document: Mapping[str, Any]) -> None:
         answer.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
-_FORMULA = ("=", "+", "-", "@", "\t")
-
-
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Returns a table as CSV, with a line of titles.
 
@@ -137,7 +134,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _cell(value: object) -> object:
     if isinstance(value, str):
         shown = literal(value).replace("\n", "\\x0a")
-        return f"'{shown}" if shown.startswith(_FORMULA) else shown
+        return f"'{shown}" if shown.startswith(("=", "+", "-", "@", "\t")) else shown
     return "" if value is None or value != value else value  # NaN is not equal to itself
 
 

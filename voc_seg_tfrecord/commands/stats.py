@@ -25,7 +25,6 @@ _COLUMNS = ("pixels", "share", "images", "objects", "median_frequency", "inverse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_dataset(parser)
     arguments.add(parser, "ids")
     form = parser.add_mutually_exclusive_group()
@@ -34,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Counts and prints."""
     from voc_seg_tfrecord import stats
     from voc_seg_tfrecord.stats import figures
 

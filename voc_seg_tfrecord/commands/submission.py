@@ -15,7 +15,6 @@ EXAMPLE = "voc-seg-tfrecord submission 2012_test@test --predictions predicted --
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_predictions(
         parser,
         "the built test images, such as voc_seg_tfrecord/2012_test@test; without them the sizes "
@@ -36,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks and packs."""
     from voc_seg_tfrecord.evaluation import submission
 
     staging.check_file(args.out, "--out", submission.ENDINGS)

@@ -24,7 +24,6 @@ _SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_dataset(parser)
     parser.add_argument(
         "--source",
@@ -35,7 +34,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verifies and prints the report."""
     from voc_seg_tfrecord.audit import verify
 
     builder = open_built(args.dataset, args.data_dir)

@@ -21,9 +21,6 @@ from voc_seg_tfrecord.formats.file import File, Kind, kind_of
 from voc_seg_tfrecord.formats.id_lists import show_name
 from voc_seg_tfrecord.trees.layout import LISTS, VOC
 
-_SPLITS = {"validation": "val"}
-
-
 def write_voc(split: Split) -> list[str]:
     """Writes a split: JPEGImages, SegmentationClass, SegmentationObject, its list, and the classes.
 
@@ -53,11 +50,11 @@ def write_voc(split: Split) -> list[str]:
                 files[f"{place}/{image_id}.png"] = mask
         if image_id in ids or _other_files(root, files):
             raise _same_name(where, filename)
-        for name, data in files.items():
-            _put(root / name, data)
+        staging.write_below(root, files)
         ids.add(image_id)
     lines = "".join(f"{image_id}\n" for image_id in sorted(ids))
-    _put(root / LISTS / f"{_SPLITS.get(split.name, split.name)}.txt", lines.encode())
+    name = {"validation": "val"}.get(split.name, split.name)
+    staging.write_below(root, {f"{LISTS}/{name}.txt": lines.encode()})
     return []
 
 
@@ -85,8 +82,3 @@ def _same_name(where: str, filename: str) -> RecordError:
         expected="names that differ without their endings",
         remedy="export it as raw or deeplab, or build it again with other names",
     )
-
-
-def _put(path: epath.Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
