@@ -155,11 +155,6 @@ def test_an_image_without_an_ending_gets_one(tmp_path):
     assert sorted(path.name for path in (tmp_path / "out/SegmentationClass").iterdir()) == names
 
 
-def test_an_unknown_layout_suggests_the_closest_one(sample, tmp_path):
-    with pytest.raises(VocSegError, match="no such layout; did you mean 'parquet'"):
-        export(sample, tmp_path / "out", layout="parket")
-
-
 @pytest.mark.parametrize("layout", EXPORTED)
 def test_a_stranger_s_dataset_without_sizes_is_exported_or_refused(sample, tmp_path, layout):
     folder = pathlib.Path(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))

@@ -13,11 +13,10 @@ from voc_seg_tfrecord.base.errors import ConfigError, StorageError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset
-from voc_seg_tfrecord.built.dataset import check_features
 from voc_seg_tfrecord.exports import card
 from voc_seg_tfrecord.exports.card import summarize
-from voc_seg_tfrecord.exports.layouts import BUILT, EXPORTED, LAYOUTS, Layout, find_layout
-from voc_seg_tfrecord.exports.records import Split
+from voc_seg_tfrecord.exports.layouts import BUILT, EXPORTED, LAYOUTS, Layout
+from voc_seg_tfrecord.exports.writers import Split
 from voc_seg_tfrecord.formats import id_lists
 from voc_seg_tfrecord.formats.id_lists import show_name
 
@@ -51,15 +50,15 @@ def export(
       What differs from the dataset, in sentences.
 
     Raises:
-      ConfigError: if there is no such layout, if the folder is not empty or cannot be made, or if
-        the layout cannot hold the dataset: it needs masks, or other names of splits.
+      ConfigError: if the folder is not empty or cannot be made, or if the layout cannot hold the
+        dataset: it needs masks, or other names of splits.
       RecordError: if the name of an image or a split cannot be that of a file below the folder.
       StorageError: if the folder cannot be written, or the dataset cannot be read. The folder is
         there only if the export is complete.
     """
     folder = epath.Path(out).expanduser()
     folder = folder.resolve()  # so that "." has a name and a parent
-    row = find_layout(layout)
+    row = LAYOUTS[layout]
     assert row.write is not None  # of a layout that datasets are exported in
     _check(builder, folder, row)
     staging.check_folder(folder.parent, "--out")
@@ -73,7 +72,8 @@ def export(
                 storage.write_sums(incomplete)
             if splits is None:
                 text = card.write(builder, summarize(builder, progress=True), layout)
-                _save(incomplete / card.NAME, text)
+                # Half a surrogate pair cannot be written.
+                (incomplete / card.NAME).write_bytes(text.encode("utf-8", "replace"))
     return notes
 
 
@@ -93,7 +93,7 @@ def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout
             expected="a segmentation dataset",
             remedy=f"export it as {' or '.join(_WITHOUT_MASKS)}, or read it with tfds.load",
         )
-    check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
+    dataset.check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
     if not layout.has_bands:
         dataset.check_rgb(builder, "this layout", "export it as voc (--layout voc)")
     for split in builder.info.splits:
@@ -105,9 +105,7 @@ def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout
 def write_card(
     builder: tfds.core.DatasetBuilder, out: PathLike, *, progress: bool = False
 ) -> epath.Path:
-    """Writes the card of a dataset as it was built.
-
-    A card that this package wrote is replaced.
+    """Writes the card of a dataset as it was built, also over one that this package wrote.
 
     Args:
       builder: of the built dataset.
@@ -125,20 +123,6 @@ def write_card(
     """
     path = epath.Path(out).expanduser()
     path = path if path.suffix.lower() == ".md" else path / card.NAME
-    _check_ours(path)
-    with storage.as_storage_error(path.parent):
-        summary = summarize(builder, progress=progress)
-        data = card.write(builder, summary, BUILT).encode("utf-8", "replace")
-        if path.parent.exists():
-            with staging.staged_file(path) as file:
-                file.write_bytes(data)
-        else:
-            staging.write_files(path.parent, {path.name: data})
-    return path
-
-
-def _check_ours(path: epath.Path) -> None:
-    """Checks that no file is at a path, or one that this package wrote."""
     try:
         ours = _OURS in storage.read_bytes(path, storage.LIMITS[StorageError])
     except OSError:
@@ -150,9 +134,12 @@ def _check_ours(path: epath.Path) -> None:
             expected="none, or an earlier card of this package",
             remedy="name another folder, or move the file away",
         )
-
-
-def _save(path: epath.Path, text: str) -> None:
-    # Half a surrogate pair cannot be written.
-    with staging.staged_file(path) as file:
-        file.write_bytes(text.encode("utf-8", "replace"))
+    with storage.as_storage_error(path.parent):
+        summary = summarize(builder, progress=progress)
+        data = card.write(builder, summary, BUILT).encode("utf-8", "replace")
+        if path.parent.exists():
+            with staging.staged_file(path) as file:
+                file.write_bytes(data)
+        else:
+            staging.write_files(path.parent, {path.name: data})
+    return path

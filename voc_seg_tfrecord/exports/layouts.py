@@ -7,9 +7,8 @@ the card says of it. A new layout is a writer and a row.
 from collections.abc import Callable
 import dataclasses
 
-from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.exports import parquet, records, trees
-from voc_seg_tfrecord.exports.records import Split
+from voc_seg_tfrecord.exports import parquet, writers
+from voc_seg_tfrecord.exports.writers import Split
 
 PALETTE = "-palette"
 """What stands behind the name of a layout whose masks are palette PNGs."""
@@ -45,21 +44,6 @@ class Layout:
     is_tree: bool = False
     has_columns: bool = False
     has_bands: bool = False
-
-
-def find_layout(name: str) -> Layout:
-    """Returns a layout that datasets are exported in.
-
-    Raises:
-      ConfigError: if there is none of this name.
-    """
-    if name not in LAYOUTS or LAYOUTS[name].write is None:
-        raise ConfigError(
-            f"--layout {name}",
-            found=f"no such layout{did_you_mean(name, EXPORTED)}",
-            expected=f"one of {', '.join(EXPORTED)}",
-        )
-    return LAYOUTS[name]
 
 
 _GREY = """\
@@ -104,7 +88,7 @@ A record holds `image_raw` (uint8, `height` x `width` x 3)\
 {% if has_masks %}, `label_raw` (uint8, `height` x `width`)\
 {% elif has_labels %}, `label` (an integer){% endif %}, `height`, `width` and `name`.
 """,
-        write=records.write_raw,
+        write=writers.write_raw,
         needs_masks=False,
     ),
     "deeplab": Layout(
@@ -115,7 +99,7 @@ A record holds `image_raw` (uint8, `height` x `width` x 3)\
 A record holds `image/encoded`, `image/segmentation/class/encoded`, `image/height`, `image/width` \
 and others, as DeepLab reads them.
 """,
-        write=records.write_deeplab,
+        write=writers.write_deeplab,
     ),
     "voc": Layout(
         has_bands=True,
@@ -135,7 +119,7 @@ The tree has VOC's layout: `JPEGImages`, `SegmentationClass`, `ImageSets/Segment
 `labelmap.csv` with the class of each value. `sha256sum -c SHA256SUMS` checks \
 all files.
 """,
-        write=trees.write_voc,
+        write=writers.write_voc,
         is_tree=True,
     ),
     "parquet": Layout(
