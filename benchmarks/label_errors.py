@@ -163,6 +163,6 @@ if __name__ == "__main__":
     if args.swap:
         print(row_of_swaps(name, args))
     else:
-        sizes = ((still, mask, fit.size_to_compare(*mask.shape)) for _, still, mask in read(args))
+        sizes = ((still, mask, fit.scaled(mask.shape)) for _, still, mask in read(args))
         pairs = [(still.resized(*size).rgb(), mask) for still, mask, size in sizes]
         print(row(name, pairs, args.seed))

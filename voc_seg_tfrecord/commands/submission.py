@@ -35,9 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from voc_seg_tfrecord.evaluation import submission
+    from voc_seg_tfrecord.evaluation import predictions
 
-    staging.check_file(args.out, "--out", submission.ENDINGS)
+    out = staging.check_file(args.out, "--out", (".tgz", ".tar.gz"))
     sizes = None
     if args.dataset:
         builder, splits = open_splits(args.dataset, args.data_dir)
@@ -48,8 +48,8 @@ def run(args: argparse.Namespace) -> int:
                 found=f"{len(splits)} splits",
                 expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012_test@test",
             )
-        sizes = submission.sizes_of(builder, *splits)
-    count = submission.submission(args.predictions, args.out, sizes=sizes, comp=args.comp)
+        sizes = predictions.sizes_of(builder, *splits)
+    count = predictions.submission(args.predictions, out, sizes=sizes, comp=args.comp)
     if args.json:
         document = {"file": args.out, "predictions": count, "comp": args.comp}
         write_json(document | {"sizes_checked": bool(sizes)})

@@ -35,7 +35,7 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.predictions import Predicted, Predictions, label_quality
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.examples.tiles import Tile, Tiling, image_of
+from voc_seg_tfrecord.examples.tiles import Tiling, image_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,7 +92,14 @@ def evaluate(
     split_names = check_splits(builder, split_names)
     names = class_names(builder)
     readable = Predictions(predictions, len(names), probabilities)
-    tiling = _tiling(builder, boundary)
+    tiling = tiling_of(builder)
+    if tiling is not None and boundary is not None:
+        raise ConfigError(
+            "boundary",
+            found=f"{boundary}, for tiles",
+            expected="complete images: classes beyond the border of a tile would not be seen",
+            remedy="score without boundary, or build the dataset without tiles",
+        )
     total = Confusion(names, boundary=boundary)
     score = functools.partial(_score, total, readable, tiling)
     fingerprints: dict[str, fingerprint.Fingerprint] = {}
@@ -130,19 +137,6 @@ def evaluate(
         background=background(builder),
         per_image=tuple(images),
     )
-
-
-def _tiling(builder: tfds.core.DatasetBuilder, boundary: float | None) -> Tiling | None:
-    """Returns how images were cut; refuses Boundary IoU, which needs complete images."""
-    tiling = tiling_of(builder)
-    if tiling is not None and boundary is not None:
-        raise ConfigError(
-            "boundary",
-            found=f"{boundary}, for tiles",
-            expected="complete images: classes beyond the border of a tile would not be seen",
-            remedy="score without boundary, or build the dataset without tiles",
-        )
-    return tiling
 
 
 def _check_complete(
@@ -229,22 +223,17 @@ def compare(
             expected="a tile of its image, of the size and in the place that its id says",
             remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
-    name, prediction = _read(record.id, place.image_id, place.size, tile, predictions)
+    if place.image_id not in predictions.names:
+        name, prediction = record.id, predictions.read(record.id, (tile.height, tile.width))
+    elif record.id not in predictions.names:
+        name, whole_image = place.image_id, predictions.read(place.image_id, place.size)
+        prediction = whole_image.part(tile.window)
+    else:
+        raise MaskError(
+            predictions.path(record.id),
+            found=f"a second prediction of these pixels, in {predictions.path(place.image_id)}",
+            expected="a prediction of the tile or of the complete image",
+            remedy="take one of the two out of the folder",
+            kind="predictions of tile and image",
+        )
     return Compared(name, tile.own, mask[tile.own], prediction.part(tile.own))
-
-
-def _read(
-    tile_id: str, image_id: str, size: tuple[int, ...], tile: Tile, predictions: Predictions
-) -> tuple[str, Predicted]:
-    """Returns the prediction of a tile: its own, or its part of that of the image."""
-    if image_id in predictions.names:
-        if tile_id in predictions.names:
-            raise MaskError(
-                predictions.path(tile_id),
-                found=f"a second prediction of these pixels, in {predictions.path(image_id)}",
-                expected="a prediction of the tile or of the complete image",
-                remedy="take one of the two out of the folder",
-                kind="predictions of tile and image",
-            )
-        return image_id, predictions.read(image_id, size).part(tile.window)
-    return tile_id, predictions.read(tile_id, (tile.height, tile.width))

@@ -34,7 +34,7 @@ def group(looks: np.ndarray, most: int) -> tuple[list[tuple[int, int]], list[lis
     A film of N frames has up to N * (N - 1) / 2 pairs, so not all are kept, nor compared.
 
     Args:
-      looks: each image squeezed to this size, uint8 `[N, 16, 18]`.
+      looks: as `find` takes them.
       most: how many pairs to return.
 
     Returns:

@@ -13,9 +13,7 @@ from voc_seg_tfrecord.formats.png_pixels import run_ends
 from voc_seg_tfrecord.quality import alike, fit, looks
 from voc_seg_tfrecord.quality.fit import Fit
 
-SPECK = 16
-"""Pixels of a region that may be a speck, at most."""
-
+SPECK = 16  # pixels of a region that may be a speck, at most
 _SMALL = 64  # pixels of a region that is compared with specks
 _SIDE = 64  # of the mask that is compared with that of the same image
 _MOST = 200  # specks that are kept of one mask
@@ -107,8 +105,8 @@ def examine(
     Raises:
       ImageError: if the image cannot be decoded.
     """
-    size = None if mask is None or not fits else fit.size_to_compare(*mask.shape)
-    side = min(looks.size_to_describe(*mask.shape)) if size and mask is not None else 0
+    size = None if mask is None or not fits else fit.scaled(mask.shape)
+    side = min(fit.scaled(mask.shape, looks.SIDE)) if size and mask is not None else 0
     still = decoded or images.decode(image, side=max(side, 4 * alike.WIDTH))
     del decoded  # it may be large
     described: tuple[looks.Described, ...] = ()
@@ -152,7 +150,7 @@ def looks_of(
     still: pillow.Still, mask: np.ndarray, objects: np.ndarray | None = None
 ) -> tuple[looks.Described, ...]:
     """Returns how the regions of a mask look, which has the size of its image."""
-    size = height, width = looks.size_to_describe(*mask.shape)
+    size = height, width = fit.scaled(mask.shape, looks.SIDE)
     if still.height * still.width > 4 * height * width:
         still = still.resized(2 * height, 2 * width)
     reduced = None if objects is None else fit.reduced(objects, *size)
@@ -171,7 +169,7 @@ def _is_alone(mask: np.ndarray, region: Region) -> bool:
 
 
 def _holes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
-    width, step = mask.shape[1], _step(mask)
+    width, step = mask.shape[1], max(1, _PIXELS // mask.shape[1])
     found: list[tuple[int, int]] = []
     for top in range(0, len(mask) - 2, step):
         rows = mask[top : top + step + 2]
@@ -204,10 +202,6 @@ _PIXELS = 1 << 20  # whose regions are looked for together
 _KEPT = 1 << 16  # regions of one mask
 
 
-def _step(mask: np.ndarray) -> int:
-    return max(1, _PIXELS // mask.shape[1])
-
-
 def regions_of(mask: np.ndarray, needed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Returns class, pixels, box and first pixel of regions, int64 `[N, 7]`, ascending by place.
 
@@ -235,7 +229,7 @@ def _closed_regions(mask: np.ndarray) -> Iterator[np.ndarray]:
     # Of the runs in the last row: start, end and class; what is known of the region of each, which
     # is pixels, left, top, -right, -bottom and first pixel; the first of them that has this region.
     runs, known, twins = (np.zeros(shape, np.int64) for shape in ((3, 0), (6, 0), 0))
-    step = _step(mask)
+    step = max(1, _PIXELS // width)
     for top in range(0, height, step):
         runs = np.concatenate([runs, _runs(mask[top : top + step], top * width)], 1)
         starts, ends, values = runs
@@ -277,12 +271,8 @@ def _joined(
 ) -> np.ndarray:
     """Returns for each run the first run of its region, int64 `[N]`.
 
-    Args:
-      starts: first pixel of each run, an index into the ravelled mask; a run ends with its row.
-      ends: last pixel of each run.
-      values: of the runs.
-      width: of the mask.
-      twins: of the first runs, another one of the same region each.
+    `starts` and `ends` are the first and last pixel of each run, as indices into the ravelled mask.
+    Of the first runs, `twins` says another one of the same region each.
     """
     last = ends // width * width + width - 1
     # Runs of the next row that touch a run, also at a corner.

@@ -25,11 +25,14 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
+from voc_seg_tfrecord.quality.fit import reduced
 from voc_seg_tfrecord.stats import Stats
-from voc_seg_tfrecord.stats.counts import GRID, Counts, Tally, add_points, find_objects, points_of
+from voc_seg_tfrecord.stats.counts import Counts, Tally, find_objects
 
 Place = tuple[str, int]
 """A split, and the number of a record in it."""
+
+_GRID = 32  # points along each side at which a mask is looked at
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -162,11 +165,12 @@ def _counted(
     else:
         of = [c for c in np.flatnonzero(pixels[:VOID]) if c != background]
         objects = np.array([(0, c, pixels[c]) for c in of], np.int64).reshape(-1, 3)
-    return Counts(record.id, mask.shape, pixels, per_class), objects, points_of(mask)
+    return Counts(record.id, mask.shape, pixels, per_class), objects, reduced(mask, _GRID, _GRID)
 
 
 def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
-    tally, places = Tally(), np.zeros((256, GRID, GRID), np.int64)
+    tally, places = Tally(), np.zeros((256, _GRID, _GRID), np.int64)
+    rows, columns = np.ogrid[:_GRID, :_GRID]
     together = np.zeros((256, 256), np.int64)
     shares, present, objects, evidence = [], [], [], []
     digests: dict[str, Digests] = {}
@@ -185,7 +189,7 @@ def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
         if reading.objects is not None and reading.points is not None:
             area = int(counts.pixels.sum())
             shares.append(counts.pixels[VOID] / area)
-            add_points(places, reading.points)
+            places[reading.points, rows, columns] += 1
             # The record's number comes before them, its pixels behind.
             ends = ((0, 0), (number, area))
             objects.append(np.pad(reading.objects, ((0, 0), (1, 1)), constant_values=ends))

@@ -149,6 +149,8 @@ class Stats:
     def as_dict(self) -> dict[str, Any]:
         """Returns everything as values that JSON can hold."""
         median, inverse = self.median_frequency_weights(), self.inverse_log_weights()
+        bands = (("mean", self.band_means()), ("std", self.band_deviations()))
+        of_bands = {name: values.tolist() for name, values in bands if values is not None}
         classes = {
             name: {
                 "index": index,
@@ -168,14 +170,8 @@ class Stats:
             "void": {"pixels": self.void, "share": self.void_share},
             "size_percentiles": self.size_percentiles(),
             "most_common_sizes": self.most_common_sizes(),
-            **self._of_bands(),
+            **({"bands": of_bands} if of_bands else {}),
         }
-
-    def _of_bands(self) -> dict[str, Any]:
-        mean, deviation = self.band_means(), self.band_deviations()
-        if mean is None or deviation is None:
-            return {}
-        return {"bands": {"mean": mean.tolist(), "std": deviation.tolist()}}
 
 
 def total(stats: Mapping[str, Stats]) -> Stats:
@@ -187,20 +183,10 @@ def total(stats: Mapping[str, Stats]) -> Stats:
 Figure = tuple[str, int, int]
 
 # For each id list: the table's year and the split's name in the table.
-_TABLES = {
-    "voc2012_train": ("2012", "train"),
-    "voc2012_val": ("2012", "val"),
-    "voc2012_trainval": ("2012", "trainval"),
-    "trainaug": ("2012", "trainaug"),
-    "voc2007_train": ("2007", "train"),
-    "voc2007_val": ("2007", "val"),
-    "voc2007_trainval": ("2007", "trainval"),
-    "voc2007_test": ("2007", "test"),
-    "voc2007_train_in_2012": ("2007", "train"),
-    "voc2007_val_in_2012": ("2007", "val"),
-    "voc2007_trainval_in_2012": ("2007", "trainval"),
-    "voc2007_test_in_2012": ("2007", "test"),
-}
+_TABLES = {"trainaug": ("2012", "trainaug")}
+_TABLES |= {f"voc2012_{split}": ("2012", split) for split in ("train", "val", "trainval")}
+for _split in ("train", "val", "trainval", "test"):
+    _TABLES |= dict.fromkeys((f"voc2007_{_split}", f"voc2007_{_split}_in_2012"), ("2007", _split))
 # VOC2012's own page counts boxes; statistics of masks must equal the counts of the masks.
 _COUNTED_IN_MASKS = {"2012": "masks_", "2007": ""}
 
