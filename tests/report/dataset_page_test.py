@@ -9,11 +9,10 @@ import pytest
 from support import browser, doctoring, tiled
 from support.building import build
 from support.paths import DUMMY_DATA
-from support.small_tree import write_small_tree
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, report
+from voc_seg_tfrecord import VocSegConfig, report
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import check_splits, open_built
@@ -86,19 +85,6 @@ def hostile(tmp_path_factory):
     names = [f"{n}\"><img src=x onerror=alert({n})>'.png" for n in range(3)]
     dataset = built(folder, "hostile", HOSTILE, filenames=names)
     return written(dataset, folder / "report.html")
-
-
-def test_the_same_dataset_and_seed_give_the_same_bytes_and_another_seed_does_not(tmp_path):
-    tree = write_small_tree(tmp_path / "tree", 30)
-    dataset = voc_seg_tfrecord.builder_from_tree(
-        tree, name="small", class_names=VOC_CLASSES, data_dir=tmp_path
-    )
-    pages = [
-        written(dataset, tmp_path / f"{n}.html", num=3, seed=seed).read_bytes()
-        for n, seed in enumerate([0, 0, 1])
-    ]
-    assert pages[0] == pages[1]
-    assert pages[0] != pages[2]
 
 
 def test_the_page_loads_nothing_and_says_nothing_on_the_console(page):
@@ -431,18 +417,10 @@ def test_only_the_named_splits_are_shown(sample, tmp_path, capsys):
     assert "2007_000002" not in text
 
 
-@pytest.mark.parametrize("num", [0, 1])
-def test_the_number_of_examples_in_a_gallery_is_what_was_asked_for(sample, tmp_path, num):
-    with browser.opened(written(sample, tmp_path / "a.html", num=num)) as window:
-        assert window.locator("#examples .card").count() == 3 * num
-
-
 def test_what_cannot_be_written_is_a_wrong_call_and_leaves_no_file(sample, tmp_path):
     for out in (tmp_path, tmp_path / "no" / "a.html"):
         with pytest.raises(ConfigError, match="--out"):
             written(sample, out)
-    with pytest.raises(ConfigError, match="num: -1"):
-        written(sample, tmp_path / "a.html", num=-1)
     assert list(tmp_path.iterdir()) == []
 
 

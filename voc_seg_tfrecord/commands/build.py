@@ -17,7 +17,6 @@ from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.screen import one_progress_bar, write_json
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
 from voc_seg_tfrecord.examples.tiles import TileFormat
 from voc_seg_tfrecord.formats.id_lists import image_id
@@ -114,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     arguments.check_num_shards(args)
     status, document = (_build_release if args.release else _build_tree)(args)
     if args.json:
-        write_json(document)
+        screen.write_json(document)
     return status
 
 
@@ -164,11 +163,7 @@ def _check_release(args: argparse.Namespace) -> None:
 
 
 def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
-    """Shows the plan, builds the dataset, and says how to load it.
-
-    Returns:
-      The exit status, and what --json prints.
-    """
+    """Builds, and says how to load it; returns the exit status, and what --json prints."""
     _check_tree(args)
     fields = {"trust_images": args.trust_images, **arguments.tree_fields(args)}
     fields |= arguments.given(args, *_TILES, *_MEANINGS, "version")
@@ -201,11 +196,6 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
 
 
 def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
-    """Builds the release, and says how to load and to verify it.
-
-    Returns:
-      The exit status, and what --json prints.
-    """
     _check_release(args)
     config = _RELEASES[args.release]
     print(f"{config.name}: {config.description}")
@@ -252,11 +242,7 @@ def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[s
 
 
 def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> dict[str, Any]:
-    """Prints images and pixels of each class by split, and what is missing where.
-
-    Returns:
-      Images and pixels of all splits, by class.
-    """
+    """Prints images and pixels of each class, and what is missing where; returns them."""
     by_split = count_classes(builder)
     names = config.built_class_names
     total = sum(by_split.values(), ClassCounts())
@@ -282,6 +268,6 @@ def _build(
 ) -> Builder:
     """Builds a tree by its plan, or a release, with the options of both and others."""
     options = {name: getattr(args, name) for name in _OF_BOTH}
-    with one_progress_bar():
+    with screen.one_progress_bar():
         source = own_source(plan, config) if plan else None
         return build_source(source, config, **options, **others)

@@ -18,7 +18,6 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.wording import command, counted, several
 from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.formats.class_files import NAMES
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
@@ -96,7 +95,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
-    """Writes the table of classes, and says how to build with it."""
     out = staging.check_file(args.write_classes, "--write_classes")
     if out.exists():
         raise ConfigError(
@@ -133,7 +131,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     summary = _summary(report)
     summary["root"] = summary["root"].replace(str(root), str(args.root))
     if args.json:
-        write_json(summary | {"called_right": right, "decisions_not_used": stale})
+        screen.write_json(summary | {"called_right": right, "decisions_not_used": stale})
         return 0 if report.ok else 1
     if report.plan and config:
         print(describe(report.plan, config).replace(str(root), str(args.root)))
@@ -281,7 +279,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
         if of_part
     }
     if args.json:
-        write_json({"folder": str(folder), "ids": ids, "files": counts})
+        screen.write_json({"folder": str(folder), "ids": ids, "files": counts})
         return 0
     print(f"{folder}: " + ", ".join(counted(count, part) for part, count in counts.items()))
     masks = os.path.commonpath([file.parent for file in files.get("mask", copied)])

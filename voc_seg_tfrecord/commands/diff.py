@@ -16,7 +16,6 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.wording import counted, several
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         changes = diff.compare(before, after, progress=True)
         replace = "", ""
     if args.json:
-        write_json(_as_dict(changes, replace))
+        screen.write_json(_as_dict(changes, replace))
     else:
         _print(changes, replace)
     return int(bool(changes.broken))

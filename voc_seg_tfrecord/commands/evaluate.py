@@ -9,7 +9,6 @@ from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.screen import write_json
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.evaluation.result import Result
@@ -100,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         page = score_page.render(builder, result, args.predictions, args.probabilities, decisions)
         staging.write_file(html, page, "--html")
     if args.json:
-        write_json(result.as_dict() | {"boundary": args.boundary})
+        screen.write_json(result.as_dict() | {"boundary": args.boundary})
     else:
         _print(result, args)
     return 0

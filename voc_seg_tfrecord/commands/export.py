@@ -7,8 +7,7 @@ import argparse
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built, parts_with
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, PALETTE
 
 SUMMARY = "write a built dataset as TFRecords, Parquet or a VOC tree"
@@ -65,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     counts = counts if parts is None else dict(parts)
     if args.json:
         document = {"folder": args.out, "layout": args.layout, "splits": counts}
-        write_json(document | {"notes": notes})
+        screen.write_json(document | {"notes": notes})
         return 0
     for split, count in counts.items():
         print(f"{split}: {count} examples")

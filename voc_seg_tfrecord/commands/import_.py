@@ -15,8 +15,7 @@ from etils import epath
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.tfrecords import import_records
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import one_progress_bar, show_built, write_json
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.imports.files import Record, Value, find_files, parse, read_records, unpacked
 from voc_seg_tfrecord.imports.scan import make_items, scan_records
 from voc_seg_tfrecord.masks.table import parse_pairs
@@ -69,15 +68,15 @@ def run(args: argparse.Namespace) -> int:
     keys = arguments.pairs("--keys", args.keys) if args.keys else None
     size = _size(args.shape) if args.shape else ()
     if args.dry_run:
-        document = show_scan(args.files, keys, size, silent=args.json)
+        document = _show_scan(args.files, keys, size, silent=args.json)
         if args.json:
-            write_json(document)
+            screen.write_json(document)
         return 0 if document["complete"] else 1
     if not args.name:
         raise ConfigError("--name", found="no value", expected="--name with a value")
     ratios = _ratios(args.splits) if args.splits else None
     notes: list[str] = []
-    with one_progress_bar():
+    with screen.one_progress_bar():
         builder = import_records(
             args.files,
             name=args.name,
@@ -96,9 +95,9 @@ def run(args: argparse.Namespace) -> int:
         )
     for note in notes:
         print(f"note:             {note}")
-    built = show_built(builder)
+    built = screen.show_built(builder)
     if args.json:
-        write_json({"dataset": f"voc_seg_tfrecord/{args.name}", **built, "notes": notes})
+        screen.write_json({"dataset": f"voc_seg_tfrecord/{args.name}", **built, "notes": notes})
     return 0
 
 
@@ -123,14 +122,12 @@ def _size(text: str) -> tuple[int, ...]:
 _SHOWN = 3  # records of a file, problems of an import
 
 
-def show_scan(
+def _show_scan(
     files: Sequence[str], keys: dict[str, str] | None, size: tuple[int, ...], *, silent: bool
 ) -> dict[str, Any]:
-    """Prints what files hold and what an import would make of it.
+    """Prints what files hold and what an import would make of it, and returns the same.
 
-    Returns:
-      The same as plain data. `complete` says whether every file is a complete TFRecord file; an
-      import of them may be impossible all the same.
+    Of files that are complete an import may be impossible all the same.
     """
     reports, made = [], None
     with staging.temporary_folder() as folder:

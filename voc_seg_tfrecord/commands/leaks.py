@@ -13,8 +13,7 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import ConfigError, SourceError, did_you_mean
 from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.built.dataset import open_splits
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.facts import lists as facts_lists
 from voc_seg_tfrecord.sources import sbd
 
@@ -59,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     leak = bool(quoted) or any(shared.is_leak for shared in compared)
     if args.json:
         document = {"leak": leak, "compared": [_as_dict(shared) for shared in compared]}
-        write_json(document | {"published": quoted and dataclasses.asdict(quoted)})
+        screen.write_json(document | {"published": quoted and dataclasses.asdict(quoted)})
         return int(leak)
     if quoted:
         print(f"{quoted.first} and {quoted.second}: {quoted.ids} ids in common, as published")

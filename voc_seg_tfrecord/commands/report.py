@@ -27,13 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="write the card, README.md, into this folder, or into a file whose name ends with .md",
     )
-    parser.add_argument(
-        "--num",
-        type=int,
-        help="number of examples in each split's gallery; default: 24, and at most 240 in all",
-    )
     arguments.add(parser, "no_fit")
-    parser.add_argument("--seed", type=int, default=0, help="seed for the choice of examples (0)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -64,8 +58,6 @@ def run(args: argparse.Namespace) -> int:
             builder,
             args.out,
             splits=splits,
-            num=args.num,
-            seed=args.seed,
             fits=not args.no_fit,
             progress=True,
         )

@@ -150,12 +150,6 @@ def _reader() -> Iterator[None]:
         raise ReaderGone from None
 
 
-def terminal() -> TextIO | None:
-    """Returns the terminal that standard output is; None if it is a pipe or a file."""
-    stream = getattr(sys.stdout, "stream", sys.stdout)
-    return stream if stream.isatty() else None
-
-
 _ENDLESS = 1_000_000
 
 
@@ -179,8 +173,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     for row in cells:
         # A `Text` is shown as it is: [red] in a name is no colour.
         drawn.add_row(*(text.Text(literal(cell)) for cell in row))
-    stream = terminal()
-    if stream is not None:
+    stream = getattr(sys.stdout, "stream", sys.stdout)
+    if stream.isatty():
         screen = console.Console(file=stream, highlight=False, emoji=False, markup=False)
         endless = screen.options.update(max_width=_ENDLESS)
         if measure.Measurement.get(screen, endless, drawn).maximum <= screen.width:

@@ -7,8 +7,7 @@ import argparse
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import check_rgb, open_splits
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.commands import arguments, screen
 
 SUMMARY = "pack predictions for VOC's evaluation server"
 EXAMPLE = "voc-seg-tfrecord submission 2012_test@test --predictions predicted --out results.tgz"
@@ -52,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     count = predictions.submission(args.predictions, out, sizes=sizes, comp=args.comp)
     if args.json:
         document = {"file": args.out, "predictions": count, "comp": args.comp}
-        write_json(document | {"sizes_checked": bool(sizes)})
+        screen.write_json(document | {"sizes_checked": bool(sizes)})
         return 0
     checked = "ids, sizes and values" if sizes else "ids and values"
     print(f"{args.out}: {count} predictions for comp{args.comp}; checked: {checked}")

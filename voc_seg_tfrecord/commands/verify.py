@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from voc_seg_tfrecord.base.names import TILE_IMAGE_ID
 from voc_seg_tfrecord.base.storage import SUMS
 from voc_seg_tfrecord.built.dataset import class_map, has_only_images, open_built
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.commands import arguments, screen
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.audit.verify import Report
@@ -42,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         source = verify.find_originals(builder, args.source, progress=True)
     report = verify.verify(builder, source, progress=True)
     if args.json:
-        write_json(_as_json(builder, report, args.source))
+        screen.write_json(_as_json(builder, report, args.source))
     else:
         _print(builder, report, args.source)
     return 1 if report.faults else 0

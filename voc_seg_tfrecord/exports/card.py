@@ -123,7 +123,6 @@ class Summary:
     """What the records of a dataset hold.
 
     Attributes:
-      examples: how many there are.
       images: how many images have each mask value, or each label, int64 `[256]`.
       pixels: how many pixels have each mask value, int64 `[256]`; zeros without masks.
       fingerprint: of the dataset.
@@ -231,7 +230,6 @@ def title(builder: tfds.core.DatasetBuilder) -> str:
 
 
 def _fields(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> dict[str, Any]:
-    """Returns the front matter's fields."""
     features = builder.info.features
     tasks = [name for feature, name in _TASKS.items() if feature in features]
     kinds = [name for feature, name in _KINDS.items() if feature in features]

@@ -53,7 +53,6 @@ class Column:
 
     Attributes:
       name: of the column, and of the feature.
-      type: of its values, in Arrow.
       description: what `datasets` calls a feature, as it writes it to JSON.
       value: makes the value of a record; the text names the record in errors.
       is_image: whether values hold images or masks.
@@ -142,7 +141,6 @@ def _column(name: str, feature: Any, where: str, palette: bytes | None) -> Colum
 
 
 def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Column:
-    """Returns the column of a sequence of dictionaries, such as annotated objects."""
     import pyarrow as pa
 
     kinds, descriptions, parts = {}, {}, {}

@@ -78,7 +78,6 @@ def export(
 
 
 def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout) -> None:
-    """Checks all that can be checked before the first record is read."""
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(
             folder,

@@ -45,14 +45,7 @@ _SINGLE = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """A split, and where its export goes.
-
-    Attributes:
-      builder: of the built dataset.
-      name: the split's name.
-      folder: the folder of the export.
-      num_shards: how many files to write; None for the layout's default.
-    """
+    """A split, and where its export goes; `num_shards` is None for the layout's default."""
 
     builder: tfds.core.DatasetBuilder
     name: str

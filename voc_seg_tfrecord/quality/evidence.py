@@ -26,12 +26,8 @@ Box = tuple[int, int, int, int]
 class Region:
     """Pixels of one class that touch each other, also at corners.
 
-    Attributes:
-      label: the class.
-      pixels: how many.
-      box: what they fill.
-      alone: of small regions, whether one other class and nothing else is around them, no void
-        either: so accidents look, and in masks that have void around objects nothing else does.
+    A small region is `alone` if one other class and nothing else is around it, no void either: so
+    accidents look, and in masks that have void around objects nothing else does.
     """
 
     label: int
@@ -45,16 +41,12 @@ class Evidence:
     """What is kept of one example.
 
     Attributes:
-      id: the image id.
-      split: the split; empty if the splits are not decided.
-      image_sha256: of the image's bytes.
+      split: empty if the splits are not decided.
       look: the image squeezed, uint8 `[16, 18]`.
       size: height and width of the mask.
       labels: the classes in the mask without void, ascending.
-      has_void: whether pixels of the mask are void.
       thumbnail: the mask squeezed without mixing values, uint8 `[64, 64]`; None without a mask.
-      largest: the largest region of each class.
-      smallest: the smallest region of each class.
+      largest, smallest: the region of each class that is.
       specks: regions of at most `SPECK` pixels, up to 200.
       smallest_alone: pixels of the smallest region that is `alone`; 0 if there is none.
       holes: places, right and down, of single pixels that differ from all four neighbours,
@@ -89,6 +81,7 @@ def examine(
     fits: bool,
     objects: np.ndarray | None = None,
     decoded: pillow.Still | None = None,
+    only_looks: bool = False,
 ) -> Evidence:
     """Looks at one example.
 
@@ -96,11 +89,12 @@ def examine(
       image: the image as it is stored.
       mask: class indices, uint8 `[H, W]`; None if there is none to look at.
       image_id: the image id.
-      split: the split; empty if the splits are not decided.
+      split: empty if the splits are not decided.
       fits: whether to measure how well the mask fits the image, and how its regions look, which
         takes most of the time.
       objects: the instance mask, uint8 `[H, W]`; None if there is none.
       decoded: the image in full, if it was decoded already.
+      only_looks: whether to measure with `fits` how regions look, and nothing else of the mask.
 
     Raises:
       ImageError: if the image cannot be decoded.
@@ -112,7 +106,7 @@ def examine(
     described: tuple[looks.Described, ...] = ()
     if size and mask is not None and still.full_size == mask.shape:
         described = looks_of(still, mask, objects) if looks.is_there() else ()
-        still = still.resized(*size)
+        still = still if only_looks else still.resized(*size)
     else:
         size = None
     evidence = Evidence(
@@ -121,8 +115,8 @@ def examine(
         hashlib.sha256(image.data).hexdigest(),
         still.grey(alike.HEIGHT, alike.WIDTH),
     )
-    if mask is None:
-        return evidence
+    if mask is None or only_looks:
+        return dataclasses.replace(evidence, regions=described)
     regions = regions_of(mask, _compared)
     by_size = _by_size(regions)
     starts = np.flatnonzero(np.diff(by_size[:, 0], prepend=-1))

@@ -39,12 +39,7 @@ _INSIDE = 0.7  # of the border must stay in the image
 _AROUND = 12  # pixels on each side of a peak that it is compared with
 
 _FIRST, _LAST, _ALL = slice(None, -1), slice(1, None), slice(None)
-_NEIGHBOURS = (
-    ((_FIRST, _ALL), (_LAST, _ALL)),
-    ((_LAST, _ALL), (_FIRST, _ALL)),
-    ((_ALL, _FIRST), (_ALL, _LAST)),
-    ((_ALL, _LAST), (_ALL, _FIRST)),
-)  # the two sides of each pair of neighbours, each pair in both orders
+_NEIGHBOURS = ((_FIRST, _ALL), (_LAST, _ALL)), ((_ALL, _FIRST), (_ALL, _LAST))  # down, and right
 
 _GRID = 64  # fields of a side, on which masks are compared with other images
 _WINDOW = 500  # images before and after, with which a mask is compared
@@ -117,7 +112,7 @@ def _border_of(mask: np.ndarray) -> np.ndarray:
     values = _closed(mask)
     known = values != VOID
     border = np.zeros(values.shape, bool)
-    for axis, (left, right) in enumerate(_NEIGHBOURS[::2]):
+    for axis, (left, right) in enumerate(_NEIGHBOURS):
         differ = (values[left] != values[right]) & known[left] & known[right]
         # Tools leave a line of background along the edges of an image, which is no border.
         across = np.moveaxis(differ, axis, 0)
@@ -241,10 +236,10 @@ def _fast(number: int) -> int:
 
 def _widened(values: np.ndarray) -> np.ndarray:
     """Returns the largest value of each pixel and its eight neighbours."""
-    for axis in (0, 1):
+    for left, right in _NEIGHBOURS:
         wide = values.copy()
-        for left, right in _NEIGHBOURS[2 * axis : 2 * axis + 2]:
-            np.maximum(wide[left], values[right], out=wide[left])
+        np.maximum(wide[left], values[right], out=wide[left])
+        np.maximum(wide[right], values[left], out=wide[right])
         values = wide
     return values
 

@@ -43,10 +43,7 @@ _DOUBT = 1.0  # regions that are added to those that are named, as few prove lit
 class Described(NamedTuple):
     """A region of a mask and how it looks.
 
-    Attributes:
-      label: its class.
-      box: left, top, width and height in the full mask.
-      features: float32 `[F]`.
+    The box is left, top, width and height in the full mask; features are float32 `[F]`.
     """
 
     label: int
@@ -59,8 +56,7 @@ class Suspect:
     """A region that looks like another class.
 
     Attributes:
-      image: the number of its image.
-      region: the number of the region in it.
+      image, region: the number of its image, and its own in it.
       suggested: the class that regions of its look have.
       score: 0.2 to 0.95.
       like: image and region of three that look most like the suggested class, and have it.
@@ -79,11 +75,9 @@ class Suspect:
 class Compared:
     """What the regions of a set say.
 
-    Attributes:
-      suspects: the surest first.
-      few: classes that have fewer than `FEWEST` regions, and how many.
-      confused: pairs of classes that looks do not tell apart, the most alike first.
-      together: whether all images belong together, so that there is nothing to compare.
+    The surest suspects come first; `few` are classes with fewer than `FEWEST` regions, and how many
+    they have; `confused` are pairs of classes that looks do not tell apart, the most alike first.
+    If all images belong `together`, there is nothing to compare.
     """
 
     suspects: tuple[Suspect, ...] = ()

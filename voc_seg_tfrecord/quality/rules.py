@@ -32,6 +32,9 @@ ALIKE_IN_TWO_SPLITS = "images that look alike in two splits"
 STRANGER = "class that others of its look have not"
 """The kind of the finding that a region looks like another class."""
 
+NO_LOOKS = f"Install scikit-learn, and {STRANGER!r} is looked for too."
+"""What is said where it cannot be looked for."""
+
 ALL_MASKS = "masks of the set"
 """The kind of the finding that is about all masks at once."""
 
@@ -81,8 +84,7 @@ class Fix:
     Attributes:
       way: one of `fit.WAYS` that is taken back; or `another image`, which the mask fits; or
         `another mask`, which the image has elsewhere.
-      right: by how many pixels the mask is shifted, to the right.
-      down: the same, down.
+      right, down: by how many pixels the mask is shifted.
       image: id of the other image or mask.
     """
 
@@ -159,7 +161,7 @@ def find(
     copies = _copies(evidence)
     sizes = list(_sizes(masks, names, background))
     others = [f for f in _uniform(masks, names, background) if f.ids not in {s.ids for s in sizes}]
-    strangers, notes = _strangers(evidence, names, [*copies.same, *copies.close])
+    strangers, notes = _strangers(evidence, names, copies)
     in_masks = [*_misfits(masks), *others, *sizes, *_specks(masks, names), *_holes(masks)]
     return [*suspicious_first([*strangers, *in_masks, *_duplicates(evidence, copies)]), *notes]
 
@@ -216,11 +218,18 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
         )
 
 
-def _strangers(
-    evidence: Sequence[Evidence], names: Sequence[str], alike: Sequence[Sequence[int]]
+def find_strangers(
+    evidence: Sequence[Evidence], names: Sequence[str]
 ) -> tuple[list[Finding], list[Finding]]:
-    """Returns regions that look like another class; and the note on classes of no known look."""
-    compared = looks.compare([e.regions for e in evidence], [e.id for e in evidence], alike)
+    """Returns regions that look like another class, and the note on classes of no known look."""
+    return _strangers(evidence, names, _copies(evidence))
+
+
+def _strangers(
+    evidence: Sequence[Evidence], names: Sequence[str], copies: "_Copies"
+) -> tuple[list[Finding], list[Finding]]:
+    ids, together = [e.id for e in evidence], [*copies.same, *copies.close]
+    compared = looks.compare([e.regions for e in evidence], ids, together)
     found = []
     for suspect in compared.suspects:
         of, region = evidence[suspect.image], evidence[suspect.image].regions[suspect.region]
@@ -251,7 +260,7 @@ def _strangers(
         text = "A wrong class is not looked for where looks do not tell "
         text += f"({looks.FEWEST} regions are needed): {several(reasons, 8)}."
     elif sum(e.fit is not None for e in evidence) >= looks.FEWEST and not looks.is_there():
-        text = f"Install scikit-learn, and {STRANGER!r} is looked for too."
+        text = NO_LOOKS
     return found, [Finding("note", STRANGER, text, IGNORED)] if text else []
 
 

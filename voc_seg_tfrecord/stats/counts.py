@@ -51,7 +51,6 @@ class Counts:
     """What one record adds to the statistics.
 
     Attributes:
-      id: the image id.
       size: height and width.
       pixels: pixels of each mask value, int64 `[256]`.
       objects: objects of each class, int64 `[256]`; None without an instance mask.
@@ -154,12 +153,7 @@ class Tally:
 
 @dataclasses.dataclass
 class ClassCounts:
-    """Counts of one split.
-
-    Attributes:
-      images: int64 `[256]`, masks that have each value.
-      pixels: int64 `[256]`, pixels of each value.
-    """
+    """How many masks of a split have each value, and how many pixels, int64 `[256]`."""
 
     images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
     pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
