@@ -124,10 +124,7 @@ def test_ids_may_be_any_sequence(sample):
 
 @pytest.mark.parametrize(
     "wanted",
-    [
-        {"num": MAX_EXAMPLES // 10, "by_class": True},
-        {"ids": ["2007_000001"] * (MAX_EXAMPLES + 1)},
-    ],
+    [{"num": MAX_EXAMPLES // 10, "by_class": True}, {"ids": ["2007_000001"] * (MAX_EXAMPLES + 1)}],
 )
 def test_too_many_examples_are_refused_before_any_is_read(sample, monkeypatch, wanted):
     monkeypatch.setattr(preview, "_example", lambda _: pytest.fail("read"))

@@ -15,9 +15,7 @@ from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.table import Rows, parse_file, parse_pairs
 
 _SHARED: dict[str, dict[str, Any]] = {
-    "data_dir": {
-        "help": "the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)",
-    },
+    "data_dir": {"help": "the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"},
     "ids": {
         "metavar": "FILE",
         "help": "take only the examples whose ids are in this file: a text with one id per line, "
@@ -29,23 +27,16 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "decisions that a page saved: what a person called right is not named again, as "
         "long as its files are the same; may be given several times",
     },
-    "json": {
-        "action": "store_true",
-        "help": "print one JSON document in place of text",
-    },
+    "json": {"action": "store_true", "help": "print one JSON document in place of text"},
     "no_fit": {
         "action": "store_true",
         "help": "look neither for masks that do not fit their images nor for regions that look "
         "like another class, which can be half of the time",
     },
-    "seed": {
-        "type": int,
-        "default": 0,
-        "help": "seed for assigning ids to splits by ratio (0)",
-    },
+    "seed": {"type": int, "default": 0, "help": "seed for assigning ids to splits by ratio (0)"},
     "version": {
         "help": "version of the dataset, such as 1.1.0, built beside the others; tfds.load takes "
-        "the newest (1.0.0)",
+        "the newest (1.0.0)"
     },
     "workers": {
         "type": int,

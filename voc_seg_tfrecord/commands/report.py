@@ -54,13 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         from voc_seg_tfrecord import report
 
-        report.write(
-            builder,
-            args.out,
-            splits=splits,
-            fits=not args.no_fit,
-            progress=True,
-        )
+        report.write(builder, args.out, splits=splits, fits=not args.no_fit, progress=True)
         size = epath.Path(args.out).expanduser().stat().length
         print(f"{builder.info.full_name}: {args.out}, {size / 1e6:.1f} MB")
     return 0

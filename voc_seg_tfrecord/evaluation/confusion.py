@@ -37,12 +37,7 @@ class Confusion:
         image's diagonal; its authors take 0.02.
     """
 
-    def __init__(
-        self,
-        class_names: Sequence[str],
-        *,
-        boundary: float | None = None,
-    ) -> None:
+    def __init__(self, class_names: Sequence[str], *, boundary: float | None = None) -> None:
         if not 0 < len(class_names) <= VOID:
             raise ConfigError(
                 "class_names", found=f"{len(class_names)} names", expected=f"1 to {VOID} names"

@@ -182,11 +182,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
       layout: the layout that it was exported in; `tfds` for the dataset as it was built.
     """
     environment = wording.templates(
-        _TEMPLATES,
-        autoescape=False,
-        word=markdown_word,
-        prose=markdown_prose,
-        block=markdown_block,
+        _TEMPLATES, autoescape=False, word=markdown_word, prose=markdown_prose, block=markdown_block
     )
     config = dataset.config_of(builder)
     fields = {name: value for name, value in config.items() if name not in _SAID_ABOVE}

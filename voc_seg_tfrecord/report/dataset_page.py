@@ -184,9 +184,7 @@ _LABEL_ERRORS = {
 
 
 def _findings(
-    facts: Mapping[str, SplitFacts],
-    shared: Sequence[Shared],
-    label_errors: Sequence[rules.Finding],
+    facts: Mapping[str, SplitFacts], shared: Sequence[Shared], label_errors: Sequence[rules.Finding]
 ) -> Iterator[Finding]:
     """Yields what was found, the gravest first, then the most suspicious labels."""
     for both in shared:

@@ -259,9 +259,7 @@ class Chosen:
 
 
 def choose(
-    facts: Mapping[str, SplitFacts],
-    background: int | None,
-    label_errors: Sequence[Finding],
+    facts: Mapping[str, SplitFacts], background: int | None, label_errors: Sequence[Finding]
 ) -> Chosen:
     """Chooses what is shown; the same input gives the same choice.
 
