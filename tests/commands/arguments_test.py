@@ -105,11 +105,6 @@ def test_wrong_data_exits_with_1_from_check_and_build(cvat, tmp_path, capsys, ki
     assert (checked, built) == (1, 1)
 
 
-def test_a_name_that_is_given_twice_is_refused():
-    with pytest.raises(ConfigError, match="each name once"):
-        arguments.pairs("--keys", "a=1,a=2")
-
-
 def test_classes_takes_pairs_or_a_file(tmp_path):
     parser = argparse.ArgumentParser()
     arguments.add_tree(parser)

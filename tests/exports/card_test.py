@@ -237,14 +237,6 @@ def test_a_name_shows_as_it_is(name):
     assert shown(card.markdown_word(name)) == " ".join(name.split())
 
 
-@pytest.mark.parametrize("name", ODD_NAMES)
-def test_a_name_in_a_table_stays_in_its_cell(name):
-    tokens = PARSER.parse(f"| a | b |\n|---|---|\n| {card.markdown_word(name)} | end |\n")
-    cells = [token for token in tokens if token.type == "inline"]
-    assert [cell.content for cell in cells[-1:]] == ["end"]
-    assert "".join(child.content for child in cells[-2].children) == " ".join(name.split())
-
-
 def test_paragraphs_stay_and_addresses_become_links():
     tokens = PARSER.parse(card.markdown_prose("One <b>.\n\n# two, see https://example.org/a_b_c."))
     inline = [token for token in tokens if token.type == "inline"]
