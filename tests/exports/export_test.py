@@ -19,8 +19,7 @@ from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.examples.make import Source
-from voc_seg_tfrecord.exports.export import export
-from voc_seg_tfrecord.exports.layouts import EXPORTED
+from voc_seg_tfrecord.exports.export import EXPORTED, export
 from voc_seg_tfrecord.masks.rule import index_rule
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"

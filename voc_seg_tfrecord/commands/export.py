@@ -8,7 +8,7 @@ import argparse
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built, parts_with
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, PALETTE
+from voc_seg_tfrecord.exports.export import EXPORTED, LAYOUTS, PALETTE, export
 
 SUMMARY = "write a built dataset as TFRecords, Parquet or a VOC tree"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--layout",
         required=True,
         choices=EXPORTED,
-        help="; ".join(f"{name}: {LAYOUTS[name].help}" for name in EXPORTED),
+        help="; ".join(f"{name}: {layout.help}" for name, layout in EXPORTED.items()),
     )
     parser.add_argument(
         "--out", required=True, metavar="FOLDER", help="folder to write; must be new or empty"
@@ -40,8 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from voc_seg_tfrecord.exports.export import export
-
     arguments.check_num_shards(args)
     if args.palette and args.layout + PALETTE not in LAYOUTS:
         raise ConfigError(

@@ -24,6 +24,10 @@ SUMMARY = "build a dataset from hand-written TFRecords"
 EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"
 
 
+_PASSED_ON = ("name", "repair", "seed", "data_dir", "overwrite", "version", "workers")
+_SHOWN = 3  # records of a file, problems of an import
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="TFRecord file, folder or pattern")
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME")
@@ -79,19 +83,13 @@ def run(args: argparse.Namespace) -> int:
     with screen.one_progress_bar():
         builder = import_records(
             args.files,
-            name=args.name,
             class_names=[name.strip() for name in (args.class_names or "").split(",") if name],
             classes=parse_pairs(args.classes) if args.classes else (),
             splits=ratios,
             keys=keys,
             shape=size,
-            repair=args.repair,
-            seed=args.seed,
-            data_dir=args.data_dir,
-            overwrite=args.overwrite,
-            version=args.version,
-            workers=args.workers,
             note=notes.append,
+            **arguments.given(args, *_PASSED_ON),
         )
     for note in notes:
         print(f"note:             {note}")
@@ -117,9 +115,6 @@ def _size(text: str) -> tuple[int, ...]:
             remedy="change --shape",
         )
     return tuple(map(int, text.split("x")))
-
-
-_SHOWN = 3  # records of a file, problems of an import
 
 
 def _show_scan(

@@ -1,14 +1,13 @@
 """What a command does with its process: signals, the search for garbage, TensorFlow's log lines.
 
 **Start and end.** The package imports this before anything else. In a process that is the command
-line, Ctrl-C then ends the process at once and says so in one line. By default, Python would show
-which import was going on. Any other process is left as it is.
+line, Ctrl-C then ends the process at once and says so in one line, where Python would show which
+import was going on. Any other process is left as it is.
 
 **While a command runs** it ends in order, whatever becomes of the exception of Ctrl-C and SIGTERM.
-Python handles a signal by an exception, which does not always arrive. Where Python cannot raise it,
-as in `__del__` and in callbacks of the garbage collector, it is only printed, and the command would
-go on. Code in C++ may make another error of it: an ImportError where a module is being imported, or
-the wrong type of an object that it had asked about, which TFDS's features then do not have.
+Where Python cannot raise it, as in `__del__` and in callbacks of the garbage collector, it is only
+printed, and the command would go on. Code in C++ may make another error of it: an ImportError, or
+the wrong type of an object that it had asked about.
 
 **Garbage.** What the command line imports stays, so Python need not search it. It searches again
 and again while modules are imported, and all of them once more when the process ends: together a

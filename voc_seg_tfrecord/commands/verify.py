@@ -64,21 +64,15 @@ def _print(builder: Any, report: "Report", source: str | None) -> None:
     if len(faults) > _SHOWN:
         print(f"  ... and {len(faults) - _SHOWN} more")
     if became := class_map(builder):
-        print(f"classes mapped at build: {_mapped(became)}")
+        olds = {new: [o for o, to in became.items() if to == new] for new in became.values()}
+        mapped = (f"{new} from {', '.join(names)}" for new, names in olds.items())
+        print(f"classes mapped at build: {'; '.join(mapped)}")
     for archive in report.archives:
         print(f"archive verified at build: {archive['filename']}, sha256 {archive['sha256']}")
     for line in _checked(builder, report, source):
         print(line)
     count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
     print(f"{count} in what was checked")
-
-
-def _mapped(became: dict[str, str]) -> str:
-    """Returns `person from person; background from background, sky`."""
-    return "; ".join(
-        f"{new} from {', '.join(old for old, to in became.items() if to == new)}"
-        for new in dict.fromkeys(became.values())
-    )
 
 
 def _checked(builder: Any, report: "Report", source: str | None) -> list[str]:

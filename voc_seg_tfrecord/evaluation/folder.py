@@ -22,14 +22,7 @@ from voc_seg_tfrecord.base.errors import (
 )
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, MASKS
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import (
-    background,
-    check_features,
-    check_splits,
-    class_names,
-    tiling_of,
-)
+from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.find import Part
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.evaluation.confusion import Confusion
@@ -88,11 +81,11 @@ def evaluate(
     split_names = [splits] if isinstance(splits, str) else list(splits)
     if not split_names:
         raise ConfigError("splits", found="no split", expected="at least one split")
-    check_features(builder, (IMAGE, FILENAME, MASK))
-    split_names = check_splits(builder, split_names)
-    names = class_names(builder)
+    dataset.check_features(builder, (IMAGE, FILENAME, MASK))
+    split_names = dataset.check_splits(builder, split_names)
+    names = dataset.class_names(builder)
     readable = Predictions(predictions, len(names), probabilities)
-    tiling = tiling_of(builder)
+    tiling = dataset.tiling_of(builder)
     if tiling is not None and boundary is not None:
         raise ConfigError(
             "boundary",
@@ -134,7 +127,7 @@ def evaluate(
     return dataclasses.replace(
         result,
         predictions=fingerprint.of_split(predicted).masks,
-        background=background(builder),
+        background=dataset.background(builder),
         per_image=tuple(images),
     )
 

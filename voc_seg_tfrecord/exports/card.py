@@ -28,7 +28,6 @@ from voc_seg_tfrecord.base.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, 
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.exports import columns
-from voc_seg_tfrecord.exports.layouts import BUILT, LAYOUTS
 from voc_seg_tfrecord.facts.releases import RELEASES
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -169,6 +168,9 @@ def _count(record: Record) -> tuple[str, str, np.ndarray, np.ndarray, fingerprin
 NAME = "README.md"
 """The file's name, by which Hugging Face and others find it."""
 
+BUILT = "tfds"
+"""The layout of a dataset as it was built, which has a card and is not exported."""
+
 _SAID_ABOVE = ("description", "citation", "homepage", "license")  # fields of a config
 _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
@@ -179,7 +181,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
     Args:
       builder: of the built dataset.
       summary: of the same.
-      layout: the layout that it was exported in; `tfds` for the dataset as it was built.
+      layout: the layout that it was exported in, or `BUILT`.
     """
     environment = wording.templates(
         _TEMPLATES, autoescape=False, word=markdown_word, prose=markdown_prose, block=markdown_block
@@ -206,14 +208,12 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         "has_masks": MASK in builder.info.features,
         "has_instances": INSTANCES in builder.info.features,
         "has_labels": LABEL in builder.info.features,
+        "layout": layout,
         "is_export": layout != BUILT,
         "fingerprint": summary.fingerprint,
         "writer": wording.package_version(),
         "void": VOID,
     }
-    for part in ("masks", "load"):
-        text = environment.from_string(getattr(LAYOUTS[layout], part))
-        context[f"about_{part}"] = text.render(context).strip()
     body = environment.get_template("card.md.jinja").render(context)
     return f"{front_matter(_fields(builder, summary, layout))}\n{body.strip()}\n"
 
@@ -234,7 +234,7 @@ def _fields(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) ->
     fields |= {"task_categories": tasks} if tasks else {}
     fields |= {"task_ids": kinds} if kinds else {}
     fields |= {"size_categories": [size_category(summary.examples)]}
-    if LAYOUTS[layout].has_columns:
+    if layout.startswith("parquet"):
         files = [{"split": split, "path": f"data/{split}-*"} for split in builder.info.splits]
         fields |= {"configs": [{"config_name": "default", "data_files": files}]}
         splits = [
@@ -242,6 +242,7 @@ def _fields(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) ->
             for name, split in builder.info.splits.items()
         ]
         described = columns.columns(features, builder.info.full_name)
-        info = {"features": columns.yaml_features(described), "splits": splits}
+        named = [{"name": of.name, **columns.as_yaml(of.description)} for of in described]
+        info = {"features": named, "splits": splits}
         fields |= {"dataset_info": info}
     return fields

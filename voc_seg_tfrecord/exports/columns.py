@@ -97,21 +97,17 @@ def schema(described: Sequence[Column]) -> "pa.Schema":
     return pa.schema([(column.name, column.type) for column in described], metadata=metadata)
 
 
-def yaml_features(described: Sequence[Column]) -> list[dict[str, Any]]:
-    """Returns columns as the `dataset_info` of a card describes them, which `datasets` reads."""
-    return [{"name": column.name, **_yaml(column.description)} for column in described]
-
-
-def _yaml(feature: Any) -> dict[str, Any]:
+def as_yaml(feature: Any) -> dict[str, Any]:
+    """Returns a description as the `dataset_info` of a card has it, which `datasets` reads."""
     if isinstance(feature, list):
         (fields,) = feature
-        return {"list": [{"name": name, **_yaml(field)} for name, field in fields.items()]}
+        return {"list": [{"name": name, **as_yaml(field)} for name, field in fields.items()]}
     rest = dict(feature)
     kind = rest.pop("_type")
     if kind == "Value":
         return rest
     if kind == "Sequence":
-        inner = _yaml(rest.pop("feature"))
+        inner = as_yaml(rest.pop("feature"))
         return {"list": inner["dtype"] if list(inner) == ["dtype"] else inner, **rest}
     if kind == "ClassLabel":
         names = {str(index): name for index, name in enumerate(rest["names"])}

@@ -1,9 +1,11 @@
 """Writes a built dataset in a layout that other code reads, with the dataset's card beside it.
 
-See `layouts` for the layouts.
+A new layout is a function that writes a split, a row of `LAYOUTS`, and what the card says of it.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+import dataclasses
+import functools
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -13,15 +15,68 @@ from voc_seg_tfrecord.base.errors import ConfigError, StorageError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset
-from voc_seg_tfrecord.exports import card
+from voc_seg_tfrecord.exports import card, parquet, writers
 from voc_seg_tfrecord.exports.card import summarize
-from voc_seg_tfrecord.exports.layouts import BUILT, EXPORTED, LAYOUTS, Layout
 from voc_seg_tfrecord.exports.writers import Split
 from voc_seg_tfrecord.formats import id_lists
 from voc_seg_tfrecord.formats.id_lists import show_name
 
-_WITHOUT_MASKS = [name for name in EXPORTED if not LAYOUTS[name].needs_masks]
 _OURS = b"Fingerprint of "  # stands in each card
+
+PALETTE = "-palette"
+"""What stands behind the name of a layout whose masks are palette PNGs."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """What is known of a layout.
+
+    Attributes:
+      help: what it writes, for `export --help`.
+      write: writes a split. Returns what differs from the dataset, in sentences.
+      needs_masks: whether only datasets with masks can be exported.
+      check_split: raises a `ConfigError` if a split's name does not fit; takes the name, and the
+        dataset's name.
+      is_tree: whether it has one file per image or more, whose digests stand in SHA256SUMS.
+      has_bands: whether images may have other bands than RGB of 8 bits.
+    """
+
+    help: str
+    write: Callable[[Split], list[str]]
+    needs_masks: bool = True
+    check_split: Callable[[str, str], None] | None = None
+    is_tree: bool = False
+    has_bands: bool = False
+
+
+EXPORTED: dict[str, Layout] = {
+    "raw": Layout(
+        "TFRecords with pixels in image_raw and label_raw",
+        functools.partial(writers.write_records, writers.raw_features),
+        needs_masks=False,
+    ),
+    "deeplab": Layout(
+        "TFRecords with DeepLab's features, image/encoded and others",
+        functools.partial(writers.write_records, writers.deeplab_features),
+    ),
+    "voc": Layout(
+        "a tree with JPEGImages, SegmentationClass and ImageSets",
+        writers.write_voc,
+        is_tree=True,
+        has_bands=True,
+    ),
+    "parquet": Layout(
+        "every feature as a column, for Hugging Face's datasets.load_dataset(FOLDER)",
+        parquet.write,
+        needs_masks=False,
+        check_split=parquet.check_split,
+    ),
+}
+"""The layouts by name, but for parquet with `PALETTE` behind it."""
+
+_COLORED = dataclasses.replace(EXPORTED["parquet"], write=parquet.write_colored)
+LAYOUTS = EXPORTED | {f"parquet{PALETTE}": _COLORED}
+_WITHOUT_MASKS = [name for name, layout in EXPORTED.items() if not layout.needs_masks]
 
 
 def export(
@@ -39,7 +94,7 @@ def export(
       builder: of the built dataset.
       out: a folder that does not exist yet, or is empty.
       layout: `raw`, `deeplab`, `voc`, `parquet` or `parquet-palette` (masks as
-        palette PNGs); see `layouts.LAYOUTS` and docs/guides/publishing.md.
+        palette PNGs); see docs/guides/publishing.md.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
         500 MB.
       described: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A
@@ -59,7 +114,6 @@ def export(
     folder = epath.Path(out).expanduser()
     folder = folder.resolve()  # so that "." has a name and a parent
     row = LAYOUTS[layout]
-    assert row.write is not None  # of a layout that datasets are exported in
     _check(builder, folder, row)
     staging.check_folder(folder.parent, "--out")
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
@@ -135,7 +189,7 @@ def write_card(
         )
     with storage.as_storage_error(path.parent):
         summary = summarize(builder, progress=progress)
-        data = card.write(builder, summary, BUILT).encode("utf-8", "replace")
+        data = card.write(builder, summary, card.BUILT).encode("utf-8", "replace")
         if path.parent.exists():
             with staging.staged_file(path) as file:
                 file.write_bytes(data)

@@ -102,18 +102,13 @@ def rotated(split: Split, images: int) -> list[str]:
     ]
 
 
-def write_raw(split: Split) -> list[str]:
-    """Writes a split as decoded pixels; nothing differs from the dataset."""
-    return _write(split, _raw_features)
+def write_records(
+    features_of: Callable[[dict[str, Any]], dict[str, Any]], split: Split
+) -> list[str]:
+    """Writes files named `SPLIT-00000-of-00001.tfrecord`, one record at a time into each.
 
-
-def write_deeplab(split: Split) -> list[str]:
-    """Writes a split with DeepLab's features; nothing differs from the dataset."""
-    return _write(split, _deeplab_features)
-
-
-def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]) -> list[str]:
-    """Writes files named `SPLIT-00000-of-00001.tfrecord`, one record at a time into each."""
+    The first argument makes the features of a record. Nothing differs from the dataset.
+    """
     shards = split.num_shards or 1
     names = [f"{split.name}-{n:05}-of-{shards:05}.tfrecord" for n in range(shards)]
     with contextlib.ExitStack() as stack:
@@ -123,7 +118,7 @@ def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]
     return []
 
 
-def _raw_features(example: dict[str, Any]) -> dict[str, Any]:
+def raw_features(example: dict[str, Any]) -> dict[str, Any]:
     """Returns decoded pixels, uint8, and the label if there is one in place of a mask."""
     features: dict[str, Any] = {"name": example[FILENAME]}
     # The pixels are those that training on the dataset sees.
@@ -138,7 +133,7 @@ def _raw_features(example: dict[str, Any]) -> dict[str, Any]:
     return features
 
 
-def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+def deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     """Returns DeepLab's features, with the image's own bytes."""
     is_jpeg = kind_of(example[IMAGE]) is Kind.JPEG
     return {

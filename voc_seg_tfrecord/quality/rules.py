@@ -38,35 +38,6 @@ NO_LOOKS = f"Install scikit-learn, and {STRANGER!r} is looked for too."
 ALL_MASKS = "masks of the set"
 """The kind of the finding that is about all masks at once."""
 
-MEANING = {
-    "mask does not fit its image": "The borders of the mask do not lie on edges of its image, and "
-    "would if the mask were put right as the second picture shows; "
-    "if so, put it right or draw it again.",
-    "all background": "The mask shows no class, and most masks of the set do; if the image shows "
-    "one, draw it.",
-    "all void": "No pixel of the mask is a class, so nothing is learned from it; draw what the "
-    "image shows, or leave it out.",
-    "one class everywhere": "Every pixel of the mask is one class; look whether the image is.",
-    STRANGER: "In other images regions of this look have another class, of which three are shown "
-    "beside three of its own; if they are right, give the region their class.",
-    "speck": "A few pixels of a class, far fewer than in other masks; erase them if they were set "
-    "by accident.",
-    "unusual size": "The largest region of a class is far larger or smaller than in other masks; "
-    "look whether it is what its class says.",
-    "hole of one pixel": "Single pixels inside a class; fill them, unless they are meant.",
-    OTHER_MASK: "Two images are the same, and their masks differ; keep the mask that is right, and "
-    "remove the other image.",
-    ALIKE_OTHER_MASK: "Two images look alike, and their masks differ; look whether they are one "
-    "photo.",
-    SAME: "Files with the same bytes; keep one, unless this is meant.",
-    ALIKE: "Encoded again, scaled, or frames of one film; keep one, unless this is meant.",
-    SAME_IN_TWO_SPLITS: "A score on one split does not count if the other has the image too; keep "
-    "them in one split.",
-    ALIKE_IN_TWO_SPLITS: "A score on one split does not count if the other has nearly the same "
-    "image; keep them in one split.",
-}
-"""What each kind of finding about labels means, and what to do, in a sentence."""
-
 _EMPTY = 0.1  # of a set's masks may be all background without being named
 _ENOUGH = 8  # images with a class, from which its sizes are known
 _OUTLIER = 4.5  # deviations from the median, of the logarithm of a region's odds

@@ -14,7 +14,6 @@ from voc_seg_tfrecord.base import staging, storage, wording
 from voc_seg_tfrecord.base.names import MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset
-from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.report import charts, gather, page, thumbnails
@@ -187,9 +186,15 @@ def _findings(
     facts: Mapping[str, SplitFacts], shared: Sequence[Shared], label_errors: Sequence[rules.Finding]
 ) -> Iterator[Finding]:
     """Yields what was found, the gravest first, then the most suspicious labels."""
-    for both in shared:
-        if both.examples:
-            yield _shared(both)
+    for both in (pair for pair in shared if pair.examples):
+        first, second = both.first.name, both.second.name
+        pairs = [a if a == b else f"{a} = {b}" for a, b in both.images]
+        yield Finding(
+            "Training data meets evaluation data" if both.is_leak else "Images in two splits",
+            f"{first} and {second} share {wording.counted(both.examples, 'example')}.",
+            grave=both.is_leak,
+            items=_first(pairs or [f"{i}, by its id" for i in both.ids]),
+        )
     problems = [(split, i, p) for split, f in facts.items() for _, i, p in f.problems]
     if problems:
         lines = [f"{split}, {image_id}: {problem}" for split, image_id, problem in problems]
@@ -218,17 +223,6 @@ def _findings(
         yield Finding("Absent classes", text)
 
 
-def _shared(both: Shared) -> Finding:
-    first, second = both.first.name, both.second.name
-    pairs = [a if a == b else f"{a} = {b}" for a, b in both.images]
-    return Finding(
-        "Training data meets evaluation data" if both.is_leak else "Images in two splits",
-        f"{first} and {second} share {wording.counted(both.examples, 'example')}.",
-        grave=both.is_leak,
-        items=_first(pairs or [f"{i}, by its id" for i in both.ids]),
-    )
-
-
 def _first(lines: Sequence[str]) -> tuple[str, ...]:
     more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
     return (*lines[:_SHOWN], *more)
@@ -250,8 +244,7 @@ def _split_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
                 if len(sizes)
                 else [None] * 3,
                 "common": f.stats.most_common_sizes(3) if len(sizes) else [],
-                "ids_sha256": f.stats.ids_sha256,
-                "list": lists.identify(f.stats.ids_sha256),
+                "list": f.stats.id_list,
                 "fingerprint": f.fingerprint,
             }
         )

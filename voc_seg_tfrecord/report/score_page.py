@@ -82,7 +82,9 @@ def render(
     colors = class_colors(result.background, dataset.palette(builder))
     reader = Predictions(predictions, len(names), probabilities)
     right = called_right(decisions)
-    worst, labels = _worst(result), _suspicious(result, len(right))
+    rated = [image for image in result.per_image if image.label_quality is not None]
+    labels = sorted(rated, key=lambda i: (i.label_quality, i.id))[: _LABELS + len(right)]
+    worst = _worst(result)
     found, no_strangers = find_strangers(builder)
     scored = {
         (split, image.id): image
@@ -133,11 +135,6 @@ def _worst(result: Result) -> list[ImageScore]:
     scored = [(i.result(result.class_names).miou, i.id, i) for i in result.per_image]
     wrong = [score for score in scored if score[0] < 1]  # no NaN: nothing is known there
     return [image for _, _, image in sorted(wrong, key=lambda score: score[:2])[:_WORST]]
-
-
-def _suspicious(result: Result, more: int) -> list[ImageScore]:
-    rated = [image for image in result.per_image if image.label_quality is not None]
-    return sorted(rated, key=lambda image: (image.label_quality, image.id))[: _LABELS + more]
 
 
 def _class_rows(result: Result) -> Iterator[dict[str, Any]]:

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.regions import shares
 from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors
-from voc_seg_tfrecord.quality.rules import MEANING, STOPS, Box, Finding, Fix
+from voc_seg_tfrecord.quality.rules import ALL_MASKS, STOPS, Box, Finding, Fix
 from voc_seg_tfrecord.report import charts, page, thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.thumbnails import SIDE, Card, Shown
@@ -42,9 +42,7 @@ class Cards:
     """Makes the cards of a page about what was found, until its budget is spent.
 
     Attributes:
-      report: what was found.
-      config: the config of a build.
-      look: how classes are drawn.
+      report, config, look: what was found, by the config of a build, and how classes are drawn.
       side: pixels of the longer side of a thumbnail.
       made: how many there are.
       weight: letters of their thumbnails, with those of the first card for which there was no room.
@@ -321,16 +319,18 @@ def _kinds(report: Report, cards: Cards, root: str, found_at: str) -> Iterator[d
         findings = sorted(findings, key=lambda finding: -finding.score)
         messages = [finding.message.replace(found_at, root) for finding in findings]
         made = cards.of(findings)
+        about_labels = findings[0].score > 0 and kind != ALL_MASKS
         advice = {message.partition("\n")[2] for message in messages}
         yield {
             "kind": kind,
             "word": "Note" if kind == "note" else "Error" if effect == STOPS else "Warning",
             "grave": effect == STOPS,
             "count": len(findings),
-            "meaning": MEANING.get(kind) or (advice.pop().strip() if len(advice) == 1 else ""),
-            "messages": [] if kind in MEANING else share_advice(messages[:_MESSAGES]),
+            "about_labels": about_labels,
+            "advice": advice.pop().strip() if len(advice) == 1 else "",
+            "messages": [] if about_labels else share_advice(messages[:_MESSAGES]),
             "cards": made,
-            "more": max(0, len(findings) - (len(made) if kind in MEANING else _MESSAGES)),
+            "more": max(0, len(findings) - (len(made) if about_labels else _MESSAGES)),
         }
 
 

@@ -110,6 +110,11 @@ class Stats:
         """The sha256 of the sorted ids, one per line, LF after each."""
         return id_list_sha256(self.ids)
 
+    @property
+    def id_list(self) -> str:
+        """The name of the list of papers that has these ids, such as `voc2012_train`, if any."""
+        return lists.identify(self.ids_sha256)
+
     def median_frequency_weights(self) -> npt.NDArray[np.float32]:
         """Returns median(f) / f for each class, float32 `[C]`; 0 for a class that never occurs.
 
@@ -217,7 +222,7 @@ def compare(stats: Stats) -> Comparison | None:
     Returns:
       The comparison; None if no table has these ids, or the classes are not VOC's.
     """
-    name = lists.identify(stats.ids_sha256)
+    name = stats.id_list
     if name not in _TABLES or len(set(stats.ids)) != len(stats.ids):
         return None
     if stats.class_names != VOC_CLASSES:  # the tables count VOC's classes, by their index
