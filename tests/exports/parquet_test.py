@@ -4,7 +4,7 @@ import numpy as np
 from PIL import Image
 import pyarrow.parquet as pq
 import pytest
-from support import doctoring, exports, handwritten, tiled
+from support import doctoring, exports, tiled
 from support.building import from_tree
 from support.encoding import decoded, encoded
 from support.painting import assert_same
@@ -15,7 +15,6 @@ import yaml
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegError
 from voc_seg_tfrecord.build_from.memory import from_arrays
-from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.exports import parquet
@@ -270,17 +269,6 @@ def test_a_dataset_with_fewer_or_more_records_than_it_says_is_not_exported(
     with pytest.raises(VocSegError, match=f"{count} records"):
         export(seven, tmp_path / "out", layout="parquet")
     assert not (tmp_path / "out").exists()
-
-
-def test_images_alone_go_too(tmp_path):
-
-    digits = [np.full((8, 8, 3), 20 * n, np.uint8) for n in range(3)]
-    records = [
-        {"data": d.tobytes(), "shape": [8, 8, 3], "name": b"%d" % n} for n, d in enumerate(digits)
-    ]
-    path = handwritten.write(tmp_path / "train.tfrecord", records)
-    built = import_records([path], name="x", data_dir=tmp_path / "data")
-    assert_equal(built, exported(built, tmp_path / "out"))
 
 
 def test_real_images_decode_alike_in_both_libraries(real_data, tmp_path):

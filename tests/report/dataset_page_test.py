@@ -1,8 +1,6 @@
-import errno
 import pathlib
 import shutil
 
-from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
@@ -422,24 +420,6 @@ def test_what_cannot_be_written_is_a_wrong_call_and_leaves_no_file(sample, tmp_p
         with pytest.raises(ConfigError, match="--out"):
             written(sample, out)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_page_that_is_there_is_replaced_only_by_a_complete_one(sample, tmp_path, monkeypatch):
-    out = tmp_path / "a.html"
-    out.write_text("old")
-
-    def full(path, _):
-        pathlib.Path(path).write_text("half")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(epath.Path(out)), "write_bytes", full)
-        with pytest.raises(ConfigError, match="No space left"):
-            written(sample, out)
-    assert [p.name for p in tmp_path.iterdir()] == ["a.html"]
-    assert out.read_text() == "old"
-    written(sample, out)
-    assert out.read_text().startswith("<!DOCTYPE html>")
 
 
 def test_a_dataset_is_taken_by_its_name(sample, tmp_path):
