@@ -10,11 +10,8 @@ In a pipe or a file a table has no colours and no lines, its columns stay at the
 nothing is cut off, so that awk and other programs can read it. A class name with blanks counts as
 several columns for them; --json and --csv avoid this.
 
-Progress bars are for a terminal: there are none with --quiet, in a pipe or in a file.
-
-TFDS nests a bar for the examples of a split in one for the splits, names the unfinished folder in a
-third, and prints where it writes before and after. Here one bar is shown, and commands print that
-themselves.
+Progress bars are for a terminal: there are none with --quiet, in a pipe or in a file. TFDS nests
+several and prints where it writes. Here one bar is shown, and commands print that themselves.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -77,14 +77,15 @@ class Predictions:
         if probabilities not in (None, *AXES):
             expected = f"{' or '.join(AXES)}, the order of the axes"
             raise ConfigError("probabilities", found=repr(probabilities), expected=expected)
-        if not self.folder.is_dir():
+        names = index_files(self.folder, SUFFIXES) if self.folder.is_dir() else None
+        if not names:
             raise ConfigError(
                 self.folder,
-                found="no such folder",
+                found="no such folder" if names is None else "no .png and no .npy file",
                 expected="a folder of predictions, one ID.png or ID.npy per image",
-                remedy="check the path",
+                remedy="check the path, or write the predictions there",
             )
-        self.names: Names = index_files(self.folder, SUFFIXES)
+        self.names: Names = names
         if self.names.twins:
             image_id, files = next(iter(self.names.twins.items()))
             raise ConfigError(
@@ -93,13 +94,6 @@ class Predictions:
                 f"such as {image_id}: {' and '.join(files)}",
                 expected="one prediction per image",
                 remedy="keep the file that is to be scored, and take the others out of the folder",
-            )
-        if not self.names:
-            raise ConfigError(
-                self.folder,
-                found="no .png and no .npy file",
-                expected="one ID.png or ID.npy per image",
-                remedy="write the predictions there",
             )
 
     def read(self, image_id: str, size: Sequence[int] | None) -> Predicted:

@@ -251,22 +251,13 @@ def _split_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
     return rows
 
 
-def _object_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
-    """Returns one row per class that has objects: how large they are."""
+def _object_rows(facts: Mapping[str, SplitFacts]) -> list[tuple[Any, ...]]:
+    """Returns class, objects, their least, median and most pixels, and median share, by class."""
     objects = np.concatenate([np.zeros((0, 5), np.int64), *(f.objects for f in facts.values())])
     shares = np.concatenate([np.zeros(0), *(f.object_shares for f in facts.values())])
     rows = []
     for label in np.unique(objects[:, 2]).tolist():
         of_class = objects[:, 2] == label
-        pixels = objects[of_class, 3]
-        rows.append(
-            {
-                "label": label,
-                "objects": len(pixels),
-                "low": int(pixels.min()),
-                "middle": int(np.median(pixels)),
-                "high": int(pixels.max()),
-                "share": float(np.median(shares[of_class])),
-            }
-        )
+        sizes = np.quantile(objects[of_class, 3], (0, 0.5, 1)).astype(int).tolist()
+        rows.append((label, int(of_class.sum()), *sizes, float(np.median(shares[of_class]))))
     return rows

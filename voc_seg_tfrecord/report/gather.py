@@ -128,21 +128,12 @@ def _read(
     try:
         size = records.image_size(image)
         problems += inner_problems(record, size, arrays, names, background)
-        evidence = examine(
-            image,
-            arrays.get(MASK),
-            image_id=record.id,
-            split=split,
-            fits=fits,
-            objects=arrays.get(INSTANCES),
-        )
+        mask, objects = arrays.get(MASK), arrays.get(INSTANCES)
+        evidence = examine(image, mask, image_id=record.id, split=split, fits=fits, objects=objects)
     except ImageError as error:
         problems.append(str(error))
-    counts, objects, points = _counted(record, arrays, background)
     return _Read(
-        counts,
-        objects,
-        points,
+        *_counted(record, arrays, background),
         evidence,
         digests_of(record, arrays),
         record.bytes(TILE_IMAGE_ID).decode(errors="replace"),
