@@ -247,23 +247,7 @@ def test_a_narrow_screen_has_two_columns_and_folds_all_sections_but_the_first(pa
         assert window.locator("#objects .chart").is_visible()
 
 
-def test_the_class_under_the_pointer_is_named(page):
-    with browser.opened(page) as window:
-        window.locator("#filter").select_option("12")
-        frame = window.locator("#examples .card:visible .frame")
-        frame.scroll_into_view_if_needed()
-        box = frame.bounding_box()
-        seen = set()
-        for across in range(5, 100, 6):
-            for down in range(5, 100, 6):
-                window.mouse.move(
-                    box["x"] + box["width"] * across / 100, box["y"] + box["height"] * down / 100
-                )
-                seen.add(frame.locator(".here").text_content())
-        assert {"background", "dog", "person", "void"} <= seen
-
-
-def test_the_class_under_the_pointer_is_named_too_where_an_image_has_many(hostile):
+def test_the_class_under_the_pointer_is_named_also_where_an_image_has_many(hostile):
     with browser.opened(hostile) as window:
         card = window.locator("#examples .card").first
         assert card.locator(".chips li:visible").count() == 9  # the ninth says how many more
@@ -274,7 +258,7 @@ def test_the_class_under_the_pointer_is_named_too_where_an_image_has_many(hostil
         for across in range(30):
             window.mouse.move(box["x"] + box["width"] * (across + 1) / 32, box["y"] + 60)
             seen.add(card.locator(".here").text_content())
-        assert "" not in seen
+        assert seen <= {*HOSTILE}
         assert len(seen) > 8
 
 
@@ -420,12 +404,6 @@ def test_what_cannot_be_written_is_a_wrong_call_and_leaves_no_file(sample, tmp_p
         with pytest.raises(ConfigError, match="--out"):
             written(sample, out)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_dataset_is_taken_by_its_name(sample, tmp_path):
-    data_dir = pathlib.Path(sample.data_dir).parents[2]
-    written("voc_seg_tfrecord/sample", tmp_path / "a.html", data_dir=data_dir)
-    assert "voc_seg_tfrecord/sample" in (tmp_path / "a.html").read_text()
 
 
 def test_a_dataset_of_others_is_refused(tmp_path):

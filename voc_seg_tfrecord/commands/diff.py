@@ -121,17 +121,14 @@ _KINDS: dict[str, tuple[str, "Callable[[Change], object]"]] = {
 
 
 def _print_classes(before: tuple[str, ...], after: tuple[str, ...]) -> None:
-    if before == after:
-        return
+    both = [name for name in before if name in after]
     for what, names in (
         ("only before", [name for name in before if name not in after]),
         ("only after", [name for name in after if name not in before]),
+        ("with another number", [n for n in both if before.index(n) != after.index(n)]),
     ):
         if names:
             print(f"classes {what}: {several(names, 10)}")
-    renumbered = [n for n in before if n in after and before.index(n) != after.index(n)]
-    if renumbered:
-        print(f"classes with another number: {several(renumbered, 10)}")
 
 
 def _line(kind: str, change: "Change") -> str:

@@ -153,9 +153,7 @@ _ENDLESS = 1_000_000
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Prints a table, in which columns of numbers are aligned on the right.
 
-    Args:
-      columns: their titles.
-      rows: one cell per column; they are shown as they are, whatever is in them.
+    Cells are shown as they are, whatever is in them.
     """
     from rich import box, console, measure, table, text  # here, as most commands print no table
 
@@ -210,13 +208,7 @@ def show_built(builder: Any) -> dict[str, Any]:
 def show_class_table(
     class_names: Sequence[str], total: ClassCounts, by_split: Mapping[str, ClassCounts]
 ) -> None:
-    """Prints one row per class, and one for void.
-
-    Args:
-      class_names: the classes, in mask order.
-      total: the counts of all images.
-      by_split: the counts of each split; they are shown if there are several splits.
-    """
+    """Prints one row per class, and one for void; the counts of splits only if there are several."""
     shown = by_split if len(by_split) > 1 else {}
     columns = ["index", "class", "images", "pixels", "share"]
     columns += [title for split in shown for title in (split, "pixels")]

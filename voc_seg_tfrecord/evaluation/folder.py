@@ -177,9 +177,8 @@ class Compared:
 
     Attributes:
       name: the id that the prediction is named by.
-      window: the part of the record that counts.
-      mask: class indices of this part, uint8 `[h, w]`.
-      predicted: what was predicted there.
+      window: the part of the record that counts, of which are `mask`, uint8 `[h, w]`, and
+        `predicted`.
     """
 
     name: str
@@ -191,13 +190,9 @@ class Compared:
 def compare(
     record: Record, mask: np.ndarray, predictions: Predictions, tiling: Tiling | None
 ) -> Compared:
-    """Reads the prediction for a record.
+    """Reads the prediction for a record, of a complete image or of a tile, and its mask, `[H, W]`.
 
-    Args:
-      record: of a complete image or of a tile.
-      mask: its mask, `[H, W]`.
-      predictions: named by ids of images; those of tiles by the tiles' or by their images'.
-      tiling: how images were cut; None if they were not.
+    Predictions of tiles are named by the tiles or by their images.
 
     Raises:
       MaskError: if there is no prediction, or one of the tile and one of the image, or it has

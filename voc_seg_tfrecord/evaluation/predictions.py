@@ -255,17 +255,9 @@ def submission(
 ) -> int:
     """Writes `results/VOC2012/Segmentation/comp6_test_cls/ID.png` for all images of the test.
 
-    The same predictions give the same bytes. An archive that cannot be completed is not there.
-
-    Args:
-      predictions: a folder with one `ID.png` or `ID.npy` per image: class indices.
-      out: the archive to write, .tgz or .tar.gz; one that is there is replaced.
-      sizes: the images' sizes, from `sizes_of`; by default no sizes are checked.
-      comp: VOC2012's competition: 5 for what was trained on the release's own train and val alone,
-        6 for what was trained on anything but the test images (6).
-
-    Returns:
-      How many predictions are in it.
+    Returns how many they are. The same predictions give the same bytes. An archive that cannot be
+    completed is not there. The competition is 5 for what was trained on VOC2012's own train and val
+    alone, 6 for what was trained on anything but the test images. Without sizes none is checked.
 
     Raises:
       ConfigError: if the call is wrong.
@@ -296,12 +288,7 @@ def submission(
 
 
 def sizes_of(builder: tfds.core.DatasetBuilder, split: str = "test") -> Sizes:
-    """Reads the sizes of a split's images from a built dataset, without decoding an image.
-
-    Raises:
-      ConfigError: if the dataset has no such split.
-      RecordError: if a record cannot be read.
-    """
+    """Reads the sizes of a split's images from a built dataset, without decoding an image."""
     check_splits(builder, [split])
 
     def size(record: Record) -> tuple[str, tuple[int, ...]]:

@@ -176,13 +176,7 @@ _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
 
 def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> str:
-    """Returns the card of a dataset, which is the same whenever and wherever it is written.
-
-    Args:
-      builder: of the built dataset.
-      summary: of the same.
-      layout: the layout that it was exported in, or `BUILT`.
-    """
+    """Returns the card of a dataset in a layout, the same whenever and wherever it is written."""
     environment = wording.templates(
         _TEMPLATES, autoescape=False, word=markdown_word, prose=markdown_prose, block=markdown_block
     )

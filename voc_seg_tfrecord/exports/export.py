@@ -160,14 +160,8 @@ def write_card(
 ) -> epath.Path:
     """Writes the card of a dataset as it was built, also over one that this package wrote.
 
-    Args:
-      builder: of the built dataset.
-      out: a file whose name ends with `.md`; or the folder for `README.md`, which is made if it
-        does not exist. It may be the dataset's own folder.
-      progress: whether to show progress bars on standard error.
-
-    Returns:
-      The file that was written.
+    It goes to a file whose name ends with `.md`; or to the folder for `README.md`, which is made if
+    it does not exist, and may be the dataset's own. Returns the file that was written.
 
     Raises:
       ConfigError: if somebody else's file has the name.

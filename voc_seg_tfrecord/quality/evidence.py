@@ -199,10 +199,8 @@ _KEPT = 1 << 16  # regions of one mask
 def regions_of(mask: np.ndarray, needed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Returns class, pixels, box and first pixel of regions, int64 `[N, 7]`, ascending by place.
 
-    Args:
-      mask: class indices, uint8 `[H, W]`.
-      needed: takes such a table and returns the rows that are needed, more than once or not; of
-        masks with many regions only these are kept.
+    Of masks, uint8 `[H, W]`, with many regions only those rows are kept that `needed` returns of
+    such a table, more than once or not.
     """
     tables = [np.zeros((0, 7), np.int64)]
     for table in _closed_regions(mask):

@@ -251,12 +251,9 @@ def _some(pixels: np.ndarray, top: int, left: int) -> tuple[np.ndarray, np.ndarr
 def compare(
     regions: Sequence[Sequence[Described]], ids: Sequence[str], alike: Iterable[Sequence[int]]
 ) -> Compared:
-    """Finds the regions that look like another class.
+    """Finds the regions that look like another class, of those that `describe` returns by image.
 
-    Args:
-      regions: those of each image, as `describe` returns them.
-      ids: the ids of the images, whose names may say that some belong together.
-      alike: numbers of images that are the same or look alike, by group.
+    The names of the images may say that some belong together, as those do that look `alike`.
     """
     places = [(image, n) for image, of in enumerate(regions) for n in range(len(of))]
     labels = np.array([regions[image][n].label for image, n in places], np.int64)

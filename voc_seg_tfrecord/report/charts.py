@@ -251,17 +251,10 @@ def draw_all(
     masked: bool,
     unit: str,
 ) -> dict[str, str]:
-    """Draws the charts that a dataset gives data for, each as an SVG by name.
+    """Draws the charts that a dataset gives data for, each as an SVG by name; see `bars`.
 
-    Args:
-      facts: of each split.
-      shares: as `count_shares` returns them.
-      names: of the classes.
-      colors: of the mask values, as `#rrggbb`.
-      labels: the classes to show, in this order; background is not among them.
-      links: of classes to their examples, as `linked` takes them.
-      masked: whether there are masks.
-      unit: what a record is, `image` or `tile`.
+    The shares are those of `count_shares`; background is not among the labels; a record is a unit,
+    `image` or `tile`.
     """
 
     def per_class(title: str, values: Mapping[str, np.ndarray], form: str) -> str:

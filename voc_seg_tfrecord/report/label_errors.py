@@ -67,12 +67,7 @@ def find_label_errors(
 def check_folder(
     folder: epath.Path, *, fits: bool = True, **options: Any
 ) -> tuple[VocSegConfig | None, check.Report]:
-    """Checks an exported folder, also one without class names.
-
-    Args:
-      folder: the folder.
-      fits: whether to look for masks that do not fit their images.
-      **options: see `find_config_of`.
+    """Checks an exported folder, also one without class names; see `find_label_errors`.
 
     Returns:
       What a build would be told, None if there is no tree to read; and what was found.

@@ -230,16 +230,10 @@ def is_small(box: Box, size: tuple[int, ...]) -> bool:
 def box_crops(
     image: np.ndarray | None, mask: np.ndarray | None, colors: np.ndarray, box: Box
 ) -> tuple[str, ...]:
-    """Returns what is in a box of an image and of its mask, and around it, as data URLs.
+    """Returns what is in a box of an image and of its mask, and around it, as two data URLs.
 
-    Args:
-      image: uint8 `[H, W, 3]`.
-      mask: uint8 `[H, W]`, or `[H, W, 3]` if it holds colours.
-      colors: of the mask values, uint8 `[256, 3]`.
-      box: left, top, width and height.
-
-    Returns:
-      Two; none if the box is not `is_small`, or there are not both of them in one size.
+    There is none if the box is not `is_small`, or there are not both of them in one size. The mask
+    is uint8 `[H, W]`, or `[H, W, 3]` if it holds colours; `colors` are of its values.
     """
     if image is None or mask is None or image.shape[:2] != mask.shape[:2]:
         return ()

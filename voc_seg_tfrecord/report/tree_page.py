@@ -257,15 +257,11 @@ def write_tree(
     root: str,
     found_at: str,
 ) -> None:
-    """Writes the page of a checked tree.
+    """Writes the page of a checked tree into a file.
 
-    Args:
-      report: what `check_tree` found.
-      config: the config of a build; None if there is no tree to read.
-      out: where to, as `staging.check_file` returns it.
-      plan: what a build would do, in words.
-      root: the folder as the user named it, which may be an archive.
-      found_at: where it lies unpacked; the page says `root` in its place.
+    The config is that of a build, None if there is no tree to read; `plan` says in words what a
+    build would do. The page names the folder as the user did (`root`, which may be an archive), and
+    not where it lies unpacked (`found_at`).
 
     Raises:
       ConfigError: if the file cannot be written.

@@ -190,11 +190,7 @@ def _named(class_names: Sequence[str], indices: Sequence[int]) -> str:
 
 
 def count_classes(builder: tfds.core.DatasetBuilder) -> dict[str, ClassCounts]:
-    """Returns how many images and pixels each class has in each split of a built dataset.
-
-    Raises:
-      RecordError: if a record cannot be read.
-    """
+    """Returns how many images and pixels each class has in each split of a built dataset."""
     counts = {}
     for split in builder.info.splits:
         counts[split] = ClassCounts()
