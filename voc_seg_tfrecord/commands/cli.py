@@ -33,9 +33,7 @@ from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
 class Parser(argparse.ArgumentParser):
     """Parses the arguments of the command line, or of one command.
 
-    Attributes:
-      usual: the arguments that `--help` shows of a command with many, in this order; `--help_all`
-        shows all. Empty where `--help` shows all.
+    Of a command with many arguments `--help` shows the `usual` ones, and `--help_all` shows all.
     """
 
     usual: tuple[str, ...] = ()
@@ -240,10 +238,8 @@ def _not_encoded(error: UnicodeEncodeError) -> ConfigError:
 def make_parser(words: Sequence[str] = ()) -> Parser:
     """Returns the parser of the command line.
 
-    Args:
-      words: the command line's arguments. If the first names a command, no module of another
-        command is imported, as importing all takes longer than most commands. The parser knows
-        that command alone.
+    If the first of its words names a command, no module of another command is imported, as
+    importing all takes longer than most commands. The parser knows that command alone.
     """
     chosen = [name for name in COMMANDS if [name.rstrip("_")] == list(words[:1])] or COMMANDS
     modules = {

@@ -80,9 +80,7 @@ _AGAIN = 0.01  # seconds until a signal that was lost comes again
 class Stops:
     """Which signals have come since a command was started.
 
-    Attributes:
-      came: their numbers.
-      raising: whether they raise KeyboardInterrupt and `Terminated`; else they are only noted.
+    While `raising`, they raise KeyboardInterrupt and `Terminated`; else they are only noted.
     """
 
     def __init__(self) -> None:

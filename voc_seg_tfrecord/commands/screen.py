@@ -45,9 +45,7 @@ class ReaderGone(Exception):  # noqa: N818 - it is no error: `head` has read eno
 class Screen:
     """Stands for `sys.stdout` while a command runs.
 
-    Args:
-      stream: what is printed goes there.
-      answer: the document of --json goes there.
+    What is printed goes to `stream`, the document of --json to `answer`.
     """
 
     def __init__(self, stream: TextIO, answer: TextIO):
@@ -208,7 +206,7 @@ def show_built(builder: Any) -> dict[str, Any]:
 def show_class_table(
     class_names: Sequence[str], total: ClassCounts, by_split: Mapping[str, ClassCounts]
 ) -> None:
-    """Prints one row per class, and one for void; the counts of splits only if there are several."""
+    """Prints one row per class, and one for void; counts of splits only if there are several."""
     shown = by_split if len(by_split) > 1 else {}
     columns = ["index", "class", "images", "pixels", "share"]
     columns += [title for split in shown for title in (split, "pixels")]

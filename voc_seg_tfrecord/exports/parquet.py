@@ -32,14 +32,6 @@ GROUP_BYTES, GROUP_ROWS = 100_000_000, 1000
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 
 
-def shards_for(num_bytes: int, num_examples: int, asked_for: int | None = None) -> int:
-    """Returns how many files a split gets, of so many bytes and examples.
-
-    There are no more files than examples, because `datasets` fails on a file without rows.
-    """
-    return max(1, min(asked_for or -(-num_bytes // _SHARD_BYTES), num_examples))
-
-
 def check_split(split: str, where: str) -> None:
     """Raises a `ConfigError` if `datasets` does not take the name of a split."""
     if not _SPLIT.fullmatch(split) or split == "all":
@@ -64,7 +56,8 @@ def write(split: Split, palette: bytes | None = None) -> list[str]:
     """
     info = split.builder.info
     examples = info.splits[split.name].num_examples
-    shards = shards_for(info.splits[split.name].num_bytes, examples, split.num_shards)
+    shards = split.num_shards or -(-info.splits[split.name].num_bytes // _SHARD_BYTES)
+    shards = max(1, min(shards, examples))  # `datasets` fails on a file without rows
     described = columns.columns(info.features, info.full_name, palette)
     folder = split.folder / FOLDER
     folder.mkdir(exist_ok=True)

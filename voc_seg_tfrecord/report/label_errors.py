@@ -93,12 +93,9 @@ def check_folder(
 def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, VocSegError | None]:
     """Opens an exported folder, also one without class names.
 
-    Returns:
-      The tree, what a build would be told, and the error that there are no class names, that class
-      files contradict, or that one may be numbered in two ways. Then any value may be a class.
-
-    Raises:
-      VocSegError: if there is no tree, or the options are wrong.
+    Returns the tree, what a build would be told, and the error that there are no class names, that
+    class files contradict, or that one may be numbered in two ways. Then any value may be a class.
+    Raises any other `VocSegError`.
     """
     try:
         return *find_config_of(folder, name="check", **options), None

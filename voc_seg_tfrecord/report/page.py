@@ -19,13 +19,9 @@ _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
 
 def render(name: str, colors: np.ndarray, labels: Iterable[int], **shown: Any) -> str:
-    """Returns a page.
+    """Returns the page of a template, in which all text is escaped.
 
-    Args:
-      name: of the template, without `.html`.
-      colors: of the mask values, uint8 `[256, 3]`.
-      labels: classes that are on the page.
-      **shown: what the template shows. All text is escaped.
+    The colours are of the mask values, uint8 `[256, 3]`, the labels those of classes on the page.
     """
     import markupsafe  # which Jinja2 brings
 
