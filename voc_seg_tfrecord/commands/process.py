@@ -74,9 +74,6 @@ if is_command_line() and signal.getsignal(signal.SIGINT) is signal.default_int_h
     signal.signal(signal.SIGINT, end)
 
 
-_AGAIN = 0.01  # seconds until a signal that was lost comes again
-
-
 class Stops:
     """Which signals have come since a command was started.
 
@@ -124,7 +121,7 @@ def _lost(lost: Any, stopped: Stops, hook: Any) -> None:
     if not isinstance(lost.exc_value, (KeyboardInterrupt, Terminated)):
         hook(lost)
     elif stopped.came and stopped.raising:
-        again = threading.Timer(_AGAIN, _send, [stopped.came[-1]])
+        again = threading.Timer(0.01, _send, [stopped.came[-1]])  # seconds
         again.daemon = True
         again.start()
 

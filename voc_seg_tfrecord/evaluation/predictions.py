@@ -29,11 +29,7 @@ from voc_seg_tfrecord.formats.file import File, Kind
 from voc_seg_tfrecord.masks.stored import read_array, read_samples
 from voc_seg_tfrecord.trees.listing import Names, index_files
 
-SUFFIXES = (".png", ".npy")
-
-AXES = ("CHW", "HWC")
-"""Orders of the axes of probabilities: classes first, or last."""
-
+AXES = ("CHW", "HWC")  # of probabilities: classes first, or last
 _SUM = 0.02  # by how much probabilities may miss 1 in sum: float16 has 3 digits
 
 
@@ -77,7 +73,7 @@ class Predictions:
         if probabilities not in (None, *AXES):
             expected = f"{' or '.join(AXES)}, the order of the axes"
             raise ConfigError("probabilities", found=repr(probabilities), expected=expected)
-        names = index_files(self.folder, SUFFIXES) if self.folder.is_dir() else None
+        names = index_files(self.folder, (".png", ".npy")) if self.folder.is_dir() else None
         if not names:
             raise ConfigError(
                 self.folder,
@@ -220,9 +216,6 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
     return chances
 
 
-_TEMPERATURE = 0.1
-
-
 def label_quality(mask: np.ndarray, probabilities: np.ndarray) -> float:
     """Returns how likely a mask is right: a soft minimum of the probabilities of its classes.
 
@@ -242,7 +235,7 @@ def label_quality(mask: np.ndarray, probabilities: np.ndarray) -> float:
     if not known.any():
         return 1.0
     given = np.take_along_axis(probabilities[known], mask[known][:, None].astype(int), 1)[:, 0]
-    weights = np.exp((1 - given.astype(np.float64)) / _TEMPERATURE)
+    weights = np.exp((1 - given.astype(np.float64)) / 0.1)  # the temperature
     return float((weights * given).sum() / weights.sum())
 
 

@@ -18,8 +18,6 @@ from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.facts import lists, official_splits
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
-_PERCENTILES = (0, 25, 50, 75, 100)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Stats:
@@ -142,7 +140,7 @@ class Stats:
 
     def size_percentiles(self) -> dict[str, list[int]]:
         """Returns the 0th, 25th, 50th, 75th and 100th percentile of heights and widths."""
-        heights, widths = np.percentile(self.sizes, _PERCENTILES, axis=0, method="lower").T
+        heights, widths = np.percentile(self.sizes, (0, 25, 50, 75, 100), axis=0, method="lower").T
         return {"height": heights.astype(int).tolist(), "width": widths.astype(int).tolist()}
 
     def most_common_sizes(self, count: int = 5) -> list[tuple[int, int, int]]:
