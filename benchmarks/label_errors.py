@@ -19,7 +19,7 @@ from scipy import ndimage
 from voc_seg_tfrecord.base.errors import ImageError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.build_from.tree import find_config_of
-from voc_seg_tfrecord.commands import tree_arguments
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.formats import pillow, png_pixels
 from voc_seg_tfrecord.formats.file import File
@@ -39,7 +39,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 def read(args: argparse.Namespace) -> Iterator[tuple[str, pillow.Still, np.ndarray]]:
     """Yields id, image and mask of the pairs of a folder that a build could read."""
-    tree, config = find_config_of(epath.Path(args.root), name="own", **tree_arguments.fields(args))
+    tree, config = find_config_of(epath.Path(args.root), name="own", **arguments.tree_fields(args))
     plan = make_plan(tree, config)
     spec = dataclasses.replace(config.example_spec(plan.rule), decoding="none")
     for split, ids in plan.splits.items():
@@ -156,13 +156,13 @@ def row_of_swaps(name: str, args: argparse.Namespace) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    tree_arguments.add(parser)
+    arguments.add_tree(parser)
     parser.add_argument("--swap", action="store_true", help="plant wrong classes")
     args = parser.parse_args()
     name = epath.Path(args.root).name
     if args.swap:
         print(row_of_swaps(name, args))
     else:
-        sizes = ((still, mask, fit.size_to_compare(*mask.shape)) for _, still, mask in read(args))
+        sizes = ((still, mask, fit.scaled(mask.shape)) for _, still, mask in read(args))
         pairs = [(still.resized(*size).rgb(), mask) for still, mask, size in sizes]
         print(row(name, pairs, args.seed))

@@ -15,7 +15,7 @@ import numpy as np
 from PIL import Image
 
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.commands import tree_arguments
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.evaluation import Confusion
 from voc_seg_tfrecord.evaluation.predictions import label_quality
 
@@ -81,7 +81,7 @@ def measure(masks: Sequence[np.ndarray], classes: int, noise: float, seed: int) 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    tree_arguments.add(parser)
+    arguments.add_tree(parser)
     masks = [mask[::2, ::2] for _, mask in read(parser.parse_args())]
     classes = 1 + max(int(mask[mask < VOID].max()) for mask in masks)
     print(f"{len(masks)} masks, {PLANTED} planted errors, among the first {FIRST}:\n")

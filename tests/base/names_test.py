@@ -74,7 +74,7 @@ ALLOWED = {
     "imports/layouts.py": {base_names.FILENAME, base_names.HEIGHT, base_names.WIDTH},
     # The option of a config.
     "configs/field_types.py": {base_names.INSTANCES},
-    "commands/tree_arguments.py": {base_names.INSTANCES},
+    "commands/arguments.py": {base_names.INSTANCES},
     "build_from/tree.py": {base_names.INSTANCES},
 }
 

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
-from voc_seg_tfrecord.commands import tree_arguments
+from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.sources.open import own_source
 
@@ -40,8 +40,8 @@ def mask(kind):
 
 def plan_of(root, words):
     parser = argparse.ArgumentParser()
-    tree_arguments.add(parser)
-    said = tree_arguments.fields(parser.parse_args([str(root), *shlex.split(words)]))
+    arguments.add_tree(parser)
+    said = arguments.tree_fields(parser.parse_args([str(root), *shlex.split(words)]))
     return find_config(root, name="x", **said)
 
 

@@ -9,11 +9,7 @@ from voc_seg_tfrecord.configs import BUILDER_CONFIGS
 from voc_seg_tfrecord.sources import devkit
 
 # As `tfds build` writes them; the README's build has the same.
-SHA256S = {
-    "test": "ab5f0a530adf",
-    "train": "6389cbfd43c3",
-    "validation": "19f9eface2b9",
-}
+SHA256S = {"test": "ab5f0a530adf", "train": "6389cbfd43c3", "validation": "19f9eface2b9"}
 
 
 def build(data_dir, *words):

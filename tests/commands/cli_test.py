@@ -10,14 +10,7 @@ from voc_seg_tfrecord import commands
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.commands import cli
 
-SHARED = {
-    "__init__",
-    "arguments",
-    "cli",
-    "process",
-    "screen",
-    "tree_arguments",
-}  # modules that are not commands
+SHARED = {"__init__", "arguments", "cli", "process", "screen"}  # modules that are not commands
 
 
 def module(name):

@@ -18,7 +18,7 @@ def test_an_example_is_the_same_each_time_and_may_be_written_twice(name, tmp_pat
 def test_a_file_of_another_content_is_never_replaced(tmp_path, capsys):
     (tmp_path / "labelmap.txt").write_text("mine")
     assert cli.main(["example", "cracks", "--out", str(tmp_path)]) == 2
-    assert "labelmap.txt: another file of this name" in capsys.readouterr().err
+    assert "labelmap.txt: another file or folder of this name" in capsys.readouterr().err
     assert files(tmp_path).keys() == {(tmp_path / "labelmap.txt").relative_to(tmp_path)}
 
 

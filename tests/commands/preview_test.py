@@ -22,19 +22,6 @@ def has(path, color):
         return (np.asarray(image.convert("RGB")) == color).all(-1).sum()
 
 
-def test_the_number_of_examples_is_the_number_of_rows(sample, tmp_path, capsys):
-    assert preview(sample, tmp_path / "one.png", "--num", "1") == 0
-    assert preview(sample, tmp_path / "two.png", "--num", "2") == 0
-    assert "2 examples of train" in capsys.readouterr().out
-    with Image.open(tmp_path / "one.png") as one, Image.open(tmp_path / "two.png") as two:
-        assert two.height > 1.5 * one.height
-
-
-def test_a_slice_of_a_split_is_drawn(sample, tmp_path, capsys):
-    assert preview(sample, tmp_path / "a.png", "--split", "train[1:3]") == 0
-    assert "2 examples of train[1:3]" in capsys.readouterr().out
-
-
 def test_train_is_drawn_although_it_is_not_the_first_split(sample, tmp_path, capsys):
     assert next(iter(open_built(str(sample.data_dir)).info.splits)) == "test"
     assert preview(sample, tmp_path / "a.png") == 0
@@ -72,28 +59,6 @@ def test_real_images_are_drawn_with_every_class_in_its_colour(real_data, tmp_pat
     codes = pixels.astype(int) @ (1 << 16, 1 << 8, 1)
     for color in voc_palette()[1:21]:
         assert (codes == color.astype(int) @ (1 << 16, 1 << 8, 1)).sum() > 500
-
-
-def test_an_id_in_any_script_is_found(tmp_path, capsys):
-    names = ["猫 (1)", "ёж_2", "a.b"]
-    own = from_arrays(
-        [np.full((4, 4, 3), n, np.uint8) for n in range(3)],
-        [np.full((4, 4), n % 2, np.uint8) for n in range(3)],
-        filenames=[f"{name}.png" for name in names],
-        name="own",
-        class_names=["фон", "猫"],
-        data_dir=tmp_path / "data",
-    )
-    assert preview(own, tmp_path / "a.png", "--ids", "猫 (1), a.b") == 0
-    assert "2 examples of train" in capsys.readouterr().out
-    assert preview(own, tmp_path / "b.png", "--by_class") == 0
-
-
-def test_an_unknown_id_is_refused_with_the_nearest_ones(sample, tmp_path, capsys):
-    assert preview(sample, tmp_path / "a.png", "--ids", "2007_00001") == 2
-    error = capsys.readouterr().err
-    assert "id '2007_00001': no such example in train, test, validation; did you mean" in error
-    assert "2007_000001" in error
 
 
 def test_classes_without_an_example_are_named(sample, tmp_path, capsys):
@@ -153,11 +118,6 @@ def test_a_file_that_is_neither_png_nor_jpeg_is_refused_before_anything_is_read(
     error = capsys.readouterr().err
     assert error.startswith(f"error: --out {tmp_path / name}: ")
     assert "expected: an ending of .png, .jpg, .jpeg" in error
-
-
-def test_a_file_that_cannot_be_written_is_a_wrong_call(sample, tmp_path, capsys):
-    assert preview(sample, tmp_path / "nowhere" / "a.png") == 2
-    assert f"a.png: no folder {tmp_path / 'nowhere'}" in capsys.readouterr().err
 
 
 def test_a_sheet_too_high_for_jpeg_is_refused_and_leaves_no_file(

@@ -1,5 +1,4 @@
 import os
-import re
 import subprocess
 import sys
 
@@ -73,12 +72,3 @@ def test_an_import_that_kills_the_process_says_where(import_one):
     assert result.returncode < 0
     assert "Fatal Python error: Aborted" in result.stderr
     assert "tensorflow/__init__.py" in result.stderr
-
-
-@pytest.mark.slow
-def test_the_real_one_writes_no_log_line(sample, tmp_path):
-    words = ["-m", "voc_seg_tfrecord", "export", sample.data_dir, "--layout", "raw"]
-    result = run(*words, "--out", tmp_path / "out")
-    assert result.returncode == 0, result.stderr
-    lines = [line for line in re.split("[\r\n]+", result.stderr) if line.strip()]
-    assert [line for line in lines if "%|" not in line] == []  # all others are bars

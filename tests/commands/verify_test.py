@@ -1,5 +1,3 @@
-import pytest
-
 from voc_seg_tfrecord.commands import cli
 
 
@@ -8,10 +6,3 @@ def test_a_dataset_that_is_not_built_is_a_wrong_call(tmp_path, capsys):
     error = capsys.readouterr().err
     assert f"no such dataset in {tmp_path}" in error
     assert "what to do: build it with `tfds build`" in error
-
-
-def test_a_call_without_a_dataset_is_a_wrong_call(capsys):
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["verify"])
-    assert caught.value.code == 2
-    assert "DATASET" in capsys.readouterr().err

@@ -24,6 +24,7 @@ MADE = {
     "a class that is only predicted": ([shapes(1)], [np.full((24, 33), 7, np.uint8)]),
     "all void": ([np.full((9, 9), VOID, np.uint8)], [np.zeros((9, 9), np.uint8)]),
     "one of two all void": ([np.full((24, 33), VOID, np.uint8), shapes(2)], [moved(shapes(2))] * 2),
+    "noise": [np.random.default_rng(n).integers(0, CLASSES, (2, 40, 31), np.uint8) for n in (0, 1)],
     "all one class": ([np.full((9, 9), 5, np.uint8)], [np.full((9, 9), 5, np.uint8)]),
     "all wrong": ([np.full((9, 9), 5, np.uint8)], [np.full((9, 9), 6, np.uint8)]),
 }
@@ -101,3 +102,4 @@ def test_others_count_the_same(case, judge, precision):
     assert result.iou == pytest.approx(iou, abs=precision, nan_ok=True)
     if result.present.any():
         assert result.miou == pytest.approx(np.nanmean(iou), abs=precision)
+        assert result.pixel_accuracy == matrix.trace() / matrix.sum()

@@ -1,65 +1,113 @@
+"""The Keras metric, in this process on its backend, and in a process of each backend's own."""
+
+import importlib.util
+import os
+
 import keras
 import numpy as np
 import pytest
-from support.scoring import moved, shapes
+from support.python import run_python
 
-from voc_seg_tfrecord import VOID, evaluation, pipeline
+from voc_seg_tfrecord import VOID, evaluation
 from voc_seg_tfrecord.base.errors import ConfigError
 
-CLASSES = 21
+CLASSES = 5
+BACKEND = keras.backend.backend()
+ALONE = "KERAS_BACKEND" in os.environ  # as in a process of a backend's own
+
+if ALONE and BACKEND == "tensorflow":
+    import tensorflow as tf
+
+    # Only before TensorFlow computes anything.
+    (cpu,) = tf.config.list_physical_devices("CPU")
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
 
-def confusion(pairs):
+def made(count, seed=0):
+    """Returns images whose first channel is what the model predicts, and masks with void."""
+    random = np.random.default_rng(seed)
+    masks = random.choice([0, 1, 2, 3, VOID], (count, 12, 15, 1)).astype(np.uint8)
+    predictions = np.where(random.random(masks.shape) < 0.7, masks % 3, 1)
+    return np.repeat(predictions, 3, axis=-1).astype(np.uint8), masks
+
+
+def expected(images, masks):
     counted = evaluation.Confusion([str(n) for n in range(CLASSES)])
-    for mask, prediction in pairs:
-        counted.update(mask, prediction)
-    return counted.result()
+    counted.update(masks, images[..., :1])
+    return counted.result().miou
 
 
-@pytest.mark.parametrize("scores", [False, True])
-def test_the_metric_equals_the_count_to_the_last_digit(scores):
+def compiled():
+    """Returns a model that predicts the first channel, and whose training changes nothing."""
+    inputs = keras.Input((None, None, 3))
+    scores = keras.ops.one_hot(keras.ops.cast(inputs[..., 0], "int32"), CLASSES)
+    zeros = keras.layers.Conv2D(CLASSES, 1, kernel_initializer="zeros")(inputs)
+    model = keras.Model(inputs, scores + zeros)
+    metrics = [evaluation.keras_metric(CLASSES)]
+    model.compile(keras.optimizers.SGD(0.0), "mean_squared_error", metrics=metrics)
+    return model
+
+
+def test_fit_and_evaluate_return_the_number_of_confusion_in_every_epoch():
+    images, masks = made(6)
+    others = made(3, seed=1)
+    model = compiled()
+    found = model.fit(
+        images, masks, batch_size=3, epochs=2, validation_data=others, verbose=0
+    ).history
+    assert found["miou"] == [expected(images, masks)] * 2
+    assert found["val_miou"] == [expected(*others)] * 2
+    for _ in range(2):
+        evaluated = model.evaluate(*others, batch_size=3, verbose=0, return_dict=True)
+        assert evaluated["miou"] == expected(*others)
+
+
+def test_each_batch_is_added_and_reset_state_forgets_them():
+    images, masks = made(6)
     metric = evaluation.keras_metric(CLASSES)
-    masks = np.stack([shapes(s) for s in range(5)])
-    masks[0, :2] = 20
-    predictions = np.stack([moved(mask) for mask in masks])
-    given = np.eye(CLASSES, dtype=np.float32)[predictions] if scores else predictions
-    metric.update_state(masks[:3, ..., None], given[:3])
-    metric.update_state(masks[3:], given[3:])
-    assert float(metric.result()) == confusion([(masks, predictions)]).miou
+    for _ in range(2):
+        metric.update_state(masks[:4], images[:4, ..., :1])
+        metric.update_state(masks[4:], images[4:, ..., 0])
+        assert float(metric.result()) == expected(images, masks)
+        metric.reset_state()
+        assert np.isnan(float(metric.result()))
 
 
-def test_it_is_the_same_inside_a_compiled_model_on_padded_batches(sample):
-    batches = pipeline.evaluation_batches(sample, "train", batch_size=2)
-    inputs = keras.Input((None, None, 3), dtype="uint8")
-    guess = keras.ops.one_hot(keras.ops.cast(inputs[..., 0], "int32") // 16, CLASSES)
-    model = keras.Model(inputs, guess)
-    model.compile(
-        loss=lambda _, scores: keras.ops.mean(scores), metrics=[evaluation.keras_metric(CLASSES)]
-    )
-    pairs = [(b["image"].numpy(), b["segmentation_mask"].numpy()) for b in batches]
-    assert any((m[-1] == VOID).all() for _, masks in pairs for m in masks), "nothing is padded"
-    found = model.evaluate(
-        batches.map(lambda b: (b["image"], b["segmentation_mask"])), return_dict=True, verbose=0
-    )
-    expected = confusion((mask, image[..., :1] // 16) for image, mask in pairs)
-    assert found["miou"] == expected.miou
-
-
-def test_a_prediction_that_is_no_class_makes_it_nan():
-    metric = evaluation.keras_metric(3)
-    metric.update_state(np.array([[[0, 1]]]), np.array([[[0, 7]]]))
-    assert np.isnan(float(metric.result()))
-    metric.reset_state()
-    metric.update_state(np.array([[[0, 1]]]), np.array([[[0, 1]]]))
-    assert float(metric.result()) == 1
-
-
-def test_a_probability_is_no_class_index():
+def test_a_count_in_one_batch_may_exceed_what_float32_holds():
+    masks = np.zeros((1, 4097, 4097), np.uint8)
+    masks[0, 0, :3] = 1
     metric = evaluation.keras_metric(2)
-    metric.update_state(np.array([[[0, 1]]]), np.array([[[0.2, 0.9]]], np.float32))
+    metric.update_state(masks, np.zeros_like(masks))
+    matrix = np.array([[masks.size - 3, 0], [3, 0]])
+    assert float(metric.result()) == evaluation.Result(("a", "b"), matrix).miou
+
+
+def test_counts_beyond_two_to_the_31_do_not_wrap():
+    images, masks = made(6)
+    metric = evaluation.keras_metric(CLASSES)
+    counted = evaluation.Confusion([str(n) for n in range(CLASSES)])
+    for _ in range(40):  # doubled 40 times: up to 10 ** 14 pixels
+        metric.update_state(masks, images[..., 0])
+        counted.update(masks, images[..., 0])
+        counted.merge(counted)
+        low, high = (keras.ops.convert_to_numpy(v) for v in (metric.low, metric.high))
+        doubled = 2 * (high.astype(np.int64) * 2**24 + low)
+        metric.low.assign(doubled % 2**24)
+        metric.high.assign(doubled // 2**24)
+    assert counted.matrix.max() > 2**31 * 1000
+    assert float(metric.result()) == counted.result().miou
+
+
+@pytest.mark.parametrize(
+    ("classes", "wrong"), [(3, np.array([[[0, 7]]])), (2, np.array([[[0.2, 0.9]]], np.float32))]
+)
+def test_a_prediction_that_is_no_class_or_a_probability_makes_it_nan(classes, wrong):
+    metric = evaluation.keras_metric(classes)
+    masks = np.array([[[0, 1]]])
+    metric.update_state(masks, wrong)
     assert np.isnan(float(metric.result()))
     metric.reset_state()
-    metric.update_state(np.array([[[0, 1]]]), np.array([[[0, 1]]], np.float32))
+    metric.update_state(masks, masks.astype(wrong.dtype))
     assert float(metric.result()) == 1
 
 
@@ -89,3 +137,39 @@ def test_it_can_be_saved_and_made_again():
     metric = evaluation.keras_metric(5, name="voc")
     again = keras.saving.deserialize_keras_object(keras.saving.serialize_keras_object(metric))
     assert (again.num_classes, again.name) == (5, "voc")
+
+
+@pytest.mark.skipif(BACKEND != "jax", reason="only JAX traces in float32")
+def test_what_jax_traces_is_exact_to_six_digits():
+    import jax
+
+    images, masks = made(6)
+    metric = evaluation.keras_metric(CLASSES)
+    state = [v.value for v in metric.variables]
+    state = jax.jit(metric.stateless_update_state)(state, masks, images[..., 0])
+    traced = jax.jit(metric.stateless_result)(state)
+    assert float(traced) == pytest.approx(expected(images, masks), rel=1e-6)
+    assert float(metric.stateless_result(state)) == expected(images, masks)
+
+
+@pytest.mark.skipif(not ALONE or BACKEND != "tensorflow", reason="it needs TensorFlow alone")
+def test_mirrored_strategy_gives_the_same_number():
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    images, masks = made(8)
+    with strategy.scope():
+        model = compiled()
+    for _ in range(2):
+        found = model.evaluate(images, masks, batch_size=4, verbose=0, return_dict=True)
+        assert found["miou"] == expected(images, masks)
+    found = model.fit(images, masks, batch_size=4, epochs=2, verbose=0).history["miou"]
+    assert found == [expected(images, masks)] * 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(ALONE, reason="this is the process")
+@pytest.mark.parametrize("backend", ["tensorflow", "jax", "torch"])
+def test_the_metric_counts_exactly_on_every_backend(backend):
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed")
+    words = ("pytest", "-q", "-p", "no:cacheprovider", __file__)
+    run_python("-m", *words, KERAS_BACKEND=backend)

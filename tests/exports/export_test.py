@@ -18,8 +18,7 @@ from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.examples.make import Source
-from voc_seg_tfrecord.exports.export import export
-from voc_seg_tfrecord.exports.layouts import EXPORTED
+from voc_seg_tfrecord.exports.export import EXPORTED, export
 from voc_seg_tfrecord.masks.rule import index_rule
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
@@ -152,11 +151,6 @@ def test_an_image_without_an_ending_gets_one(tmp_path):
     names = ["x.tfrecord-000000.png", "x.tfrecord-000001.png"]
     assert sorted(path.name for path in (tmp_path / "out/JPEGImages").iterdir()) == names
     assert sorted(path.name for path in (tmp_path / "out/SegmentationClass").iterdir()) == names
-
-
-def test_an_unknown_layout_suggests_the_closest_one(sample, tmp_path):
-    with pytest.raises(VocSegError, match="no such layout; did you mean 'parquet'"):
-        export(sample, tmp_path / "out", layout="parket")
 
 
 @pytest.mark.parametrize("layout", EXPORTED)

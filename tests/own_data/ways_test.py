@@ -14,7 +14,7 @@ from support import exports, made_folders
 
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.build_from.tree import describe, find_config
-from voc_seg_tfrecord.commands import cli, tree_arguments
+from voc_seg_tfrecord.commands import arguments, cli
 
 IDS = [f"k{n:02}" for n in range(20)]
 SPLITS = {"train": IDS[:12], "validation": IDS[12:16], "test": IDS[16:]}
@@ -77,7 +77,7 @@ def asked(root):
     answers = []
     for counts, options in lines:
         args = cli.make_parser(["check"]).parse_args(["check", str(root), *shlex.split(options)])
-        splits, _ = found(root, **tree_arguments.fields(args))
+        splits, _ = found(root, **arguments.tree_fields(args))
         assert counts == ", ".join(f"{split} {len(ids)}" for split, ids in splits.items())
         answers.append(splits)
     return answers

@@ -1,7 +1,6 @@
 import io
 
 import matplotlib as mpl
-from matplotlib.figure import Figure
 import numpy as np
 from PIL import Image
 import pytest
@@ -106,10 +105,6 @@ def test_what_matplotlib_would_take_for_a_formula_is_written_as_it_is():
         assert shown(sheet(title, [(None, [example])], look)).any()
 
 
-def test_it_is_a_figure_of_matplotlib(sample):
-    assert isinstance(voc_seg_tfrecord.preview(sample), Figure)
-
-
 @pytest.mark.parametrize("options", [{"ids": []}, {"ids": "2007_000001"}, {"num": 0}])
 def test_a_wrong_argument_is_refused(sample, options):
     with pytest.raises(ConfigError, match=next(iter(options))):
@@ -124,10 +119,7 @@ def test_ids_may_be_any_sequence(sample):
 
 @pytest.mark.parametrize(
     "wanted",
-    [
-        {"num": MAX_EXAMPLES // 10, "by_class": True},
-        {"ids": ["2007_000001"] * (MAX_EXAMPLES + 1)},
-    ],
+    [{"num": MAX_EXAMPLES // 10, "by_class": True}, {"ids": ["2007_000001"] * (MAX_EXAMPLES + 1)}],
 )
 def test_too_many_examples_are_refused_before_any_is_read(sample, monkeypatch, wanted):
     monkeypatch.setattr(preview, "_example", lambda _: pytest.fail("read"))
@@ -148,9 +140,3 @@ def test_too_many_examples_are_refused_before_any_is_read(sample, monkeypatch, w
 )
 def test_a_figure_says_what_it_shows_and_of_which_splits(sample, wanted, content):
     assert voc_seg_tfrecord.preview(sample, **wanted).content == content
-
-
-def test_no_class_at_all_says_so(sample, monkeypatch):
-    monkeypatch.setattr(preview, "_by_class", lambda *_: [(0, []), (1, [])])
-    with pytest.raises(ConfigError, match="no example of any class in train"):
-        voc_seg_tfrecord.preview(sample, by_class=True)

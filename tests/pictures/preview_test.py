@@ -112,12 +112,6 @@ def test_a_seed_chooses_other_examples_of_a_class_and_the_same_each_time(many):
     assert len(set(map(tuple, drawn))) > 1
 
 
-def test_fewer_examples_than_asked_are_all_that_there_are(many):
-    found = by_class(many, 50)
-    assert len(found[1]) == 12
-    assert len(found[2]) == 2
-
-
 def test_classes_of_whole_images_are_chosen_by_their_label(tmp_path):
     builder = from_arrays(
         [np.full((4, 4, 3), n, np.uint8) for n in range(4)],

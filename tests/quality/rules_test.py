@@ -66,23 +66,19 @@ def test_a_class_that_is_often_tiny_has_no_specks(usual):
     assert found([*usual, *dotted]) == []
 
 
-def test_a_class_of_few_masks_is_compared_with_the_regions_of_all_classes(usual):
+@pytest.mark.parametrize(
+    ("place", "value", "expected"),
+    [
+        # A class of few masks is compared with the regions of all classes.
+        (np.s_[100, 120:122], 3, [("speck", (120, 100, 2, 1))]),
+        (np.s_[30, 31], 255, []),  # void is no hole
+        (np.s_[30, 31], 0, [("hole of one pixel", (31, 30, 1, 1))]),  # and no speck
+    ],
+)
+def test_a_few_pixels_are_a_speck_a_hole_or_nothing(usual, place, value, expected):
     mask = square(50)
-    mask[100, 120:122] = 3
-    assert [finding.kind for finding in found([*usual, seen(99, mask)])] == ["speck"]
-
-
-def test_a_single_pixel_of_void_is_no_hole(usual):
-    mask = square(50)
-    mask[30, 31] = 255
-    assert found([*usual, seen(99, mask)]) == []
-
-
-def test_a_single_pixel_inside_a_class_is_a_hole_and_no_speck(usual):
-    mask = square(50)
-    mask[30, 31] = 0
-    (hole,) = found([*usual, seen(99, mask)])
-    assert (hole.kind, hole.box) == ("hole of one pixel", (31, 30, 1, 1))
+    mask[place] = value
+    assert [(f.kind, f.box) for f in found([*usual, seen(99, mask)])] == expected
 
 
 def test_holes_of_most_masks_are_how_the_tool_draws():

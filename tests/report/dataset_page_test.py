@@ -1,19 +1,16 @@
-import errno
 import pathlib
 import shutil
 
-from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
 from support import browser, doctoring, tiled
 from support.building import build
 from support.paths import DUMMY_DATA
-from support.small_tree import write_small_tree
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, report
+from voc_seg_tfrecord import VocSegConfig, report
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import check_splits, open_built
@@ -86,19 +83,6 @@ def hostile(tmp_path_factory):
     names = [f"{n}\"><img src=x onerror=alert({n})>'.png" for n in range(3)]
     dataset = built(folder, "hostile", HOSTILE, filenames=names)
     return written(dataset, folder / "report.html")
-
-
-def test_the_same_dataset_and_seed_give_the_same_bytes_and_another_seed_does_not(tmp_path):
-    tree = write_small_tree(tmp_path / "tree", 30)
-    dataset = voc_seg_tfrecord.builder_from_tree(
-        tree, name="small", class_names=VOC_CLASSES, data_dir=tmp_path
-    )
-    pages = [
-        written(dataset, tmp_path / f"{n}.html", num=3, seed=seed).read_bytes()
-        for n, seed in enumerate([0, 0, 1])
-    ]
-    assert pages[0] == pages[1]
-    assert pages[0] != pages[2]
 
 
 def test_the_page_loads_nothing_and_says_nothing_on_the_console(page):
@@ -263,23 +247,7 @@ def test_a_narrow_screen_has_two_columns_and_folds_all_sections_but_the_first(pa
         assert window.locator("#objects .chart").is_visible()
 
 
-def test_the_class_under_the_pointer_is_named(page):
-    with browser.opened(page) as window:
-        window.locator("#filter").select_option("12")
-        frame = window.locator("#examples .card:visible .frame")
-        frame.scroll_into_view_if_needed()
-        box = frame.bounding_box()
-        seen = set()
-        for across in range(5, 100, 6):
-            for down in range(5, 100, 6):
-                window.mouse.move(
-                    box["x"] + box["width"] * across / 100, box["y"] + box["height"] * down / 100
-                )
-                seen.add(frame.locator(".here").text_content())
-        assert {"background", "dog", "person", "void"} <= seen
-
-
-def test_the_class_under_the_pointer_is_named_too_where_an_image_has_many(hostile):
+def test_the_class_under_the_pointer_is_named_also_where_an_image_has_many(hostile):
     with browser.opened(hostile) as window:
         card = window.locator("#examples .card").first
         assert card.locator(".chips li:visible").count() == 9  # the ninth says how many more
@@ -290,7 +258,7 @@ def test_the_class_under_the_pointer_is_named_too_where_an_image_has_many(hostil
         for across in range(30):
             window.mouse.move(box["x"] + box["width"] * (across + 1) / 32, box["y"] + 60)
             seen.add(card.locator(".here").text_content())
-        assert "" not in seen
+        assert seen <= {*HOSTILE}
         assert len(seen) > 8
 
 
@@ -431,43 +399,11 @@ def test_only_the_named_splits_are_shown(sample, tmp_path, capsys):
     assert "2007_000002" not in text
 
 
-@pytest.mark.parametrize("num", [0, 1])
-def test_the_number_of_examples_in_a_gallery_is_what_was_asked_for(sample, tmp_path, num):
-    with browser.opened(written(sample, tmp_path / "a.html", num=num)) as window:
-        assert window.locator("#examples .card").count() == 3 * num
-
-
 def test_what_cannot_be_written_is_a_wrong_call_and_leaves_no_file(sample, tmp_path):
     for out in (tmp_path, tmp_path / "no" / "a.html"):
         with pytest.raises(ConfigError, match="--out"):
             written(sample, out)
-    with pytest.raises(ConfigError, match="num: -1"):
-        written(sample, tmp_path / "a.html", num=-1)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_page_that_is_there_is_replaced_only_by_a_complete_one(sample, tmp_path, monkeypatch):
-    out = tmp_path / "a.html"
-    out.write_text("old")
-
-    def full(path, _):
-        pathlib.Path(path).write_text("half")
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(type(epath.Path(out)), "write_bytes", full)
-        with pytest.raises(ConfigError, match="No space left"):
-            written(sample, out)
-    assert [p.name for p in tmp_path.iterdir()] == ["a.html"]
-    assert out.read_text() == "old"
-    written(sample, out)
-    assert out.read_text().startswith("<!DOCTYPE html>")
-
-
-def test_a_dataset_is_taken_by_its_name(sample, tmp_path):
-    data_dir = pathlib.Path(sample.data_dir).parents[2]
-    written("voc_seg_tfrecord/sample", tmp_path / "a.html", data_dir=data_dir)
-    assert "voc_seg_tfrecord/sample" in (tmp_path / "a.html").read_text()
 
 
 def test_a_dataset_of_others_is_refused(tmp_path):

@@ -6,8 +6,11 @@ import pytest
 from support import browser
 
 import voc_seg_tfrecord
+from voc_seg_tfrecord.base.errors import ImageError
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
+from voc_seg_tfrecord.quality import looks
+from voc_seg_tfrecord.report import label_errors
 from voc_seg_tfrecord.report.score_page import DIFFERENCE, confusions_of, difference
 
 pytestmark = pytest.mark.slow  # a browser shows the pages
@@ -92,17 +95,37 @@ def test_the_csv_has_a_row_per_image_that_no_spreadsheet_runs(scored):
     assert int(rows["'=i1"]["pixels"]) == 29 * 40
 
 
-def test_a_perfect_prediction_has_a_page_too(sample, tmp_path):
+@pytest.fixture
+def perfect(sample, tmp_path):
+    """Scores a perfect prediction of the sample; returns the text of its page."""
     for split in sample.info.splits:
         for example in sample.as_dataset(split=split).as_numpy_iterator():
             mask = example["segmentation_mask"][..., 0]
             name = example["image/filename"].decode().replace(".jpg", ".npy")
             np.save(tmp_path / name, np.where(mask == 255, 0, mask))
-    words = ["--predictions", str(tmp_path), "--html", str(tmp_path / "page.html")]
-    assert cli.main(["evaluate", f"{sample.data_dir}@train+test+validation", *words]) == 0
-    text = (tmp_path / "page.html").read_text()
+
+    def page():
+        words = ["--predictions", str(tmp_path), "--html", str(tmp_path / "page.html")]
+        assert cli.main(["evaluate", f"{sample.data_dir}@train+test+validation", *words]) == 0
+        return (tmp_path / "page.html").read_text()
+
+    return page
+
+
+def test_a_perfect_prediction_has_a_page_too(perfect):
+    text = perfect()
     assert "No image has a wrong pixel." in text
     assert "No pixel is wrong." in text
+
+
+def test_where_looks_are_not_compared_the_section_says_why(perfect, monkeypatch):
+    def damaged(image, *_, **__):
+        raise ImageError(image.where, found="no JPEG", expected="an image")
+
+    monkeypatch.setattr(label_errors, "examine", damaged)
+    assert re.search("They could not be looked for. .*: no JPEG", perfect())
+    monkeypatch.setattr(looks, "is_there", lambda: False)
+    assert "Install scikit-learn" in perfect()
 
 
 def test_a_gain_is_what_mending_a_confusion_really_gives():

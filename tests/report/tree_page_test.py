@@ -181,13 +181,6 @@ def test_the_sizes_of_an_image_and_of_its_mask_stand_side_by_side(root, tmp_path
         assert card.locator(".mask").is_visible()
 
 
-def test_a_narrow_screen_scrolls_in_no_direction_but_down(broken, tmp_path):
-    check(broken, tmp_path / "a.html")
-    with browser.opened(tmp_path / "a.html", viewport={"width": 360, "height": 700}) as window:
-        window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-        assert window.evaluate("document.documentElement.scrollWidth") == 360
-
-
 def test_a_truncated_image_is_shown_as_far_as_it_goes_and_only_here(broken, tmp_path):
     from PIL import ImageFile
 

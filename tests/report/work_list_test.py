@@ -1,7 +1,6 @@
 """A page as a work list: suspects are decided by key, saved, and read back by --decisions."""
 
 import json
-import re
 
 import numpy as np
 from PIL import Image
@@ -162,30 +161,6 @@ def test_a_page_of_many_suspects_stays_small_and_says_where_it_stops(tmp_path, m
     monkeypatch.setattr(tree_page, "MOST", 20)
     check(root, "--no_fit", "--html", out, status=1)
     assert out.read_text().count('<figure class="card"') == 20
-
-
-@pytest.mark.slow
-def test_a_page_of_many_suspects_of_the_size_of_photos_stays_small_too(tmp_path, monkeypatch):
-    """Each photo is there twice, with two masks: one suspect that needs three thumbnails."""
-    monkeypatch.setattr(planted, "SIZE", (375, 500))
-    root, count = tmp_path / "tree", 220
-    drawn = [planted.draw(number) for number in range(20)]
-    for folder in ("JPEGImages", "SegmentationClass"):
-        (root / folder).mkdir(parents=True)
-    for number in range(count):
-        one, shift = drawn[number % 20], number // 20
-        pixels, mask = (np.roll(array, 40 * shift, 1) for array in (one.image, one.mask))
-        for name, values in ((f"a{number}", mask), (f"b{number}", np.where(mask, 0, 1))):
-            Image.fromarray(pixels).save(root / f"JPEGImages/{name}.jpg", quality=90)
-            Image.fromarray(values.astype(np.uint8)).save(root / f"SegmentationClass/{name}.png")
-    words = ("--class_names", ",".join(planted.NAMES), "--no_fit", "--html")
-    check(root, *words, out := tmp_path / "page.html")
-    text = out.read_text()
-    assert text.count('data-kind="same image, other mask"') == count
-    assert 4_000_000 < out.stat().st_size < 6_000_000
-    assert text.count('class="photo" src="data:image/jpeg') > 200
-    stops = re.search(r"The last (\d+) cards of this page have no images", text)
-    assert int(stops[1]) == text.count('<figure class="card"') - text.count('class="photo"') > 0
 
 
 def test_a_finding_with_several_cards_is_one_to_decide(page):

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import lists
 from voc_seg_tfrecord.stats import figures
-from voc_seg_tfrecord.stats.counts import GRID, ClassCounts, add_points, missing_classes, points_of
+from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
@@ -209,28 +209,6 @@ def test_a_mask_that_tensorflow_would_misread_is_no_statistic(sample, tmp_path, 
 def test_classes_that_are_not_vocs_are_compared_with_no_table():
     names = (*VOC_CLASSES[:-1], "screen")
     assert figures.compare(dataclasses.replace(official("voc2012_val"), class_names=names)) is None
-
-
-def test_a_point_is_the_pixel_in_the_middle_of_its_cell():
-    mask = np.zeros((64, 96), np.uint8)
-    mask[1::2, 1::3] = 7  # the middle of 2 x 3 pixels, of which the lower one is taken
-    assert (points_of(mask) == 7).all()
-
-
-def test_a_mask_smaller_than_the_grid_is_stretched():
-    points = points_of(np.array([[1, 2]], np.uint8))
-    assert (points[:, : GRID // 2] == 1).all()
-    assert (points[:, GRID // 2 :] == 2).all()
-
-
-def test_each_image_adds_one_to_one_class_at_every_point():
-    counts = np.zeros((256, GRID, GRID), np.int64)
-    add_points(counts, np.full((GRID, GRID), 255, np.uint8))
-    add_points(counts, np.tri(GRID, dtype=np.uint8))
-    assert (counts.sum(0) == 2).all()
-    assert counts[255].sum() == GRID * GRID
-    assert counts[1, -1, 0] == 1
-    assert counts[1, 0, -1] == 0
 
 
 def counts_of(*values):

@@ -309,9 +309,14 @@ def write_files(folder: epath.Path, files: Mapping[str, bytes]) -> None:
 
     there = folder.exists()
     with _beside(folder, "files", finish) if there else staged_folder(folder) as incomplete:
-        for name, data in files.items():
-            (incomplete / name).parent.mkdir(parents=True, exist_ok=True)
-            (incomplete / name).write_bytes(data)
+        write_below(incomplete, files)
+
+
+def write_below(folder: epath.Path, files: Mapping[str, bytes]) -> None:
+    """Writes files below a folder, by their paths in it, and makes the folders they need."""
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
 
 
 def write_file(file: epath.Path, data: bytes | str, option: str) -> None:

@@ -1,23 +1,21 @@
-"""Arguments that several commands have, and the forms of their values."""
+"""Arguments that several commands have, among them those about a tree, and what they hold."""
 
 import argparse
-from collections.abc import Callable
-import itertools
-from typing import Any, TypeVar
+from typing import Any, get_args
 
 from etils import epath
 
+from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError, ListError
+from voc_seg_tfrecord.configs import MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.formats import id_lists
+from voc_seg_tfrecord.formats.bands import Dtype
 from voc_seg_tfrecord.formats.file import File
-
-T = TypeVar("T")
-
+from voc_seg_tfrecord.formats.images import Exif
+from voc_seg_tfrecord.masks.table import Rows, parse_file, parse_pairs
 
 _SHARED: dict[str, dict[str, Any]] = {
-    "data_dir": {
-        "help": "the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)",
-    },
+    "data_dir": {"help": "the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"},
     "ids": {
         "metavar": "FILE",
         "help": "take only the examples whose ids are in this file: a text with one id per line, "
@@ -29,23 +27,16 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "decisions that a page saved: what a person called right is not named again, as "
         "long as its files are the same; may be given several times",
     },
-    "json": {
-        "action": "store_true",
-        "help": "print one JSON document in place of text",
-    },
+    "json": {"action": "store_true", "help": "print one JSON document in place of text"},
     "no_fit": {
         "action": "store_true",
         "help": "look neither for masks that do not fit their images nor for regions that look "
         "like another class, which can be half of the time",
     },
-    "seed": {
-        "type": int,
-        "default": 0,
-        "help": "seed for assigning ids to splits by ratio (0)",
-    },
+    "seed": {"type": int, "default": 0, "help": "seed for assigning ids to splits by ratio (0)"},
     "version": {
         "help": "version of the dataset, such as 1.1.0, built beside the others; tfds.load takes "
-        "the newest (1.0.0)",
+        "the newest (1.0.0)"
     },
     "workers": {
         "type": int,
@@ -85,14 +76,11 @@ def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: An
 
 
 def read_decisions(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Returns what the files of `--decisions` say, in their order.
-
-    Raises:
-      ListError: if one of them holds no decisions.
-    """
-    paths = [epath.Path(path).expanduser() for path in args.decisions or ()]
-    read = (id_lists.read_decisions(File.read(path, ListError).data, path) for path in paths)
-    return list(itertools.chain(*read))
+    """Returns what the files of `--decisions` say; raises a `ListError` if one holds none."""
+    decisions = []
+    for path in [epath.Path(path).expanduser() for path in args.decisions or ()]:
+        decisions += id_lists.read_decisions(File.read(path, ListError).data, path)
+    return decisions
 
 
 def check_num_shards(args: argparse.Namespace) -> None:
@@ -101,13 +89,8 @@ def check_num_shards(args: argparse.Namespace) -> None:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
 
 
-def pairs(option: str, text: str, convert: Callable[[str, str], T]) -> dict[str, T]:
-    """Returns the parts of `NAME=VALUE,NAME=VALUE`.
-
-    Args:
-      option: the option, for errors.
-      text: its value.
-      convert: makes a value of the option and the text behind `=`.
+def pairs(option: str, text: str) -> dict[str, str]:
+    """Returns the parts of an option's `NAME=VALUE,NAME=VALUE`.
 
     Raises:
       ConfigError: if the text has another form, or has a name twice.
@@ -121,21 +104,186 @@ def pairs(option: str, text: str, convert: Callable[[str, str], T]) -> dict[str,
             expected="NAME=VALUE, separated by commas, each name once",
             remedy=f"change {option}",
         )
-    return {name: convert(option, value) for name, value in parts}
+    return dict(parts)
 
 
-def ratio(option: str, text: str) -> float:
-    """Returns a ratio.
+def add_tree(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Adds the arguments of `build` and `check` that tell about a tree, which may be optional."""
+    parser.add_argument(
+        "root",
+        nargs="?" if optional else None,
+        metavar="ROOT",
+        help="the folder that your labelling tool exported, or its .zip or .tar",
+    )
+    _add_classes(parser.add_argument_group("classes and masks"))
+    _add_folders(parser.add_argument_group("folders and splits"))
+
+
+def _add_classes(classes: argparse._ArgumentGroup) -> None:
+    classes.add_argument(
+        "--class_names",
+        help="names in mask order, separated by commas, or voc for VOC's 21; default: read from "
+        "the class file in ROOT",
+    )
+    classes.add_argument(
+        "--background",
+        metavar="NAME",
+        help="name of the class that is background; needed only if it is not called background "
+        "or bg, in any spelling",
+    )
+    classes.add_argument(
+        "--classes",
+        metavar="PAIRS",
+        help="what a value, a colour, a class by its name, or * (all others) is: "
+        "'0=background,255=crack', '#ff0000=weed,*=background', 'car=vehicle,bus=vehicle', "
+        "'sky=void'; or a .csv file of such rows; default: what is found",
+    )
+    classes.add_argument(
+        "--missing_mask",
+        choices=get_args(MissingMask),
+        help="what to do about a listed image without a mask: stop (error), leave the image out "
+        "(skip), or give it a mask of the background class (background); default: skip",
+    )
+    classes.add_argument(
+        "--missing_image",
+        choices=get_args(MissingImage),
+        help="what to do about a listed id without an image: stop (error), or leave it out "
+        "(skip); default: error",
+    )
+    classes.add_argument(
+        "--exif",
+        choices=get_args(Exif),
+        help="what to do about a rotated image (EXIF orientation): rotate it as its mask "
+        "demands (auto), always (apply), or never (ignore); default: auto",
+    )
+    classes.add_argument(
+        "--bands",
+        metavar="NUMBERS",
+        help="keep these bands of images, such as 3,0 (from 0, in the order wanted), or all, "
+        "with all their bits; default: RGB of 8 bits",
+    )
+    classes.add_argument(
+        "--dtype",
+        choices=get_args(Dtype),
+        help="what bands are stored as; a value that it cannot hold is an error; needs --bands; "
+        "default: uint8",
+    )
+
+
+def _add_folders(folders: argparse._ArgumentGroup) -> None:
+    folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
+    folders.add_argument("--masks", help="folder of masks, relative to ROOT; default: detected")
+    folders.add_argument(
+        "--lists",
+        help="folder of lists, or a file that says all splits, relative to ROOT; . is ROOT itself; "
+        "default: detected",
+    )
+    folders.add_argument(
+        "--mask_name",
+        metavar="PATTERN",
+        help="how masks are named, {id} being the image's name without its ending, such as "
+        "'gt_{id}.png'; default: {id} with any ending",
+    )
+    folders.add_argument(
+        "--image_name",
+        metavar="PATTERN",
+        help="how images are named, if only a part of their name is in the mask's, such as "
+        "'image_{id}.jpg'; default: {id} with any ending",
+    )
+    folders.add_argument(
+        "--instance_masks", action="store_true", help="add the feature instance_mask"
+    )
+    folders.add_argument("--objects", action="store_true", help="add the feature objects (boxes)")
+    folders.add_argument(
+        "--splits",
+        help="ratios such as train=0.8,validation=0.2; or lists, places in files and folders such "
+        "as train=my_list,val=meta.csv:val,test=images/test/; default: what ROOT says",
+    )
+    folders.add_argument(
+        "--split_by",
+        choices=get_args(SplitBy),
+        help="assign images to splits by a hash of their ids (hash), or so that numbers are exact "
+        "and each split has each class where possible (stratified); default: hash",
+    )
+    folders.add_argument(
+        "--group_by",
+        metavar="RULE",
+        help="keep images in one split if they lie in one folder (folder), have the same text "
+        "before the first _ (prefix:_), or give the same match of a regular expression "
+        "(regex:PATTERN), or keep none together (none); needs ratios; default: none, but the build "
+        "asks if ids are numbered in groups and neighbours look alike",
+    )
+    add(folders, "seed")
+    folders.add_argument(
+        "--allow_overlap", action="store_true", help="allow an image to be in several splits"
+    )
+
+
+_TEXTS = (
+    *("class_names", "background", "classes", "splits", "group_by", "bands"),
+    *("images", "masks", "lists", "image_name", "mask_name"),
+)
+
+
+def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
+    """Returns what the user said, as arguments of `find_config_of`.
 
     Raises:
-      ConfigError: if it is not a number.
+      ConfigError: if an option is not written as its help says.
     """
+    for name in _TEXTS:
+        if getattr(args, name) is not None and not getattr(args, name).strip():
+            raise ConfigError(
+                f"--{name}",
+                found="an empty text",
+                expected="a value",
+                remedy="give it a value, or leave the option out",
+            )
+    names = ("missing_mask", "missing_image", "exif", "split_by", "dtype", "background")
+    places = ("images", "masks", "lists", "image_name", "mask_name", "group_by", "seed")
+    options = given(args, *names, *places)
+    options["instance_mask"] = args.instance_masks or None
+    options["objects"] = args.objects or None
+    options["overlap"] = args.allow_overlap
+    if args.bands:
+        options["bands"] = _bands(args.bands)
+    if args.class_names:
+        options["class_names"] = [name.strip() for name in args.class_names.split(",")]
+    if args.classes:
+        options["classes"] = _rows(args.classes)
+    if args.splits:
+        said = pairs("--splits", args.splits)
+        options["splits"] = {split: _source(text) for split, text in said.items()}
+    return options
+
+
+def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Returns those of the options that the user gave, all others being None."""
+    return {name: value for name in names if (value := getattr(args, name)) is not None}
+
+
+def _bands(text: str) -> str | list[int]:
+    numbers = text.replace(" ", "").split(",")
+    if text.strip() == "all":
+        return "all"
+    if not all(number.isdecimal() for number in numbers):
+        expected = "all, or numbers from 0 such as 3,0"
+        raise ConfigError(f"--bands {text}", found=repr(text), expected=expected)
+    return [*map(int, numbers)]
+
+
+def _rows(text: str) -> Rows:
+    """Reads the rows of `--classes`: pairs, or the name of a file."""
+    if not text.lower().endswith(".csv"):
+        return parse_pairs(text)
+    path = epath.Path(text).expanduser()
+    if not path.is_file():
+        raise ConfigError(f"--classes {text}", found="no such file", expected="a table of classes")
+    return parse_file(storage.read_small(path).decode("utf-8-sig", "replace"), path)
+
+
+def _source(text: str) -> str | float:
     try:
         return float(text)
     except ValueError:
-        raise ConfigError(option, found=repr(text), expected="a ratio such as 0.8") from None
-
-
-def word(_: str, text: str) -> str:
-    """Returns the text itself."""
-    return text
+        return text

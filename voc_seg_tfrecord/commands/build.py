@@ -16,8 +16,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, share_advice
 from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
-from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
-from voc_seg_tfrecord.commands.screen import one_progress_bar, write_json
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
 from voc_seg_tfrecord.examples.tiles import TileFormat
 from voc_seg_tfrecord.formats.id_lists import image_id
@@ -34,8 +33,8 @@ EXAMPLE = "voc-seg-tfrecord build /data/cracks --name cracks"
 USUAL = ("root", "name", "class_names", "splits", "dry_run", "release")
 
 _RELEASES = {config.name: config for config in BUILDER_CONFIGS}
-_ONLY_TREES = ("--dry_run", "--trust_images")
 _ONLY_RELEASES = ("manual_dir", "download_dir")
+_OF_BOTH = ("data_dir", "num_shards", "overwrite", "workers")
 _TILES = ("tile", "tile_overlap", "tile_format")
 _MEANINGS = {
     "description": "what the data is",
@@ -47,8 +46,12 @@ _SHOWN = 5  # problems that stop a build
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
-    _add_tree(parser)
+    arguments.add(parser, "version")
+    arguments.add_tree(parser, optional=True)
+    _add_tiles(parser)
+    group = parser.add_argument_group("what the dataset says of itself")
+    for field, meaning in _MEANINGS.items():
+        group.add_argument(f"--{field}", metavar="TEXT", help=f"{meaning}; default: none")
     parser.add_argument(
         "--dry_run",
         action="store_true",
@@ -82,16 +85,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser, "json")
 
 
-def _add_tree(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments that only trees have."""
-    arguments.add(parser, "version")
-    tree_arguments.add(parser, optional=True)
-    _add_tiles(parser)
-    group = parser.add_argument_group("what the dataset says of itself")
-    for field, meaning in _MEANINGS.items():
-        group.add_argument(f"--{field}", metavar="TEXT", help=f"{meaning}; default: none")
-
-
 def _add_tiles(parser: argparse.ArgumentParser) -> None:
     tiles = parser.add_argument_group("tiles")
     tiles.add_argument(
@@ -117,12 +110,10 @@ def _add_tiles(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Builds, and prints what was built."""
     arguments.check_num_shards(args)
-    (_check_release if args.release else _check_tree)(args)
     status, document = (_build_release if args.release else _build_tree)(args)
     if args.json:
-        write_json(document)
+        screen.write_json(document)
     return status
 
 
@@ -155,15 +146,11 @@ def _check_release(args: argparse.Namespace) -> None:
             expected="no folder, because the sample comes with the package",
             remedy="leave --manual_dir out, or give the folder as ROOT and a --name of your own",
         )
-    tree_options = argparse.ArgumentParser(add_help=False)
-    _add_tree(tree_options)
-    tree_options.add_argument("--name")
-    for option in _ONLY_TREES:
-        tree_options.add_argument(option, action="store_true")
+    others = {"release", "json", "quiet", "run", *_ONLY_RELEASES, *_OF_BOTH}
     given = [
-        action.option_strings[0] if action.option_strings else str(action.metavar)
-        for action in tree_options._actions
-        if getattr(args, action.dest) != action.default
+        "ROOT" if name == "root" else f"--{name}"
+        for name, value in vars(args).items()
+        if name not in others and value not in (None, False)
     ]
     if given:
         raise ConfigError(
@@ -176,13 +163,10 @@ def _check_release(args: argparse.Namespace) -> None:
 
 
 def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
-    """Shows the plan, builds the dataset, and says how to load it.
-
-    Returns:
-      The exit status, and what --json prints.
-    """
-    fields = {"trust_images": args.trust_images, **tree_arguments.fields(args)}
-    fields |= tree_arguments.given(args, *_TILES, *_MEANINGS, "version")
+    """Builds, and says how to load it; returns the exit status, and what --json prints."""
+    _check_tree(args)
+    fields = {"trust_images": args.trust_images, **arguments.tree_fields(args)}
+    fields |= arguments.given(args, *_TILES, *_MEANINGS, "version")
     with unpacked(args.root) as root:
         config, plan = find_config(root, name=args.name, **fields)
         packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
@@ -212,11 +196,7 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
 
 
 def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
-    """Builds the release, and says how to load and to verify it.
-
-    Returns:
-      The exit status, and what --json prints.
-    """
+    _check_release(args)
     config = _RELEASES[args.release]
     print(f"{config.name}: {config.description}")
     folders = {name: getattr(args, name) for name in _ONLY_RELEASES}
@@ -262,11 +242,7 @@ def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[s
 
 
 def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> dict[str, Any]:
-    """Prints images and pixels of each class by split, and what is missing where.
-
-    Returns:
-      Images and pixels of all splits, by class.
-    """
+    """Prints images and pixels of each class, and what is missing where; returns them."""
     by_split = count_classes(builder)
     names = config.built_class_names
     total = sum(by_split.values(), ClassCounts())
@@ -291,8 +267,7 @@ def _build(
     args: argparse.Namespace, plan: Plan | None, config: VocSegConfig, **others: Any
 ) -> Builder:
     """Builds a tree by its plan, or a release, with the options of both and others."""
-    names = ("data_dir", "num_shards", "overwrite", "workers")
-    with one_progress_bar():
-        options = {name: getattr(args, name) for name in names}
+    options = {name: getattr(args, name) for name in _OF_BOTH}
+    with screen.one_progress_bar():
         source = own_source(plan, config) if plan else None
         return build_source(source, config, **options, **others)

@@ -17,8 +17,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean, s
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.wording import command, counted, several
 from voc_seg_tfrecord.build_from.tree import describe
-from voc_seg_tfrecord.commands import arguments, screen, tree_arguments
-from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.formats.class_files import NAMES
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
@@ -44,8 +43,7 @@ _EFFECTS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
-    tree_arguments.add(parser)
+    arguments.add_tree(parser)
     arguments.add(parser, "json")
     parser.add_argument(
         "--html", metavar="FILE", help="also write a page with thumbnails of what was found"
@@ -76,7 +74,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks and prints the report."""
     if bool(args.ids) != bool(args.copy_to):
         raise ConfigError(
             "--ids" if args.ids else "--copy_to",
@@ -93,11 +90,11 @@ def run(args: argparse.Namespace) -> int:
             remedy="run check twice",
         )
     with unpacked(args.root) as root:
-        return _copy(args, root) if args.ids else _run(args, root)
+        does = _copy if args.ids else _write_classes if args.write_classes else _run
+        return does(args, root)
 
 
 def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
-    """Writes the table of classes, and says how to build with it."""
     out = staging.check_file(args.write_classes, "--write_classes")
     if out.exists():
         raise ConfigError(
@@ -106,7 +103,7 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
             expected="the name of a new file",
             remedy="choose another name, or delete the file",
         )
-    tree, config, fault = open_tree(root, **tree_arguments.fields(args))
+    tree, config, fault = open_tree(root, **arguments.tree_fields(args))
     text, unknown = write_table(tree, config, named=fault is None)
     staging.write_file(out, text, "--write_classes")
     rows = counted(text.count("\n") - 1, "row")
@@ -118,12 +115,10 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
 
 
 def _run(args: argparse.Namespace, root: epath.Path) -> int:
-    if args.write_classes:
-        return _write_classes(args, root)
     html = staging.check_file(args.html, "--html") if args.html else None
     fixes = staging.check_file(args.csv, "--csv") if args.csv else None
     decisions = arguments.read_decisions(args)
-    config, report = check_folder(root, fits=not args.no_fit, **tree_arguments.fields(args))
+    config, report = check_folder(root, fits=not args.no_fit, **arguments.tree_fields(args))
     right, stale = report.without_right(decisions)
     if html:
         from voc_seg_tfrecord.report import tree_page  # of the page only
@@ -136,7 +131,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     summary = _summary(report)
     summary["root"] = summary["root"].replace(str(root), str(args.root))
     if args.json:
-        write_json(summary | {"called_right": right, "decisions_not_used": stale})
+        screen.write_json(summary | {"called_right": right, "decisions_not_used": stale})
         return 0 if report.ok else 1
     if report.plan and config:
         print(describe(report.plan, config).replace(str(root), str(args.root)))
@@ -253,7 +248,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
 
     Lists have only the lines of these images. All else is copied byte for byte.
     """
-    tree, config, _ = open_tree(root, **tree_arguments.fields(args))
+    tree, config, _ = open_tree(root, **arguments.tree_fields(args))
     facts = Facts.of(tree, config)
     path, folder = epath.Path(args.ids).expanduser(), epath.Path(args.copy_to).expanduser()
     _check_place(folder, root, args)
@@ -271,16 +266,20 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     files["class file"] = dict.fromkeys(f for f in named if f.is_file() and f not in lists)
     with staging.staged_folder(folder) as made:
         for file in {**copied, **files["class file"]}:
-            _put(made / file.relative_to(root), file.read_bytes())
+            staging.write_below(made, {str(file.relative_to(root)): file.read_bytes()})
         for file in lists:
             data = only_lines(File.read(file, ListError).data, file, facts.names, {*ids})
             if data:
-                _put(made / file.relative_to(root), data)
+                staging.write_below(made, {str(file.relative_to(root)): data})
     if files.get("instances") == files.get("mask"):  # polygons have both in one file
         files.pop("instances", None)
-    counts = {_NOUNS.get(part, part): len(of_part) for part, of_part in files.items() if of_part}
+    counts = {
+        part.replace("instances", "instance mask"): len(of_part)
+        for part, of_part in files.items()
+        if of_part
+    }
     if args.json:
-        write_json({"folder": str(folder), "ids": ids, "files": counts})
+        screen.write_json({"folder": str(folder), "ids": ids, "files": counts})
         return 0
     print(f"{folder}: " + ", ".join(counted(count, part) for part, count in counts.items()))
     masks = os.path.commonpath([file.parent for file in files.get("mask", copied)])
@@ -294,14 +293,6 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
         print("when the masks come back, copy them over the source:")
         print(f"  {command('cp', '-r', *places)}")
     return 0
-
-
-_NOUNS = {"instances": "instance mask"}
-
-
-def _put(path: epath.Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(data)
 
 
 def _check_place(folder: epath.Path, root: epath.Path, args: argparse.Namespace) -> None:

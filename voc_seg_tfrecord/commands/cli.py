@@ -33,9 +33,7 @@ from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
 class Parser(argparse.ArgumentParser):
     """Parses the arguments of the command line, or of one command.
 
-    Attributes:
-      usual: the arguments that `--help` shows of a command with many, in this order; `--help_all`
-        shows all. Empty where `--help` shows all.
+    Of a command with many arguments `--help` shows the `usual` ones, and `--help_all` shows all.
     """
 
     usual: tuple[str, ...] = ()
@@ -72,16 +70,14 @@ class Parser(argparse.ArgumentParser):
         """Parses arguments, and refuses unknown ones with the usage of their own command."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{self._meant(unknown)}")
+            words = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+            meant = did_you_mean(words[0], self._option_string_actions) if words else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
         return known, unknown
 
     def error(self, message: str) -> NoReturn:
         """Prints usage and message, and exits with 2."""
         super().error(literal(message))
-
-    def _meant(self, unknown: Sequence[str]) -> str:
-        words = [word.partition("=")[0] for word in unknown if word.startswith("-")]
-        return did_you_mean(words[0], self._option_string_actions) if words else ""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         try:
@@ -94,7 +90,6 @@ class Parser(argparse.ArgumentParser):
 _GS, _S3 = "gs://", "s3://"
 _LIBRARIES = {_GS: "gcsfs", _S3: "s3fs"}
 _WRITERS = ("build", "import")
-_VARIABLE = "EPATH_USE_TF"
 
 
 def reach_buckets(words: Sequence[str]) -> None:
@@ -108,7 +103,13 @@ def reach_buckets(words: Sequence[str]) -> None:
     if _S3 in buckets:  # epath has one way for both
         for scheme, word in buckets.items():
             if not _is_installed(_LIBRARIES[scheme]):
-                raise _lacks(word, _LIBRARIES[scheme], scheme)
+                library = _LIBRARIES[scheme]
+                raise ConfigError(
+                    word,
+                    found=f"an address of an object store, but {library} is not installed",
+                    expected=f"the package {library}, which reads and writes {scheme}",
+                    remedy=f"install it: pip install {library}",
+                )
         _do_without_tensorflow()
     elif _GS in buckets and words[0] not in _WRITERS and _is_installed(_LIBRARIES[_GS]):
         # Without credentials it says of each folder that it cannot find out a bucket's kind.
@@ -117,7 +118,7 @@ def reach_buckets(words: Sequence[str]) -> None:
 
 
 def _do_without_tensorflow() -> None:
-    os.environ.setdefault(_VARIABLE, "false")
+    os.environ.setdefault("EPATH_USE_TF", "false")
     # epath has read the variable already, when TFDS was imported, and keeps what it said.
     if hasattr(gpath, "_is_tf_installed"):
         gpath._is_tf_installed.cache_clear()
@@ -125,15 +126,6 @@ def _do_without_tensorflow() -> None:
 
 def _is_installed(library: str) -> bool:
     return importlib.util.find_spec(library) is not None
-
-
-def _lacks(word: str, library: str, scheme: str) -> ConfigError:
-    return ConfigError(
-        word,
-        found=f"an address of an object store, but {library} is not installed",
-        expected=f"the package {library}, which reads and writes {scheme}",
-        remedy=f"install it: pip install {library}",
-    )
 
 
 _DESCRIPTION = """\
@@ -150,9 +142,7 @@ GROUPS = {
 
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
-_WRONG_DATA, _WRONG_CALL = 1, 2
 _STOPPED = 128  # and the signal's number, as shells say it
-_READER_GONE = _STOPPED + 13  # SIGPIPE, which Windows does not have
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -202,18 +192,21 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
     except VocSegError as error:
         if stop.came:  # and has become this error
             raise
-        print(literal(f"error: {error}"), file=sys.stderr)
-        return _WRONG_CALL if isinstance(error, ConfigError) else _WRONG_DATA
+        return _say(error)
     except UnicodeEncodeError as error:
         if error.encoding == "utf-8" and sys.getfilesystemencoding() == "utf-8":
             raise
-        print(literal(f"error: {_not_encoded(error)}"), file=sys.stderr)
-        return _WRONG_CALL
+        return _say(_not_encoded(error))
     except MemoryError as error:
-        print(literal(f"error: {_out_of_memory(error)}"), file=sys.stderr)
-        return _WRONG_DATA
+        return _say(_out_of_memory(error))
     except ReaderGone:
-        return _READER_GONE
+        return _STOPPED + 13  # SIGPIPE, which Windows does not have
+
+
+def _say(error: VocSegError) -> int:
+    """Prints an error, and returns the exit status."""
+    print(literal(f"error: {error}"), file=sys.stderr)
+    return 2 if isinstance(error, ConfigError) else 1
 
 
 def _out_of_memory(error: MemoryError) -> VocSegError:
@@ -245,10 +238,8 @@ def _not_encoded(error: UnicodeEncodeError) -> ConfigError:
 def make_parser(words: Sequence[str] = ()) -> Parser:
     """Returns the parser of the command line.
 
-    Args:
-      words: the command line's arguments. If the first names a command, no module of another
-        command is imported, as importing all takes longer than most commands. The parser knows
-        that command alone.
+    If the first of its words names a command, no module of another command is imported, as
+    importing all takes longer than most commands. The parser knows that command alone.
     """
     chosen = [name for name in COMMANDS if [name.rstrip("_")] == list(words[:1])] or COMMANDS
     modules = {

@@ -16,7 +16,6 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.wording import counted, several
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.screen import write_json
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 
 if TYPE_CHECKING:
@@ -30,7 +29,6 @@ _CLASSES = 3  # of one mask
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     parser.add_argument(
         "a", metavar="A", help="a built dataset, such as cracks:1.0.0, or the path of its folder"
     )
@@ -41,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compares, and prints what changed."""
     from voc_seg_tfrecord.audit import diff
 
     before = open_built(args.a, args.data_dir)
@@ -57,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         changes = diff.compare(before, after, progress=True)
         replace = "", ""
     if args.json:
-        write_json(_as_dict(changes, replace))
+        screen.write_json(_as_dict(changes, replace))
     else:
         _print(changes, replace)
     return int(bool(changes.broken))
@@ -124,17 +121,14 @@ _KINDS: dict[str, tuple[str, "Callable[[Change], object]"]] = {
 
 
 def _print_classes(before: tuple[str, ...], after: tuple[str, ...]) -> None:
-    if before == after:
-        return
+    both = [name for name in before if name in after]
     for what, names in (
         ("only before", [name for name in before if name not in after]),
         ("only after", [name for name in after if name not in before]),
+        ("with another number", [n for n in both if before.index(n) != after.index(n)]),
     ):
         if names:
             print(f"classes {what}: {several(names, 10)}")
-    renumbered = [n for n in before if n in after and before.index(n) != after.index(n)]
-    if renumbered:
-        print(f"classes with another number: {several(renumbered, 10)}")
 
 
 def _line(kind: str, change: "Change") -> str:

@@ -9,7 +9,6 @@ from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.screen import write_json
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.evaluation.result import Result
@@ -19,7 +18,6 @@ EXAMPLE = "voc-seg-tfrecord evaluate 2012@validation --predictions predicted"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_predictions(parser, "a built dataset and a split, or SPLIT+SPLIT, or a list")
     arguments.add(parser, "ids")
     parser.add_argument(
@@ -55,7 +53,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Scores, prints, and writes the files that are asked for."""
     from voc_seg_tfrecord import evaluation
     from voc_seg_tfrecord.evaluation import result as results
 
@@ -102,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         page = score_page.render(builder, result, args.predictions, args.probabilities, decisions)
         staging.write_file(html, page, "--html")
     if args.json:
-        write_json(result.as_dict() | {"boundary": args.boundary})
+        screen.write_json(result.as_dict() | {"boundary": args.boundary})
     else:
         _print(result, args)
     return 0

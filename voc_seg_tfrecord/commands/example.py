@@ -7,6 +7,7 @@ import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import functools
 import io
+import itertools
 import json
 import pathlib
 from typing import Any
@@ -32,7 +33,6 @@ Colors = Mapping[str, tuple[int, int, int]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     parser.add_argument(
         "name", choices=EXAMPLES, help="; ".join(f"{n}: {about}" for n, (about, _) in _ALL.items())
     )
@@ -40,7 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the files of one example."""
     out = epath.Path(args.out).expanduser()
     about, draw = _ALL[args.name]
     files = dict(draw())
@@ -54,28 +53,20 @@ def run(args: argparse.Namespace) -> int:
 def _is_there(files: Mapping[str, bytes], out: epath.Path) -> bool:
     """Says whether a folder has an example already; raises an error if it has a part of one."""
     with as_storage_error(out):
-        equal = {
-            name: (out / name).is_file() and (out / name).read_bytes() == data
+        other = [
+            name
             for name, data in files.items()
-        }
-        if all(equal.values()):
-            return True
-        for name in equal:
-            if not equal[name] and (out / name).exists():
-                raise _in_the_way(out / name, "another file of this name")
-        for name in sorted({name.partition("/")[0] for name in files}):
-            if (out / name).exists():
-                raise _in_the_way(out / name, "a file or folder of this name")
-    return False
-
-
-def _in_the_way(path: epath.Path, content: str) -> ConfigError:
-    return ConfigError(
-        path,
-        found=content,
-        expected="a new folder, or one with this example in it",
-        remedy="name another folder with --out",
-    )
+            if not ((out / name).is_file() and (out / name).read_bytes() == data)
+        ]
+        for name in (*other, *sorted({name.partition("/")[0] for name in files})):
+            if other and (out / name).exists():
+                raise ConfigError(
+                    out / name,
+                    found="another file or folder of this name",
+                    expected="a new folder, or one with this example in it",
+                    remedy="name another folder with --out",
+                )
+    return not other
 
 
 _WALLS = {"train": ["wall_1", "wall_2", "wall_3", "wall_4"], "val": ["wall_5", "wall_6"]}
@@ -112,7 +103,6 @@ def _field() -> Files:
         yield f"SegmentationClass/flight_{number + 1}.png", _rgb(mask, colors)
 
 
-_TOOLS = {"labelme": "labelme", "coco": "COCO", "yolo": "YOLO", "cvat": "CVAT"}
 _STREET = {
     "road": ("gray", [(0, 40), (64, 34), (64, 48), (0, 48)]),
     "tree": ("green", [(40, 2), (60, 4), (54, 36), (46, 36)]),
@@ -134,7 +124,7 @@ def _street(tool: str) -> Files:
         drawn[f"{split}street_{number}"] = shapes
         path = places.get(tool, "{}.jpg").format(f"{split}street_{number}")
         yield path, _encode(np.asarray(photo), "JPEG")
-    yield from _WRITERS[tool](drawn)
+    yield from _TOOLS[tool][1](drawn)
 
 
 def _labelme(drawn: Shapes) -> Files:
@@ -143,46 +133,30 @@ def _labelme(drawn: Shapes) -> Files:
             {"label": name, "points": points, "group_id": None, "shape_type": "polygon"}
             for name, points in shapes.items()
         ]
-        yield (
-            f"{image_id}.json",
-            _json(
-                version="5.5.0",
-                flags={},
-                shapes=entries,
-                imagePath=f"{image_id}.jpg",
-                imageData=None,
-                imageHeight=48,
-                imageWidth=64,
-            ),
-        )
+        image = {"imagePath": f"{image_id}.jpg", "imageData": None}
+        size = {"imageHeight": 48, "imageWidth": 64}
+        yield f"{image_id}.json", _json(version="5.5.0", flags={}, shapes=entries, **image, **size)
 
 
 def _coco(drawn: Shapes) -> Files:
     ids = dict(zip(_STREET, (3, 17, 90), strict=True))
     for split in ("train", "val"):
-        images: list[dict[str, Any]] = []
-        annotations: list[dict[str, Any]] = []
-        for number, (image_id, shapes) in enumerate(drawn.items(), 1):
-            if image_id.startswith(split):
-                images.append(
-                    {"id": number, "file_name": f"{image_id}.jpg", "height": 48, "width": 64}
-                )
-            for name, points in shapes.items() if image_id.startswith(split) else ():
-                outline = [[side for point in points for side in point]]
-                annotations.append(
-                    {
-                        "id": len(annotations) + 1,
-                        "image_id": number,
-                        "category_id": ids[name],
-                        "segmentation": outline,
-                        "iscrowd": 0,
-                    }
-                )
+        ours = [(n, image_id) for n, image_id in enumerate(drawn, 1) if image_id.startswith(split)]
+        images = [{"id": n, "file_name": f"{i}.jpg", "height": 48, "width": 64} for n, i in ours]
+        shapes = [(n, *shape) for n, image_id in ours for shape in drawn[image_id].items()]
+        annotations = [
+            {
+                "id": number,
+                "image_id": image,
+                "category_id": ids[name],
+                "segmentation": [[*itertools.chain(*points)]],
+                "iscrowd": 0,
+            }
+            for number, (image, name, points) in enumerate(shapes, 1)
+        ]
         categories = [{"id": number, "name": name} for name, number in ids.items()]
-        yield (
-            f"annotations/instances_{split}.json",
-            _json(images=images, annotations=annotations, categories=categories),
-        )
+        document = _json(images=images, annotations=annotations, categories=categories)
+        yield f"annotations/instances_{split}.json", document
 
 
 def _yolo(drawn: Shapes) -> Files:
@@ -210,7 +184,12 @@ def _cvat(drawn: Shapes) -> Files:
     yield "annotations.xml", "\n".join([*lines, "</annotations>"]).encode()
 
 
-_WRITERS = {"labelme": _labelme, "coco": _coco, "yolo": _yolo, "cvat": _cvat}
+_TOOLS: dict[str, tuple[str, Callable[[Shapes], Files]]] = {
+    "labelme": ("labelme", _labelme),
+    "coco": ("COCO", _coco),
+    "yolo": ("YOLO", _yolo),
+    "cvat": ("CVAT", _cvat),
+}
 
 
 def _json(**fields: Any) -> bytes:
@@ -232,19 +211,15 @@ def _old() -> Files:
         mask[0] = 255
         pairs.append((noise.integers(0, 256, (height, width, 3), np.uint8), mask))
     digits = [np.full((8, 8), 20 * n, np.uint8) for n in range(10)]
-    yield (
-        "train.tfrecord",
-        _records(_pair("image_raw label_raw height width", *p) for p in pairs[:3]),
-    )
-    yield "val.tfrecord", _records(_pair("image_raw label_raw height width", *p) for p in pairs[3:])
+    known = "image_raw label_raw height width"
+    yield "train.tfrecord", _records(_pair(known, *p) for p in pairs[:3])
+    yield "val.tfrecord", _records(_pair(known, *p) for p in pairs[3:])
     yield "own_keys.tfrecord", _records(_pair("pic seg h w", *p) for p in pairs)
-    yield (
-        "digits.tfrecord",
-        _records(
-            {"data": d.tobytes(), "shape": [8, 8, 1], "name": f"{n}.png".encode(), "label": n}
-            for n, d in enumerate(digits)
-        ),
+    shown = (
+        {"data": d.tobytes(), "shape": [8, 8, 1], "name": f"{n}.png".encode(), "label": n}
+        for n, d in enumerate(digits)
     )
+    yield "digits.tfrecord", _records(shown)
 
 
 def _pair(keys: str, image: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
@@ -281,7 +256,7 @@ _ALL: dict[str, tuple[str, Callable[[], Iterable[tuple[str, bytes]]]]] = {
             f"four photos of a street with polygons as {name} writes them",
             functools.partial(_street, tool),
         )
-        for tool, name in _TOOLS.items()
+        for tool, (name, _) in _TOOLS.items()
     },
     "voc": ("six images in a VOCdevkit, which are the sample", _voc),
     "old": ("TFRecords as tutorials write them, and with other keys", _old),

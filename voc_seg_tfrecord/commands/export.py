@@ -7,22 +7,20 @@ import argparse
 
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import open_built, parts_with
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import write_json
-from voc_seg_tfrecord.exports.layouts import EXPORTED, LAYOUTS, PALETTE
+from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.exports.export import EXPORTED, LAYOUTS, PALETTE, export
 
 SUMMARY = "write a built dataset as TFRecords, Parquet or a VOC tree"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_dataset(parser)
     parser.add_argument(
         "--layout",
         required=True,
         choices=EXPORTED,
-        help="; ".join(f"{name}: {LAYOUTS[name].help}" for name in EXPORTED),
+        help="; ".join(f"{name}: {layout.help}" for name, layout in EXPORTED.items()),
     )
     parser.add_argument(
         "--out", required=True, metavar="FOLDER", help="folder to write; must be new or empty"
@@ -42,9 +40,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Exports and says what was written."""
-    from voc_seg_tfrecord.exports.export import export
-
     arguments.check_num_shards(args)
     if args.palette and args.layout + PALETTE not in LAYOUTS:
         raise ConfigError(
@@ -67,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     counts = counts if parts is None else dict(parts)
     if args.json:
         document = {"folder": args.out, "layout": args.layout, "splits": counts}
-        write_json(document | {"notes": notes})
+        screen.write_json(document | {"notes": notes})
         return 0
     for split, count in counts.items():
         print(f"{split}: {count} examples")

@@ -15,8 +15,7 @@ from etils import epath
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.tfrecords import import_records
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import one_progress_bar, show_built, write_json
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.imports.layouts import Record, Value, parse
 from voc_seg_tfrecord.imports.scan import (
     find_files,
@@ -31,8 +30,11 @@ SUMMARY = "build a dataset from hand-written TFRecords"
 EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"
 
 
+_PASSED_ON = ("name", "repair", "seed", "data_dir", "overwrite", "version", "workers")
+_SHOWN = 3  # records of a file, problems of an import
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     parser.add_argument("files", nargs="+", metavar="FILE", help="TFRecord file, folder or pattern")
     parser.add_argument("--name", help="the dataset will be voc_seg_tfrecord/NAME")
     parser.add_argument(
@@ -73,43 +75,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Shows the records, or imports them."""
-    keys = arguments.pairs("--keys", args.keys, arguments.word) if args.keys else None
+    keys = arguments.pairs("--keys", args.keys) if args.keys else None
     size = _size(args.shape) if args.shape else ()
     if args.dry_run:
-        document = show_scan(args.files, keys, size, silent=args.json)
+        document = _show_scan(args.files, keys, size, silent=args.json)
         if args.json:
-            write_json(document)
+            screen.write_json(document)
         return 0 if document["complete"] else 1
     if not args.name:
         raise ConfigError("--name", found="no value", expected="--name with a value")
-    ratios = None
-    if args.splits:
-        ratios = arguments.pairs("--splits", args.splits, arguments.ratio)
+    ratios = _ratios(args.splits) if args.splits else None
     notes: list[str] = []
-    with one_progress_bar():
+    with screen.one_progress_bar():
         builder = import_records(
             args.files,
-            name=args.name,
             class_names=[name.strip() for name in (args.class_names or "").split(",") if name],
             classes=parse_pairs(args.classes) if args.classes else (),
             splits=ratios,
             keys=keys,
             shape=size,
-            repair=args.repair,
-            seed=args.seed,
-            data_dir=args.data_dir,
-            overwrite=args.overwrite,
-            version=args.version,
-            workers=args.workers,
             note=notes.append,
+            **arguments.given(args, *_PASSED_ON),
         )
     for note in notes:
         print(f"note:             {note}")
-    built = show_built(builder)
+    built = screen.show_built(builder)
     if args.json:
-        write_json({"dataset": f"voc_seg_tfrecord/{args.name}", **built, "notes": notes})
+        screen.write_json({"dataset": f"voc_seg_tfrecord/{args.name}", **built, "notes": notes})
     return 0
+
+
+def _ratios(text: str) -> dict[str, float]:
+    try:
+        return {name: float(ratio) for name, ratio in arguments.pairs("--splits", text).items()}
+    except ValueError:
+        raise ConfigError("--splits", found=repr(text), expected="ratios such as 0.8") from None
 
 
 def _size(text: str) -> tuple[int, ...]:
@@ -123,17 +123,12 @@ def _size(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split("x")))
 
 
-_SHOWN = 3  # records of a file, problems of an import
-
-
-def show_scan(
+def _show_scan(
     files: Sequence[str], keys: dict[str, str] | None, size: tuple[int, ...], *, silent: bool
 ) -> dict[str, Any]:
-    """Prints what files hold and what an import would make of it.
+    """Prints what files hold and what an import would make of it, and returns the same.
 
-    Returns:
-      The same as plain data. `complete` says whether every file is a complete TFRecord file; an
-      import of them may be impossible all the same.
+    Of files that are complete an import may be impossible all the same.
     """
     reports, made = [], None
     with staging.temporary_folder() as folder:
@@ -158,7 +153,10 @@ def _file(path: epath.Path, plain: epath.Path) -> dict[str, Any]:
     try:
         for _, data in read_records(plain, path):
             count += 1
-            record = _parse(data)
+            try:
+                record = parse(data, "")
+            except VocSegError:  # no `tf.train.Example`
+                record = {}
             for key, values in record.items():
                 types[key][_type(values)] += 1
             if len(first) < _SHOWN:
@@ -183,14 +181,6 @@ def _print_file(file: dict[str, Any]) -> None:
         print(f"  record {number}: {line}")
     if file["error"]:
         print(f"  {file['error']}")
-
-
-def _parse(data: bytes) -> Record:
-    """Returns a record's features, none of what is not a `tf.train.Example`."""
-    try:
-        return parse(data, "")
-    except VocSegError:
-        return {}
 
 
 def _import(

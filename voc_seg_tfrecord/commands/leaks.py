@@ -13,8 +13,7 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import ConfigError, SourceError, did_you_mean
 from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.built.dataset import open_splits
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.facts import lists as facts_lists
 from voc_seg_tfrecord.sources import sbd
 
@@ -29,7 +28,6 @@ _SHOWN = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     lists = ", ".join([*facts_lists.named_lists(), *_SBD_LISTS])
     parser.add_argument(
         "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
@@ -45,10 +43,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compares, prints what is shared, and says whether it is a leak."""
     from voc_seg_tfrecord.audit import leaks
 
-    quoted = _quoted(args)
+    published = (row for row in facts_lists.published_leaks() if not args.sbd)
+    # Of two lists that are not both at hand.
+    quoted = next((p for p in published if {args.a, args.b} == {p.first, p.second}), None)
     compared = [] if quoted else leaks.compare(*(_sides(name, args) for name in (args.a, args.b)))
     if not compared and not quoted:
         raise ConfigError(
@@ -58,12 +57,13 @@ def run(args: argparse.Namespace) -> int:
         )
     leak = bool(quoted) or any(shared.is_leak for shared in compared)
     if args.json:
-        published = quoted and dataclasses.asdict(quoted)
-        pairs = [_as_dict(shared) for shared in compared]
-        write_json({"leak": leak, "compared": pairs, "published": published})
+        document = {"leak": leak, "compared": [_as_dict(shared) for shared in compared]}
+        screen.write_json(document | {"published": quoted and dataclasses.asdict(quoted)})
         return int(leak)
     if quoted:
-        _print_quoted(quoted)
+        print(f"{quoted.first} and {quoted.second}: {quoted.ids} ids in common, as published")
+        print(f"  source: {quoted.source}")
+        print("  to count them yourself, give SBD's folder dataset with --sbd")
     for shared in compared:
         _print(shared)
     if leak:
@@ -108,20 +108,6 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
             remedy=error.remedy,
         ) from None
     return leaks.dataset(builder, splits or builder.info.splits, progress=True)
-
-
-def _quoted(args: argparse.Namespace) -> facts_lists.PublishedLeak | None:
-    """Returns the published leak of two lists that are not both at hand."""
-    for row in facts_lists.published_leaks():
-        if {args.a, args.b} == {row.first, row.second} and not args.sbd:
-            return row
-    return None
-
-
-def _print_quoted(row: facts_lists.PublishedLeak) -> None:
-    print(f"{row.first} and {row.second}: {row.ids} ids in common, as published")
-    print(f"  source: {row.source}")
-    print("  to count them yourself, give SBD's folder dataset with --sbd")
 
 
 def _as_dict(shared: "Shared") -> dict[str, Any]:

@@ -11,23 +11,20 @@ from typing import Any
 from voc_seg_tfrecord.built.dataset import Listed, list_datasets
 from voc_seg_tfrecord.built.find import data_dirs
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.screen import write_json
 
 SUMMARY = "list the datasets that are built, with examples, size and date"
 EXAMPLE = "voc-seg-tfrecord list --data_dir /data/tensorflow_datasets"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add(parser, "data_dir", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Lists."""
     by_folder = {str(folder): list_datasets(folder) for folder in data_dirs(args.data_dir)}
     every = [dataset for datasets in by_folder.values() for dataset in datasets]
     if args.json:
-        write_json(
+        screen.write_json(
             {"data_dirs": list(by_folder), "datasets": [_as_dict(dataset) for dataset in every]}
         )
     else:

@@ -20,7 +20,6 @@ _ENDINGS = {".png": "png", ".jpg": "jpeg", ".jpeg": "jpeg"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_dataset(parser)
     parser.add_argument(
         "--out", required=True, metavar="FILE", help="image to write, such as a.png or a.jpg"
@@ -50,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Draws and saves the sheet."""
     out = staging.check_file(args.out, "--out", tuple(_ENDINGS))
     ids = None if args.ids is None else [w.strip() for w in args.ids.split(",") if w.strip()]
     name, splits = split_name(args.dataset)

@@ -1,14 +1,13 @@
 """What a command does with its process: signals, the search for garbage, TensorFlow's log lines.
 
 **Start and end.** The package imports this before anything else. In a process that is the command
-line, Ctrl-C then ends the process at once and says so in one line. By default, Python would show
-which import was going on. Any other process is left as it is.
+line, Ctrl-C then ends the process at once and says so in one line, where Python would show which
+import was going on. Any other process is left as it is.
 
 **While a command runs** it ends in order, whatever becomes of the exception of Ctrl-C and SIGTERM.
-Python handles a signal by an exception, which does not always arrive. Where Python cannot raise it,
-as in `__del__` and in callbacks of the garbage collector, it is only printed, and the command would
-go on. Code in C++ may make another error of it: an ImportError where a module is being imported, or
-the wrong type of an object that it had asked about, which TFDS's features then do not have.
+Where Python cannot raise it, as in `__del__` and in callbacks of the garbage collector, it is only
+printed, and the command would go on. Code in C++ may make another error of it: an ImportError, or
+the wrong type of an object that it had asked about.
 
 **Garbage.** What the command line imports stays, so Python need not search it. It searches again
 and again while modules are imported, and all of them once more when the process ends: together a
@@ -41,7 +40,6 @@ from voc_seg_tfrecord.base.signals import NUMBERS, DelayedSignals, Terminated
 PROGRAM = "voc-seg-tfrecord"
 
 _PACKAGE = __name__.partition(".")[0]
-_STOPPED_BY = {signal.SIGINT: "Ctrl-C"}  # and others by their names
 _said = False
 
 
@@ -59,8 +57,7 @@ def say_stopped(number: int) -> None:
     global _said
     if not _said:
         _said = True
-        stop = signal.Signals(number)
-        by = _STOPPED_BY.get(stop, stop.name)
+        by = "Ctrl-C" if number == signal.SIGINT else signal.Signals(number).name
         with contextlib.suppress(OSError):
             # Not by `print`, which raises an error if it is in the middle of another line.
             os.write(2, f"\nstopped by {by}; nothing unfinished is left\n".encode())
@@ -77,15 +74,10 @@ if is_command_line() and signal.getsignal(signal.SIGINT) is signal.default_int_h
     signal.signal(signal.SIGINT, end)
 
 
-_AGAIN = 0.01  # seconds until a signal that was lost comes again
-
-
 class Stops:
     """Which signals have come since a command was started.
 
-    Attributes:
-      came: their numbers.
-      raising: whether they raise KeyboardInterrupt and `Terminated`; else they are only noted.
+    While `raising`, they raise KeyboardInterrupt and `Terminated`; else they are only noted.
     """
 
     def __init__(self) -> None:
@@ -129,7 +121,7 @@ def _lost(lost: Any, stopped: Stops, hook: Any) -> None:
     if not isinstance(lost.exc_value, (KeyboardInterrupt, Terminated)):
         hook(lost)
     elif stopped.came and stopped.raising:
-        again = threading.Timer(_AGAIN, _send, [stopped.came[-1]])
+        again = threading.Timer(0.01, _send, [stopped.came[-1]])  # seconds
         again.daemon = True
         again.start()
 
@@ -172,9 +164,6 @@ def ended() -> None:
         gc.freeze()
 
 
-_TENSORFLOW = "tensorflow"
-_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
-
 # `I0000 00:00:1795277666.815317   16152 cudart_stub.cc:31] ...` in TensorFlow 2.21, before it
 # `2026-11-21 16:14:12.815317: I tensorflow/core/util/port.cc:153] ...`.
 _LOG = rb"(?:%s\d{4} [\d:.]+\s+\d+ \S+:\d+\]|\d{4}-\d\d-\d\d [\d:.]+: %s )"
@@ -186,7 +175,7 @@ _NOTES_AND_ERRORS = re.compile(rb"%s|%s" % (_LOG % (b"[IWE]", b"[IWE]"), _PREAMB
 def quiet_tensorflow() -> None:
     """Lets TensorFlow write no logs, whenever and by whomever it is imported in this process."""
     # Not its errors either: it raises what matters, and reports each missing GPU as one.
-    os.environ.setdefault(_LEVEL, "3")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # TensorFlow 2.20 was made by protobuf 5, and works with 6.
     warnings.filterwarnings("ignore", "Protobuf gencode version", UserWarning)
     if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
@@ -197,7 +186,7 @@ class _Finder:
     """Finds TensorFlow as Python does, and lets it be loaded quietly."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        if name != _TENSORFLOW:
+        if name != "tensorflow":
             return None
         spec = machinery.PathFinder.find_spec(name, path, target)
         if spec is not None and spec.loader is not None:

@@ -19,7 +19,6 @@ EXAMPLE = "voc-seg-tfrecord report cracks --out report.html"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_dataset(parser)
     arguments.add(parser, "ids")
     parser.add_argument("--out", metavar="FILE", help="the page to write, such as report.html")
@@ -28,17 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="write the card, README.md, into this folder, or into a file whose name ends with .md",
     )
-    parser.add_argument(
-        "--num",
-        type=int,
-        help="number of examples in each split's gallery; default: 24, and at most 240 in all",
-    )
     arguments.add(parser, "no_fit")
-    parser.add_argument("--seed", type=int, default=0, help="seed for the choice of examples (0)")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Writes the page, the card, or both."""
     if not (args.out or args.card):
         raise ConfigError(
             "report",
@@ -62,15 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out:
         from voc_seg_tfrecord import report
 
-        report.write(
-            builder,
-            args.out,
-            splits=splits,
-            num=args.num,
-            seed=args.seed,
-            fits=not args.no_fit,
-            progress=True,
-        )
+        report.write(builder, args.out, splits=splits, fits=not args.no_fit, progress=True)
         size = epath.Path(args.out).expanduser().stat().length
         print(f"{builder.info.full_name}: {args.out}, {size / 1e6:.1f} MB")
     return 0

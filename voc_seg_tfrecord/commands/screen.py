@@ -10,11 +10,8 @@ In a pipe or a file a table has no colours and no lines, its columns stay at the
 nothing is cut off, so that awk and other programs can read it. A class name with blanks counts as
 several columns for them; --json and --csv avoid this.
 
-Progress bars are for a terminal: there are none with --quiet, in a pipe or in a file.
-
-TFDS nests a bar for the examples of a split in one for the splits, names the unfinished folder in a
-third, and prints where it writes before and after. Here one bar is shown, and commands print that
-themselves.
+Progress bars are for a terminal: there are none with --quiet, in a pipe or in a file. TFDS nests
+several and prints where it writes. Here one bar is shown, and commands print that themselves.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,9 +45,7 @@ class ReaderGone(Exception):  # noqa: N818 - it is no error: `head` has read eno
 class Screen:
     """Stands for `sys.stdout` while a command runs.
 
-    Args:
-      stream: what is printed goes there.
-      answer: the document of --json goes there.
+    What is printed goes to `stream`, the document of --json to `answer`.
     """
 
     def __init__(self, stream: TextIO, answer: TextIO):
@@ -118,9 +113,6 @@ def write_json(document: Mapping[str, Any]) -> None:
         answer.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
-_FORMULA = ("=", "+", "-", "@", "\t")
-
-
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Returns a table as CSV, with a line of titles.
 
@@ -137,7 +129,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def _cell(value: object) -> object:
     if isinstance(value, str):
         shown = literal(value).replace("\n", "\\x0a")
-        return f"'{shown}" if shown.startswith(_FORMULA) else shown
+        return f"'{shown}" if shown.startswith(("=", "+", "-", "@", "\t")) else shown
     return "" if value is None or value != value else value  # NaN is not equal to itself
 
 
@@ -153,21 +145,13 @@ def _reader() -> Iterator[None]:
         raise ReaderGone from None
 
 
-def terminal() -> TextIO | None:
-    """Returns the terminal that standard output is; None if it is a pipe or a file."""
-    stream = getattr(sys.stdout, "stream", sys.stdout)
-    return stream if stream.isatty() else None
-
-
 _ENDLESS = 1_000_000
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Prints a table, in which columns of numbers are aligned on the right.
 
-    Args:
-      columns: their titles.
-      rows: one cell per column; they are shown as they are, whatever is in them.
+    Cells are shown as they are, whatever is in them.
     """
     from rich import box, console, measure, table, text  # here, as most commands print no table
 
@@ -182,8 +166,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     for row in cells:
         # A `Text` is shown as it is: [red] in a name is no colour.
         drawn.add_row(*(text.Text(literal(cell)) for cell in row))
-    stream = terminal()
-    if stream is not None:
+    stream = getattr(sys.stdout, "stream", sys.stdout)
+    if stream.isatty():
         screen = console.Console(file=stream, highlight=False, emoji=False, markup=False)
         endless = screen.options.update(max_width=_ENDLESS)
         if measure.Measurement.get(screen, endless, drawn).maximum <= screen.width:
@@ -222,13 +206,7 @@ def show_built(builder: Any) -> dict[str, Any]:
 def show_class_table(
     class_names: Sequence[str], total: ClassCounts, by_split: Mapping[str, ClassCounts]
 ) -> None:
-    """Prints one row per class, and one for void.
-
-    Args:
-      class_names: the classes, in mask order.
-      total: the counts of all images.
-      by_split: the counts of each split; they are shown if there are several splits.
-    """
+    """Prints one row per class, and one for void; counts of splits only if there are several."""
     shown = by_split if len(by_split) > 1 else {}
     columns = ["index", "class", "images", "pixels", "share"]
     columns += [title for split in shown for title in (split, "pixels")]

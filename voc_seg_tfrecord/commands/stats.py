@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.commands.screen import write_json
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.stats.figures import Comparison, Stats
@@ -25,7 +24,6 @@ _COLUMNS = ("pixels", "share", "images", "objects", "median_frequency", "inverse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_dataset(parser)
     arguments.add(parser, "ids")
     form = parser.add_mutually_exclusive_group()
@@ -34,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Counts and prints."""
     from voc_seg_tfrecord import stats
     from voc_seg_tfrecord.stats import figures
 
@@ -44,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         counts["+".join(counts)] = stats.total(counts)
     compared = {split: figures.compare(of_split) for split, of_split in counts.items()}
     if args.json:
-        write_json(_as_json(builder, counts, compared))
+        screen.write_json(_as_json(builder, counts, compared))
     elif args.csv:
         _print_csv(counts)
     else:

@@ -7,15 +7,13 @@ import argparse
 from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.built.dataset import check_rgb, open_splits
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.commands import arguments, screen
 
 SUMMARY = "pack predictions for VOC's evaluation server"
 EXAMPLE = "voc-seg-tfrecord submission 2012_test@test --predictions predicted --out results.tgz"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_predictions(
         parser,
         "the built test images, such as voc_seg_tfrecord/2012_test@test; without them the sizes "
@@ -36,10 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks and packs."""
-    from voc_seg_tfrecord.evaluation import submission
+    from voc_seg_tfrecord.evaluation import predictions
 
-    staging.check_file(args.out, "--out", submission.ENDINGS)
+    out = staging.check_file(args.out, "--out", (".tgz", ".tar.gz"))
     sizes = None
     if args.dataset:
         builder, splits = open_splits(args.dataset, args.data_dir)
@@ -50,11 +47,11 @@ def run(args: argparse.Namespace) -> int:
                 found=f"{len(splits)} splits",
                 expected="DATASET@SPLIT, such as voc_seg_tfrecord/2012_test@test",
             )
-        sizes = submission.sizes_of(builder, *splits)
-    count = submission.submission(args.predictions, args.out, sizes=sizes, comp=args.comp)
+        sizes = predictions.sizes_of(builder, *splits)
+    count = predictions.submission(args.predictions, out, sizes=sizes, comp=args.comp)
     if args.json:
         document = {"file": args.out, "predictions": count, "comp": args.comp}
-        write_json(document | {"sizes_checked": bool(sizes)})
+        screen.write_json(document | {"sizes_checked": bool(sizes)})
         return 0
     checked = "ids, sizes and values" if sizes else "ids and values"
     print(f"{args.out}: {count} predictions for comp{args.comp}; checked: {checked}")

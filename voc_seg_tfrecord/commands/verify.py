@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from voc_seg_tfrecord.base.names import TILE_IMAGE_ID
 from voc_seg_tfrecord.base.storage import SUMS
 from voc_seg_tfrecord.built.dataset import class_map, has_only_images, open_built
-from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.commands.screen import write_json
+from voc_seg_tfrecord.commands import arguments, screen
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.audit.verify import Report
@@ -24,7 +23,6 @@ _SHOWN = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds this command's arguments."""
     arguments.add_dataset(parser)
     parser.add_argument(
         "--source",
@@ -35,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Verifies and prints the report."""
     from voc_seg_tfrecord.audit import verify
 
     builder = open_built(args.dataset, args.data_dir)
@@ -44,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
         source = verify.find_originals(builder, args.source, progress=True)
     report = verify.verify(builder, source, progress=True)
     if args.json:
-        write_json(_as_json(builder, report, args.source))
+        screen.write_json(_as_json(builder, report, args.source))
     else:
         _print(builder, report, args.source)
     return 1 if report.faults else 0
@@ -67,21 +64,15 @@ def _print(builder: Any, report: "Report", source: str | None) -> None:
     if len(faults) > _SHOWN:
         print(f"  ... and {len(faults) - _SHOWN} more")
     if became := class_map(builder):
-        print(f"classes mapped at build: {_mapped(became)}")
+        olds = {new: [o for o, to in became.items() if to == new] for new in became.values()}
+        mapped = (f"{new} from {', '.join(names)}" for new, names in olds.items())
+        print(f"classes mapped at build: {'; '.join(mapped)}")
     for archive in report.archives:
         print(f"archive verified at build: {archive['filename']}, sha256 {archive['sha256']}")
     for line in _checked(builder, report, source):
         print(line)
     count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
     print(f"{count} in what was checked")
-
-
-def _mapped(became: dict[str, str]) -> str:
-    """Returns `person from person; background from background, sky`."""
-    return "; ".join(
-        f"{new} from {', '.join(old for old, to in became.items() if to == new)}"
-        for new in dict.fromkeys(became.values())
-    )
 
 
 def _checked(builder: Any, report: "Report", source: str | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 Enter at `evaluate` for a folder of predictions, at `Confusion` for arrays, and at `keras_metric`
 for a metric in `model.compile`. `confusion` counts, `result` divides and draws, `predictions`
-reads files, `folder` streams a dataset, `submission` packs predictions for VOC's server. May
+reads files and packs them for VOC's server, `folder` streams a dataset. May
 import: up to `audit`. As users import this room by name, it gives out its names.
 """
 

@@ -37,12 +37,7 @@ class Confusion:
         image's diagonal; its authors take 0.02.
     """
 
-    def __init__(
-        self,
-        class_names: Sequence[str],
-        *,
-        boundary: float | None = None,
-    ) -> None:
+    def __init__(self, class_names: Sequence[str], *, boundary: float | None = None) -> None:
         if not 0 < len(class_names) <= VOID:
             raise ConfigError(
                 "class_names", found=f"{len(class_names)} names", expected=f"1 to {VOID} names"
@@ -132,29 +127,15 @@ class Confusion:
         )
 
     def _add(self, mask: np.ndarray, prediction: np.ndarray, where: object) -> None:
-        pairs, counts = _count_pairs(mask, prediction)
+        of_codes = count_pairs(mask, prediction)
+        codes = np.flatnonzero(of_codes)
+        pairs, counts = np.stack([codes >> 8, codes & 255]), of_codes[codes]  # those that occur
         _check_values(pairs, counts, len(self.class_names), where)
         if self.boundary is not None:
             self.bands += _count_bands(mask, prediction, self.boundary, len(self.class_names))
         valid = pairs[0] < len(self.class_names)  # all but void
         self.matrix[pairs[0][valid], pairs[1][valid]] += counts[valid]
         self.images += 1
-
-
-def _count_pairs(mask: np.ndarray, prediction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Counts the pixels that have each pair of values.
-
-    Args:
-      mask: uint8 `[H, W]`.
-      prediction: uint8 `[H, W]`.
-
-    Returns:
-      The N pairs that occur, int64 `[2, N]`, the mask's value first; and how many pixels have
-      each, int64 `[N]`.
-    """
-    counts = count_pairs(mask, prediction)
-    codes = np.flatnonzero(counts)
-    return np.stack([codes >> 8, codes & 255]), counts[codes]
 
 
 def _check_values(pairs: np.ndarray, counts: np.ndarray, classes: int, where: object) -> None:
@@ -204,6 +185,9 @@ def _plain(array: np.ndarray, name: str, where: object) -> np.ndarray:
     return values
 
 
+_ROWS = 1024
+
+
 def _spread(near: np.ndarray, axis: int, before: int, after: int) -> np.ndarray:
     """Returns where a pixel, or one of so many before and after it along an axis, is set."""
     length = near.shape[axis]
@@ -218,11 +202,7 @@ def _spread(near: np.ndarray, axis: int, before: int, after: int) -> np.ndarray:
 def _count_bands(
     mask: np.ndarray, prediction: np.ndarray, share: float, classes: int
 ) -> np.ndarray:
-    """Counts pixels of each class within the bands of the mask, of the prediction, and of both.
-
-    Returns:
-      int64 `[3, C]`; pixels that are void in the mask count nowhere.
-    """
+    """Returns what `Result.bands` holds of one image."""
     width = max(1, round(share * float(np.hypot(*mask.shape))))
     counted = np.zeros((3, classes), np.int64)
     for top in range(0, len(mask), _ROWS):  # of large masks, what counts pixels takes gigabytes
@@ -237,19 +217,12 @@ def _count_bands(
     return counted
 
 
-_ROWS = 1024
-
-
 def inner_band(mask: np.ndarray, width: int) -> np.ndarray:
-    """Returns which pixels have another value, or the border of the image, within a distance.
+    """Returns which pixels have another value, or the border, within a square around them.
 
-    Args:
-      mask: class indices, uint8 `[H, W]`.
-      width: the distance in pixels, along rows and columns at once.
-
-    Returns:
-      bool `[H, W]`: of all classes together, what an erosion by a square of 2 * width + 1 pixels
-      takes from the region of a class, as in the code of the authors of Boundary IoU.
+    For a mask, uint8 `[H, W]`, this is, bool `[H, W]` and of all classes together, what an erosion
+    by a square of 2 * width + 1 pixels takes from the region of a class, as in the code of the
+    authors of Boundary IoU.
     """
     near = np.zeros(mask.shape, bool)
     for axis in (0, 1):

@@ -22,20 +22,13 @@ from voc_seg_tfrecord.base.errors import (
 )
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, MASKS
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import (
-    background,
-    check_features,
-    check_splits,
-    class_names,
-    tiling_of,
-)
+from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.find import Part
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.predictions import Predicted, Predictions, label_quality
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.examples.tiles import Tile, Tiling, image_of
+from voc_seg_tfrecord.examples.tiles import Tiling, image_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,11 +81,18 @@ def evaluate(
     split_names = [splits] if isinstance(splits, str) else list(splits)
     if not split_names:
         raise ConfigError("splits", found="no split", expected="at least one split")
-    check_features(builder, (IMAGE, FILENAME, MASK))
-    split_names = check_splits(builder, split_names)
-    names = class_names(builder)
+    dataset.check_features(builder, (IMAGE, FILENAME, MASK))
+    split_names = dataset.check_splits(builder, split_names)
+    names = dataset.class_names(builder)
     readable = Predictions(predictions, len(names), probabilities)
-    tiling = _tiling(builder, boundary)
+    tiling = dataset.tiling_of(builder)
+    if tiling is not None and boundary is not None:
+        raise ConfigError(
+            "boundary",
+            found=f"{boundary}, for tiles",
+            expected="complete images: classes beyond the border of a tile would not be seen",
+            remedy="score without boundary, or build the dataset without tiles",
+        )
     total = Confusion(names, boundary=boundary)
     score = functools.partial(_score, total, readable, tiling)
     fingerprints: dict[str, fingerprint.Fingerprint] = {}
@@ -127,22 +127,9 @@ def evaluate(
     return dataclasses.replace(
         result,
         predictions=fingerprint.of_split(predicted).masks,
-        background=background(builder),
+        background=dataset.background(builder),
         per_image=tuple(images),
     )
-
-
-def _tiling(builder: tfds.core.DatasetBuilder, boundary: float | None) -> Tiling | None:
-    """Returns how images were cut; refuses Boundary IoU, which needs complete images."""
-    tiling = tiling_of(builder)
-    if tiling is not None and boundary is not None:
-        raise ConfigError(
-            "boundary",
-            found=f"{boundary}, for tiles",
-            expected="complete images: classes beyond the border of a tile would not be seen",
-            remedy="score without boundary, or build the dataset without tiles",
-        )
-    return tiling
 
 
 def _check_complete(
@@ -190,9 +177,8 @@ class Compared:
 
     Attributes:
       name: the id that the prediction is named by.
-      window: the part of the record that counts.
-      mask: class indices of this part, uint8 `[h, w]`.
-      predicted: what was predicted there.
+      window: the part of the record that counts, of which are `mask`, uint8 `[h, w]`, and
+        `predicted`.
     """
 
     name: str
@@ -204,13 +190,9 @@ class Compared:
 def compare(
     record: Record, mask: np.ndarray, predictions: Predictions, tiling: Tiling | None
 ) -> Compared:
-    """Reads the prediction for a record.
+    """Reads the prediction for a record, of a complete image or of a tile, and its mask, `[H, W]`.
 
-    Args:
-      record: of a complete image or of a tile.
-      mask: its mask, `[H, W]`.
-      predictions: named by ids of images; those of tiles by the tiles' or by their images'.
-      tiling: how images were cut; None if they were not.
+    Predictions of tiles are named by the tiles or by their images.
 
     Raises:
       MaskError: if there is no prediction, or one of the tile and one of the image, or it has
@@ -229,22 +211,17 @@ def compare(
             expected="a tile of its image, of the size and in the place that its id says",
             remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
-    name, prediction = _read(record.id, place.image_id, place.size, tile, predictions)
+    if place.image_id not in predictions.names:
+        name, prediction = record.id, predictions.read(record.id, (tile.height, tile.width))
+    elif record.id not in predictions.names:
+        name, whole_image = place.image_id, predictions.read(place.image_id, place.size)
+        prediction = whole_image.part(tile.window)
+    else:
+        raise MaskError(
+            predictions.path(record.id),
+            found=f"a second prediction of these pixels, in {predictions.path(place.image_id)}",
+            expected="a prediction of the tile or of the complete image",
+            remedy="take one of the two out of the folder",
+            kind="predictions of tile and image",
+        )
     return Compared(name, tile.own, mask[tile.own], prediction.part(tile.own))
-
-
-def _read(
-    tile_id: str, image_id: str, size: tuple[int, ...], tile: Tile, predictions: Predictions
-) -> tuple[str, Predicted]:
-    """Returns the prediction of a tile: its own, or its part of that of the image."""
-    if image_id in predictions.names:
-        if tile_id in predictions.names:
-            raise MaskError(
-                predictions.path(tile_id),
-                found=f"a second prediction of these pixels, in {predictions.path(image_id)}",
-                expected="a prediction of the tile or of the complete image",
-                remedy="take one of the two out of the folder",
-                kind="predictions of tile and image",
-            )
-        return image_id, predictions.read(image_id, size).part(tile.window)
-    return tile_id, predictions.read(tile_id, (tile.height, tile.width))

@@ -1,25 +1,35 @@
-"""A folder of predictions: one PNG or NumPy file per image, named by its id."""
+"""A folder of predictions: one PNG or NumPy file per image, named by its id.
 
-from collections.abc import Sequence
+Scores read it, and the archive that VOC's evaluation server takes is made of it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import functools
+import gzip
+import io
+import tarfile
+from typing import BinaryIO
 
 from etils import epath
 import numpy as np
+import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.base import staging, wording
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError, VocSegError
+from voc_seg_tfrecord.base.names import IMAGE, VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.formats import array_files
+from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.built import records
+from voc_seg_tfrecord.built.dataset import check_splits
+from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.formats import array_files, pillow, png
 from voc_seg_tfrecord.formats.file import File, Kind
-from voc_seg_tfrecord.masks.stored import Samples, read_samples
+from voc_seg_tfrecord.masks.stored import read_samples
 from voc_seg_tfrecord.trees.listing import Names, index_files
 
-SUFFIXES = (".png", ".npy")
-
-AXES = ("CHW", "HWC")
-"""Orders of the axes of probabilities: classes first, or last."""
-
+AXES = ("CHW", "HWC")  # of probabilities: classes first, or last
 _SUM = 0.02  # by how much probabilities may miss 1 in sum: float16 has 3 digits
 
 
@@ -63,14 +73,15 @@ class Predictions:
         if probabilities not in (None, *AXES):
             expected = f"{' or '.join(AXES)}, the order of the axes"
             raise ConfigError("probabilities", found=repr(probabilities), expected=expected)
-        if not self.folder.is_dir():
+        names = index_files(self.folder, (".png", ".npy")) if self.folder.is_dir() else None
+        if not names:
             raise ConfigError(
                 self.folder,
-                found="no such folder",
+                found="no such folder" if names is None else "no .png and no .npy file",
                 expected="a folder of predictions, one ID.png or ID.npy per image",
-                remedy="check the path",
+                remedy="check the path, or write the predictions there",
             )
-        self.names: Names = index_files(self.folder, SUFFIXES)
+        self.names: Names = names
         if self.names.twins:
             image_id, files = next(iter(self.names.twins.items()))
             raise ConfigError(
@@ -79,13 +90,6 @@ class Predictions:
                 f"such as {image_id}: {' and '.join(files)}",
                 expected="one prediction per image",
                 remedy="keep the file that is to be scored, and take the others out of the folder",
-            )
-        if not self.names:
-            raise ConfigError(
-                self.folder,
-                found="no .png and no .npy file",
-                expected="one ID.png or ID.npy per image",
-                remedy="write the predictions there",
             )
 
     def read(self, image_id: str, size: Sequence[int] | None) -> Predicted:
@@ -151,7 +155,24 @@ class Predictions:
 def _read_indices(file: File, classes: int) -> np.ndarray:
     """Returns class indices, integers `[H, W]`."""
     samples = read_samples(file)
-    _check_indices(samples, file.where)
+    if samples.kind == "rgb":
+        raise MaskError(
+            file.where,
+            found="colours",
+            expected="class indices, in a greyscale or palette PNG or a NumPy file",
+            remedy="write the index of the class, not its colour",
+        )
+    if samples.palette is not None:
+        used = np.unique(samples.values)
+        colors = samples.palette[used[used < len(samples.palette)]]
+        if not np.array_equal(colors, voc_palette()[used]):
+            raise MaskError(
+                file.where,
+                found="a palette that is not VOC's, so values may not be classes",
+                expected="VOC's palette, or a greyscale PNG",
+                remedy="write the class indices as greyscale, or with "
+                "voc_seg_tfrecord.voc_palette()",
+            )
     if classes > 2 and file.kind is Kind.NUMPY and b"'|b1'" in file.data[:128]:
         raise MaskError(
             file.where,
@@ -195,9 +216,6 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
     return chances
 
 
-_TEMPERATURE = 0.1
-
-
 def label_quality(mask: np.ndarray, probabilities: np.ndarray) -> float:
     """Returns how likely a mask is right: a soft minimum of the probabilities of its classes.
 
@@ -217,27 +235,96 @@ def label_quality(mask: np.ndarray, probabilities: np.ndarray) -> float:
     if not known.any():
         return 1.0
     given = np.take_along_axis(probabilities[known], mask[known][:, None].astype(int), 1)[:, 0]
-    weights = np.exp((1 - given.astype(np.float64)) / _TEMPERATURE)
+    weights = np.exp((1 - given.astype(np.float64)) / 0.1)  # the temperature
     return float((weights * given).sum() / weights.sum())
 
 
-def _check_indices(samples: Samples, path: str) -> None:
-    """Refuses files whose values may be something else than class indices."""
-    if samples.kind == "rgb":
-        raise MaskError(
-            path,
-            found="colours",
-            expected="class indices, in a greyscale or palette PNG or a NumPy file",
-            remedy="write the index of the class, not its colour",
+Sizes = Mapping[str, tuple[int, ...]]
+"""Height and width of each image, by id."""
+
+
+def submission(
+    predictions: PathLike, out: epath.Path, *, sizes: Sizes | None = None, comp: int = 6
+) -> int:
+    """Writes `results/VOC2012/Segmentation/comp6_test_cls/ID.png` for all images of the test.
+
+    Returns how many they are. The same predictions give the same bytes. An archive that cannot be
+    completed is not there. The competition is 5 for what was trained on VOC2012's own train and val
+    alone, 6 for what was trained on anything but the test images. Without sizes none is checked.
+
+    Raises:
+      ConfigError: if the call is wrong.
+      SplitError: if predictions are missing, of another size than their images, or have
+        values that are no class. All of them are counted, and the first few are named.
+      MaskError: if there are predictions of images that are not in the test.
+
+    References:
+      Everingham et al., The PASCAL Visual Object Classes Challenge 2012 Development Kit.
+    """
+    ids = lists.list_ids("voc2012_test")
+    if sizes is not None and sizes.keys() != set(ids):
+        raise ConfigError(
+            "sizes",
+            found=f"{len(sizes)} images, of which {len(sizes.keys() & set(ids))} are in the test",
+            expected=f"the {len(ids)} images of VOC2012's test",
+            remedy="give the test split of the config 2012_test",
         )
-    if samples.palette is not None:
-        used = np.unique(samples.values)
-        colors = samples.palette[used[used < len(samples.palette)]]
-        if not np.array_equal(colors, voc_palette()[used]):
+    readable = Predictions(predictions)
+    readable.check_extra(set(ids))
+    with staging.staged_file(out) as incomplete:
+        with incomplete.open("wb") as stream:
+            made = ordered_map(functools.partial(_png, readable, sizes), ids)
+            problems = _write(stream, made, f"results/VOC2012/Segmentation/comp{comp}_test_cls")
+        if problems:
+            raise SplitError("test", problems, len(ids))
+    return len(ids)
+
+
+def sizes_of(builder: tfds.core.DatasetBuilder, split: str = "test") -> Sizes:
+    """Reads the sizes of a split's images from a built dataset, without decoding an image."""
+    check_splits(builder, [split])
+
+    def size(record: Record) -> tuple[str, tuple[int, ...]]:
+        image = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
+        return record.id, record.size or records.image_size(image)
+
+    return dict(records.scan(builder, split, size))
+
+
+def _png(predictions: Predictions, sizes: Sizes | None, image_id: str) -> bytes | VocSegError:
+    """Returns a prediction as a PNG with VOC's palette, or what is wrong with it."""
+    try:
+        values = predictions.read(image_id, sizes[image_id] if sizes else None).classes
+        wrong = np.unique(values[(values < 0) | (values >= len(VOC_CLASSES))])
+        if len(wrong):
             raise MaskError(
-                path,
-                found="a palette that is not VOC's, so values may not be classes",
-                expected="VOC's palette, or a greyscale PNG",
-                remedy="write the class indices as greyscale, or with "
-                "voc_seg_tfrecord.voc_palette()",
+                predictions.path(image_id),
+                found=f"the values {', '.join(map(str, wrong[:5]))}",
+                expected=f"0 to {len(VOC_CLASSES) - 1}; {VOID} is no prediction",
+                remedy="predict one of the classes for every pixel",
+                kind="unknown prediction value",
             )
+    except VocSegError as error:
+        return error
+    grey = File(pillow.encode_png(values.astype(np.uint8)), image_id)
+    return png.palette_png(grey, voc_palette().tobytes())
+
+
+def _write(
+    stream: BinaryIO, made: Iterable[tuple[str, bytes | VocSegError]], folder: str
+) -> list[VocSegError]:
+    """Writes the archive; after a first problem it only looks for more of them."""
+    problems: list[VocSegError] = []
+    # No name and no time in the headers, so that the same predictions give the same bytes.
+    with (
+        gzip.GzipFile("", "wb", compresslevel=1, fileobj=stream, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
+    ):
+        for image_id, result in made:
+            if isinstance(result, VocSegError):
+                problems.append(result)
+            elif not problems:
+                entry = tarfile.TarInfo(f"{folder}/{image_id}.png")
+                entry.size, entry.mode = len(result), 0o644
+                archive.addfile(entry, io.BytesIO(result))
+    return problems

@@ -260,10 +260,7 @@ DRAWINGS = (".png", ".pdf", ".svg")
 def save_confusion(result: Result, path: epath.Path) -> None:
     """Draws which share of each class's pixels was predicted as which class.
 
-    Args:
-      result: the score.
-      path: the file to write; its ending, one of `DRAWINGS`, tells the format. The same score
-        gives the same bytes.
+    The file's ending, one of `DRAWINGS`, tells the format. The same score gives the same bytes.
 
     Raises:
       ConfigError: if it cannot be written.

@@ -7,6 +7,7 @@ References:
   https://github.com/huggingface/hub-docs/blob/main/datasetcard.md
 """
 
+import bisect
 from collections.abc import Mapping
 import dataclasses
 import html
@@ -28,19 +29,12 @@ from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import description
 from voc_seg_tfrecord.exports import columns
-from voc_seg_tfrecord.exports.layouts import BUILT, LAYOUTS
-from voc_seg_tfrecord.facts.releases import RELEASES, Release
+from voc_seg_tfrecord.facts.releases import RELEASES
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.formats.png_pixels import count_values
 
-_SIZES = {
-    1_000: "n<1K",
-    10_000: "1K<n<10K",
-    100_000: "10K<n<100K",
-    1_000_000: "100K<n<1M",
-    10_000_000: "1M<n<10M",
-}
-_MORE = "10M<n<100M"
+# Below 1,000 examples, 10,000 and so on.
+_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
 
 # The licences of data among those that Hugging Face knows.
 _LICENSES = frozenset(
@@ -63,7 +57,7 @@ _LONGEST_NAME = 80  # of a licence; a longer text is the licence itself
 
 def size_category(examples: int) -> str:
     """Returns the category of a number of examples."""
-    return next((name for limit, name in _SIZES.items() if examples < limit), _MORE)
+    return _SIZES[bisect.bisect([10**n for n in range(3, 8)], examples)]
 
 
 def license_fields(text: str | None) -> dict[str, str]:
@@ -106,11 +100,6 @@ def markdown_word(text: object) -> str:
     return re.sub(r"^(\d*)([-+.])", r"\1\\\2", escaped)
 
 
-def markdown_prose(text: str) -> str:
-    """Returns Markdown that shows paragraphs as they are, and addresses as links."""
-    return "\n".join(_linked(line) for line in text.strip().splitlines())
-
-
 def markdown_block(text: str, language: str = "text") -> str:
     """Returns a text with its lines and blanks untouched, in a fence longer than any within."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
@@ -118,11 +107,14 @@ def markdown_block(text: str, language: str = "text") -> str:
     return f"{fence}{language}\n{text.strip()}\n{fence}"
 
 
-def _linked(line: str) -> str:
-    parts = _ADDRESS.split(line)
-    return "".join(
-        f" <{part}> " if n % 2 else markdown_word(part) for n, part in enumerate(parts)
-    ).strip()
+def markdown_prose(text: str) -> str:
+    """Returns Markdown that shows paragraphs as they are, and addresses as links."""
+    lines = []
+    for line in text.strip().splitlines():
+        parts = enumerate(_ADDRESS.split(line))
+        words = (f" <{part}> " if n % 2 else markdown_word(part) for n, part in parts)
+        lines.append("".join(words).strip())
+    return "\n".join(lines)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -130,7 +122,6 @@ class Summary:
     """What the records of a dataset hold.
 
     Attributes:
-      examples: how many there are.
       images: how many images have each mask value, or each label, int64 `[256]`.
       pixels: how many pixels have each mask value, int64 `[256]`; zeros without masks.
       fingerprint: of the dataset.
@@ -175,30 +166,24 @@ def _count(record: Record) -> tuple[str, str, np.ndarray, np.ndarray, fingerprin
 
 
 NAME = "README.md"
-"""The name of the file, by which Hugging Face and others find it."""
+"""The file's name, by which Hugging Face and others find it."""
+
+BUILT = "tfds"
+"""The layout of a dataset as it was built, which has a card and is not exported."""
 
 _SAID_ABOVE = ("description", "citation", "homepage", "license")  # fields of a config
 _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
 
 def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> str:
-    """Returns the card of a dataset, which is the same whenever and wherever it is written.
-
-    Args:
-      builder: of the built dataset.
-      summary: of the same.
-      layout: the layout that it was exported in; `tfds` for the dataset as it was built.
-    """
+    """Returns the card of a dataset in a layout, the same whenever and wherever it is written."""
     environment = wording.templates(
-        _TEMPLATES,
-        autoescape=False,
-        word=markdown_word,
-        prose=markdown_prose,
-        block=markdown_block,
+        _TEMPLATES, autoescape=False, word=markdown_word, prose=markdown_prose, block=markdown_block
     )
     config = dataset.config_of(builder)
     fields = {name: value for name, value in config.items() if name not in _SAID_ABOVE}
     names = filter(None, (builder.name, getattr(builder.builder_config, "name", None)))
+    shares = summary.pixels / (int(summary.pixels[:VOID].sum()) or 1)  # without void
     context = {
         "title": title(builder),
         "said": description.description_of_built(builder.info),
@@ -209,19 +194,20 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         "splits": builder.info.splits,
         "ids_sha256": summary.ids_sha256,
         "examples": summary.examples,
-        "classes": _class_rows(builder, summary),
+        "classes": [
+            {"index": n, "name": name, "share": shares[n], "images": int(summary.images[n])}
+            for n, name in enumerate(dataset.class_names(builder))
+        ],
         "void_share": summary.pixels[VOID] / max(1, summary.pixels.sum()),
         "has_masks": MASK in builder.info.features,
         "has_instances": INSTANCES in builder.info.features,
         "has_labels": LABEL in builder.info.features,
+        "layout": layout,
         "is_export": layout != BUILT,
         "fingerprint": summary.fingerprint,
         "writer": wording.package_version(),
         "void": VOID,
     }
-    for part in ("masks", "load"):
-        text = environment.from_string(getattr(LAYOUTS[layout], part))
-        context[f"about_{part}"] = text.render(context).strip()
     body = environment.get_template("card.md.jinja").render(context)
     return f"{front_matter(_fields(builder, summary, layout))}\n{body.strip()}\n"
 
@@ -229,26 +215,11 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
 def title(builder: tfds.core.DatasetBuilder) -> str:
     """Returns the name of a dataset for people."""
     name = getattr(builder.builder_config, "name", None) or builder.name
-    release = release_of(builder)
-    return name if release is None else f"Pascal VOC segmentation, {name}"
-
-
-def release_of(builder: tfds.core.DatasetBuilder) -> Release | None:
-    """Returns the release that a dataset was built from; None for own data."""
-    return RELEASES.get(dataset.config_of(builder).get("release", ""))
-
-
-def _class_rows(builder: tfds.core.DatasetBuilder, summary: Summary) -> list[Mapping[str, Any]]:
-    """Returns index, name, share of pixels without void, and images, of each class."""
-    shares = summary.pixels / (int(summary.pixels[:VOID].sum()) or 1)
-    return [
-        {"index": n, "name": name, "share": shares[n], "images": int(summary.images[n])}
-        for n, name in enumerate(dataset.class_names(builder))
-    ]
+    is_official = dataset.config_of(builder).get("release", "") in RELEASES
+    return f"Pascal VOC segmentation, {name}" if is_official else name
 
 
 def _fields(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> dict[str, Any]:
-    """Returns the front matter's fields."""
     features = builder.info.features
     tasks = [name for feature, name in _TASKS.items() if feature in features]
     kinds = [name for feature, name in _KINDS.items() if feature in features]
@@ -257,18 +228,15 @@ def _fields(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) ->
     fields |= {"task_categories": tasks} if tasks else {}
     fields |= {"task_ids": kinds} if kinds else {}
     fields |= {"size_categories": [size_category(summary.examples)]}
-    if LAYOUTS[layout].has_columns:
+    if layout.startswith("parquet"):
         files = [{"split": split, "path": f"data/{split}-*"} for split in builder.info.splits]
         fields |= {"configs": [{"config_name": "default", "data_files": files}]}
-        fields |= {"dataset_info": _dataset_info(builder)}
+        splits = [
+            {"name": name, "num_bytes": int(split.num_bytes), "num_examples": split.num_examples}
+            for name, split in builder.info.splits.items()
+        ]
+        described = columns.columns(features, builder.info.full_name)
+        named = [{"name": of.name, **columns.as_yaml(of.description)} for of in described]
+        info = {"features": named, "splits": splits}
+        fields |= {"dataset_info": info}
     return fields
-
-
-def _dataset_info(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
-    """Returns the columns and the examples of each split, as Hugging Face's page shows them."""
-    described = columns.columns(builder.info.features, builder.info.full_name)
-    splits = [
-        {"name": name, "num_bytes": int(split.num_bytes), "num_examples": split.num_examples}
-        for name, split in builder.info.splits.items()
-    ]
-    return {"features": columns.yaml_features(described), "splits": splits}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import json
 import posixpath
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -31,10 +31,10 @@ from voc_seg_tfrecord.base.names import (
     TILE,
     WIDTH,
 )
+from voc_seg_tfrecord.exports.writers import Record
 from voc_seg_tfrecord.formats import jpeg, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
-from voc_seg_tfrecord.imports.layouts import Record
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,6 @@ class Column:
 
     Attributes:
       name: of the column, and of the feature.
-      type: of its values, in Arrow.
       description: what `datasets` calls a feature, as it writes it to JSON.
       value: makes the value of a record; the text names the record in errors.
       is_image: whether values hold images or masks.
@@ -98,21 +97,17 @@ def schema(described: Sequence[Column]) -> "pa.Schema":
     return pa.schema([(column.name, column.type) for column in described], metadata=metadata)
 
 
-def yaml_features(described: Sequence[Column]) -> list[dict[str, Any]]:
-    """Returns columns as the `dataset_info` of a card describes them, which `datasets` reads."""
-    return [{"name": column.name, **_yaml(column.description)} for column in described]
-
-
-def _yaml(feature: Any) -> dict[str, Any]:
+def as_yaml(feature: Any) -> dict[str, Any]:
+    """Returns a description as the `dataset_info` of a card has it, which `datasets` reads."""
     if isinstance(feature, list):
         (fields,) = feature
-        return {"list": [{"name": name, **_yaml(field)} for name, field in fields.items()]}
+        return {"list": [{"name": name, **as_yaml(field)} for name, field in fields.items()]}
     rest = dict(feature)
     kind = rest.pop("_type")
     if kind == "Value":
         return rest
     if kind == "Sequence":
-        inner = _yaml(rest.pop("feature"))
+        inner = as_yaml(rest.pop("feature"))
         return {"list": inner["dtype"] if list(inner) == ["dtype"] else inner, **rest}
     if kind == "ClassLabel":
         names = {str(index): name for index, name in enumerate(rest["names"])}
@@ -127,7 +122,7 @@ def _column(name: str, feature: Any, where: str, palette: bytes | None) -> Colum
         kind = pa.struct({BYTES: pa.binary(), PATH: pa.string()})
         # A grey JPEG too is read as TFDS reads it: as `[H, W, 3]`.
         mode = {"mode": "RGB"} if feature.shape[-1] == 3 else {}
-        make = image_cell if name == IMAGE else mask_cell(name, palette)
+        make = _image_cell if name == IMAGE else _mask_cell(name, palette)
         return Column(name, kind, {**mode, "_type": "Image"}, make, is_image=True)
     if isinstance(feature, tfds.features.Sequence):
         inner = feature.feature
@@ -142,7 +137,6 @@ def _column(name: str, feature: Any, where: str, palette: bytes | None) -> Colum
 
 
 def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Column:
-    """Returns the column of a sequence of dictionaries, such as annotated objects."""
     import pyarrow as pa
 
     kinds, descriptions, parts = {}, {}, {}
@@ -174,12 +168,9 @@ def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Colu
 
 
 def _list(description: Any, length: int = -1) -> dict[str, Any]:
+    sized = {"length": length} if length > 0 else {}
     # Versions of `datasets` before 4 know no other name of a list.
-    return {
-        "feature": description,
-        **({"length": length} if length > 0 else {}),
-        "_type": "Sequence",
-    }
+    return {"feature": description, **sized, "_type": "Sequence"}
 
 
 def _scalar(
@@ -214,20 +205,17 @@ BYTES, PATH = "bytes", "path"
 """The parts of an image or mask."""
 
 
-def image_cell(record: Record, where: str) -> dict[str, Any]:
+def _image_cell(record: Record, where: str) -> dict[str, Any]:
     """Returns the image of a record, which no reader turns; its path is its file's name."""
-    data = jpeg.unturned(File(_bytes(record, IMAGE), where))
-    return {BYTES: data, PATH: posixpath.basename(_filename(record))}
+    data = jpeg.unturned(File(record[IMAGE][0], where))
+    return {BYTES: data, PATH: posixpath.basename(record[FILENAME][0].decode())}
 
 
-def mask_cell(name: str, palette: bytes | None = None) -> Callable[[Record, str], dict[str, Any]]:
-    """Returns what gives a mask of a record, by the name of its feature.
-
-    The mask is as it is stored, or a palette PNG with the same pixel stream.
-    """
+def _mask_cell(name: str, palette: bytes | None) -> Callable[[Record, str], dict[str, Any]]:
+    """Returns what gives a mask of a record, as it is stored or as a palette PNG."""
 
     def value(record: Record, where: str) -> dict[str, Any]:
-        file = File(_bytes(record, name), f"{where}, {name}")
+        file = File(record[name][0], f"{where}, {name}")
         header = png.read_header(file)
         if (header.depth, header.color) != (8, png.ColorType.GREY):
             raise RecordError(
@@ -236,16 +224,8 @@ def mask_cell(name: str, palette: bytes | None = None) -> Callable[[Record, str]
                 expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
                 remedy="build the dataset again with this package",
             )
-        stem = posixpath.basename(image_id(_filename(record)))
+        stem = posixpath.basename(image_id(record[FILENAME][0].decode()))
         data = file.data if palette is None else png.palette_png(file, palette)
         return {BYTES: data, PATH: f"{stem}.png"}
 
     return value
-
-
-def _filename(record: Record) -> str:
-    return _bytes(record, FILENAME).decode()
-
-
-def _bytes(record: Record, name: str) -> bytes:
-    return cast(bytes, record[name][0])

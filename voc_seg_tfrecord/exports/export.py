@@ -1,9 +1,11 @@
 """Writes a built dataset in a layout that other code reads, with the dataset's card beside it.
 
-See `layouts` for the layouts.
+A new layout is a function that writes a split, a row of `LAYOUTS`, and what the card says of it.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+import dataclasses
+import functools
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -13,16 +15,68 @@ from voc_seg_tfrecord.base.errors import ConfigError, StorageError
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset
-from voc_seg_tfrecord.built.dataset import check_features
-from voc_seg_tfrecord.exports import card
+from voc_seg_tfrecord.exports import card, parquet, writers
 from voc_seg_tfrecord.exports.card import summarize
-from voc_seg_tfrecord.exports.layouts import BUILT, EXPORTED, LAYOUTS, Layout, find_layout
-from voc_seg_tfrecord.exports.records import Split
+from voc_seg_tfrecord.exports.writers import Split
 from voc_seg_tfrecord.formats import id_lists
 from voc_seg_tfrecord.formats.id_lists import show_name
 
-_WITHOUT_MASKS = [name for name in EXPORTED if not LAYOUTS[name].needs_masks]
 _OURS = b"Fingerprint of "  # stands in each card
+
+PALETTE = "-palette"
+"""What stands behind the name of a layout whose masks are palette PNGs."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """What is known of a layout.
+
+    Attributes:
+      help: what it writes, for `export --help`.
+      write: writes a split. Returns what differs from the dataset, in sentences.
+      needs_masks: whether only datasets with masks can be exported.
+      check_split: raises a `ConfigError` if a split's name does not fit; takes the name, and the
+        dataset's name.
+      is_tree: whether it has one file per image or more, whose digests stand in SHA256SUMS.
+      has_bands: whether images may have other bands than RGB of 8 bits.
+    """
+
+    help: str
+    write: Callable[[Split], list[str]]
+    needs_masks: bool = True
+    check_split: Callable[[str, str], None] | None = None
+    is_tree: bool = False
+    has_bands: bool = False
+
+
+EXPORTED: dict[str, Layout] = {
+    "raw": Layout(
+        "TFRecords with pixels in image_raw and label_raw",
+        functools.partial(writers.write_records, writers.raw_features),
+        needs_masks=False,
+    ),
+    "deeplab": Layout(
+        "TFRecords with DeepLab's features, image/encoded and others",
+        functools.partial(writers.write_records, writers.deeplab_features),
+    ),
+    "voc": Layout(
+        "a tree with JPEGImages, SegmentationClass and ImageSets",
+        writers.write_voc,
+        is_tree=True,
+        has_bands=True,
+    ),
+    "parquet": Layout(
+        "every feature as a column, for Hugging Face's datasets.load_dataset(FOLDER)",
+        parquet.write,
+        needs_masks=False,
+        check_split=parquet.check_split,
+    ),
+}
+"""The layouts by name, but for parquet with `PALETTE` behind it."""
+
+_COLORED = dataclasses.replace(EXPORTED["parquet"], write=parquet.write_colored)
+LAYOUTS = EXPORTED | {f"parquet{PALETTE}": _COLORED}
+_WITHOUT_MASKS = [name for name, layout in EXPORTED.items() if not layout.needs_masks]
 
 
 def export(
@@ -40,7 +94,7 @@ def export(
       builder: of the built dataset.
       out: a folder that does not exist yet, or is empty.
       layout: `raw`, `deeplab`, `voc`, `parquet` or `parquet-palette` (masks as
-        palette PNGs); see `layouts.LAYOUTS` and docs/guides/publishing.md.
+        palette PNGs); see docs/guides/publishing.md.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
         500 MB.
       described: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A
@@ -51,16 +105,15 @@ def export(
       What differs from the dataset, in sentences.
 
     Raises:
-      ConfigError: if there is no such layout, if the folder is not empty or cannot be made, or if
-        the layout cannot hold the dataset: it needs masks, or other names of splits.
+      ConfigError: if the folder is not empty or cannot be made, or if the layout cannot hold the
+        dataset: it needs masks, or other names of splits.
       RecordError: if the name of an image or a split cannot be that of a file below the folder.
       StorageError: if the folder cannot be written, or the dataset cannot be read. The folder is
         there only if the export is complete.
     """
     folder = epath.Path(out).expanduser()
     folder = folder.resolve()  # so that "." has a name and a parent
-    row = find_layout(layout)
-    assert row.write is not None  # of a layout that datasets are exported in
+    row = LAYOUTS[layout]
     _check(builder, folder, row)
     staging.check_folder(folder.parent, "--out")
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
@@ -73,12 +126,12 @@ def export(
                 storage.write_sums(incomplete)
             if splits is None:
                 text = card.write(builder, summarize(builder, progress=True), layout)
-                _save(incomplete / card.NAME, text)
+                # Half a surrogate pair cannot be written.
+                (incomplete / card.NAME).write_bytes(text.encode("utf-8", "replace"))
     return notes
 
 
 def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout) -> None:
-    """Checks all that can be checked before the first record is read."""
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(
             folder,
@@ -93,7 +146,7 @@ def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout
             expected="a segmentation dataset",
             remedy=f"export it as {' or '.join(_WITHOUT_MASKS)}, or read it with tfds.load",
         )
-    check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
+    dataset.check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
     if not layout.has_bands:
         dataset.check_rgb(builder, "this layout", "export it as voc (--layout voc)")
     for split in builder.info.splits:
@@ -105,18 +158,10 @@ def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout
 def write_card(
     builder: tfds.core.DatasetBuilder, out: PathLike, *, progress: bool = False
 ) -> epath.Path:
-    """Writes the card of a dataset as it was built.
+    """Writes the card of a dataset as it was built, also over one that this package wrote.
 
-    A card that this package wrote is replaced.
-
-    Args:
-      builder: of the built dataset.
-      out: a file whose name ends with `.md`; or the folder for `README.md`, which is made if it
-        does not exist. It may be the dataset's own folder.
-      progress: whether to show progress bars on standard error.
-
-    Returns:
-      The file that was written.
+    It goes to a file whose name ends with `.md`; or to the folder for `README.md`, which is made if
+    it does not exist, and may be the dataset's own. Returns the file that was written.
 
     Raises:
       ConfigError: if somebody else's file has the name.
@@ -125,20 +170,6 @@ def write_card(
     """
     path = epath.Path(out).expanduser()
     path = path if path.suffix.lower() == ".md" else path / card.NAME
-    _check_ours(path)
-    with storage.as_storage_error(path.parent):
-        summary = summarize(builder, progress=progress)
-        data = card.write(builder, summary, BUILT).encode("utf-8", "replace")
-        if path.parent.exists():
-            with staging.staged_file(path) as file:
-                file.write_bytes(data)
-        else:
-            staging.write_files(path.parent, {path.name: data})
-    return path
-
-
-def _check_ours(path: epath.Path) -> None:
-    """Checks that no file is at a path, or one that this package wrote."""
     try:
         ours = _OURS in storage.read_bytes(path, storage.LIMITS[StorageError])
     except OSError:
@@ -150,9 +181,12 @@ def _check_ours(path: epath.Path) -> None:
             expected="none, or an earlier card of this package",
             remedy="name another folder, or move the file away",
         )
-
-
-def _save(path: epath.Path, text: str) -> None:
-    # Half a surrogate pair cannot be written.
-    with staging.staged_file(path) as file:
-        file.write_bytes(text.encode("utf-8", "replace"))
+    with storage.as_storage_error(path.parent):
+        summary = summarize(builder, progress=progress)
+        data = card.write(builder, summary, card.BUILT).encode("utf-8", "replace")
+        if path.parent.exists():
+            with staging.staged_file(path) as file:
+                file.write_bytes(data)
+        else:
+            staging.write_files(path.parent, {path.name: data})
+    return path

@@ -17,8 +17,7 @@ from voc_seg_tfrecord.base.names import IMAGE
 from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
-from voc_seg_tfrecord.exports.records import Split, rotated
-from voc_seg_tfrecord.imports.layouts import Record
+from voc_seg_tfrecord.exports.writers import Record, Split, rotated
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,29 +25,15 @@ if TYPE_CHECKING:
 FOLDER = "data"
 """The folder of the files, below that of the export."""
 
-SHARD_BYTES = 500_000_000
-"""Bytes of one file, about: what `datasets` makes of a split that it writes."""
-
+_SHARD_BYTES = 500_000_000  # of one file, about: what `datasets` makes of a split that it writes
 GROUP_BYTES, GROUP_ROWS = 100_000_000, 1000
 """How much a row group may hold at most, unless one example is larger."""
 
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 
 
-def shards_for(num_bytes: int, num_examples: int, asked_for: int | None = None) -> int:
-    """Returns how many files a split gets, of so many bytes and examples.
-
-    There are no more files than examples, because `datasets` fails on a file without rows.
-    """
-    return max(1, min(asked_for or -(-num_bytes // SHARD_BYTES), num_examples))
-
-
 def check_split(split: str, where: str) -> None:
-    """Checks that `datasets` takes the name of a split.
-
-    Raises:
-      ConfigError: if it does not.
-    """
+    """Raises a `ConfigError` if `datasets` does not take the name of a split."""
     if not _SPLIT.fullmatch(split) or split == "all":
         raise ConfigError(
             f"{where}, split {split}",
@@ -66,16 +51,13 @@ def write_colored(split: Split) -> list[str]:
 def write(split: Split, palette: bytes | None = None) -> list[str]:
     """Writes a split. Each file has as many examples, in their order.
 
-    Args:
-      split: the split.
-      palette: RGB bytes of 256 entries, if masks become palette PNGs.
-
-    Returns:
-      What differs from the dataset, in sentences.
+    With the RGB bytes of 256 entries masks become palette PNGs. Returns what differs from the
+    dataset, in sentences.
     """
     info = split.builder.info
     examples = info.splits[split.name].num_examples
-    shards = shards_for(info.splits[split.name].num_bytes, examples, split.num_shards)
+    shards = split.num_shards or -(-info.splits[split.name].num_bytes // _SHARD_BYTES)
+    shards = max(1, min(shards, examples))  # `datasets` fails on a file without rows
     described = columns.columns(info.features, info.full_name, palette)
     folder = split.folder / FOLDER
     folder.mkdir(exist_ok=True)

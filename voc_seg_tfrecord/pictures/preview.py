@@ -170,11 +170,7 @@ def _named(
 def _by_class(
     builder: tfds.core.DatasetBuilder, split: str, num: int, seed: int | None
 ) -> list[Group]:
-    """Reads examples of each class but background.
-
-    Of the first examples with a class, or with a seed of others, those are taken in which it
-    covers the largest share.
-    """
+    """Reads examples of each class: of the first, or by a seed of others, those with most of it."""
     places: dict[int, list[int]] = {c: [] for c in range(len(class_names(builder)))}
     labels = records.scan(builder, split, lambda r: r.ints(LABEL) or r.ints(LABELS))
     for place, values in enumerate(labels):

@@ -31,14 +31,8 @@ def find(looks: np.ndarray) -> Iterator[tuple[int, int]]:
 def group(looks: np.ndarray, most: int) -> tuple[list[tuple[int, int]], list[list[int]]]:
     """Returns pairs of images that look alike, and the groups that all such pairs connect.
 
-    A film of N frames has up to N * (N - 1) / 2 pairs, so not all are kept, nor compared.
-
-    Args:
-      looks: each image squeezed to this size, uint8 `[N, 16, 18]`.
-      most: how many pairs to return.
-
-    Returns:
-      The first pairs, as `find` yields them; and the numbers of each group, ascending.
+    A film of N frames has up to N * (N - 1) / 2 pairs, so only the first `most` are kept, as `find`
+    yields them, and not all are compared. The numbers of each group ascend.
     """
     pairs_alike: list[tuple[int, int]] = []
     group_of = np.arange(len(looks))  # by its first image

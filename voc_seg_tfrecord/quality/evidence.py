@@ -13,9 +13,7 @@ from voc_seg_tfrecord.formats.png_pixels import run_ends
 from voc_seg_tfrecord.quality import alike, fit, looks
 from voc_seg_tfrecord.quality.fit import Fit
 
-SPECK = 16
-"""Pixels of a region that may be a speck, at most."""
-
+SPECK = 16  # pixels of a region that may be a speck, at most
 _SMALL = 64  # pixels of a region that is compared with specks
 _SIDE = 64  # of the mask that is compared with that of the same image
 _MOST = 200  # specks that are kept of one mask
@@ -28,12 +26,8 @@ Box = tuple[int, int, int, int]
 class Region:
     """Pixels of one class that touch each other, also at corners.
 
-    Attributes:
-      label: the class.
-      pixels: how many.
-      box: what they fill.
-      alone: of small regions, whether one other class and nothing else is around them, no void
-        either: so accidents look, and in masks that have void around objects nothing else does.
+    A small region is `alone` if one other class and nothing else is around it, no void either: so
+    accidents look, and in masks that have void around objects nothing else does.
     """
 
     label: int
@@ -47,16 +41,12 @@ class Evidence:
     """What is kept of one example.
 
     Attributes:
-      id: the image id.
-      split: the split; empty if the splits are not decided.
-      image_sha256: of the image's bytes.
+      split: empty if the splits are not decided.
       look: the image squeezed, uint8 `[16, 18]`.
       size: height and width of the mask.
       labels: the classes in the mask without void, ascending.
-      has_void: whether pixels of the mask are void.
       thumbnail: the mask squeezed without mixing values, uint8 `[64, 64]`; None without a mask.
-      largest: the largest region of each class.
-      smallest: the smallest region of each class.
+      largest, smallest: the region of each class that is.
       specks: regions of at most `SPECK` pixels, up to 200.
       smallest_alone: pixels of the smallest region that is `alone`; 0 if there is none.
       holes: places, right and down, of single pixels that differ from all four neighbours,
@@ -91,6 +81,7 @@ def examine(
     fits: bool,
     objects: np.ndarray | None = None,
     decoded: pillow.Still | None = None,
+    only_looks: bool = False,
 ) -> Evidence:
     """Looks at one example.
 
@@ -98,23 +89,24 @@ def examine(
       image: the image as it is stored.
       mask: class indices, uint8 `[H, W]`; None if there is none to look at.
       image_id: the image id.
-      split: the split; empty if the splits are not decided.
+      split: empty if the splits are not decided.
       fits: whether to measure how well the mask fits the image, and how its regions look, which
         takes most of the time.
       objects: the instance mask, uint8 `[H, W]`; None if there is none.
       decoded: the image in full, if it was decoded already.
+      only_looks: whether to measure with `fits` how regions look, and nothing else of the mask.
 
     Raises:
       ImageError: if the image cannot be decoded.
     """
-    size = None if mask is None or not fits else fit.size_to_compare(*mask.shape)
-    side = min(looks.size_to_describe(*mask.shape)) if size and mask is not None else 0
+    size = None if mask is None or not fits else fit.scaled(mask.shape)
+    side = min(fit.scaled(mask.shape, looks.SIDE)) if size and mask is not None else 0
     still = decoded or images.decode(image, side=max(side, 4 * alike.WIDTH))
     del decoded  # it may be large
     described: tuple[looks.Described, ...] = ()
     if size and mask is not None and still.full_size == mask.shape:
         described = looks_of(still, mask, objects) if looks.is_there() else ()
-        still = still.resized(*size)
+        still = still if only_looks else still.resized(*size)
     else:
         size = None
     evidence = Evidence(
@@ -123,8 +115,8 @@ def examine(
         hashlib.sha256(image.data).hexdigest(),
         still.grey(alike.HEIGHT, alike.WIDTH),
     )
-    if mask is None:
-        return evidence
+    if mask is None or only_looks:
+        return dataclasses.replace(evidence, regions=described)
     regions = regions_of(mask, _compared)
     by_size = _by_size(regions)
     starts = np.flatnonzero(np.diff(by_size[:, 0], prepend=-1))
@@ -152,7 +144,7 @@ def looks_of(
     still: pillow.Still, mask: np.ndarray, objects: np.ndarray | None = None
 ) -> tuple[looks.Described, ...]:
     """Returns how the regions of a mask look, which has the size of its image."""
-    size = height, width = looks.size_to_describe(*mask.shape)
+    size = height, width = fit.scaled(mask.shape, looks.SIDE)
     if still.height * still.width > 4 * height * width:
         still = still.resized(2 * height, 2 * width)
     reduced = None if objects is None else fit.reduced(objects, *size)
@@ -171,7 +163,7 @@ def _is_alone(mask: np.ndarray, region: Region) -> bool:
 
 
 def _holes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
-    width, step = mask.shape[1], _step(mask)
+    width, step = mask.shape[1], max(1, _PIXELS // mask.shape[1])
     found: list[tuple[int, int]] = []
     for top in range(0, len(mask) - 2, step):
         rows = mask[top : top + step + 2]
@@ -204,17 +196,11 @@ _PIXELS = 1 << 20  # whose regions are looked for together
 _KEPT = 1 << 16  # regions of one mask
 
 
-def _step(mask: np.ndarray) -> int:
-    return max(1, _PIXELS // mask.shape[1])
-
-
 def regions_of(mask: np.ndarray, needed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """Returns class, pixels, box and first pixel of regions, int64 `[N, 7]`, ascending by place.
 
-    Args:
-      mask: class indices, uint8 `[H, W]`.
-      needed: takes such a table and returns the rows that are needed, more than once or not; of
-        masks with many regions only these are kept.
+    Of masks, uint8 `[H, W]`, with many regions only those rows are kept that `needed` returns of
+    such a table, more than once or not.
     """
     tables = [np.zeros((0, 7), np.int64)]
     for table in _closed_regions(mask):
@@ -235,7 +221,7 @@ def _closed_regions(mask: np.ndarray) -> Iterator[np.ndarray]:
     # Of the runs in the last row: start, end and class; what is known of the region of each, which
     # is pixels, left, top, -right, -bottom and first pixel; the first of them that has this region.
     runs, known, twins = (np.zeros(shape, np.int64) for shape in ((3, 0), (6, 0), 0))
-    step = _step(mask)
+    step = max(1, _PIXELS // width)
     for top in range(0, height, step):
         runs = np.concatenate([runs, _runs(mask[top : top + step], top * width)], 1)
         starts, ends, values = runs
@@ -277,12 +263,8 @@ def _joined(
 ) -> np.ndarray:
     """Returns for each run the first run of its region, int64 `[N]`.
 
-    Args:
-      starts: first pixel of each run, an index into the ravelled mask; a run ends with its row.
-      ends: last pixel of each run.
-      values: of the runs.
-      width: of the mask.
-      twins: of the first runs, another one of the same region each.
+    `starts` and `ends` are the first and last pixel of each run, as indices into the ravelled mask.
+    Of the first runs, `twins` says another one of the same region each.
     """
     last = ends // width * width + width - 1
     # Runs of the next row that touch a run, also at a corner.

@@ -39,12 +39,7 @@ _INSIDE = 0.7  # of the border must stay in the image
 _AROUND = 12  # pixels on each side of a peak that it is compared with
 
 _FIRST, _LAST, _ALL = slice(None, -1), slice(1, None), slice(None)
-_NEIGHBOURS = (
-    ((_FIRST, _ALL), (_LAST, _ALL)),
-    ((_LAST, _ALL), (_FIRST, _ALL)),
-    ((_ALL, _FIRST), (_ALL, _LAST)),
-    ((_ALL, _LAST), (_ALL, _FIRST)),
-)  # the two sides of each pair of neighbours, each pair in both orders
+_NEIGHBOURS = ((_FIRST, _ALL), (_LAST, _ALL)), ((_ALL, _FIRST), (_ALL, _LAST))  # down, and right
 
 _GRID = 64  # fields of a side, on which masks are compared with other images
 _WINDOW = 500  # images before and after, with which a mask is compared
@@ -82,18 +77,15 @@ class Fit:
     border: np.ndarray
 
 
-def size_to_compare(height: int, width: int) -> tuple[int, int]:
-    """Returns height and width to which an image is reduced before it is compared."""
-    scale = min(1, SIDE / max(height, width))
-    return max(1, int(height * scale)), max(1, int(width * scale))
+def scaled(size: tuple[int, ...], side: int = SIDE) -> tuple[int, int]:
+    """Returns a height and width, reduced so that the longer one is at most `side`."""
+    height, width = size
+    scale = min(1.0, side / max(size))
+    return max(1, round(height * scale)), max(1, round(width * scale))
 
 
-def edges_of(rgb: np.ndarray) -> np.ndarray:
-    """Returns the squared ranks of the gradients of an image, float32 `[h, w]`, 0 to 1.
-
-    Args:
-      rgb: the reduced image, uint8 `[h, w, 3]`.
-    """
+def _edges_of(rgb: np.ndarray) -> np.ndarray:
+    """Returns the squared ranks of the gradients of an image, float32 `[h, w]`, 0 to 1."""
     largest = np.zeros(rgb.shape[:2], np.float32)
     # One channel at a time: larger arrays cost more, as the C library gives them back each time.
     for channel in range(3):
@@ -115,18 +107,12 @@ def reduced(mask: np.ndarray, height: int, width: int) -> np.ndarray:
     return mask.take(rows, 0).take(columns, 1)
 
 
-def border_of(mask: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Returns where neighbouring values of a mask differ, bool `[height, width]`.
-
-    Args:
-      mask: class indices, uint8 `[H, W]`.
-      height: of the reduced image.
-      width: of the reduced image.
-    """
-    values = _closed(reduced(mask, height, width))
+def _border_of(mask: np.ndarray) -> np.ndarray:
+    """Returns where neighbouring values of a reduced mask differ, bool `[h, w]`."""
+    values = _closed(mask)
     known = values != VOID
     border = np.zeros(values.shape, bool)
-    for axis, (left, right) in enumerate(_NEIGHBOURS[::2]):
+    for axis, (left, right) in enumerate(_NEIGHBOURS):
         differ = (values[left] != values[right]) & known[left] & known[right]
         # Tools leave a line of background along the edges of an image, which is no border.
         across = np.moveaxis(differ, axis, 0)
@@ -140,7 +126,7 @@ def measure(rgb: np.ndarray, mask: np.ndarray) -> Fit | None:
     """Compares the border of a mask with the edges of its image.
 
     Args:
-      rgb: the image, reduced to `size_to_compare` of the mask, uint8 `[h, w, 3]`.
+      rgb: the image, reduced to the size of the mask as `scaled`, uint8 `[h, w, 3]`.
       mask: class indices, uint8 `[H, W]`; 255 is void.
 
     Returns:
@@ -149,11 +135,11 @@ def measure(rgb: np.ndarray, mask: np.ndarray) -> Fit | None:
     height, width = rgb.shape[:2]
     if min(height, width) < _SHORTEST:
         return None
-    border = border_of(mask, height, width)
+    border = _border_of(reduced(mask, height, width))
     places = np.flatnonzero(border)
     if len(places) < _BORDER:
         return None
-    edges = edges_of(rgb)
+    edges = _edges_of(rgb)
     mirrored = places + (width - 1 - 2 * (places % width))
     ways = (places, mirrored, border.size - 1 - mirrored, border.size - 1 - places)
     in_place, *fixed = (float(edges.take(moved).mean()) for moved in ways)
@@ -224,6 +210,7 @@ def _inside(border: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.nda
 
 
 def _mean_around(values: np.ndarray) -> np.ndarray:
+    """Returns the mean of the values up to `_AROUND` rows and columns away."""
     side = 2 * _AROUND + 1
     for _ in range(2):
         around = np.arange(-_AROUND, len(values) + _AROUND).clip(0, len(values) - 1)
@@ -241,23 +228,18 @@ def _sums(values: np.ndarray, dtype: type) -> np.ndarray:
 
 @functools.cache
 def _fast(number: int) -> int:
-    """Returns the next number of which a Fourier transform is fast."""
-    while True:
-        rest = number
-        for prime in (2, 3, 5):
-            while rest % prime == 0:
-                rest //= prime
-        if rest == 1:
-            return number
+    """Returns the next number without prime factors above 5, of which transforms are fast."""
+    while pow(30, number, number):  # it divides no power of 2 * 3 * 5
         number += 1
+    return number
 
 
 def _widened(values: np.ndarray) -> np.ndarray:
     """Returns the largest value of each pixel and its eight neighbours."""
-    for axis in (0, 1):
+    for left, right in _NEIGHBOURS:
         wide = values.copy()
-        for left, right in _NEIGHBOURS[2 * axis : 2 * axis + 2]:
-            np.maximum(wide[left], values[right], out=wide[left])
+        np.maximum(wide[left], values[right], out=wide[left])
+        np.maximum(wide[right], values[left], out=wide[right])
         values = wide
     return values
 
@@ -294,15 +276,12 @@ class Judged:
 
 
 def judge(fits: Sequence[Fit | None]) -> Judged:
-    """Compares the masks of a set by how well they fit.
+    """Compares the masks of a set, in the order of their images, by how well they fit.
 
     A mask is a suspect if it gains far more than most of the set by being put right: mirrored and
     so on, shifted, or laid on another image. The median of the gains, and how far two thirds of the
     set lie around it, say what is far, also where a quarter of the masks is wrong. If most masks
     gain, the set does not tell which masks are wrong.
-
-    Args:
-      fits: of each mask, in the order of their images; None for those that are left out.
     """
     numbers = [number for number, fit in enumerate(fits) if fit is not None]
     known = [fit for fit in fits if fit is not None]
@@ -374,7 +353,7 @@ def _ranks_on(border: np.ndarray, images: np.ndarray) -> np.ndarray:
 
 
 def _out_of_step(next_ones: np.ndarray) -> str:
-    """Returns whether most masks are those of the image before or after; empty if they are not."""
+    """Says whether most masks are those of the image before or after; empty if they are not."""
     for gains, which in zip(next_ones.T, ("before", "after"), strict=True):
         better = np.count_nonzero(gains > _LEAST_GAIN[0])
         if better > _MOST * len(gains):

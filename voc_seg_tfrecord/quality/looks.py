@@ -25,14 +25,9 @@ import numpy as np
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.splitting.ratios import propose
 
-SIDE = 288
-"""Longer side of the image in which regions are measured, in pixels."""
-
-LEAST = 64
-"""Pixels of a region that is compared, in the full mask."""
-
-FEWEST = 30
-"""Regions of a class that is compared."""
+SIDE = 288  # longer side of the mask in which regions are measured, in pixels
+LEAST = 64  # pixels of a region that is compared, in the full mask
+FEWEST = 30  # regions of a class that is compared
 
 _MOST = 400  # regions of one image, the largest first
 _RING = 5  # pixels around a region that are its surroundings
@@ -48,10 +43,7 @@ _DOUBT = 1.0  # regions that are added to those that are named, as few prove lit
 class Described(NamedTuple):
     """A region of a mask and how it looks.
 
-    Attributes:
-      label: its class.
-      box: left, top, width and height in the full mask.
-      features: float32 `[F]`.
+    The box is left, top, width and height in the full mask; features are float32 `[F]`.
     """
 
     label: int
@@ -64,8 +56,7 @@ class Suspect:
     """A region that looks like another class.
 
     Attributes:
-      image: the number of its image.
-      region: the number of the region in it.
+      image, region: the number of its image, and its own in it.
       suggested: the class that regions of its look have.
       score: 0.2 to 0.95.
       like: image and region of three that look most like the suggested class, and have it.
@@ -84,11 +75,9 @@ class Suspect:
 class Compared:
     """What the regions of a set say.
 
-    Attributes:
-      suspects: the surest first.
-      few: classes that have fewer than `FEWEST` regions, and how many.
-      confused: pairs of classes that looks do not tell apart, the most alike first.
-      together: whether all images belong together, so that there is nothing to compare.
+    The surest suspects come first; `few` are classes with fewer than `FEWEST` regions, and how many
+    they have; `confused` are pairs of classes that looks do not tell apart, the most alike first.
+    If all images belong `together`, there is nothing to compare.
     """
 
     suspects: tuple[Suspect, ...] = ()
@@ -103,12 +92,6 @@ def is_there() -> bool:
     return importlib.util.find_spec("sklearn") is not None
 
 
-def size_to_describe(height: int, width: int) -> tuple[int, int]:
-    """Returns height and width to which image and mask are reduced."""
-    scale = min(1.0, SIDE / max(height, width))
-    return max(1, round(height * scale)), max(1, round(width * scale))
-
-
 def describe(
     rgb: np.ndarray, mask: np.ndarray, full: tuple[int, int], objects: np.ndarray | None = None
 ) -> tuple[Described, ...]:
@@ -116,7 +99,7 @@ def describe(
 
     Args:
       rgb: the image, uint8 `[H, W, 3]` of any size.
-      mask: the mask, reduced to `size_to_describe`, uint8 `[h, w]`; 255 is void.
+      mask: the mask, reduced to at most `SIDE`, uint8 `[h, w]`; 255 is void.
       full: height and width of the full mask.
       objects: the instance mask, reduced alike, uint8 `[h, w]`; 0 and 255 are no object.
 
@@ -130,12 +113,9 @@ def describe(
     y, x = full[0] / height, full[1] / width
     described = []
     for region in found[:_MOST]:
-        box = (
-            round(region.left * x),
-            round(region.top * y),
-            max(1, round(region.inside.shape[1] * x)),
-            max(1, round(region.inside.shape[0] * y)),
-        )
+        tall, wide = region.inside.shape
+        place = round(region.left * x), round(region.top * y)
+        box = (*place, max(1, round(wide * x)), max(1, round(tall * y)))
         described.append(Described(region.label, box, _features(rgb, mask, region)))
     return tuple(described)
 
@@ -271,12 +251,9 @@ def _some(pixels: np.ndarray, top: int, left: int) -> tuple[np.ndarray, np.ndarr
 def compare(
     regions: Sequence[Sequence[Described]], ids: Sequence[str], alike: Iterable[Sequence[int]]
 ) -> Compared:
-    """Finds the regions that look like another class.
+    """Finds the regions that look like another class, of those that `describe` returns by image.
 
-    Args:
-      regions: those of each image, as `describe` returns them.
-      ids: the ids of the images, whose names may say that some belong together.
-      alike: numbers of images that are the same or look alike, by group.
+    The names of the images may say that some belong together, as those do that look `alike`.
     """
     places = [(image, n) for image, of in enumerate(regions) for n in range(len(of))]
     labels = np.array([regions[image][n].label for image, n in places], np.int64)
@@ -295,19 +272,11 @@ def compare(
     rows, told = _named(share, labels)
     suspects, images = [], np.array([image for image, _ in places])
     for number, suggested, score in rows:
-        elsewhere = images != images[number]
         like, own = (
-            _surest(share[:, of], elsewhere & (labels == of)) for of in (suggested, labels[number])
+            tuple(places[n] for n in _surest(share[:, of], (images != images[number]) & mine))
+            for of, mine in ((of, labels == of) for of in (suggested, labels[number]))
         )
-        suspects.append(
-            Suspect(
-                *places[number],
-                int(kept[suggested]),
-                score,
-                tuple(places[n] for n in like),
-                tuple(places[n] for n in own),
-            )
-        )
+        suspects.append(Suspect(*places[number], int(kept[suggested]), score, like, own))
     suspects.sort(key=lambda s: (-s.score, s.image, s.region))
     taken = np.stack([share[labels == of].mean(0) for of in range(len(kept))])
     pairs = {(a, b) for b in range(len(kept)) for a in range(b)} - told
@@ -319,8 +288,8 @@ def _groups(ids: Sequence[str], alike: Iterable[Sequence[int]]) -> np.ndarray:
     """Returns the group of each image, int64 `[N]`: by names where they say one, and by looks."""
     proposal = propose(ids)
     names: Mapping[str, str] = proposal.groups if proposal else {}
-    keys = [(0, names[i]) if i in names else (1, f"{n}") for n, i in enumerate(ids)]
-    of = np.unique([f"{kind} {name}" for kind, name in keys], return_inverse=True)[1]
+    keys = [f"0 {names[i]}" if i in names else f"1 {n}" for n, i in enumerate(ids)]
+    of = np.unique(keys, return_inverse=True)[1]
     for first, *others in alike:
         for number in others:
             of[of == of[number]] = of[first]
@@ -351,14 +320,12 @@ def _predict(
 
 def _folds(groups: np.ndarray) -> Iterator[np.ndarray]:
     """Yields which regions are in each fold: groups, the largest first, fill the smallest fold."""
-    names, sizes = np.unique(groups, return_counts=True)
-    fold_of, filled = dict[int, int](), [0] * min(_FOLDS, len(names))
-    for place in np.lexsort((names, -sizes)):
-        fold = int(np.argmin(filled))
-        fold_of[int(names[place])] = fold
-        filled[fold] += int(sizes[place])
-    folds = np.array([fold_of[int(group)] for group in groups])
-    yield from (folds == fold for fold in range(len(filled)))
+    _, of, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    fold_of, filled = np.zeros(len(sizes), int), np.zeros(min(_FOLDS, len(sizes)), int)
+    for group in np.argsort(-sizes, kind="stable"):
+        fold_of[group] = filled.argmin()
+        filled[fold_of[group]] += sizes[group]
+    yield from (fold_of[of] == fold for fold in range(len(filled)))
 
 
 def _named(

@@ -25,46 +25,18 @@ STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
 
 SAME, ALIKE = "same image twice", "images that look alike"
 OTHER_MASK, ALIKE_OTHER_MASK = "same image, other mask", "image that looks alike, other mask"
-SAME_IN_TWO_SPLITS, ALIKE_IN_TWO_SPLITS = (
-    "same image in two splits",
-    "images that look alike in two splits",
-)
+SAME_IN_TWO_SPLITS = "same image in two splits"
+ALIKE_IN_TWO_SPLITS = "images that look alike in two splits"
 """Kinds of findings about copies."""
 
 STRANGER = "class that others of its look have not"
 """The kind of the finding that a region looks like another class."""
 
+NO_LOOKS = f"Install scikit-learn, and {STRANGER!r} is looked for too."
+"""What is said where it cannot be looked for."""
+
 ALL_MASKS = "masks of the set"
 """The kind of the finding that is about all masks at once."""
-
-MEANING = {
-    "mask does not fit its image": "The borders of the mask do not lie on edges of its image, and "
-    "would if the mask were put right as the second picture shows; "
-    "if so, put it right or draw it again.",
-    "all background": "The mask shows no class, and most masks of the set do; if the image shows "
-    "one, draw it.",
-    "all void": "No pixel of the mask is a class, so nothing is learned from it; draw what the "
-    "image shows, or leave it out.",
-    "one class everywhere": "Every pixel of the mask is one class; look whether the image is.",
-    STRANGER: "In other images regions of this look have another class, of which three are shown "
-    "beside three of its own; if they are right, give the region their class.",
-    "speck": "A few pixels of a class, far fewer than in other masks; erase them if they were set "
-    "by accident.",
-    "unusual size": "The largest region of a class is far larger or smaller than in other masks; "
-    "look whether it is what its class says.",
-    "hole of one pixel": "Single pixels inside a class; fill them, unless they are meant.",
-    OTHER_MASK: "Two images are the same, and their masks differ; keep the mask that is right, and "
-    "remove the other image.",
-    ALIKE_OTHER_MASK: "Two images look alike, and their masks differ; look whether they are one "
-    "photo.",
-    SAME: "Files with the same bytes; keep one, unless this is meant.",
-    ALIKE: "Encoded again, scaled, or frames of one film; keep one, unless this is meant.",
-    SAME_IN_TWO_SPLITS: "A score on one split does not count if the other has the image too; keep "
-    "them in one split.",
-    ALIKE_IN_TWO_SPLITS: "A score on one split does not count if the other has nearly the same "
-    "image; keep them in one split.",
-}
-"""What each kind of finding about labels means, and what to do, in a sentence."""
 
 _EMPTY = 0.1  # of a set's masks may be all background without being named
 _ENOUGH = 8  # images with a class, from which its sizes are known
@@ -83,8 +55,7 @@ class Fix:
     Attributes:
       way: one of `fit.WAYS` that is taken back; or `another image`, which the mask fits; or
         `another mask`, which the image has elsewhere.
-      right: by how many pixels the mask is shifted, to the right.
-      down: the same, down.
+      right, down: by how many pixels the mask is shifted.
       image: id of the other image or mask.
     """
 
@@ -161,19 +132,9 @@ def find(
     copies = _copies(evidence)
     sizes = list(_sizes(masks, names, background))
     others = [f for f in _uniform(masks, names, background) if f.ids not in {s.ids for s in sizes}]
-    strangers, notes = _strangers(evidence, names, [*copies.same, *copies.close])
-    suspects = suspicious_first(
-        [
-            *strangers,
-            *_misfits(masks),
-            *others,
-            *sizes,
-            *_specks(masks, names),
-            *_holes(masks),
-            *_duplicates(evidence, copies),
-        ]
-    )
-    return [*suspects, *notes]
+    strangers, notes = _strangers(evidence, names, copies)
+    in_masks = [*_misfits(masks), *others, *sizes, *_specks(masks, names), *_holes(masks)]
+    return [*suspicious_first([*strangers, *in_masks, *_duplicates(evidence, copies)]), *notes]
 
 
 def _about(
@@ -228,11 +189,18 @@ def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
         )
 
 
-def _strangers(
-    evidence: Sequence[Evidence], names: Sequence[str], alike: Sequence[Sequence[int]]
+def find_strangers(
+    evidence: Sequence[Evidence], names: Sequence[str]
 ) -> tuple[list[Finding], list[Finding]]:
-    """Returns regions that look like another class; and the note on classes of no known look."""
-    compared = looks.compare([e.regions for e in evidence], [e.id for e in evidence], alike)
+    """Returns regions that look like another class, and the note on classes of no known look."""
+    return _strangers(evidence, names, _copies(evidence))
+
+
+def _strangers(
+    evidence: Sequence[Evidence], names: Sequence[str], copies: "_Copies"
+) -> tuple[list[Finding], list[Finding]]:
+    ids, together = [e.id for e in evidence], [*copies.same, *copies.close]
+    compared = looks.compare([e.regions for e in evidence], ids, together)
     found = []
     for suspect in compared.suspects:
         of, region = evidence[suspect.image], evidence[suspect.image].regions[suspect.region]
@@ -263,7 +231,7 @@ def _strangers(
         text = "A wrong class is not looked for where looks do not tell "
         text += f"({looks.FEWEST} regions are needed): {several(reasons, 8)}."
     elif sum(e.fit is not None for e in evidence) >= looks.FEWEST and not looks.is_there():
-        text = f"Install scikit-learn, and {STRANGER!r} is looked for too."
+        text = NO_LOOKS
     return found, [Finding("note", STRANGER, text, IGNORED)] if text else []
 
 
@@ -300,17 +268,17 @@ def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding
             smallest[region.label].append(region.pixels)
     for of_class in smallest.values():
         of_class.sort()
-    # What classes in few masks are compared with.
     everywhere = sorted(min(r.pixels for r in e.smallest) for e in masks if e.smallest)
     alone = sorted(evidence.smallest_alone or _NONE for evidence in masks)
     for evidence in masks:
         single = {(*place, 1, 1) for place in evidence.holes}  # these have a finding of their own
         regions = (r for r in evidence.specks if r.box not in single)
-        specks = [
-            r
-            for r in regions
-            if _is_speck(r, smallest[r.label], everywhere) or (r.alone and _is_rare(r, alone))
-        ]
+        specks = []
+        for r in regions:
+            # A class of few masks is compared with the smallest regions of all classes.
+            of_class = smallest[r.label] if len(smallest[r.label]) > _ENOUGH else everywhere
+            if _is_rare(r, of_class) or (r.alone and _is_rare(r, alone)):
+                specks.append(r)
         if specks:
             labels = dict.fromkeys(names[r.label] for r in specks)
             first, size = specks[0], counted(max(r.pixels for r in specks), "pixel")
@@ -326,14 +294,6 @@ def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding
                 "look whether these pixels were set by accident; if so, erase them",
                 first.box,
             )
-
-
-def _is_speck(region: Region, of_class: Sequence[int], of_all: Sequence[int]) -> bool:
-    """Says whether a region is far smaller than the smallest of the class in other masks.
-
-    A class of few masks is compared with the smallest regions of all classes.
-    """
-    return _is_rare(region, of_class if len(of_class) > _ENOUGH else of_all)
 
 
 def _is_rare(region: Region, smallest: Sequence[int]) -> bool:
@@ -414,8 +374,7 @@ def _duplicates(evidence: Sequence[Evidence], copies: _Copies) -> Iterator[Findi
     """Yields images that are the same or look alike, and those of them whose masks differ."""
     same = [(first, number) for first, *others in copies.same for number in others]
     for first, second in same + copies.pairs:
-        if _contradict(evidence[first], evidence[second]):
-            yield _contradiction(evidence[first], evidence[second])
+        yield from _contradictions(evidence[first], evidence[second])
     for copies_of, kinds, why in (
         (copies.same, (SAME, SAME_IN_TWO_SPLITS), "same bytes"),
         (copies.close, (ALIKE, ALIKE_IN_TWO_SPLITS), "they look alike, though their files differ"),
@@ -424,29 +383,26 @@ def _duplicates(evidence: Sequence[Evidence], copies: _Copies) -> Iterator[Findi
             yield _group([evidence[n] for n in numbers], kinds, why)
 
 
-def _contradict(first: Evidence, second: Evidence) -> bool:
-    """Says whether two images of one photo have masks that cannot both be right."""
+def _contradictions(first: Evidence, second: Evidence) -> Iterator[Finding]:
+    """Yields what is wrong if two images of one photo have masks that cannot both be right."""
     if first.thumbnail is None or second.thumbnail is None:
-        return False
+        return
     ours, theirs = first.thumbnail, second.thumbnail
     common = np.bincount(ours.ravel(), minlength=256).argmax()  # the background, as a rule
     known = (ours != VOID) & (theirs != VOID) & ((ours != common) | (theirs != common))
     differ = (ours != theirs) & known
     if np.count_nonzero(differ) <= _OTHER_MASK * np.count_nonzero(known):
-        return False
-    if first.image_sha256 == second.image_sha256:
-        return True
-    if first.fit is None or second.fit is None:
-        return False
-    # Frames of one film look alike too; in them, what is labelled has moved.
-    moved = np.abs(first.fit.edges.astype(int) - second.fit.edges)[differ.ravel()].mean()
-    return bool(moved <= _SAME_EDGES)
-
-
-def _contradiction(first: Evidence, second: Evidence) -> Finding:
+        return
     same = first.image_sha256 == second.image_sha256
-    are = "are the same" if same else "look alike"
-    return Finding(
+    if not same:
+        if first.fit is None or second.fit is None:
+            return
+        # Frames of one film look alike too; in them, what is labelled has moved.
+        moved = np.abs(first.fit.edges.astype(int) - second.fit.edges)[differ.ravel()].mean()
+        if moved > _SAME_EDGES:
+            return
+    are, is_like = ("are the same", "the same image as") if same else ("look alike", "looks like")
+    yield Finding(
         OTHER_MASK if same else ALIKE_OTHER_MASK,
         second.id,
         f"{_named(first)} and {_named(second)}: the images {are}, and their masks differ",
@@ -458,7 +414,7 @@ def _contradiction(first: Evidence, second: Evidence) -> Finding:
         "keep the mask that is right, and remove the other image"
         if same
         else "look whether they are one photo; if so, keep the mask that is right",
-        f"{'the same image as' if same else 'looks like'} {_named(first)}, whose mask differs",
+        f"{is_like} {_named(first)}, whose mask differs",
         Fix("another mask", image=first.id),
     )
 

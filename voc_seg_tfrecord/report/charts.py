@@ -1,25 +1,82 @@
-"""The charts of the report page as SVG; each is as wide as a phone."""
+"""The charts of the report page as inline SVG in the colours of the style sheet, and heat maps.
 
-from collections.abc import Iterator, Mapping, Sequence
+Each chart is as wide as a phone. Text stays text. No style attribute is used, so that the page can
+forbid inline styles.
+"""
+
+import base64
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import itertools
 from typing import Any
 import unicodedata
+from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from voc_seg_tfrecord.report import svg
+from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.report.gather import SplitFacts
 
-WIDTH = 340
-"""Width of a chart in CSS pixels."""
+SERIES = 6
+"""Splits that have a colour of their own: the classes `series0` to `series5` of the style sheet."""
 
-CLASSES = 30
-"""Classes that a chart of bars shows, at most."""
-
-_SPLITS = svg.SERIES
+_WIDTH = 340  # of a chart, in CSS pixels
+_CLASSES = 30  # that a chart of bars shows, at most
+_MAPS = 40  # classes that have a heat map, at most
 _LEFT, _RIGHT = 128, 328  # of bars, and of the other charts, in pixels
 _NAME = 16  # characters of a class name beside a bar
 _SIZES = 400  # image sizes
+
+
+def element(tag: str, *content: str, **attributes: object) -> str:
+    """Returns an element: `content` is markup, `text_anchor=` becomes `text-anchor=`."""
+    words = []
+    for name, value in attributes.items():
+        written = f"{round(value, 2):g}" if isinstance(value, float) else str(value)
+        words.append(f" {name.rstrip('_').replace('_', '-')}={quoteattr(written)}")
+    return f"<{tag}{''.join(words)}>{''.join(content)}</{tag}>"
+
+
+def text(x: float, y: float, words: str, **attributes: object) -> str:
+    """Returns text of 10 pixels whose middle is at a height."""
+    shown: dict[str, object] = {"font_size": 10, "class_": "fill-ink"} | attributes
+    return element("text", escape(words), x=float(x), y=y + 3.5, **shown)
+
+
+def line(x1: float, y1: float, x2: float, y2: float) -> str:
+    """Returns a thin line."""
+    places = {"x1": float(x1), "y1": float(y1), "x2": float(x2), "y2": float(y2)}
+    return element("line", **places, class_="stroke-line", stroke_width=0.8)
+
+
+def linked(link: str, *content: str) -> str:
+    """Returns what leads to `#examples` for a link such as `#examples?12`, and filters by class 12.
+
+    It is for the mouse: the chart's table has the same links for the keyboard.
+    """
+    if not link:
+        return "".join(content)
+    to, _, labels = link.partition("?")
+    return element("g", *content, data_to=to, **({"data_filter": labels} if labels else {}))
+
+
+def chart(height: int, label: str, content: Iterable[str]) -> str:
+    """Returns a chart; `label` says what it shows, for who cannot see it."""
+    return element(
+        "svg",
+        *content,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {_WIDTH} {height}",
+        width=_WIDTH,
+        height=height,
+        role="img",
+        aria_label=label,
+    )
+
+
+def ticks(top: float, most: int = 4) -> list[int]:
+    """Returns whole numbers from 0 to `top` in even steps of 1, 2 or 5, or ten times these."""
+    steps = (factor * 10**power for power in itertools.count() for factor in (1, 2, 5))
+    return list(range(0, int(top) + 1, next(step for step in steps if top / step <= most)))
 
 
 def bars(
@@ -42,11 +99,11 @@ def bars(
       colors: of the classes, as `#rrggbb`.
       labels: the classes to show, in this order.
       form: how a value is written, such as `{:.2%}`.
-      links: of classes to their examples, as `svg.linked` takes them.
+      links: of classes to their examples, as `linked` takes them.
     """
-    labels = labels[:CLASSES]
+    labels = labels[:_CLASSES]
     chosen = {split: [of[label] for label in labels] for split, of in values.items()}
-    shown = dict(list(chosen.items())[:_SPLITS])
+    shown = dict(list(chosen.items())[:SERIES])
     top = max((max(v, default=0) for v in shown.values()), default=0) or 1
     scale, row = 136 / top, 8 + 13 * len(shown)
     drawn = []
@@ -54,27 +111,27 @@ def bars(
         link = (links or {}).get(label, "")
         first = row * number + 10
         middle = first + 6.5 * (len(shown) - 1)
-        name = svg.text(111, middle, clean(names[label], _NAME), font_size=11, text_anchor="end")
+        name = text(111, middle, clean(names[label], _NAME), font_size=11, text_anchor="end")
         square = {"x": 118, "y": middle - 3.5, "width": 7, "height": 7, "fill": colors[label]}
-        drawn += [svg.linked(link, name), svg.element("rect", **square, class_="stroke-line")]
+        drawn += [linked(link, name), element("rect", **square, class_="stroke-line")]
         for place, of_split in enumerate(shown.values()):
             box = {"x": _LEFT, "y": first + 13 * place - 5, "height": 10}
             width = of_split[number] * scale
-            bar = svg.element("rect", **box, width=float(width), class_=f"fill-series{place}")
-            drawn.append(svg.linked(link, bar))
+            bar = element("rect", **box, width=float(width), class_=f"fill-series{place}")
+            drawn.append(linked(link, bar))
     for number, slot, value, words in _bar_texts(chosen, form):
         at = _LEFT + value * scale + 2, row * number + 10 + 13 * slot
-        drawn.append(svg.text(*at, words, class_=f"fill-{'ink' if value else 'warn'}"))
+        drawn.append(text(*at, words, class_=f"fill-{'ink' if value else 'warn'}"))
     height = row * len(labels) + 10
-    drawn.append(svg.line(_LEFT, 0, _LEFT, height))
-    return svg.chart(WIDTH, height, _label(title, shown), drawn)
+    drawn.append(line(_LEFT, 0, _LEFT, height))
+    return chart(height, _label(title, shown), drawn)
 
 
 def _bar_texts(
     values: Mapping[str, Sequence[float]], form: str
 ) -> Iterator[tuple[int, float, float, str]]:
     """Yields a class's number, the place of a bar among its bars, its value and its text."""
-    shown = list(values)[:_SPLITS]
+    shown = list(values)[:SERIES]
     for number, of_class in enumerate(zip(*values.values(), strict=True)):
         if len(of_class) > 1 and not any(of_class):
             yield number, (len(shown) - 1) / 2, 0, "absent in all splits here"
@@ -85,30 +142,28 @@ def _bar_texts(
 
 
 def histogram(
-    title: str, values: Mapping[str, np.ndarray], marks: Sequence[str], axis: str, unit: str
+    title: str, values: Mapping[str, Sequence[int]], marks: Sequence[str], axis: str, unit: str
 ) -> str:
     """Draws how many shares of each split lie between marks, which are percents."""
-    shown = dict(list(values.items())[:_SPLITS])
-    edges = _edges(marks)
-    counts = [np.histogram(np.clip(v, edges[0], edges[-1]), edges)[0] for v in shown.values()]
-    top = max((int(of_split.max()) for of_split in counts), default=0) or 1
+    shown = dict(list(values.items())[:SERIES])
+    top = max((max(of_split) for of_split in shown.values()), default=0) or 1
     step, scale = (_RIGHT - 51) / (len(marks) - 1), 155 / top
     drawn = list(_heights(top, 51, 13, 168, unit))
     width = 0.86 * step / max(1, len(shown))
-    for place, of_split in enumerate(counts):
-        for number, count in enumerate(of_split.tolist()):
+    for place, of_split in enumerate(shown.values()):
+        for number, count in enumerate(of_split):
             box = {"x": 51 + step * (number + 0.07) + place * width, "y": 168 - count * scale}
             size = {"width": width, "height": float(count * scale)}
-            drawn.append(svg.element("rect", **box, **size, class_=f"fill-series{place}"))
+            drawn.append(element("rect", **box, **size, class_=f"fill-series{place}"))
     for number, mark in enumerate(marks):
-        drawn.append(svg.text(51 + step * number, 177, mark, text_anchor="middle"))
-    drawn.append(svg.text((51 + _RIGHT) / 2, 198, axis, text_anchor="middle"))
-    return svg.chart(WIDTH, 210, _label(title, shown), drawn)
+        drawn.append(text(51 + step * number, 177, mark, text_anchor="middle"))
+    drawn.append(text((51 + _RIGHT) / 2, 198, axis, text_anchor="middle"))
+    return chart(210, _label(title, shown), drawn)
 
 
 def sizes(values: Mapping[str, np.ndarray]) -> str:
     """Draws the width and height of images, int64 `[N, 2]` for each split."""
-    shown = dict(list(values.items())[:_SPLITS])
+    shown = dict(list(values.items())[:SERIES])
     height, width = np.max([f.max(0, initial=1) for f in values.values()], axis=0).tolist()
     right, up = (_RIGHT - 54) / (1.06 * width), 208 / (1.06 * height)
     drawn = list(_heights(height, 54, 218 - 1.06 * height * up, 218, "height in pixels", 1.06))
@@ -118,35 +173,34 @@ def sizes(values: Mapping[str, np.ndarray]) -> str:
         areas = 14 + 160 * counts[order] / max(1, counts.max(initial=1))
         for (high, wide), area in zip(pairs[order].tolist(), areas.tolist(), strict=True):
             at = {"cx": 54 + wide * right, "cy": 218 - high * up, "r": area**0.5 / 2}
-            dot = svg.element("circle", **at, class_=f"fill-series{place}", fill_opacity=0.6)
+            dot = element("circle", **at, class_=f"fill-series{place}", fill_opacity=0.6)
             drawn.append(dot)
-    for tick in svg.ticks(1.06 * width, 5):
+    for tick in ticks(1.06 * width, 5):
         at = 54 + tick * right
-        drawn += [svg.line(at, 10, at, 218), svg.text(at, 227, str(tick), text_anchor="middle")]
-    drawn.append(svg.text((54 + _RIGHT) / 2, 246, "width in pixels", text_anchor="middle"))
-    return svg.chart(WIDTH, 260, _label("Width and height of images", shown), drawn)
+        drawn += [line(at, 10, at, 218), text(at, 227, str(tick), text_anchor="middle")]
+    drawn.append(text((54 + _RIGHT) / 2, 246, "width in pixels", text_anchor="middle"))
+    return chart(260, _label("Width and height of images", shown), drawn)
 
 
 def _heights(
     most: float, left: int, top: float, bottom: int, unit: str, room: float = 1
 ) -> Iterator[str]:
     """Yields the vertical axis: lines, numbers up to `most`, and what they count."""
-    for tick in svg.ticks(most * room):
+    for tick in ticks(most * room):
         y = bottom - (bottom - top) * tick / (most * room)
-        yield svg.line(left, y, _RIGHT, y)
-        yield svg.text(left - 5, y, f"{tick:,}", text_anchor="end")
+        yield line(left, y, _RIGHT, y)
+        yield text(left - 5, y, f"{tick:,}", text_anchor="end")
     middle = (top + bottom) / 2
-    yield svg.text(10, middle, unit, text_anchor="middle", transform=f"rotate(-90 10 {middle:g})")
+    yield text(10, middle, unit, text_anchor="middle", transform=f"rotate(-90 10 {middle:g})")
 
 
 def clean(name: str, length: int = 0) -> str:
     """Returns a name without characters that XML cannot hold, cut to a length if it is given."""
-    plain = "".join("\ufffd" if _forbidden(c) else c for c in name)
+    plain = "".join(
+        "\ufffd" if unicodedata.category(c) in ("Cc", "Cs") or c in "\ufffe\uffff" else c
+        for c in name
+    )
     return plain if not length or len(plain) <= length else plain[: length - 1] + "…"
-
-
-def _forbidden(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Cs") or character in "\ufffe\uffff"
 
 
 def _label(title: str, shown: Mapping[str, object]) -> str:
@@ -160,16 +214,35 @@ _TICKS = {
 }
 
 
-def _shares(facts: Mapping[str, SplitFacts]) -> dict[str, dict[str, np.ndarray]]:
-    """Returns the shares that each histogram counts, by split."""
-    return {
+def count_shares(facts: Mapping[str, SplitFacts]) -> dict[str, dict[str, list[int]]]:
+    """Returns how many shares of each split lie between the ticks, by histogram and split."""
+    shares = {
         "void": {split: f.shares for split, f in facts.items()},
         "object_sizes": {split: f.object_shares for split, f in facts.items()},
+    }
+    edges = {name: [float(tick) / 100 for tick in ticks] for name, ticks in _TICKS.items()}
+    return {
+        name: {split: np.histogram(of, edges[name])[0].tolist() for split, of in values.items()}
+        for name, values in shares.items()
+    }
+
+
+def rows_of(shares: Mapping[str, Mapping[str, list[int]]]) -> dict[str, list[tuple[str, Any]]]:
+    """Returns what `count_shares` counts as rows of a range and a count for each split."""
+    return {
+        name: [
+            (f"{low} to {high} %", counts)
+            for (low, high), *counts in zip(
+                itertools.pairwise(_TICKS[name]), *values.values(), strict=True
+            )
+        ]
+        for name, values in shares.items()
     }
 
 
 def draw_all(
     facts: Mapping[str, SplitFacts],
+    shares: Mapping[str, Mapping[str, list[int]]],
     names: Sequence[str],
     colors: Sequence[str],
     labels: Sequence[int],
@@ -178,16 +251,10 @@ def draw_all(
     masked: bool,
     unit: str,
 ) -> dict[str, str]:
-    """Draws the charts that a dataset gives data for, each as an SVG by name.
+    """Draws the charts that a dataset gives data for, each as an SVG by name; see `bars`.
 
-    Args:
-      facts: of each split.
-      names: of the classes.
-      colors: of the mask values, as `#rrggbb`.
-      labels: the classes to show, in this order; background is not among them.
-      links: of classes to their examples, as `svg.linked` takes them.
-      masked: whether there are masks.
-      unit: what a record is, `image` or `tile`.
+    The shares are those of `count_shares`; background is not among the labels; a record is a unit,
+    `image` or `tile`.
     """
 
     def per_class(title: str, values: Mapping[str, np.ndarray], form: str) -> str:
@@ -211,23 +278,40 @@ def draw_all(
         ("void", "Void's share of an image", f"void, {axis}", f"{unit}s"),
         ("object_sizes", "Sizes of objects", axis, areas),
     ):
-        drawn[name] = histogram(title, _shares(facts)[name], _TICKS[name], label, counted)
+        drawn[name] = histogram(title, shares[name], _TICKS[name], label, counted)
     return drawn
 
 
-def histogram_rows(facts: Mapping[str, SplitFacts]) -> dict[str, list[dict[str, Any]]]:
-    """Returns the numbers of the histograms: rows of a range and a count for each split."""
-    return {name: _rows(values, _TICKS[name]) for name, values in _shares(facts).items()}
+_HEAT = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
 
 
-def _edges(ticks: Sequence[str]) -> list[float]:
-    return [float(tick) / 100 for tick in ticks]
+def heat_maps(places: np.ndarray, labels: Sequence[int]) -> list[dict[str, Any]]:
+    """Draws the first 40 of the classes that lie anywhere.
+
+    Args:
+      places: images that have a mask value at a point, int64 `[256, 32, 32]`.
+      labels: classes, in the order in which they are to be shown.
+
+    Returns:
+      Of each class `label`; `url`, data URL of a PNG of 32 x 32 pixels, brighter where more images
+      have the class; its mean place, `across` from the left edge and `down` from the top, 0 to 1;
+      and the same in `words`, such as `bottom left`.
+    """
+    return [_map(places[label], label) for label in labels if places[label].any()][:_MAPS]
 
 
-def _rows(values: Mapping[str, np.ndarray], ticks: Sequence[str]) -> list[dict[str, Any]]:
-    counts = [np.histogram(shares, _edges(ticks))[0].tolist() for shares in values.values()]
-    ranges = [f"{low} to {high} %" for low, high in itertools.pairwise(ticks)]
-    return [
-        {"range": text, "counts": of_range}
-        for text, of_range in zip(ranges, zip(*counts, strict=True), strict=True)
-    ]
+def _map(counts: np.ndarray, label: int) -> dict[str, Any]:
+    share, stops = counts / counts.max(), np.linspace(0, 1, len(_HEAT))
+    rgb = np.stack([np.interp(share, stops, of) for of in zip(*_HEAT, strict=True)], -1)
+    png = pillow.encode_png(rgb.astype(np.uint8))
+    url = f"data:image/png;base64,{base64.b64encode(png).decode()}"
+    centres = (np.arange(len(counts)) + 0.5) / len(counts)
+    down = float(counts.sum(1) @ centres / counts.sum())
+    across = float(counts.sum(0) @ centres / counts.sum())
+    vertical, horizontal = _third(down, "top", "bottom"), _third(across, "left", "right")
+    words = f"{vertical} {horizontal}".strip() or "centre"
+    return {"label": label, "url": url, "across": across, "down": down, "words": words}
+
+
+def _third(place: float, low: str, high: str) -> str:
+    return low if place < 0.4 else high if place > 0.6 else ""

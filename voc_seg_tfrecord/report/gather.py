@@ -1,9 +1,12 @@
-"""Reads each record of a built dataset once, and adds up what the report page shows."""
+"""Reads each record of a built dataset once, adds up what the report page shows, and chooses
+which examples it shows: by a seed where there is a choice.
+"""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
+import random
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -12,24 +15,29 @@ from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.audit.record import decode_masks, digests_of, inner_problems
 from voc_seg_tfrecord.base.errors import ImageError
-from voc_seg_tfrecord.base.names import (
-    FILENAME,
-    IMAGE,
-    INSTANCES,
-    MASK,
-    TILE_IMAGE_ID,
-    VOID,
-)
+from voc_seg_tfrecord.base.names import FILENAME, IMAGE, INSTANCES, MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
+from voc_seg_tfrecord.quality.fit import reduced
+from voc_seg_tfrecord.quality.rules import ALIKE_IN_TWO_SPLITS, SAME_IN_TWO_SPLITS, Finding
 from voc_seg_tfrecord.stats import Stats
-from voc_seg_tfrecord.stats.counts import GRID, Counts, Tally, add_points, find_objects, points_of
+from voc_seg_tfrecord.stats.counts import Counts, Tally, find_objects
 
 Place = tuple[str, int]
 """A split, and the number of a record in it."""
+
+NUM = 24
+"""Examples in each split's gallery, at most."""
+
+MOST = 240
+"""Examples in all galleries together, at most."""
+
+_GRID = 32  # points along each side at which a mask is looked at
+_CLASSES, _EXAMPLES = 5, 4  # least common classes, and how many examples of each
+_OBJECTS, _PAIRS, _PROBLEMS, _SUSPECTS = 6, 6, 6, 12  # objects: of the largest, and the smallest
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -120,21 +128,12 @@ def _read(
     try:
         size = records.image_size(image)
         problems += inner_problems(record, size, arrays, names, background)
-        evidence = examine(
-            image,
-            arrays.get(MASK),
-            image_id=record.id,
-            split=split,
-            fits=fits,
-            objects=arrays.get(INSTANCES),
-        )
+        mask, objects = arrays.get(MASK), arrays.get(INSTANCES)
+        evidence = examine(image, mask, image_id=record.id, split=split, fits=fits, objects=objects)
     except ImageError as error:
         problems.append(str(error))
-    counts, objects, points = _counted(record, arrays, background)
     return _Read(
-        counts,
-        objects,
-        points,
+        *_counted(record, arrays, background),
         evidence,
         digests_of(record, arrays),
         record.bytes(TILE_IMAGE_ID).decode(errors="replace"),
@@ -162,11 +161,12 @@ def _counted(
     else:
         of = [c for c in np.flatnonzero(pixels[:VOID]) if c != background]
         objects = np.array([(0, c, pixels[c]) for c in of], np.int64).reshape(-1, 3)
-    return Counts(record.id, mask.shape, pixels, per_class), objects, points_of(mask)
+    return Counts(record.id, mask.shape, pixels, per_class), objects, reduced(mask, _GRID, _GRID)
 
 
 def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
-    tally, places = Tally(), np.zeros((256, GRID, GRID), np.int64)
+    tally, places = Tally(), np.zeros((256, _GRID, _GRID), np.int64)
+    rows, columns = np.ogrid[:_GRID, :_GRID]
     together = np.zeros((256, 256), np.int64)
     shares, present, objects, evidence = [], [], [], []
     digests: dict[str, Digests] = {}
@@ -185,7 +185,7 @@ def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
         if reading.objects is not None and reading.points is not None:
             area = int(counts.pixels.sum())
             shares.append(counts.pixels[VOID] / area)
-            add_points(places, reading.points)
+            places[reading.points, rows, columns] += 1
             # The record's number comes before them, its pixels behind.
             ends = ((0, 0), (number, area))
             objects.append(np.pad(reading.objects, ((0, 0), (1, 1)), constant_values=ends))
@@ -202,3 +202,132 @@ def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
         sources=len(sources) if sources else None,
         problems=tuple(problems),
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class Object:
+    """An object to show.
+
+    Its number is that in the instance mask, 0 for all that the class has in the image; its share is
+    of the image's pixels.
+    """
+
+    place: Place
+    number: int
+    label: int
+    pixels: int
+    share: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Chosen:
+    """What is shown.
+
+    Attributes:
+      gallery: the records of each split's gallery, ascending.
+      rare: least common classes, the least common first, and examples of each.
+      largest, smallest: objects, the first of each first.
+      pairs: images that look alike, or are the same, in two splits.
+      problems: records with problems.
+      suspects: records whose labels may be wrong, the most suspicious first, and what was found.
+    """
+
+    gallery: Mapping[str, list[int]]
+    rare: list[tuple[int, list[Place]]]
+    largest: list[Object]
+    smallest: list[Object]
+    pairs: list[tuple[Place, Place]]
+    problems: list[Place]
+    suspects: list[tuple[Place, Finding]]
+
+    def places(self) -> Iterator[Place]:
+        """Yields the records of which thumbnails are needed."""
+        yield from ((split, n) for split, numbers in self.gallery.items() for n in numbers)
+        yield from (place for _, places in self.rare for place in places)
+        yield from (place for pair in self.pairs for place in pair)
+        yield from self.problems
+        yield from (place for place, _ in self.suspects)
+
+
+def choose(
+    facts: Mapping[str, SplitFacts], background: int | None, label_errors: Sequence[Finding]
+) -> Chosen:
+    """Chooses what is shown; the same input gives the same choice.
+
+    Args:
+      facts: of each split.
+      background: index of the background class, None if there is none.
+      label_errors: labels that may be wrong, the most suspicious first.
+    """
+    most = min(NUM, MOST // max(1, len(facts)))
+    gallery = {}
+    for split, of_split in facts.items():
+        count = len(of_split.present)
+        # Seeded by the split's name, so that another split does not change the choice.
+        gallery[split] = sorted(random.Random(f"0 {split}").sample(range(count), min(most, count)))
+    objects = list(_extremes(facts))
+    number_of = {
+        split: {image_id: n for n, image_id in enumerate(of_split.stats.ids)}
+        for split, of_split in facts.items()
+    }
+    return Chosen(
+        gallery,
+        _rare(facts, background),
+        sorted(objects, key=lambda o: (-o.share, o.place, o.number, o.label))[:_OBJECTS],
+        sorted(objects, key=lambda o: (o.pixels, o.place, o.number, o.label))[:_OBJECTS],
+        list(_pairs(number_of, label_errors))[:_PAIRS],
+        list(dict.fromkeys((s, n) for s, f in facts.items() for n, *_ in f.problems))[:_PROBLEMS],
+        [
+            ((error.split, number_of[error.split][error.ids[-1]]), error)
+            for error in label_errors
+            if error.box
+        ][:_SUSPECTS],
+    )
+
+
+def least_common(facts: Mapping[str, SplitFacts], background: int | None) -> list[int]:
+    """Returns the classes that fewest images have, ascending by images; none that no image has."""
+    images = sum(of_split.present.sum(0) for of_split in facts.values())
+    classes = min((len(f.stats.class_names) for f in facts.values()), default=0)
+    present = [c for c in range(min(classes, VOID)) if c != background and images[c]]
+    return sorted(present, key=lambda c: (images[c], c))
+
+
+def _rare(facts: Mapping[str, SplitFacts], background: int | None) -> list[tuple[int, list[Place]]]:
+    examples = []
+    for label in least_common(facts, background)[:_CLASSES]:
+        places = [
+            (split, int(number))
+            for split, of_split in facts.items()
+            for number in np.flatnonzero(of_split.present[:, label])
+        ]
+        chosen = random.Random(f"0 {label}").sample(places, min(_EXAMPLES, len(places)))
+        examples.append((label, sorted(chosen)))
+    return examples
+
+
+def _extremes(facts: Mapping[str, SplitFacts]) -> Iterator[Object]:
+    """Yields of each split the objects that may be among the largest and smallest of all."""
+    for split, of_split in facts.items():
+        record, number, label, pixels, area = of_split.objects.T
+        share = pixels / np.maximum(1, area)
+        first = np.argsort(-share, kind="stable")[:_OBJECTS]
+        last = np.argsort(pixels, kind="stable")[:_OBJECTS]
+        for i in {*first.tolist(), *last.tolist()}:
+            place = (split, int(record[i]))
+            yield Object(place, int(number[i]), int(label[i]), int(pixels[i]), float(share[i]))
+
+
+def _pairs(
+    numbers: Mapping[str, Mapping[str, int]], label_errors: Sequence[Finding]
+) -> Iterator[tuple[Place, Place]]:
+    """Yields two images of each group that are the same, or else look alike, in two splits."""
+    for kind in (SAME_IN_TWO_SPLITS, ALIKE_IN_TWO_SPLITS):
+        for error in (error for error in label_errors if error.kind == kind):
+            first, *others = (
+                (split, numbers[split][image_id])
+                for image_id in error.ids
+                for split in error.split.split(", ")
+                if image_id in numbers[split]
+            )
+            yield first, next(place for place in others if place[0] != first[0])

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.masks.meaning import UNDECIDED
 from voc_seg_tfrecord.own_data import check
 from voc_seg_tfrecord.own_data.class_file import CONTRADICT
 from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
-from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.quality import looks, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.rules import Finding
 
@@ -67,12 +67,7 @@ def find_label_errors(
 def check_folder(
     folder: epath.Path, *, fits: bool = True, **options: Any
 ) -> tuple[VocSegConfig | None, check.Report]:
-    """Checks an exported folder, also one without class names.
-
-    Args:
-      folder: the folder.
-      fits: whether to look for masks that do not fit their images.
-      **options: see `find_config_of`.
+    """Checks an exported folder, also one without class names; see `find_label_errors`.
 
     Returns:
       What a build would be told, None if there is no tree to read; and what was found.
@@ -98,12 +93,9 @@ def check_folder(
 def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, VocSegError | None]:
     """Opens an exported folder, also one without class names.
 
-    Returns:
-      The tree, what a build would be told, and the error that there are no class names, that class
-      files contradict, or that one may be numbered in two ways. Then any value may be a class.
-
-    Raises:
-      VocSegError: if there is no tree, or the options are wrong.
+    Returns the tree, what a build would be told, and the error that there are no class names, that
+    class files contradict, or that one may be numbered in two ways. Then any value may be a class.
+    Raises any other `VocSegError`.
     """
     try:
         return *find_config_of(folder, name="check", **options), None
@@ -116,15 +108,33 @@ def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, Vo
 
 
 def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
-    dataset.check_features(builder, (IMAGE, MASK))
-    examined = functools.partial(_examined, fits)
-    readings = records.scan_splits(builder, [*builder.info.splits], examined, progress=progress)
-    evidence = [of_record for _, of_record in readings]
     names, background = dataset.class_names(builder), dataset.background(builder)
+    evidence = _evidence(builder, progress, fits=fits)
     return rules.suspicious_first(rules.find(evidence, names, background))
 
 
-def _examined(fits: bool, split: str, record: Record) -> Evidence:
+def find_strangers(builder: tfds.core.DatasetBuilder) -> tuple[list[Finding], str]:
+    """Returns regions of a built dataset that look like another class, the surest first; and why
+    there is none, or where none is looked for.
+    """
+    if not looks.is_there():
+        return [], rules.NO_LOOKS
+    try:
+        evidence = _evidence(builder, False, fits=True, only_looks=True)
+    except VocSegError as error:  # an image that cannot be decoded may have a score all the same
+        return [], f"They could not be looked for. {error}"
+    found, notes = rules.find_strangers(evidence, dataset.class_names(builder))
+    return rules.suspicious_first(found), " ".join(note.message for note in notes)
+
+
+def _evidence(builder: tfds.core.DatasetBuilder, progress: bool, **measured: Any) -> list[Evidence]:
+    dataset.check_features(builder, (IMAGE, MASK))
+    examined = functools.partial(_examined, measured)
+    readings = records.scan_splits(builder, [*builder.info.splits], examined, progress=progress)
+    return [of_record for _, of_record in readings]
+
+
+def _examined(measured: dict[str, Any], split: str, record: Record) -> Evidence:
     objects = record.pixels(INSTANCES) if INSTANCES in record.features else None
     image, mask = record.file(IMAGE), record.pixels(MASK)
-    return examine(image, mask, image_id=record.id, split=split, fits=fits, objects=objects)
+    return examine(image, mask, image_id=record.id, split=split, objects=objects, **measured)

@@ -19,20 +19,18 @@ _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
 
 def render(name: str, colors: np.ndarray, labels: Iterable[int], **shown: Any) -> str:
-    """Returns a page.
+    """Returns the page of a template, in which all text is escaped.
 
-    Args:
-      name: of the template, without `.html`.
-      colors: of the mask values, uint8 `[256, 3]`.
-      labels: classes that are on the page.
-      **shown: what the template shows. All text is escaped.
+    The colours are of the mask values, uint8 `[256, 3]`, the labels those of classes on the page.
     """
     import markupsafe  # which Jinja2 brings
 
     environment = wording.templates(
         _TEMPLATES, autoescape=True, number="{:,}".format, percent=_percent, amount=wording.counted
     )
-    style = (_TEMPLATES / "page.css").read_text() + _class_colors(colors, [*labels, VOID])
+    # `.c15{--class:#c08080}` for each class.
+    of_classes = [f".c{n}{{--class:{hex_color(colors[n])}}}" for n in sorted({*labels, VOID})]
+    style = (_TEMPLATES / "page.css").read_text() + "".join(of_classes) + "\n"
     script = (_TEMPLATES / "page.js").read_text()
     policy = (
         "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
@@ -50,12 +48,6 @@ def render(name: str, colors: np.ndarray, labels: Iterable[int], **shown: Any) -
 def hex_color(color: np.ndarray) -> str:
     """Returns red, green and blue as `#rrggbb`."""
     return "#{:02x}{:02x}{:02x}".format(*map(int, color))
-
-
-def _class_colors(colors: np.ndarray, labels: Iterable[int]) -> str:
-    """Returns a rule for each class: `.c15 { --class: #c08080 }`."""
-    rules = (f".c{label}{{--class:{hex_color(colors[label])}}}" for label in sorted({*labels}))
-    return "".join(rules) + "\n"
 
 
 def _sha256(text: str) -> str:

@@ -21,18 +21,11 @@ from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.formats.id_lists import called_right
 from voc_seg_tfrecord.pictures.overlay import class_colors
-from voc_seg_tfrecord.quality import looks
-from voc_seg_tfrecord.quality.rules import STRANGER, Finding
+from voc_seg_tfrecord.quality.rules import STRANGER
 from voc_seg_tfrecord.report import page
 from voc_seg_tfrecord.report.charts import clean
-from voc_seg_tfrecord.report.label_errors import find_label_errors
-from voc_seg_tfrecord.report.thumbnails import (
-    Card,
-    Shown,
-    image_url,
-    mask_url,
-    small_mask,
-)
+from voc_seg_tfrecord.report.label_errors import find_strangers
+from voc_seg_tfrecord.report.thumbnails import Card, Shown, image_url, mask_url, small_mask
 
 _WORST, _LABELS = 12, 24  # images
 _CLASSES, _OF_A_CLASS = 20, 2  # classes, and images of each
@@ -54,12 +47,10 @@ class Confused:
     """One class that was taken for another.
 
     Attributes:
-      truth: class of the mask.
-      predicted: class of the prediction.
-      pixels: how many.
+      truth, predicted: class of the mask, and of the prediction.
       share: of the pixels of the class in the masks.
       gain: by how much mIoU would rise if these pixels were right.
-      images: where most of them are.
+      images: where most of the pixels are.
     """
 
     truth: int
@@ -79,13 +70,9 @@ def render(
 ) -> str:
     """Returns the page as HTML: one file that needs no network.
 
-    Args:
-      builder: of the built dataset.
-      result: of `evaluation.evaluate` with `per_image`.
-      predictions: the folder that was scored.
-      probabilities: as `evaluation.evaluate` takes it.
-      decisions: of earlier pages; see `id_lists.read_decisions`. A label that is called right there
-        is not among those that may be wrong, as long as image and mask are the same.
+    The result is of `evaluation.evaluate` with `per_image`, and the same predictions. A label that
+    decisions of earlier pages call right (see `id_lists.read_decisions`) is not among those that
+    may be wrong, as long as image and mask are the same.
 
     Raises:
       RecordError: if a shard cannot be read.
@@ -95,8 +82,17 @@ def render(
     colors = class_colors(result.background, dataset.palette(builder))
     reader = Predictions(predictions, len(names), probabilities)
     right = called_right(decisions)
-    worst, labels = _worst(result), _suspicious(result, len(right))
-    strangers = list(_strangers(builder, result))[: _LABELS + len(right)]
+    rated = [image for image in result.per_image if image.label_quality is not None]
+    labels = sorted(rated, key=lambda i: (i.label_quality, i.id))[: _LABELS + len(right)]
+    worst = _worst(result)
+    found, no_strangers = find_strangers(builder)
+    scored = {
+        (split, image.id): image
+        for image in result.per_image
+        for split in getattr(image.split, "splits", (image.split,))
+    }
+    places = [(scored.get((finding.split, finding.ids[0])), finding) for finding in found]
+    strangers = [(i, finding) for i, finding in places if i is not None][: _LABELS + len(right)]
     classes = list(_class_rows(result))
     confusions = confusions_of(result)
     wanted = {*worst, *labels, *(image for image, _ in strangers)}
@@ -127,6 +123,7 @@ def render(
         worst=worst,
         suspicious=labels[:_LABELS],
         strangers=unsure[:_LABELS],
+        no_strangers=no_strangers,
         confusions=confusions,
         cards=cards,
         work=f"evaluate {result.dataset} {result.fingerprint[:12]}",
@@ -135,31 +132,9 @@ def render(
 
 
 def _worst(result: Result) -> list[ImageScore]:
-    scored = [
-        (image.result(result.class_names).miou, image.id, image) for image in result.per_image
-    ]
+    scored = [(i.result(result.class_names).miou, i.id, i) for i in result.per_image]
     wrong = [score for score in scored if score[0] < 1]  # no NaN: nothing is known there
     return [image for _, _, image in sorted(wrong, key=lambda score: score[:2])[:_WORST]]
-
-
-def _suspicious(result: Result, more: int) -> list[ImageScore]:
-    rated = [image for image in result.per_image if image.label_quality is not None]
-    return sorted(rated, key=lambda image: (image.label_quality, image.id))[: _LABELS + more]
-
-
-def _strangers(
-    builder: tfds.core.DatasetBuilder, result: Result
-) -> Iterator[tuple[ImageScore, Finding]]:
-    """Yields regions of the scored images that look like another class, the surest first."""
-    scored = {(str(image.split), image.id): image for image in result.per_image}
-    found: list[Finding] = []
-    # An image that cannot be decoded has a score all the same.
-    with contextlib.suppress(VocSegError):
-        found = find_label_errors(builder) if looks.is_there() else []
-    for finding in found:
-        image = scored.get((finding.split, finding.ids[0]))
-        if finding.kind == STRANGER and image is not None:
-            yield image, finding
 
 
 def _class_rows(result: Result) -> Iterator[dict[str, Any]]:
@@ -276,11 +251,9 @@ def _drawn(
     whole = record.pixels(MASK)
     compared = folder.compare(record, whole, predictions, dataset.tiling_of(builder))
     mask, classes = compared.mask, compared.predicted.classes.astype(np.uint8)
-    try:
-        image = record.image()
-        photo = image_url(np.ascontiguousarray(image[compared.window]))
-    except VocSegError:
-        photo = ""
+    photo = ""
+    with contextlib.suppress(VocSegError):
+        photo = image_url(np.ascontiguousarray(record.image()[compared.window]))
     wrong = difference(mask, classes, background), np.array(_COLORS, np.uint8)
     drawn = [(mask, colors), (classes, colors), wrong]
     urls = [mask_url(small_mask(values), palette) for values, palette in drawn]
@@ -300,8 +273,12 @@ def difference(mask: np.ndarray, classes: np.ndarray, background: int | None) ->
       uint8 `[H, W]`.
     """
     right = mask == classes
-    conditions = [mask == VOID, right & (mask == background), right]
-    conditions += [classes == background, mask == background]
-    kinds = [DIFFERENCE.index(k) for k in ("void", "right, background", "right", "missed")]
-    kinds.append(DIFFERENCE.index("too much"))
-    return np.select(conditions, kinds, DIFFERENCE.index("another class")).astype(np.uint8)
+    kinds = {
+        "void": mask == VOID,
+        "right, background": right & (mask == background),
+        "right": right,
+        "missed": classes == background,
+        "too much": mask == background,
+        "another class": ~right,
+    }
+    return np.select([*kinds.values()], [*map(DIFFERENCE.index, kinds)]).astype(np.uint8)

@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Collection, Mapping, Sequence
+import contextlib
 import dataclasses
 
 import numpy as np
@@ -17,8 +18,9 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.masks.regions import grown, shares, shrink
 from voc_seg_tfrecord.pictures.overlay import Look, layer
+from voc_seg_tfrecord.quality.fit import scaled
 from voc_seg_tfrecord.quality.rules import Box, Fix
-from voc_seg_tfrecord.report.choose import Object, Place
+from voc_seg_tfrecord.report.gather import Object, Place
 
 SIDE = 320
 """Pixels of the longer side of a thumbnail, at most."""
@@ -26,7 +28,6 @@ SIDE = 320
 _CROP = 200  # of an object
 _RING = 2  # pixels between a box's content and the line around it in a crop
 _MARGIN = 24  # pixels around an object, at least
-_QUALITY = 78
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,10 +35,7 @@ class Shown:
     """One example on the page.
 
     Attributes:
-      id: the image id.
-      filename: of its image.
-      height: of the image, in pixels.
-      width: the same.
+      height, width: of the image, in pixels.
       shares: each mask value that the image has, and its share of the pixels, the largest first;
         with a label in place of a mask, that label.
       image: data URL of a JPEG; empty if the image cannot be decoded.
@@ -65,12 +63,10 @@ class Card:
     """One example about which a person is to decide.
 
     Attributes:
-      kind: of what was found.
+      kind, detail: of what was found.
       ids: all images that it is about, which are decided together.
       sha256: of their files.
       splits: those that have the image.
-      detail: what was found.
-      shown: its thumbnails.
       notes: what was measured.
       boxes: around what is wrong, the largest first.
       crops: data URLs of the first of them with what is around it: in the image and in the mask.
@@ -112,14 +108,9 @@ def read(
     look: Look,
     boxes: Collection[tuple[Place, Box]] = (),
 ) -> dict[Place, Shown]:
-    """Reads the records once more, and decodes those that are to be shown.
+    """Reads the records once more, and decodes those of which something is to be shown.
 
-    Args:
-      builder: of a built dataset.
-      places: records to show.
-      objects: objects to show.
-      look: how classes are drawn.
-      boxes: of records among `places`, of which crops are to be shown.
+    Of the boxes, which are in records among `places`, crops are shown.
     """
 
     def show(item: tuple[Place, Record]) -> Shown:
@@ -134,18 +125,12 @@ def read(
 
 
 def pictures(
-    image: np.ndarray | None,
-    mask: np.ndarray | None,
-    look: Look,
-    side: int = SIDE,
+    image: np.ndarray | None, mask: np.ndarray | None, look: Look, side: int = SIDE
 ) -> tuple[str, str, str]:
-    """Returns `image`, `mask` and `layer` of what is `Shown`.
+    """Returns `image`, `mask` and `layer` of what is `Shown`, of this longer side.
 
-    Args:
-      image: uint8 `[H, W, 3]`, None if it cannot be decoded.
-      mask: uint8 `[H, W]`, or `[H, W, 3]` if it holds colours; None if there is none.
-      look: how classes are drawn.
-      side: pixels of the longer side of a thumbnail.
+    The image is uint8 `[H, W, 3]`, None if it cannot be decoded; the mask uint8 `[H, W]`, or
+    `[H, W, 3]` if it holds colours, None if there is none.
     """
     photo = "" if image is None else image_url(image, side)
     if mask is None:
@@ -158,7 +143,7 @@ def pictures(
 
 def image_url(pixels: np.ndarray, side: int = SIDE) -> str:
     """Returns a thumbnail of an image, uint8 `[H, W, 3]`, as the data URL of a JPEG."""
-    return _url("jpeg", pillow.encode_jpeg(pillow.shrink(pixels, side), _QUALITY))
+    return _url("jpeg", pillow.encode_jpeg(pillow.shrink(pixels, side), 78))
 
 
 def mask_url(small: np.ndarray, colors: np.ndarray) -> str:
@@ -184,19 +169,20 @@ def _palette_url(numbers: np.ndarray, colors: np.ndarray, alpha: bytes = b"") ->
 
 def small_mask(mask: np.ndarray, side: int = SIDE) -> np.ndarray:
     """Returns a thumbnail of a mask, uint8 `[H, W]`, in which no class disappears."""
-    scale = min(1, side / max(mask.shape))
-    return shrink(mask, *(max(1, round(length * scale)) for length in mask.shape))
+    return shrink(mask, *scaled(mask.shape, side))
 
 
-def _shown(
-    record: Record,
-    objects: list[Object],
-    boxes: list[Box],
-    look: Look,
-) -> Shown:
-    image = _image(record, None if objects or boxes else SIDE)
-    masks = {name: _mask(record, name) for name in (MASK, INSTANCES)}
-    mask = masks[MASK]
+def _shown(record: Record, objects: list[Object], boxes: list[Box], look: Look) -> Shown:
+    image: np.ndarray | None = None
+    with contextlib.suppress(VocSegError):
+        whole = objects or boxes
+        file = record.file(IMAGE)
+        image = record.image() if whole else images.decode(file, side=SIDE).rgb()
+    masks: dict[str, np.ndarray] = {}
+    for name in (MASK, INSTANCES):
+        with contextlib.suppress(VocSegError):
+            masks |= {name: record.pixels(name)} if name in record.features else {}
+    mask = masks.get(MASK)
     height, width = records.size_of(record)
     return Shown(
         record.id,
@@ -210,54 +196,33 @@ def _shown(
     )
 
 
-def _image(record: Record, side: int | None) -> np.ndarray | None:
-    """Returns the image of a record, uint8 `[H, W, 3]`, which `side` allows to be smaller."""
-    try:
-        if side is None:
-            return record.image()
-        return images.decode(record.file(IMAGE), side=side).rgb()
-    except VocSegError:
-        return None
-
-
-def _object_crop(
-    image: np.ndarray | None, masks: Mapping[str, np.ndarray | None], drawn: Object
-) -> str:
+def _object_crop(image: np.ndarray | None, masks: Mapping[str, np.ndarray], drawn: Object) -> str:
     """Returns the crop of an object; empty if there is no image of the mask's size."""
-    mask, value = (masks[INSTANCES], drawn.number) if drawn.number else (masks[MASK], drawn.label)
-    if image is None or mask is None or mask.shape != image.shape[:2]:
+    name, value = (INSTANCES, drawn.number) if drawn.number else (MASK, drawn.label)
+    if image is None or name not in masks or masks[name].shape != image.shape[:2]:
         return ""
-    return crop(image, mask == value)
+    return _crop(image, masks[name] == value)
 
 
-def _mask(record: Record, name: str) -> np.ndarray | None:
-    if name not in record.features:
-        return None
-    try:
-        return record.pixels(name)
-    except VocSegError:
-        return None
+def _crop(pixels: np.ndarray, region: np.ndarray, colors: np.ndarray | None = None) -> str:
+    """Returns a region, bool `[H, W]`, a line around it, and more, as a data URL.
 
-
-def crop(image: np.ndarray, region: np.ndarray) -> str:
-    """Returns a region, bool `[H, W]`, a line around it, and more, as a data URL."""
-    rows, columns = (np.flatnonzero(region.any(axis)) for axis in (1, 0))
-    window = tuple(
-        _span(of[0], of[-1], n) for of, n in zip((rows, columns), region.shape, strict=True)
-    )
-    return _outlined(image[window], region[window])
-
-
-def _outlined(image: np.ndarray, region: np.ndarray) -> str:
-    small = pillow.shrink(image, _CROP).copy()
-    inside = pillow.thinned(region, _CROP).view(np.uint8)
-    inside = shrink(inside, *small.shape[:2]).view(bool)
+    The pixels are uint8 `[H, W, 3]`; or `[H, W]`, and then what `colors` has for them.
+    """
+    window = []
+    for axis in (1, 0):  # rows, then columns
+        first, last = np.flatnonzero(region.any(axis))[[0, -1]].tolist()
+        margin = max(_MARGIN, (last - first) // 4)
+        window.append(slice(max(0, first - margin), last + 1 + margin))
+    around, inside = pixels[tuple(window)], region[tuple(window)]
+    small = pillow.shrink(around if colors is None else colors[around], _CROP).copy()
+    inside = shrink(pillow.thinned(inside, _CROP).view(np.uint8), *small.shape[:2]).view(bool)
     small[grown(inside) & ~inside] = 0
     small[inside & grown(~inside)] = 255
     return _url("jpeg", pillow.encode_jpeg(small, 85))
 
 
-def is_small(box: Box, size: tuple[int, int]) -> bool:
+def is_small(box: Box, size: tuple[int, ...]) -> bool:
     """Says whether a box has less than half of the pixels of this height and width."""
     return 2 * box[2] * box[3] < size[0] * size[1]
 
@@ -265,38 +230,20 @@ def is_small(box: Box, size: tuple[int, int]) -> bool:
 def box_crops(
     image: np.ndarray | None, mask: np.ndarray | None, colors: np.ndarray, box: Box
 ) -> tuple[str, ...]:
-    """Returns what is in a box of an image and of its mask, and around it, as data URLs.
+    """Returns what is in a box of an image and of its mask, and around it, as two data URLs.
 
-    Args:
-      image: uint8 `[H, W, 3]`.
-      mask: uint8 `[H, W]`, or `[H, W, 3]` if it holds colours.
-      colors: of the mask values, uint8 `[256, 3]`.
-      box: left, top, width and height.
-
-    Returns:
-      Two; none if the box is not `is_small`, or there are not both of them in one size.
+    There is none if the box is not `is_small`, or there are not both of them in one size. The mask
+    is uint8 `[H, W]`, or `[H, W, 3]` if it holds colours; `colors` are of its values.
     """
     if image is None or mask is None or image.shape[:2] != mask.shape[:2]:
         return ()
     if not is_small(box, mask.shape[:2]):
         return ()
-    sides, window = [], []
-    for first, length, most in zip(box[1::-1], box[:1:-1], mask.shape, strict=False):
-        start, stop = max(0, first - _RING), min(most, first + length + _RING)
-        sides.append(slice(start, stop))
-        window.append(_span(start, stop - 1, most))
+    left, top, width, height = box
     within = np.zeros(mask.shape[:2], bool)
-    within[tuple(sides)] = True
-    around = mask[tuple(window)]
-    around = colors[around] if mask.ndim == 2 else around
-    return tuple(
-        _outlined(pixels, within[tuple(window)]) for pixels in (image[tuple(window)], around)
-    )
-
-
-def _span(first: int, last: int, length: int) -> slice:
-    margin = max(_MARGIN, (last - first) // 4)
-    return slice(max(0, first - margin), min(length, last + 1 + margin))
+    rows = slice(max(0, top - _RING), top + height + _RING)
+    within[rows, max(0, left - _RING) : left + width + _RING] = True
+    return _crop(image, within), _crop(mask, within, colors if mask.ndim == 2 else None)
 
 
 def _url(kind: str, data: bytes) -> str:

@@ -21,20 +21,10 @@ from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.regions import shares
 from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors
-from voc_seg_tfrecord.quality.rules import MEANING, STOPS, Box, Finding, Fix
-from voc_seg_tfrecord.report import charts, page
+from voc_seg_tfrecord.quality.rules import ALL_MASKS, STOPS, Box, Finding, Fix
+from voc_seg_tfrecord.report import charts, page, thumbnails
 from voc_seg_tfrecord.report.charts import clean
-from voc_seg_tfrecord.report.thumbnails import (
-    SIDE,
-    Card,
-    Shown,
-    box_crops,
-    image_url,
-    is_small,
-    layer_url,
-    pictures,
-    small_mask,
-)
+from voc_seg_tfrecord.report.thumbnails import SIDE, Card, Shown
 
 MOST = 500
 """Cards of a page, at most. What is beyond them is counted."""
@@ -49,12 +39,10 @@ _REGION = 120  # pixels of an image that is shown beside a region
 
 @dataclasses.dataclass
 class Cards:
-    """Makes the cards of a page, until its budget is spent.
+    """Makes the cards of a page about what was found, until its budget is spent.
 
     Attributes:
-      report: what was found.
-      config: the config of a build.
-      look: how classes are drawn.
+      report, config, look: what was found, by the config of a build, and how classes are drawn.
       side: pixels of the longer side of a thumbnail.
       made: how many there are.
       weight: letters of their thumbnails, with those of the first card for which there was no room.
@@ -123,9 +111,9 @@ class Cards:
             values, look = by_class, self.look
             boxes = [finding.box] if finding.box else []
         size = (0, 0) if values is None else values.shape[:2]
-        boxes = [box for box in boxes if is_small(box, size)]
+        boxes = [box for box in boxes if thumbnails.is_small(box, size)]
         pixels, image_size = _pixels(image, side=None if boxes else self.side)
-        photo, drawn, layer = pictures(pixels, values, look, self.side)
+        photo, drawn, layer = thumbnails.pictures(pixels, values, look, self.side)
         same = values is None or size == image_size
         shown = Shown(
             image_id,
@@ -140,7 +128,7 @@ class Cards:
             finding,
             shown,
             boxes=boxes,
-            crops=box_crops(pixels, values, look.palette, boxes[0]) if boxes else (),
+            crops=thumbnails.box_crops(pixels, values, look.palette, boxes[0]) if boxes else (),
             mask_size=None if same or pixels is None else size,
             regions=self._regions_beside(finding),
             **self._fix(finding.fix, by_class),
@@ -151,8 +139,8 @@ class Cards:
         for _, image_id, box in finding.beside:
             if (image_id, box) not in self.regions:
                 pixels, _ = _pixels(self._paths(image_id)[0], side=None)
-                crops = () if pixels is None else box_crops(pixels, pixels, self.look.palette, box)
-                whole = "" if pixels is None else image_url(pixels, _REGION)
+                crops = thumbnails.box_crops(pixels, pixels, self.look.palette, box)
+                whole = "" if pixels is None else thumbnails.image_url(pixels, _REGION)
                 self.regions[image_id, box] = crops[0] if crops else whole
                 self.weight += len(self.regions[image_id, box])
         numbers = {place: number for number, place in enumerate(self.regions)}
@@ -168,11 +156,11 @@ class Cards:
         url = ""
         if fix.way == "another image":
             pixels, _ = _pixels(image, side=self.side)
-            url = "" if pixels is None else image_url(pixels, self.side)
+            url = "" if pixels is None else thumbnails.image_url(pixels, self.side)
         elif image and other:
             values = self._mask(fix.image)
             if values is not None and values.shape == mask.shape:
-                url = layer_url(small_mask(values, self.side), self.look)
+                url = thumbnails.layer_url(thumbnails.small_mask(values, self.side), self.look)
         return {"fix": fix, "other": url} if url else {}
 
     def _paths(self, image_id: str) -> tuple[epath.Path | None, epath.Path | None]:
@@ -196,12 +184,10 @@ class Cards:
 
     def _unknown(self, path: epath.Path | None) -> list[Box]:
         """Returns boxes around the regions of a mask whose values or colours are no class."""
-        if path is None or self.report.plan is None or self.report.plan.rule is None:
-            return []
-        try:
-            return unknown_boxes(File.read(path, MaskError), self.report.plan.rule)
-        except VocSegError:
-            return []
+        if path is not None and self.report.plan and self.report.plan.rule:
+            with contextlib.suppress(VocSegError):
+                return unknown_boxes(File.read(path, MaskError), self.report.plan.rule)
+        return []
 
 
 def _stored(path: epath.Path | None, look: Look) -> tuple[np.ndarray | None, Look]:
@@ -246,17 +232,16 @@ def _pixels(
 
     With `side` the image may be smaller than its file says, but not than this.
     """
-    try:
-        if path is not None:
-            file = File.read(path, ImageError)
-            if side is None:
-                with contextlib.suppress(VocSegError):
-                    pixels = images.pixels(file)
-                    return pixels, pixels.shape[:2]
-            still = _decode(file, ImageError, side)
-            return still.rgb(), still.full_size
-    except VocSegError:
-        pass
+    if path is None:
+        return None, (0, 0)
+    with contextlib.suppress(VocSegError):
+        file = File.read(path, ImageError)
+        if side is None:
+            with contextlib.suppress(VocSegError):
+                pixels = images.pixels(file)
+                return pixels, pixels.shape[:2]
+        still = _decode(file, ImageError, side)
+        return still.rgb(), still.full_size
     return None, (0, 0)
 
 
@@ -272,15 +257,11 @@ def write_tree(
     root: str,
     found_at: str,
 ) -> None:
-    """Writes the page of a checked tree.
+    """Writes the page of a checked tree into a file.
 
-    Args:
-      report: what `check_tree` found.
-      config: the config of a build; None if there is no tree to read.
-      out: where to, as `staging.check_file` returns it.
-      plan: what a build would do, in words.
-      root: the folder as the user named it, which may be an archive.
-      found_at: where it lies unpacked; the page says `root` in its place.
+    The config is that of a build, None if there is no tree to read; `plan` says in words what a
+    build would do. The page names the folder as the user did (`root`, which may be an archive), and
+    not where it lies unpacked (`found_at`).
 
     Raises:
       ConfigError: if the file cannot be written.
@@ -334,16 +315,18 @@ def _kinds(report: Report, cards: Cards, root: str, found_at: str) -> Iterator[d
         findings = sorted(findings, key=lambda finding: -finding.score)
         messages = [finding.message.replace(found_at, root) for finding in findings]
         made = cards.of(findings)
+        about_labels = findings[0].score > 0 and kind != ALL_MASKS
         advice = {message.partition("\n")[2] for message in messages}
         yield {
             "kind": kind,
             "word": "Note" if kind == "note" else "Error" if effect == STOPS else "Warning",
             "grave": effect == STOPS,
             "count": len(findings),
-            "meaning": MEANING.get(kind) or (advice.pop().strip() if len(advice) == 1 else ""),
-            "messages": [] if kind in MEANING else share_advice(messages[:_MESSAGES]),
+            "about_labels": about_labels,
+            "advice": advice.pop().strip() if len(advice) == 1 else "",
+            "messages": [] if about_labels else share_advice(messages[:_MESSAGES]),
             "cards": made,
-            "more": max(0, len(findings) - (len(made) if kind in MEANING else _MESSAGES)),
+            "more": max(0, len(findings) - (len(made) if about_labels else _MESSAGES)),
         }
 
 

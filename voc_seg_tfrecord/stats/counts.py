@@ -1,4 +1,4 @@
-"""Counts pixels, images and objects of each class, and where classes lie in their images."""
+"""Counts pixels, images and objects of each class."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
@@ -51,7 +51,6 @@ class Counts:
     """What one record adds to the statistics.
 
     Attributes:
-      id: the image id.
       size: height and width.
       pixels: pixels of each mask value, int64 `[256]`.
       objects: objects of each class, int64 `[256]`; None without an instance mask.
@@ -67,7 +66,6 @@ class Counts:
 
 
 def _count_record(with_bands: bool, record: Record) -> Counts:
-    """Counts one record's pixels and objects, and its values if they are of other bands."""
     mask = record.pixels(MASK)
     objects = None
     if INSTANCES in record.features:
@@ -77,7 +75,7 @@ def _count_record(with_bands: bool, record: Record) -> Counts:
 
 
 def _sums(pixels: np.ndarray) -> npt.NDArray[np.float64]:
-    """Returns number, sum and sum of squares of the finite values of each band, `[3, N]`."""
+    """Returns what `Counts.bands` holds of an image, `[H, W, N]`."""
     bands = []
     for band in np.moveaxis(pixels, 2, 0):
         values = band[np.isfinite(band)].astype(np.float64)
@@ -100,14 +98,9 @@ def count_objects(mask: np.ndarray, instances: np.ndarray) -> npt.NDArray[np.int
 
 
 def find_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
-    """Finds the objects that `count_objects` counts.
+    """Returns number, class and pixels without void of each object that `count_objects` counts.
 
-    Args:
-      mask: class indices, uint8 `[H, W]`.
-      instances: object numbers, uint8 `[H, W]`.
-
-    Returns:
-      Number, class and pixels without void of each object, int64 `[N, 3]`, ascending by number.
+    Both arrays are uint8 `[H, W]`; the result is int64 `[N, 3]`, ascending by number.
     """
     table = count_pairs(instances, mask).reshape(256, 256)[:VOID, :VOID]
     table[0] = 0  # no object
@@ -158,38 +151,9 @@ class Tally:
         )
 
 
-GRID = 32
-"""Points along each side at which a mask is looked at."""
-
-
-def add_points(counts: np.ndarray, points: np.ndarray) -> None:
-    """Adds one mask to the images that have each value at each point; images count as squares.
-
-    Args:
-      counts: int64 `[256, 32, 32]`, which is changed.
-      points: of the mask, uint8 `[32, 32]`, as `points_of` returns them.
-    """
-    flat = points.ravel().astype(np.intp) * points.size + np.arange(points.size)
-    counts.reshape(-1)[flat] += 1  # no cell is in it twice
-
-
-def points_of(mask: np.ndarray) -> np.ndarray:
-    """Returns a mask's values, uint8 `[H, W]`, in the middle of 32 x 32 equal cells."""
-    rows, columns = (((np.arange(GRID) + 0.5) * side / GRID).astype(int) for side in mask.shape)
-    return mask[np.ix_(rows, columns)]
-
-
-_SHOWN = 12
-
-
 @dataclasses.dataclass
 class ClassCounts:
-    """Counts of one split.
-
-    Attributes:
-      images: int64 `[256]`, masks that have each value.
-      pixels: int64 `[256]`, pixels of each value.
-    """
+    """How many masks of a split have each value, and how many pixels, int64 `[256]`."""
 
     images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
     pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
@@ -221,16 +185,12 @@ def missing_classes(
 
 
 def _named(class_names: Sequence[str], indices: Sequence[int]) -> str:
-    names = wording.several((class_names[i] for i in indices), _SHOWN)
+    names = wording.several((class_names[i] for i in indices), 12)
     return f"{len(indices)} of {len(class_names)} classes: {names}"
 
 
 def count_classes(builder: tfds.core.DatasetBuilder) -> dict[str, ClassCounts]:
-    """Returns how many images and pixels each class has in each split of a built dataset.
-
-    Raises:
-      RecordError: if a record cannot be read.
-    """
+    """Returns how many images and pixels each class has in each split of a built dataset."""
     counts = {}
     for split in builder.info.splits:
         counts[split] = ClassCounts()

@@ -18,8 +18,6 @@ from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.facts import lists, releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
-_PERCENTILES = (0, 25, 50, 75, 100)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Stats:
@@ -110,6 +108,11 @@ class Stats:
         """The sha256 of the sorted ids, one per line, LF after each."""
         return id_list_sha256(self.ids)
 
+    @property
+    def id_list(self) -> str:
+        """The name of the list of papers that has these ids, such as `voc2012_train`, if any."""
+        return lists.identify(self.ids_sha256)
+
     def median_frequency_weights(self) -> npt.NDArray[np.float32]:
         """Returns median(f) / f for each class, float32 `[C]`; 0 for a class that never occurs.
 
@@ -137,7 +140,7 @@ class Stats:
 
     def size_percentiles(self) -> dict[str, list[int]]:
         """Returns the 0th, 25th, 50th, 75th and 100th percentile of heights and widths."""
-        heights, widths = np.percentile(self.sizes, _PERCENTILES, axis=0, method="lower").T
+        heights, widths = np.percentile(self.sizes, (0, 25, 50, 75, 100), axis=0, method="lower").T
         return {"height": heights.astype(int).tolist(), "width": widths.astype(int).tolist()}
 
     def most_common_sizes(self, count: int = 5) -> list[tuple[int, int, int]]:
@@ -149,6 +152,8 @@ class Stats:
     def as_dict(self) -> dict[str, Any]:
         """Returns everything as values that JSON can hold."""
         median, inverse = self.median_frequency_weights(), self.inverse_log_weights()
+        bands = (("mean", self.band_means()), ("std", self.band_deviations()))
+        of_bands = {name: values.tolist() for name, values in bands if values is not None}
         classes = {
             name: {
                 "index": index,
@@ -168,14 +173,8 @@ class Stats:
             "void": {"pixels": self.void, "share": self.void_share},
             "size_percentiles": self.size_percentiles(),
             "most_common_sizes": self.most_common_sizes(),
-            **self._of_bands(),
+            **({"bands": of_bands} if of_bands else {}),
         }
-
-    def _of_bands(self) -> dict[str, Any]:
-        mean, deviation = self.band_means(), self.band_deviations()
-        if mean is None or deviation is None:
-            return {}
-        return {"bands": {"mean": mean.tolist(), "std": deviation.tolist()}}
 
 
 def total(stats: Mapping[str, Stats]) -> Stats:
@@ -187,20 +186,10 @@ def total(stats: Mapping[str, Stats]) -> Stats:
 Figure = tuple[str, int, int]
 
 # For each id list: the table's year and the split's name in the table.
-_TABLES = {
-    "voc2012_train": ("2012", "train"),
-    "voc2012_val": ("2012", "val"),
-    "voc2012_trainval": ("2012", "trainval"),
-    "trainaug": ("2012", "trainaug"),
-    "voc2007_train": ("2007", "train"),
-    "voc2007_val": ("2007", "val"),
-    "voc2007_trainval": ("2007", "trainval"),
-    "voc2007_test": ("2007", "test"),
-    "voc2007_train_in_2012": ("2007", "train"),
-    "voc2007_val_in_2012": ("2007", "val"),
-    "voc2007_trainval_in_2012": ("2007", "trainval"),
-    "voc2007_test_in_2012": ("2007", "test"),
-}
+_TABLES = {"trainaug": ("2012", "trainaug")}
+_TABLES |= {f"voc2012_{split}": ("2012", split) for split in ("train", "val", "trainval")}
+for _split in ("train", "val", "trainval", "test"):
+    _TABLES |= dict.fromkeys((f"voc2007_{_split}", f"voc2007_{_split}_in_2012"), ("2007", _split))
 # VOC2012's own page counts boxes; statistics of masks must equal the counts of the masks.
 _COUNTED_IN_MASKS = {"2012": "masks_", "2007": ""}
 
@@ -231,7 +220,7 @@ def compare(stats: Stats) -> Comparison | None:
     Returns:
       The comparison; None if no table has these ids, or the classes are not VOC's.
     """
-    name = lists.identify(stats.ids_sha256)
+    name = stats.id_list
     if name not in _TABLES or len(set(stats.ids)) != len(stats.ids):
         return None
     if stats.class_names != VOC_CLASSES:  # the tables count VOC's classes, by their index

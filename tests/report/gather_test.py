@@ -2,8 +2,9 @@ import types
 
 import numpy as np
 import pytest
+from support.building import examples
 
-from voc_seg_tfrecord.report.choose import MOST, NUM, choose, least_common
+from voc_seg_tfrecord.report.gather import MOST, NUM, choose, gather, least_common
 
 
 def split(images, objects=()):
@@ -16,18 +17,17 @@ def split(images, objects=()):
     return types.SimpleNamespace(present=present, stats=stats, objects=found, problems=())
 
 
-def chosen(facts, num=None, seed=0):
-    return choose(facts, 0, [], num=num, seed=seed)
+def chosen(facts):
+    return choose(facts, 0, [])
 
 
-def test_a_gallery_has_no_example_twice_and_its_seed_decides():
+def test_a_gallery_has_no_example_twice_and_is_always_the_same():
     facts = {"train": split([(0,)] * 100), "validation": split([(0,)] * 5)}
     gallery = chosen(facts).gallery
     assert len(set(gallery["train"])) == NUM
     assert gallery["train"] == sorted(gallery["train"])
     assert gallery["validation"] == [0, 1, 2, 3, 4]
     assert chosen(facts).gallery == gallery
-    assert chosen(facts, seed=1).gallery != gallery
     assert chosen({"train": facts["train"]}).gallery["train"] == gallery["train"]
 
 
@@ -35,7 +35,6 @@ def test_a_gallery_has_no_example_twice_and_its_seed_decides():
 def test_many_splits_share_the_examples_of_all_galleries(splits):
     facts = {f"s{n}": split([(0,)] * 30) for n in range(splits)}
     assert sum(map(len, chosen(facts).gallery.values())) <= MOST
-    assert len(chosen(facts, num=2).gallery["s0"]) == 2
 
 
 def test_least_common_classes_leave_out_background_and_what_is_nowhere():
@@ -59,3 +58,14 @@ def test_a_split_without_examples_is_no_error():
     found = chosen({"train": split([])})
     assert found.gallery == {"train": []}
     assert found.rare == found.largest == []
+
+
+def test_a_place_is_the_pixel_in_the_middle_of_its_cell_of_every_mask(sample):
+    found = gather(sample, ["train"], fits=False)["train"].places
+    expected = np.zeros_like(found)
+    for example in examples(sample, "train").values():
+        mask = example["segmentation_mask"][..., 0]
+        for (row, column), _ in np.ndenumerate(found[0]):
+            y, x = (2 * row + 1) * len(mask) // 64, (2 * column + 1) * mask.shape[1] // 64
+            expected[mask[y, x], row, column] += 1
+    assert (found == expected).all()

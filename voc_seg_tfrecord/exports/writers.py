@@ -1,9 +1,11 @@
-"""A split on its way into an export, and plain TFRecords with raw pixels or DeepLab features."""
+"""A split on its way into an export: TFRecords with raw pixels or DeepLab features, or a tree."""
 
 from collections.abc import Callable, Iterator, Mapping
 import contextlib
+import csv
 import dataclasses
 import functools
+import io
 from typing import Any
 
 from etils import epath
@@ -12,6 +14,7 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.audit.record import Check, value_checks, value_problems
+from voc_seg_tfrecord.base import staging
 from voc_seg_tfrecord.base.errors import RecordError
 from voc_seg_tfrecord.base.names import (
     FILENAME,
@@ -20,15 +23,19 @@ from voc_seg_tfrecord.base.names import (
     IMAGE,
     IMAGE_SHAPE,
     IMAGE_VALUE,
+    INSTANCES,
     LABEL,
     MASK,
     WIDTH,
+    voc_palette,
 )
 from voc_seg_tfrecord.built.records import count, parse, pixels, read_shards
 from voc_seg_tfrecord.examples.serializer import record_parts
-from voc_seg_tfrecord.formats import bands, frames, images
+from voc_seg_tfrecord.formats import bands, frames, id_lists, images, png
 from voc_seg_tfrecord.formats.file import File, Kind, kind_of
+from voc_seg_tfrecord.formats.id_lists import show_name
 from voc_seg_tfrecord.imports.layouts import DEEPLAB
+from voc_seg_tfrecord.trees.layout import LISTS, VOC
 
 Record = dict[str, list[Any]]
 """The values of each feature of a record."""
@@ -38,14 +45,7 @@ _SINGLE = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
 
 @dataclasses.dataclass(frozen=True)
 class Split:
-    """A split, and where its export goes.
-
-    Attributes:
-      builder: of the built dataset.
-      name: the split's name.
-      folder: the folder of the export.
-      num_shards: how many files to write; None for the layout's default.
-    """
+    """A split, and where its export goes; `num_shards` is None for the layout's default."""
 
     builder: tfds.core.DatasetBuilder
     name: str
@@ -82,11 +82,7 @@ class Split:
         return where, {name: list(record.values(name)) for name in checks}
 
     def examples(self) -> Iterator[dict[str, Any]]:
-        """Yields the features that have one value, images and masks still encoded.
-
-        Raises:
-          RecordError: as `records` does.
-        """
+        """Yields features with one value, images and masks still encoded; see `records`."""
         needed = [name for name in _SINGLE if name in self.builder.info.features]
         for where, record in self.records():
             if IMAGE_VALUE in record:
@@ -106,18 +102,13 @@ def rotated(split: Split, images: int) -> list[str]:
     ]
 
 
-def write_raw(split: Split) -> list[str]:
-    """Writes a split as decoded pixels; nothing differs from the dataset."""
-    return _write(split, _raw_features)
+def write_records(
+    features_of: Callable[[dict[str, Any]], dict[str, Any]], split: Split
+) -> list[str]:
+    """Writes files named `SPLIT-00000-of-00001.tfrecord`, one record at a time into each.
 
-
-def write_deeplab(split: Split) -> list[str]:
-    """Writes a split with DeepLab's features; nothing differs from the dataset."""
-    return _write(split, _deeplab_features)
-
-
-def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]) -> list[str]:
-    """Writes files named `SPLIT-00000-of-00001.tfrecord`, one record at a time into each."""
+    The first argument makes the features of a record. Nothing differs from the dataset.
+    """
     shards = split.num_shards or 1
     names = [f"{split.name}-{n:05}-of-{shards:05}.tfrecord" for n in range(shards)]
     with contextlib.ExitStack() as stack:
@@ -127,8 +118,8 @@ def _write(split: Split, features_of: Callable[[dict[str, Any]], dict[str, Any]]
     return []
 
 
-def _raw_features(example: dict[str, Any]) -> dict[str, Any]:
-    """Returns decoded pixels, uint8; where there is a label in place of a mask, the label."""
+def raw_features(example: dict[str, Any]) -> dict[str, Any]:
+    """Returns decoded pixels, uint8, and the label if there is one in place of a mask."""
     features: dict[str, Any] = {"name": example[FILENAME]}
     # The pixels are those that training on the dataset sees.
     image = images.pixels(File(example[IMAGE], example[FILENAME].decode()), as_tensorflow=True)
@@ -142,7 +133,7 @@ def _raw_features(example: dict[str, Any]) -> dict[str, Any]:
     return features
 
 
-def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
+def deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     """Returns DeepLab's features, with the image's own bytes."""
     is_jpeg = kind_of(example[IMAGE]) is Kind.JPEG
     return {
@@ -155,3 +146,56 @@ def _deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
         DEEPLAB.mask: example[MASK],
         "image/segmentation/class/format": b"png",
     }
+
+
+def write_voc(split: Split) -> list[str]:
+    """Writes a tree: JPEGImages, SegmentationClass, SegmentationObject, the list, and the classes.
+
+    Nothing differs from the dataset.
+
+    Raises:
+      RecordError: if a name cannot be that of a file below the folder, or two files have it.
+    """
+    root = split.folder
+    class_names = split.builder.info.features[MASK].names
+    # With its value in each line, no list of names is read as one without background.
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([("id", "name"), *enumerate(class_names)])
+    (root / "labelmap.csv").write_text(text.getvalue())
+    palette = voc_palette().tobytes()
+    ids: set[str] = set()
+    for number, example in enumerate(split.examples()):
+        where, filename = f"split {split.name}, record {number}", example[FILENAME].decode()
+        id_lists.check_name(filename, where)
+        image_id, kind = id_lists.image_id(filename), kind_of(example[IMAGE])
+        if image_id == filename:  # without an ending, readers do not take it for an image
+            filename += ".jpg" if kind is Kind.JPEG else ".png"
+        if kind is Kind.NUMPY:
+            filename = f"{image_id}.npy"
+        files = {f"{VOC.images}/{filename}": example[IMAGE]}
+        for feature, place in ((MASK, VOC.masks), (INSTANCES, VOC.instances)):
+            if feature in example:
+                mask = png.palette_png(File(example[feature], filename), palette)
+                files[f"{place}/{image_id}.png"] = mask
+        if image_id in ids or _other_files(root, files):
+            raise RecordError(
+                where,
+                found=f"the name {show_name(filename)}, under which another record was written",
+                expected="names that differ without their endings",
+                remedy="export it as raw or deeplab, or build it again with other names",
+            )
+        staging.write_below(root, files)
+        ids.add(image_id)
+    lines = "".join(f"{image_id}\n" for image_id in sorted(ids))
+    name = {"validation": "val"}.get(split.name, split.name)
+    staging.write_below(root, {f"{LISTS}/{name}.txt": lines.encode()})
+    return []
+
+
+def _other_files(root: epath.Path, files: Mapping[str, bytes]) -> bool:
+    """Says whether another split has other files under the same names.
+
+    The same image may be in two splits. Then all of its files are there, and the same.
+    """
+    there = [(root / name).exists() for name in files]
+    return any(there) and not all((root / name).read_bytes() == files[name] for name in files)

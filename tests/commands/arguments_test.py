@@ -5,7 +5,7 @@ from support import exports
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.commands import arguments, cli, tree_arguments
+from voc_seg_tfrecord.commands import arguments, cli
 
 # Calls that are wrong whatever the tree holds, and words of their message.
 WRONG_CALLS = [
@@ -105,29 +105,24 @@ def test_wrong_data_exits_with_1_from_check_and_build(cvat, tmp_path, capsys, ki
     assert (checked, built) == (1, 1)
 
 
-def test_a_name_that_is_given_twice_is_refused():
-    with pytest.raises(ConfigError, match="each name once"):
-        arguments.pairs("--keys", "a=1,a=2", arguments.word)
-
-
 def test_classes_takes_pairs_or_a_file(tmp_path):
     parser = argparse.ArgumentParser()
-    tree_arguments.add(parser)
+    arguments.add_tree(parser)
     (tmp_path / "t.csv").write_text("value,class\n0,a\n")
     for text, rows in {
         "255=a,#0A0B0C=b,c=void": ((255, "a"), ("#0a0b0c", "b"), ("c", "void")),
         f"{tmp_path}/t.csv": ((0, "a"),),
     }.items():
         args = parser.parse_args(["ROOT", "--classes", text])
-        assert tree_arguments.fields(args)["classes"] == rows
+        assert arguments.tree_fields(args)["classes"] == rows
 
 
 @pytest.mark.parametrize("option", ["class_names", "classes", "splits"])
 def test_an_option_without_a_value_is_refused_and_not_ignored(option):
     parser = argparse.ArgumentParser()
-    tree_arguments.add(parser)
+    arguments.add_tree(parser)
     with pytest.raises(ConfigError, match=f"--{option}: an empty text"):
-        tree_arguments.fields(parser.parse_args(["ROOT", f"--{option}", " "]))
+        arguments.tree_fields(parser.parse_args(["ROOT", f"--{option}", " "]))
 
 
 def test_an_error_about_an_option_is_no_longer_than_a_few_lines(tmp_path, capsys):
@@ -140,7 +135,7 @@ def test_an_error_about_an_option_is_no_longer_than_a_few_lines(tmp_path, capsys
 @pytest.mark.parametrize("word", ["9" * 5000, "²", "1,²,3", "--5", "-"])
 def test_what_only_looks_like_a_value_is_a_key_that_is_refused(word):
     parser = argparse.ArgumentParser()
-    tree_arguments.add(parser)
+    arguments.add_tree(parser)
     args = parser.parse_args(["root", "--class_names", "voc", f"--classes={word}=void"])
     with pytest.raises(ConfigError, match="option classes"):
-        VocSegConfig(name="a", classes=tree_arguments.fields(args)["classes"])
+        VocSegConfig(name="a", classes=arguments.tree_fields(args)["classes"])
