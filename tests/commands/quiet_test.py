@@ -1,5 +1,4 @@
 import os
-import re
 import subprocess
 import sys
 
@@ -26,14 +25,6 @@ print(tensorflow.answer, os.environ["TF_CPP_MIN_LOG_LEVEL"], file=sys.stderr)
 """
 
 
-def run(*words):
-    env = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
-    env["PYTHONPATH"] = str(REPOSITORY)
-    return subprocess.run(
-        [sys.executable, *map(str, words)], capture_output=True, text=True, check=False, env=env
-    )
-
-
 @pytest.fixture
 def import_one(tmp_path):
     """Imports a package called tensorflow that consists of some lines of Python."""
@@ -42,7 +33,10 @@ def import_one(tmp_path):
         (tmp_path / "tensorflow").mkdir()
         code = f"import os\nos.write(2, {LOGS.encode()!r})\nanswer = 42\n{lines}\n"
         (tmp_path / "tensorflow" / "__init__.py").write_text(code)
-        return run("-c", MAKE, tmp_path)
+        env = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+        words = [sys.executable, "-c", MAKE, str(tmp_path)]
+        env["PYTHONPATH"] = str(REPOSITORY)
+        return subprocess.run(words, capture_output=True, text=True, check=False, env=env)
 
     return importing
 
@@ -73,12 +67,3 @@ def test_an_import_that_kills_the_process_says_where(import_one):
     assert result.returncode < 0
     assert "Fatal Python error: Aborted" in result.stderr
     assert "tensorflow/__init__.py" in result.stderr
-
-
-@pytest.mark.slow
-def test_the_real_one_writes_no_log_line(sample, tmp_path):
-    words = ["-m", "voc_seg_tfrecord", "export", sample.data_dir, "--layout", "raw"]
-    result = run(*words, "--out", tmp_path / "out")
-    assert result.returncode == 0, result.stderr
-    lines = [line for line in re.split("[\r\n]+", result.stderr) if line.strip()]
-    assert [line for line in lines if "%|" not in line] == []  # all others are bars

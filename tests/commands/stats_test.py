@@ -1,13 +1,4 @@
-import pytest
-
 from voc_seg_tfrecord.commands import cli
-
-
-def test_json_and_csv_together_are_a_wrong_call(sample, capsys):
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["stats", str(sample.data_dir), "--json", "--csv"])
-    assert caught.value.code == 2
-    assert "not allowed with argument --json" in capsys.readouterr().err
 
 
 def test_a_split_that_is_not_there_is_a_wrong_call(sample, capsys):
