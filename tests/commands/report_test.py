@@ -22,14 +22,11 @@ def test_a_file_of_somebody_else_is_not_replaced(sample, tmp_path, capsys):
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_a_card_of_some_splits_is_a_wrong_call(sample, tmp_path, capsys):
+def test_a_card_of_some_splits_or_nothing_to_write_is_a_wrong_call(sample, tmp_path, capsys):
     words = ["report", f"{sample.data_dir}@train", "--card", str(tmp_path / "x")]
     assert cli.main(words) == 2
     assert "which names splits" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_report_that_is_to_write_nothing_is_a_wrong_call(sample, capsys):
     assert report(sample) == 2
     assert "neither --out nor --card" in capsys.readouterr().err
 
