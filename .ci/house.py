@@ -93,6 +93,7 @@ class House:
             name: {target for _, (target, _) in self._imported(module)}
             for name, module in self.modules.items()
         }
+        self.given = {name: dict(self._imported(m)) for name, m in self.modules.items()}
 
     def _imported(self, module: Module) -> Iterator[tuple[str, Definition]]:
         """Yields the names under which a module imports from the package, and what they are."""
@@ -163,7 +164,7 @@ class House:
                 return child, None
             if name in here.defined:
                 return module, name
-            found = dict(self._imported(here)).get(name)
+            found = self.given[module].get(name)
             if found is None or found[1] is None:
                 return found
             module, name = found

@@ -1,7 +1,9 @@
 """The benchmarks run, and compare what they say they compare. No test looks at a time."""
 
+import contextlib
 import functools
 import importlib
+import io
 import pathlib
 import sys
 import tempfile
@@ -13,6 +15,8 @@ import measuring
 from measuring import Way
 import peers
 import pytest
+
+from voc_seg_tfrecord.commands import cli
 
 PAGE = f"before\n{measuring.BEGIN}old{measuring.END}\nafter\n"
 
@@ -91,13 +95,28 @@ def _in_this_process(name, root, folder):
     return build.build_once(name, root, out)
 
 
+def _command_here(python, module, *words):
+    assert (python, module) == ("-m", "voc_seg_tfrecord")
+    with contextlib.redirect_stdout(io.StringIO()):
+        return measuring.timed(lambda: cli.main([*map(str, words)]))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["build", "read", "commands", "tiles"])
 def test_every_benchmark_measures_its_ways(name, tmp_path, monkeypatch):
     pairs = 1 if name == "tiles" else 16
     benchmark = importlib.import_module(name)
-    # Builds start a process each, which imports TensorFlow: here they share this one.
+    # Builds and commands start a process each: here they share this one, and images are small.
     monkeypatch.setattr(build, "_in_a_process", _in_this_process)
+    run = measuring.run_command
+    here = {"-m": _command_here, "-c": run}
+    monkeypatch.setattr(measuring, "run_command", lambda *words: here[words[0]](*words))
+    for place, value in (
+        ("make_tree.SIZES", ((90, 60), (60, 90))),
+        ("tiles.HEIGHT", 600),
+        ("tiles.WIDTH", 800),
+    ):
+        monkeypatch.setattr(place, value)
     monkeypatch.setattr(measuring, "take_turns", functools.partial(_TAKE_TURNS, warm_up=False))
     ways = benchmark.measure(tmp_path, pairs=pairs, repeats=1)
     assert all(way.rounds or "No module named" in way.note for way in ways)

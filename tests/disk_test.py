@@ -52,8 +52,8 @@ def limit(which, number):
         resource.setrlimit(which, (soft, hard))
 
 
-def small_files():
-    return limit(resource.RLIMIT_FSIZE, 20_000)
+def small_files(size=20_000):
+    return limit(resource.RLIMIT_FSIZE, size)
 
 
 @pytest.mark.parametrize("words", [(), ("--workers=2", "--trust_images")])
@@ -76,32 +76,25 @@ def test_an_export_that_cannot_write_says_so_and_leaves_nothing(run, sample, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture
-def tiny_files():
-    with limit(resource.RLIMIT_FSIZE, 300):
-        yield
-
-
-@pytest.mark.usefixtures("tiny_files")
 @pytest.mark.parametrize("there", [True, False])
 def test_an_example_and_a_card_are_written_as_a_whole_or_not_at_all(run, sample, tmp_path, there):
     out = tmp_path / "out"
     if there:
         out.mkdir()
     for words in (["example", "cracks", "--out", out], ["report", sample.data_dir, "--card", out]):
-        status, error = run(*words)
+        with small_files(300):
+            status, error = run(*words)
         assert status == 1, words
         assert "File too large" in error
         assert list(tmp_path.rglob("*")) == ([out] if there else [])
 
 
 def test_a_matrix_that_cannot_be_written_leaves_the_old_one(run, sample, tmp_path):
-    pytest.importorskip("matplotlib")
     predictions = write_predictions(sample, tmp_path / "predictions")
     drawn = tmp_path / "matrix.png"
     drawn.write_text("old")
     words = ("evaluate", f"{sample.data_dir}@train", "--predictions", predictions)
-    with limit(resource.RLIMIT_FSIZE, 300):
+    with small_files(300):
         status, error = run(*words, "--confusion", drawn)
     assert status == 2
     assert "cannot be written: File too large" in error
@@ -132,15 +125,12 @@ def full_disk(tmp_path):
     subprocess.run(["umount", folder], check=True)
 
 
-def test_a_full_disk_is_named_with_what_to_do(build, full_disk):
+def test_a_disk_that_is_full_or_read_only_is_named_with_what_to_do(build, full_disk):
     status, error = build(full_disk)
     assert status == 1
     assert "No space left on device" in error
     assert "free space" in error
     assert not list(full_disk.rglob("incomplete*"))
-
-
-def test_a_disk_that_is_read_only_is_named_with_what_to_do(build, full_disk):
     subprocess.run(["mount", "-o", "remount,ro", full_disk], check=True)
     status, error = build(full_disk / "data")
     assert status == 2

@@ -39,9 +39,12 @@ def world(tmp_path, monkeypatch):
     world.end()
 
 
+def is_slow(page):
+    return page.parent.name == "guides" or page.stem == "voc2012"  # which trains
+
+
 PAGES = [
-    pytest.param(page, marks=pytest.mark.slow if page.parent.name == "guides" else [])
-    for page in pages.PAGES
+    pytest.param(page, marks=pytest.mark.slow if is_slow(page) else []) for page in pages.PAGES
 ]
 
 
@@ -67,12 +70,15 @@ def test_the_pages_of_other_libraries_run_on_other_data_too(name, world, sample)
 @pytest.mark.slow
 def test_a_reader_can_follow_all_pages_in_their_order_in_one_folder(world):
     for page in pages.IN_ORDER:
-        follow(page, world)
+        found = pages.fences(page)
+        if page.parent.name != "guides":  # what trains is last on these, and run by itself
+            found = list(itertools.takewhile(lambda fence: "import keras" not in fence.text, found))
+        follow(page, world, found)
 
 
-def follow(page, world):
+def follow(page, world, found=None):
     """Runs the fences of a page and compares what they print; returns what was skipped."""
-    found = pages.fences(page)
+    found = found or pages.fences(page)
     skipped = []
     for fence, following in itertools.zip_longest(found, found[1:]):
         if fence.language == "text" or "not run" in fence.marks:

@@ -18,18 +18,6 @@ SHEET, LOSS, SCORE, PREDICTIONS = 5, 7, 9, 11  # the cells that show something
 
 
 @pytest.fixture(scope="module")
-def ran(tmp_path_factory):
-    """The notebook, run in a kernel that imports this checkout."""
-    with pytest.MonkeyPatch.context() as patch:
-        path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
-        patch.setenv("PYTHONPATH", path)
-        patch.setenv("HOME", "/nowhere")
-        yield runpy.run_path(str(REPOSITORY / "docs/run_notebook.py"))["run"](
-            tmp_path_factory.mktemp("kernel")
-        )
-
-
-@pytest.fixture(scope="module")
 def committed():
     return nbformat.read(NOTEBOOK, as_version=4)
 
@@ -43,25 +31,22 @@ def picture(notebook, cell):
     return np.asarray(Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB"))
 
 
-def test_it_runs_from_the_sample_to_a_picture_of_the_predictions(ran):
+def test_it_runs_to_a_picture_of_predictions_and_the_committed_one_shows_the_same(
+    committed, tmp_path, monkeypatch
+):
+    path = os.pathsep.join([str(REPOSITORY), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)  # the kernel imports this checkout
+    monkeypatch.setenv("HOME", "/nowhere")
+    ran = runpy.run_path(str(REPOSITORY / "docs/run_notebook.py"))["run"](tmp_path)
     losses = [float(loss) for loss in text(ran, LOSS).split()[1:]]
     assert losses[-1] < losses[0] / 4
     assert float(re.search(r"mIoU: ([\d.]+)", text(ran, SCORE))[1]) > 0.5
     assert picture(ran, PREDICTIONS).shape[0] > 300
-
-
-def test_the_committed_notebook_has_these_cells_and_shows_the_same_kinds_of_things(ran, committed):
     assert [c.source for c in committed.cells] == [c.source for c in ran.cells]
     for old, new in zip(committed.cells, ran.cells, strict=True):
         kinds = [[o.output_type for o in c.get("outputs", [])] for c in (old, new)]
         assert kinds[0] == kinds[1]
-
-
-def test_the_committed_sheet_is_what_preview_draws_today(ran, committed):
     assert (picture(committed, SHEET) == picture(ran, SHEET)).all()
-
-
-def test_a_cell_shows_one_picture_and_none_twice(ran):
     shown = [o for cell in ran.cells for o in cell.get("outputs", []) if "data" in o]
     assert sum("image/png" in o.data for o in shown) == 2
 

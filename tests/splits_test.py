@@ -19,12 +19,9 @@ def names(dataset):
     return [example["image/filename"].decode().removesuffix(".jpg") for example in found]
 
 
-def test_only_the_listed_examples_of_a_tf_data_dataset_are_kept(sample):
+def test_only_the_listed_examples_of_a_dataset_or_a_data_source_are_kept(sample, source):
     dataset = sample.as_dataset(split="train")
     assert names(splits.only(dataset, WANTED)) == list(WANTED)
-
-
-def test_only_the_listed_examples_of_a_data_source_are_kept(source):
     part = splits.only(source, WANTED)
     assert len(part) == 2
     assert sorted(names(part)) == list(WANTED)
@@ -62,28 +59,14 @@ def test_a_part_of_a_list_is_taken_if_that_is_asked_for(sample, source):
         assert names(part) == ["2007_000001"]
 
 
-def test_a_list_without_ids_is_refused(sample):
-    with pytest.raises(ConfigError, match="expected: at least one image id"):
-        splits.load(sample, "train", [])
-
-
-def test_a_dataset_that_never_ends_cannot_be_filtered(sample):
-    with pytest.raises(ConfigError, match="filter before repeating"):
-        splits.only(sample.as_dataset(split="train").repeat(), WANTED)
-
-
 def test_the_unlabelled_part_is_the_rest_and_shows_no_label(sample, source):
     for dataset in (sample.as_dataset(split="train"), source):
         labelled, unlabelled = splits.labelled_unlabelled(dataset, WANTED)
         assert sorted(names(labelled)) == list(WANTED)
         assert names(unlabelled) == ["2008_000002"]
         assert set(next(iter(labelled))) >= {"segmentation_mask", "labels"}
-        assert set(next(iter(unlabelled))) == {
-            "image",
-            "image/filename",
-            "image/height",
-            "image/width",
-        }
+        image = {"image", "image/filename", "image/height", "image/width"}
+        assert set(next(iter(unlabelled))) == image
 
 
 def test_loading_a_list_decodes_the_same_examples(sample):
@@ -99,17 +82,18 @@ def test_loading_a_list_decodes_the_same_examples(sample):
     assert shapes == {"image": [None, None, 3]}
 
 
-def test_elements_without_names_cannot_be_filtered(sample):
-    dataset = sample.as_dataset(split="train", as_supervised=True)
-    with pytest.raises(ConfigError, match="without as_supervised"):
-        splits.only(dataset, WANTED)
-
-
-def test_a_list_may_be_given_by_its_name(sample):
-    with pytest.raises(ConfigError, match="split 'train': 92 of the 92 ids of the list"):
-        splits.load(sample, "train", "semi_92")
-    with pytest.raises(ConfigError, match="list 'semi_93': no such list"):
-        splits.only(sample.as_dataset(split="train"), "semi_93")
+def test_what_cannot_be_filtered_and_what_is_no_list_is_refused(sample):
+    dataset = sample.as_dataset(split="train")
+    pairs = sample.as_dataset(split="train", as_supervised=True)
+    for call, message in (
+        (lambda: splits.load(sample, "train", []), "expected: at least one image id"),
+        (lambda: splits.load(sample, "train", "semi_92"), "split 'train': 92 of the 92 ids of"),
+        (lambda: splits.only(dataset, "semi_93"), "list 'semi_93': no such list"),
+        (lambda: splits.only(dataset.repeat(), WANTED), "filter before repeating"),
+        (lambda: splits.only(pairs, WANTED), "without as_supervised"),
+    ):
+        with pytest.raises(ConfigError, match=message):
+            call()
 
 
 def test_val_without_sbd_train_needs_sbds_list(tmp_path):

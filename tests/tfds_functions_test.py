@@ -35,17 +35,13 @@ def tiles(data_dir):
     return builder_from_tree(root, instance_mask=True, **options)
 
 
-def release(data_dir):
-    return build(data_dir, "sample")
-
-
-@pytest.fixture(params=[release, segmentation, classification, only_images, tiles])
-def builder(request, tmp_path):
+@pytest.fixture(params=[None, segmentation, classification, only_images, tiles])
+def builder(request, sample, tmp_path):
     mpl.use("template")  # shows nothing, and does not warn of it
-    return request.param(tmp_path)
+    return request.param(tmp_path) if request.param else sample
 
 
-def test_show_examples_shows_the_images_of_every_kind_of_dataset(builder):
+def test_show_examples_and_a_table_show_the_images_of_every_kind_of_dataset(builder):
     split = next(iter(builder.info.splits))
     dataset = builder.as_dataset(split=split)
     figure = tfds.show_examples(dataset, builder.info, image_key="image")
@@ -53,11 +49,7 @@ def test_show_examples_shows_the_images_of_every_kind_of_dataset(builder):
     shown = figure.axes[0].images[0].get_array()
     assert (np.asarray(shown) == first["image"]).all()
     assert len(figure.axes) == min(9, builder.info.splits[split].num_examples)
-
-
-def test_a_table_of_every_kind_of_dataset_is_drawn_as_html(builder):
-    split = next(iter(builder.info.splits))
-    table = tfds.as_dataframe(builder.as_dataset(split=split).take(2), builder.info)
+    table = tfds.as_dataframe(dataset.take(2), builder.info)
     html = table._repr_html_()
     images = [name for name in table.columns if name in ("image", "segmentation_mask")]
     assert html.count("<img") >= len(images) * len(table)

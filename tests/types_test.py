@@ -45,39 +45,32 @@ def run(folder, *command):
     ).stdout
 
 
-@pytest.fixture(scope="module")
-def reported(tmp_path_factory):
-    """What each checker says of each client: the numbers of the lines and the messages."""
-    folder = tmp_path_factory.mktemp("clients")
+def reported(checker, folder):
+    """Yields what a checker says of the clients: the file, the number of the line, the message."""
     for client in CLIENTS:
         shutil.copy(client, folder)
     (folder / "pyrightconfig.json").write_text('{"typeCheckingMode": "strict"}')
-    names = [client.name for client in CLIENTS]
-    python = sys.executable
-    mypy = run(folder, "mypy", "--strict", "--python-executable", python, "-O", "json", *names)
-    pyright = run(folder, "basedpyright", "--pythonpath", python, "--outputjson", *names)
-    found = {"mypy": {n: [] for n in names}, "pyright": {n: [] for n in names}}
-    for error in map(json.loads, mypy.splitlines()):
-        found["mypy"][error["file"]].append((error["line"], error["message"]))
-    for error in json.loads(pyright)["generalDiagnostics"]:
-        name = pathlib.Path(error["file"]).name
-        found["pyright"][name].append((error["range"]["start"]["line"] + 1, error["message"]))
-    return found
+    names, python = [client.name for client in CLIENTS], sys.executable
+    if checker == "mypy":
+        said = run(folder, "mypy", "--strict", "--python-executable", python, "-O", "json", *names)
+        for error in map(json.loads, said.splitlines()):
+            yield error["file"], error["line"], error["message"]
+    else:
+        said = run(folder, "basedpyright", "--pythonpath", python, "--outputjson", *names)
+        for error in json.loads(said)["generalDiagnostics"]:
+            line = error["range"]["start"]["line"] + 1
+            yield pathlib.Path(error["file"]).name, line, error["message"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("checker", ["mypy", pytest.param("pyright", marks=knows_arrays)])
-def test_a_client_that_uses_every_public_name_has_no_error(checker, reported):
-    assert reported[checker]["typed_client.py"] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("checker", ["mypy", "pyright"])
-def test_every_mistake_of_a_client_is_reported_and_nothing_else(checker, reported):
+def test_every_mistake_of_a_client_is_reported_and_nothing_else(checker, tmp_path):
+    found = list(reported(checker, tmp_path))
+    assert [error for error in found if error[0] == "typed_client.py"] == []
     mark = re.compile(rf"# wrong(?: to {checker})?: ")
     lines = CLIENTS[1].read_text().splitlines()
     wrong = {number for number, line in enumerate(lines, start=1) if mark.search(line)}
-    assert {line for line, _ in reported[checker]["mistyped_client.py"]} == wrong
+    assert {line for _, line, _ in found} == wrong
 
 
 def public(module):

@@ -2,7 +2,6 @@ import dataclasses
 import functools
 import hashlib
 import io
-import json
 import os
 import pathlib
 
@@ -13,7 +12,7 @@ from support.building import build, examples, version_folders
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
 from support.python import run_python
-from support.tfds_build import tfds_build, tfds_build_process
+from support.tfds_build import tfds_build
 import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
@@ -43,13 +42,10 @@ class SampleTest(tfds.testing.DatasetBuilderTestCase):
     SPLITS = {"train": 3, "validation": 2, "test": 1}  # noqa: RUF012
 
 
-class PartOfAReleaseTest(tfds.testing.DatasetBuilderTestCase):
+class OwnTreeTest(tfds.testing.DatasetBuilderTestCase):
     DATASET_CLASS = voc_seg_tfrecord.Builder
     EXAMPLE_DIR = DUMMY_DATA
-    BUILDER_CONFIG_NAMES_TO_TEST = [  # noqa: RUF012
-        VocSegConfig(name="part", release="2012", strict=False),
-        VocSegConfig(name="own"),
-    ]
+    BUILDER_CONFIG_NAMES_TO_TEST = [VocSegConfig(name="own")]  # noqa: RUF012
     SPLITS = {"train": 3, "validation": 2, "test": 1}  # noqa: RUF012
 
 
@@ -68,18 +64,14 @@ def assert_equals_source(example, image_id):
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_every_record_equals_its_source(sample, split):
+def test_every_record_equals_its_source_and_its_jpeg_is_the_file(sample, split):
     found = examples(sample, split)
-    assert sorted(found) == [f"{i}.jpg" for i in SPLITS[split]]
-    for image_id in SPLITS[split]:
-        assert_equals_source(found[f"{image_id}.jpg"], image_id)
-
-
-@pytest.mark.parametrize("split", SPLITS)
-def test_the_jpeg_bytes_are_the_files_own(sample, split):
     raw = examples(sample, split, decoders={"image": tfds.decode.SkipDecoding()})
-    for name, example in raw.items():
-        assert example["image"] == (ROOT / "JPEGImages" / name).read_bytes()
+    assert sorted(found) == sorted(raw) == [f"{i}.jpg" for i in SPLITS[split]]
+    for image_id in SPLITS[split]:
+        name = f"{image_id}.jpg"
+        assert_equals_source(found[name], image_id)
+        assert raw[name]["image"] == (ROOT / "JPEGImages" / name).read_bytes()
 
 
 def test_objects_have_the_fields_of_tfds_voc(sample):
@@ -239,7 +231,6 @@ def drawn(mode, *size):
 
 BAD_TREES = {
     "no list": (gone(LIST), "no such list"),
-    "empty list": (ids("\n"), r"train\.txt: no id"),
     "id twice": (
         ids("2007_000001\n" * 2),
         r"train\.txt: 1 id more than once: '2007_000001' in lines 1, 2",
@@ -249,11 +240,8 @@ BAD_TREES = {
     "no mask": (gone(MASK), "SegmentationClass/2007_000001: no such file"),
     "sizes differ": (drawn("L", 64, 47), r"2007_000001\.png: mask of 64 x 47 pixels"),
     "value 21": (lambda r: paint(r / MASK, 21), r"2007_000001\.png: value 21 on 2 pixels"),
-    "value 254": (lambda r: paint(r / MASK, 254), r"2007_000001\.png: value 254 on 2 pixels"),
-    "RGB mask": (drawn("RGB", 64, 48), r"2007_000001\.png: 8-bit rgb PNG"),
     "JPEG truncated": (cut(IMAGE, -40), r"2007_000001\.jpg: JPEG truncated"),
     "PNG truncated": (cut(MASK, -40), r"2007_000001\.png: PNG truncated"),
-    "zero bytes": (cut(IMAGE, 0), r"2007_000001\.jpg: an empty file"),
     "zero bytes of mask": (cut(MASK, 0), r"2007_000001\.png: not a PNG, but an empty file"),
 }
 
@@ -296,20 +284,6 @@ def test_tfds_build_keeps_the_dataset_that_it_overwrites_until_the_new_one_is_co
     (root / "ImageSets/Segmentation/train.txt").write_text("".join(lines[1:]))
     tfds_build(*words, "--overwrite")
     assert tfds.builder_from_directory(folder).info.splits["train"].num_examples == len(lines) - 1
-
-
-@pytest.mark.slow  # a process of its own, which imports TensorFlow
-def test_tfds_build_ends_with_the_error_and_a_status_that_is_not_0(devkit, root, tmp_path):
-    (root / "JPEGImages" / "2007_000001.jpg").unlink()
-    result = tfds_build_process(
-        *("--data_dir", tmp_path / "data", "--manual_dir", devkit),
-        *("--config", json.dumps({"name": "bad"})),
-        check=False,
-    )
-    assert result.returncode != 0
-    assert "JPEGImages/2007_000001: no such file" in result.stderr
-    assert "what to do: put the file there" in result.stderr
-    assert version_folders(tmp_path / "data") == []
 
 
 def test_a_manual_dir_that_is_not_there_is_named(tmp_path):

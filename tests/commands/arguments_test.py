@@ -62,20 +62,19 @@ def test_a_wrong_call_is_answered_alike_by_check_and_build(cvat, tmp_path, capsy
     assert not (tmp_path / "data").exists()
 
 
-@pytest.mark.parametrize(("words", "message"), WRONG_CALLS[:4])
-def test_a_wrong_call_is_told_before_what_the_tree_lacks(cvat, tmp_path, capsys, words, message):
+def test_a_wrong_call_is_told_before_what_the_tree_lacks_or_that_it_is_not_there(
+    cvat, tmp_path, capsys
+):
     (cvat / "labelmap.txt").unlink()
-    checked, built = both(capsys, cvat, tmp_path / "data", *words.split())
-    assert checked == built
-    assert built[0] == 2
-    assert message in built[1]
-
-
-def test_a_root_that_is_not_there_is_a_wrong_call(tmp_path, capsys):
-    checked, built = both(capsys, tmp_path / "nowhere", tmp_path / "data")
-    assert checked == built
-    assert built[0] == 2
-    assert "no such folder" in built[1]
+    (call, answer), *_ = WRONG_CALLS
+    for root, words, message in (
+        (cvat, call.split(), answer),
+        (tmp_path / "nowhere", [], "no such folder"),
+    ):
+        checked, built = both(capsys, root, tmp_path / "data", *words)
+        assert checked == built
+        assert built[0] == 2
+        assert message in built[1]
 
 
 def put_binary_masks(root):
@@ -125,9 +124,8 @@ def test_an_option_without_a_value_is_refused_and_not_ignored(option):
         arguments.tree_fields(parser.parse_args(["ROOT", f"--{option}", " "]))
 
 
-def test_an_error_about_an_option_is_no_longer_than_a_few_lines(tmp_path, capsys):
-    exports.cvat(tmp_path / "export")
-    words = ["build", str(tmp_path / "export"), "--name", "x", "--class_names", "a,b", "--dry_run"]
+def test_an_error_about_an_option_is_no_longer_than_a_few_lines(cvat, capsys):
+    words = ["build", str(cvat), "--name", "x", "--class_names", "a,b", "--dry_run"]
     assert cli.main([*words, f"--classes={'9' * 5000}"]) == 2
     assert len(capsys.readouterr().err) < 1000
 

@@ -77,6 +77,7 @@ def offline(monkeypatch):
 WRONG = {
     "no such folder": (2, "--manual_dir", "nowhere"),
     "no answer: ConnectionError": (1,),
+    "VOC2012": (1, "--manual_dir", DUMMY_DATA),
     "1000 bytes, sha256 541b3e9daa09b20bf85fa273e5cbd3e80185aa4ec298e765db87742b70138a53": (
         *(1, "--manual_dir", "wrong"),
     ),
@@ -97,11 +98,6 @@ def test_a_release_that_cannot_be_had_is_one_error(tmp_path, capsys, monkeypatch
     assert "expected: " in error
     assert "Traceback" not in error
     assert not list((tmp_path / "data").rglob("dataset_info.json"))
-
-
-def test_a_tree_that_is_not_the_release_is_refused(tmp_path, capsys):
-    assert build(tmp_path, "--release", "2012", "--manual_dir", DUMMY_DATA) == 1
-    assert "VOC2012" in capsys.readouterr().err
 
 
 def test_json_of_an_own_tree_holds_splits_classes_and_the_command(tmp_path, capsys):

@@ -11,23 +11,13 @@ def export(sample, out, *words):
     return cli.main(["export", str(sample.data_dir), "--out", str(out), *words])
 
 
-def test_no_shards_are_a_wrong_call_and_nothing_is_written(sample, tmp_path, capsys):
+def test_no_shards_or_a_folder_that_is_not_empty_are_a_wrong_call(sample, tmp_path, capsys):
+    (tmp_path / "mine.txt").write_text("keep")
     assert export(sample, tmp_path / "x", "--layout", "raw", "--num_shards", "0") == 2
     assert "--num_shards: 0" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_is_not_empty_is_a_wrong_call(sample, tmp_path, capsys):
-    (tmp_path / "mine.txt").write_text("keep")
     assert export(sample, tmp_path, "--layout", "voc") == 2
     assert "expected: a new folder" in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
-def test_each_split_has_the_number_of_shards_asked_for(sample, tmp_path):
-    assert export(sample, tmp_path / "x", "--layout", "raw", "--num_shards", "2") == 0
-    assert len(list((tmp_path / "x").glob("train-*-of-00002.tfrecord"))) == 2
-    assert len(list((tmp_path / "x").glob("*.tfrecord"))) == 6
 
 
 @pytest.mark.parametrize("layout", ["raw", "deeplab", "voc", "parquet"])
@@ -69,7 +59,9 @@ def test_a_tree_with_its_card_is_checked_built_and_verified_like_any_other(sampl
 @pytest.mark.parametrize("layout", ["raw", "deeplab"])
 def test_records_with_their_card_are_imported_by_their_folder(sample, tmp_path, layout, capsys):
     folder = str(tmp_path / "x")
-    assert export(sample, folder, "--layout", layout) == 0
+    assert export(sample, folder, "--layout", layout, "--num_shards", "2") == 0
+    assert len(list((tmp_path / "x").glob("train-*-of-00002.tfrecord"))) == 2
+    assert len(list((tmp_path / "x").glob("*.tfrecord"))) == 6
     place = ["--data_dir", str(tmp_path / "data")]
     words = ["import", folder, "--name", "again", "--class_names", "voc", *place]
     assert cli.main(words) == 0

@@ -25,7 +25,7 @@ def list_all(data_dir, *words):
     return cli.main(["list", "--data_dir", str(data_dir), *words])
 
 
-def test_a_dataset_is_listed_with_examples_size_and_date(data_dir, capsys):
+def test_a_dataset_is_listed_with_examples_size_and_date_and_in_json(data_dir, capsys):
     assert list_all(data_dir) == 0
     header, row = capsys.readouterr().out.splitlines()[1:]
     assert header.split()[:2] == ["dataset", "version"]
@@ -34,14 +34,15 @@ def test_a_dataset_is_listed_with_examples_size_and_date(data_dir, capsys):
     assert examples == "test=1,train=3,validation=2"
     assert size.endswith("kB")
     assert date.startswith("20")
-
-
-def test_json_holds_the_same(data_dir, capsys):
     assert list_all(data_dir, "--json") == 0
     (one,) = json.loads(capsys.readouterr().out)["datasets"]
     assert one["splits"] == {"test": 1, "train": 3, "validation": 2}
     assert one["complete"]
     assert one["bytes"] == sum(path.stat().st_size for path in version(data_dir).iterdir())
+    # A bucket that does not say when a file was written says nothing.
+    os.utime(version(data_dir) / "dataset_info.json", (0, 0))
+    assert list_all(data_dir) == 0
+    assert "1970" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["nowhere", "empty"])
@@ -133,9 +134,3 @@ def test_a_folder_that_cannot_be_read_is_listed_with_its_problem(data_dir, capsy
     monkeypatch.setattr(kind, "iterdir", refuse)
     assert list_all(data_dir) == 1
     assert "cannot be read: Permission denied" in capsys.readouterr().out
-
-
-def test_a_bucket_that_does_not_say_when_a_file_was_written_says_nothing(data_dir, capsys):
-    os.utime(data_dir / "voc_seg_tfrecord/sample/1.0.0/dataset_info.json", (0, 0))
-    assert list_all(data_dir) == 0
-    assert "1970" not in capsys.readouterr().out

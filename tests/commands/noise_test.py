@@ -16,26 +16,23 @@ from support.scoring import write_predictions
 
 from voc_seg_tfrecord.commands import cli
 
-# Each module of a command, as `cli.COMMANDS` names it.
-WORDS = {
-    "check": ["check {tree} --class_names voc"],
-    "build": ["build {tree} --name own --class_names voc"],
-    "import_": ["import {records} --name old --class_names voc --data_dir {out}"],
-    "list_": ["list"],
-    "verify": ["verify {folder} --source {tree}"],
-    "stats": ["stats {folder}"],
-    "diff": ["diff {folder} {folder}"],
-    "leaks": ["leaks {folder}@train {folder}@validation"],
-    "preview": ["preview {folder} --out {out}/sheet.png"],
-    "report": ["report {folder} --out {out}/report.html"],
-    "evaluate": ["evaluate {folder}@train --predictions {predictions}"],
-    "example": ["example cracks --out {out}/cracks"],
-    "submission": ["submission --predictions {predictions} --out {out}/results.tgz"],
-    "export": [
-        "export {folder} --layout raw --out {out}/raw",
-        "export {folder} --layout parquet --out {out}/parquet",
-    ],
-}
+WORDS = [
+    "check {tree} --class_names voc",
+    "build {tree} --name own --class_names voc",
+    "import {records} --name old --class_names voc --data_dir {out}",
+    "list",
+    "verify {folder} --source {tree}",
+    "stats {folder}",
+    "diff {folder} {folder}",
+    "leaks {folder}@train {folder}@validation",
+    "preview {folder} --out {out}/sheet.png",
+    "report {folder} --out {out}/report.html",
+    "evaluate {folder}@train --predictions {predictions}",
+    "example cracks --out {out}/cracks",
+    "submission --predictions {predictions} --out {out}/results.tgz",
+    "export {folder} --layout raw --out {out}/raw",
+    "export {folder} --layout parquet --out {out}/parquet",
+]
 
 NOISE = re.compile(
     r"tensorflow/|absl::|cuda|onednn|port\.cc|apitools|^[IWEF]\d{4} |^WARNING|Warning: |Traceback",
@@ -65,15 +62,14 @@ def places(sample, tmp_path_factory):
 
 
 def test_each_command_is_among_these():
-    assert WORDS.keys() == set(cli.COMMANDS)
+    assert {words.split()[0] for words in WORDS} == {name.rstrip("_") for name in cli.COMMANDS}
 
 
 # They and the build below load most of what writes lines: TensorFlow, PyArrow, Matplotlib.
 LOADING = ("export {folder} --layout parquet", "report")
 EACH = [
     pytest.param(words, marks=[] if words.startswith(LOADING) else pytest.mark.slow)
-    for several in WORDS.values()
-    for words in several
+    for words in WORDS
 ]
 
 
@@ -109,16 +105,15 @@ def test_the_lines_looked_for_are_found(line):
 UP = "\x1b[A"  # what tqdm sends to draw a second bar below the first
 
 
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory):
-    """All that a build writes to a terminal."""
+def in_a_terminal(folder):
+    """Returns all that a build writes to a terminal."""
     words = ["build", str(DUMMY_DATA), "--class_names", "voc", "--name", "own"]
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     with subprocess.Popen(
         [sys.executable, "-m", "voc_seg_tfrecord", *words],
-        cwd=tmp_path_factory.mktemp("build"),
-        env=environment(tmp_path_factory.mktemp("data")) | {"TERM": "xterm"},
+        cwd=folder,
+        env=environment(folder) | {"TERM": "xterm"},
         stdout=theirs,
         stderr=theirs,
     ) as process:
@@ -137,19 +132,13 @@ def shown(tmp_path_factory):
     return found.decode()
 
 
-def test_a_build_shows_one_bar_at_a_time(shown):
-    assert "Reading examples" in shown
+def test_a_build_shows_one_bar_at_a_time_no_unfinished_folder_and_no_line_of_a_library(tmp_path):
+    shown = in_a_terminal(tmp_path)
     assert "Generating splits" not in shown
     assert UP not in shown
-
-
-def test_bars_name_no_unfinished_folders(shown):
     bars = {line for line in re.split(r"[\r\n]+", shown) if "%|" in line}
     assert any(bar.startswith("Reading examples:") for bar in bars)
     assert not any("incomplete" in bar for bar in bars)
-
-
-def test_no_library_prints_anything_into_the_answer(shown):
     assert not NOISE.findall(shown)
     assert "Downloading and preparing" not in shown
     assert "Subsequent calls" not in shown

@@ -6,7 +6,6 @@ from support.building import build
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, builder_from_tree, from_arrays, voc_palette
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.commands import preview as preview_command
 from voc_seg_tfrecord.pictures.figure import SheetFigure
@@ -22,16 +21,28 @@ def has(path, color):
         return (np.asarray(image.convert("RGB")) == color).all(-1).sum()
 
 
-def test_train_is_drawn_although_it_is_not_the_first_split(sample, tmp_path, capsys):
-    assert next(iter(open_built(str(sample.data_dir)).info.splits)) == "test"
-    assert preview(sample, tmp_path / "a.png") == 0
-    assert capsys.readouterr().out == f"3 examples of train in {tmp_path / 'a.png'}\n"
+def test_the_number_of_examples_is_the_number_of_rows(sample, tmp_path, capsys):
+    assert preview(sample, tmp_path / "one.png", "--num", "1") == 0
+    assert preview(sample, tmp_path / "two.png", "--num", "2") == 0
+    assert "2 examples of train" in capsys.readouterr().out
+    with Image.open(tmp_path / "one.png") as one, Image.open(tmp_path / "two.png") as two:
+        assert two.height > 1.5 * one.height
 
 
-def test_ids_are_found_in_every_split(sample, tmp_path, capsys):
-    assert preview(sample, tmp_path / "a.png", "--ids", "2010_000004,2007_000001") == 0
-    assert "2 examples of train, validation in" in capsys.readouterr().out
-    assert has(tmp_path / "a.png", voc_palette()[1]) > 1000  # the aeroplane
+@pytest.mark.parametrize(
+    ("words", "said", "color"),
+    [
+        ([], "3 examples of train", 1),  # although test is the first split
+        (["--split", "train[1:3]"], "2 examples of train[1:3]", 12),
+        (["--ids", "2010_000004,2007_000001"], "2 examples of train, validation", 1),
+    ],
+)
+def test_train_is_drawn_or_a_slice_of_a_split_or_ids_of_every_split(
+    sample, tmp_path, capsys, words, said, color
+):
+    assert preview(sample, tmp_path / "a.png", *words) == 0
+    assert capsys.readouterr().out == f"{said} in {tmp_path / 'a.png'}\n"
+    assert has(tmp_path / "a.png", voc_palette()[color]) > 1000
 
 
 def test_background_that_is_not_the_first_class_is_black_in_vocs_colours(tmp_path):
@@ -131,19 +142,14 @@ def test_a_sheet_too_high_for_jpeg_is_refused_and_leaves_no_file(
     assert preview(sample, tmp_path / "a.png") == 0
 
 
-@pytest.mark.parametrize("words", [(), ("--num", "1"), ("--ids", "2012_000006"), ("--seed", "1")])
-def test_images_without_masks_are_drawn_too(tmp_path, capsys, words):
+def test_images_without_masks_are_drawn_too_and_have_no_classes_to_choose_by(tmp_path, capsys):
     config = VocSegConfig(name="part", release="2012_test", strict=False)
     only_images = build(tmp_path / "data", config, DUMMY_DATA)
-    assert preview(only_images, tmp_path / "a.png", *words) == 0
-    assert "1 example of test in" in capsys.readouterr().out
-    with Image.open(tmp_path / "a.png") as image:
-        assert PANEL < image.width < 2 * PANEL
-
-
-def test_images_without_masks_have_no_classes_to_choose_by(tmp_path, capsys):
-    config = VocSegConfig(name="part", release="2012_test", strict=False)
-    only_images = build(tmp_path / "data", config, DUMMY_DATA)
+    for words in ((), ("--num", "1"), ("--ids", "2012_000006"), ("--seed", "1")):
+        assert preview(only_images, tmp_path / "a.png", *words) == 0
+        assert "1 example of test in" in capsys.readouterr().out
+        with Image.open(tmp_path / "a.png") as image:
+            assert PANEL < image.width < 2 * PANEL
     assert preview(only_images, tmp_path / "a.png", "--by_class") == 2
     assert "leave out by_class" in capsys.readouterr().err
 

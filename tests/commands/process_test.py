@@ -58,10 +58,8 @@ def start(tmp_path):
     [
         ("voc_seg_tfrecord.base.errors", ["voc-seg-tfrecord"]),
         ("voc_seg_tfrecord.base.errors", ["-m", "voc_seg_tfrecord"]),
-        ("numpy", ["voc-seg-tfrecord"]),
         ("tensorflow_datasets", ["-m", "voc_seg_tfrecord"]),
         ("voc_seg_tfrecord.commands.list_", ["voc-seg-tfrecord"]),
-        ("voc_seg_tfrecord.commands.list_", ["-m", "voc_seg_tfrecord"]),
     ],
 )
 def test_ctrl_c_while_the_command_line_starts_is_one_line_and_status_130(start, words, when):

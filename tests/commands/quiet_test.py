@@ -25,14 +25,6 @@ print(tensorflow.answer, os.environ["TF_CPP_MIN_LOG_LEVEL"], file=sys.stderr)
 """
 
 
-def run(*words):
-    env = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
-    env["PYTHONPATH"] = str(REPOSITORY)
-    return subprocess.run(
-        [sys.executable, *map(str, words)], capture_output=True, text=True, check=False, env=env
-    )
-
-
 @pytest.fixture
 def import_one(tmp_path):
     """Imports a package called tensorflow that consists of some lines of Python."""
@@ -41,7 +33,10 @@ def import_one(tmp_path):
         (tmp_path / "tensorflow").mkdir()
         code = f"import os\nos.write(2, {LOGS.encode()!r})\nanswer = 42\n{lines}\n"
         (tmp_path / "tensorflow" / "__init__.py").write_text(code)
-        return run("-c", MAKE, tmp_path)
+        env = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+        words = [sys.executable, "-c", MAKE, str(tmp_path)]
+        env["PYTHONPATH"] = str(REPOSITORY)
+        return subprocess.run(words, capture_output=True, text=True, check=False, env=env)
 
     return importing
 

@@ -28,45 +28,40 @@ STATUS = [
 ]
 
 
-@pytest.mark.parametrize(("number", "status", "name"), STATUS)
-def test_a_signal_ends_a_command_with_its_status_and_one_line(command, capfd, number, status, name):
-    assert command(lambda _: signal.raise_signal(number)) == status
-    assert capfd.readouterr().err == f"\nstopped by {name}; nothing unfinished is left\n"
+def at_once(number):
+    signal.raise_signal(number)
 
 
-@pytest.mark.parametrize(("number", "status", "name"), STATUS)
-def test_a_signal_that_python_cannot_raise_ends_the_command_too(
-    command, capfd, number, status, name
-):
+def where_python_cannot_raise(number):
     class Owner:
         def __del__(self):
             signal.raise_signal(number)
 
-    def run(_):
-        Owner()
-        time.sleep(600)  # the signal ends it
-        return 0
+    Owner()
+    time.sleep(600)  # the signal ends it
 
-    assert command(run) == status
+
+@pytest.mark.parametrize("run", [at_once, where_python_cannot_raise])
+@pytest.mark.parametrize(("number", "status", "name"), STATUS)
+def test_a_signal_ends_a_command_with_its_status_and_one_line(
+    command, capfd, run, number, status, name
+):
+    assert command(lambda _: run(number)) == status
     assert capfd.readouterr().err == f"\nstopped by {name}; nothing unfinished is left\n"
 
 
-def test_a_signal_that_has_become_another_error_is_still_told_as_one(command, capfd):
-    def run(_):
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            raise ImportError("initialization failed") from None
-
-    assert command(run) == 130
-    assert "ImportError" not in capfd.readouterr().err
-
-
-def test_a_signal_that_has_become_damaged_data_is_still_told_as_one(command, capfd):
+@pytest.mark.parametrize(
+    "error",
+    [
+        ImportError("initialization failed"),
+        RecordError("dataset_info.json", found="damaged", expected="a dataset"),
+    ],
+)
+def test_a_signal_that_has_become_another_error_is_still_told_as_one(command, capfd, error):
     def run(_):
         with contextlib.suppress(KeyboardInterrupt):  # as C++ does that asks for a type
             signal.raise_signal(signal.SIGINT)
-        raise RecordError("dataset_info.json", found="damaged", expected="a dataset")
+        raise error
 
     assert command(run) == 130
     assert capfd.readouterr().err == "\nstopped by Ctrl-C; nothing unfinished is left\n"

@@ -27,7 +27,10 @@ class Bucket:
 
     Attributes:
       environment: environment variables.
+      url: its address.
     """
+
+    url = f"gs://{BUCKET}"
 
     def __init__(self, storage: Storage, environment: Mapping[str, str]):
         self._storage = storage

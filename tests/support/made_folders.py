@@ -1,16 +1,10 @@
-"""Draws folders of images and masks as people keep them, with what lies beside the data.
+"""Draws folders of images and masks as people keep them, with what lies beside the data."""
 
-`python tests/support/made_folders.py FOLDER COUNT [FIRST]` makes folders, reads each one as the
-command `check` does, and prints how many were right, asked about, and wrong without a word.
-"""
-
-import collections
 import dataclasses
 import os
 import pathlib
 import random
 import shutil
-import sys
 
 import numpy as np
 from PIL import Image
@@ -45,7 +39,6 @@ IDS = [
 ]
 PREDICTIONS = ["predictions", "preds", "results", "output", "unet_results"]
 DRAWN = ["overlay", "overlays", "vis", "visualization", "masks_vis", "blend"]
-BACKUPS = ["backup", "old", "masks_old", "bak"]
 
 
 @dataclasses.dataclass
@@ -55,14 +48,10 @@ class Made:
     Attributes:
       root: the folder.
       pairs: by split, for each image file its mask file; files of the same bytes are as good.
-      question: whether more than one reading is possible, so that asking is right.
-      kinds: what was put beside the data.
     """
 
     root: pathlib.Path
     pairs: dict[str, dict[pathlib.Path, pathlib.Path]]
-    question: bool = False
-    kinds: tuple[str, ...] = ()
 
 
 def draw(rng: np.random.Generator, size: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -183,6 +172,18 @@ class _Folder:
     def mask_file(self, image: pathlib.Path) -> pathlib.Path:
         return next(pairs[image] for pairs in self.made.pairs.values() if image in pairs)
 
+    def save_both(self, pair, at: pathlib.Path, folder: pathlib.Path) -> None:
+        """Saves another image and mask in the place of `at`, in folders of the same names."""
+        self.save(pair[0], folder / self.images / at.name)
+        self.save(pair[1], folder / self.masks / self.mask_file(at).name)
+
+    def rolled(self, folder: pathlib.Path, shift: int, axis: int, parts=None) -> None:
+        """Saves moved copies of the masks of all parts."""
+        for _, _, ids in parts or self.folders.values():
+            for image_id, at in ids.items():
+                mask = np.roll(self.drawn[image_id][1], shift, axis)
+                self.save(mask, folder / self.mask_file(at).name)
+
     # What lies beside the data. Each method has the name of its kind.
 
     def overlays_among_masks(self) -> None:
@@ -210,11 +211,7 @@ class _Folder:
     def predictions(self) -> None:
         if self.restarts:
             return
-        folder = self.base / self.rng.choice(PREDICTIONS)
-        for _, _, ids in self.folders.values():
-            for image_id, at in ids.items():
-                mask = np.roll(self.drawn[image_id][1], 3, 1)
-                self.save(mask, folder / self.mask_file(at).name)
+        self.rolled(self.base / self.rng.choice(PREDICTIONS), 3, 1)
 
     def predictions_beside_masks(self) -> None:
         for _, masks, ids in self.folders.values():
@@ -277,30 +274,21 @@ class _Folder:
         folder = self.base / self.rng.choice(["thumbs", "thumbnails"])
         _, _images, _masks, ids = self.one()
         for image_id, at in ids.items():
-            image, mask = self.drawn[image_id]
-            self.save(image[::3, ::3], folder / self.images / at.name)
-            self.save(mask[::3, ::3], folder / self.masks / self.mask_file(at).name)
+            self.save_both([one[::3, ::3] for one in self.drawn[image_id]], at, folder)
 
     def augmented(self) -> None:
         """Flipped copies, of which nobody knows whether they count."""
         folder = self.base / self.rng.choice(["augmented", "aug", "data_aug"])
-        self.made.question = True
         _, _, _, ids = self.one()
         for image_id, at in ids.items():
-            image, mask = self.drawn[image_id]
-            self.save(image[:, ::-1], folder / self.images / at.name)
-            self.save(mask[:, ::-1], folder / self.masks / self.mask_file(at).name)
+            self.save_both([one[:, ::-1] for one in self.drawn[image_id]], at, folder)
 
     def annotators(self) -> None:
         """Second masks for all images, whose folder says nothing of which is right."""
         if self.restarts:
             return
-        folder = self.base / self.rng.choice(["annotator2", "masks2", "labels_anna", "gtCoarse"])
-        self.made.question = True
-        for _, _, ids in self.folders.values():
-            for image_id, at in ids.items():
-                mask = np.roll(self.drawn[image_id][1], 2, 0)
-                self.save(mask, folder / self.mask_file(at).name)
+        names = ["annotator2", "masks2", "labels_anna", "gtCoarse"]
+        self.rolled(self.base / self.rng.choice(names), 2, 0)
 
     def test_images(self) -> None:
         folder = self.base / "test" / "images"
@@ -319,13 +307,8 @@ class _Folder:
     def trimaps(self) -> None:
         if self.restarts:
             return
-        folder = self.base / self.rng.choice(["trimaps", "depth", "edges", "skeletons"])
-        if folder.name == "skeletons":
-            self.made.question = True
-        for _, _, ids in self.folders.values():
-            for image_id, at in ids.items():
-                mask = np.roll(self.drawn[image_id][1], 1, 1)
-                self.save(mask, folder / self.mask_file(at).name)
+        names = ["trimaps", "depth", "edges", "skeletons"]
+        self.rolled(self.base / self.rng.choice(names), 1, 1)
 
     def stray_mask(self) -> None:
         _, masks, _ = next(iter(self.folders.values()))
@@ -359,11 +342,8 @@ class _Folder:
                 shutil.copyfile(source, to)
 
     def old_masks(self) -> None:
-        _, _, _masks, ids = self.one()
-        folder = self.base / self.rng.choice([f"{self.masks}_old", "old_masks", "backup"])
-        for image_id, at in ids.items():
-            mask = np.roll(self.drawn[image_id][1], 4, 0)
-            self.save(mask, folder / self.mask_file(at).name)
+        names = [f"{self.masks}_old", "old_masks", "backup"]
+        self.rolled(self.base / self.rng.choice(names), 4, 0, [self.folders["train"]])
 
     def links(self) -> None:
         _, images, _, _ = self.one()
@@ -383,11 +363,8 @@ class _Folder:
         (self.base / "classes.txt").write_text("\n".join(CLASSES))
 
 
-KINDS = [
-    name
-    for name, value in vars(_Folder).items()
-    if callable(value) and name not in {"__init__", "save", "put", "base_set", "one", "mask_file"}
-]
+_NAMES = [*vars(_Folder)]
+KINDS = [n for n in _NAMES[_NAMES.index("rolled") + 1 :] if not n.startswith("__")]
 
 
 def make(root: pathlib.Path, seed: int) -> Made:
@@ -397,58 +374,4 @@ def make(root: pathlib.Path, seed: int) -> Made:
     kinds = folder.rng.sample(KINDS, folder.rng.choice([0, 1, 1, 1, 2, 2, 3]))
     for kind in sorted(kinds, key="second_split".__ne__):
         getattr(folder, kind)()
-    folder.made.kinds = (folder.layout, *kinds)
     return folder.made
-
-
-def judge(made: Made) -> tuple[str, str]:
-    """Returns `right`, `asked`, `noted` or `wrong`, and what was said."""
-    from voc_seg_tfrecord.base.errors import VocSegError
-    from voc_seg_tfrecord.build_from.tree import find_config
-
-    try:
-        _, plan = find_config(made.root, name="mine", class_names=CLASSES)
-        found = {
-            split: {(_bytes(pair.image), _bytes(pair.mask)) for pair in plan.tree.pairs(split, ids)}
-            for split, ids in plan.splits.items()
-        }
-    except VocSegError as error:
-        return "asked", str(error)
-    right = {
-        split: {(_bytes(image), _bytes(mask)) for image, mask in pairs.items()}
-        for split, pairs in made.pairs.items()
-    }
-    if found == right:
-        return "right", "\n".join(plan.notes)
-    text = "\n".join([*plan.notes, *map(str, getattr(plan, "account", ()))])
-    missing = set().union(*right.values()) - set().union(*found.values())
-    false = set().union(*found.values()) - set().union(*right.values())
-    sizes = {split: len(pairs) for split, pairs in found.items()}
-    text += f"\n{len(missing)} missing, {len(false)} false, splits {sizes}"
-    return "wrong", text
-
-
-def _bytes(path: object) -> bytes:
-    return pathlib.Path(str(path)).read_bytes()
-
-
-def main() -> None:
-    folder, count, first = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int((*sys.argv, 0)[3])
-    tally, shown = collections.Counter(), collections.Counter()
-    for seed in range(first, first + count):
-        root = folder / f"{seed}"
-        shutil.rmtree(root, ignore_errors=True)
-        made = make(root, seed)
-        outcome, text = judge(made)
-        outcome += " (a question is right)" if made.question else ""
-        tally[outcome] += 1
-        if not outcome.startswith("right") and not outcome.startswith("asked ("):
-            shown[outcome, made.kinds] += 1
-            print(f"{seed}: {outcome}: {', '.join(made.kinds)}\n    {text[:1500]}")
-        else:
-            shutil.rmtree(root, ignore_errors=True)
-    print(dict(tally))
-
-
-if __name__ == "__main__":
-    main()

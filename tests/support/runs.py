@@ -30,7 +30,6 @@ tf.random.set_seed(99)
 options = tf.data.Options()
 options.threading.private_threadpool_size = 1
 from support.runs import digest
-from support.python import run_python
 from voc_seg_tfrecord import pipeline
 for folder, arguments in RUNS:
     builder = tfds.builder_from_directory(folder)

@@ -86,7 +86,9 @@ def check_free(config: VocSegConfig, data_dir: PathLike | None, *, overwrite: bo
     """
     builder = Builder(data_dir=data_dir, config=config)
     config, folder = builder.builder_config, builder.data_path
-    newest = max([builder.version, *tfds_version.list_all_versions(folder.parent)])
+    # TensorFlow's error about a folder of a bucket that is not there is none that TFDS expects.
+    others = tfds_version.list_all_versions(folder.parent) if folder.parent.exists() else []
+    newest = max([builder.version, *others])
     hidden = newest > builder.version and config.version is None and not config.release
     if not hidden and (overwrite or not folder.exists()):
         return builder
