@@ -10,10 +10,10 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOID, voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.formats.bands import as_file
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.masks.stored import from_array
 from voc_seg_tfrecord.masks.table import (
     ClassTable,
     check_rows,
@@ -218,7 +218,7 @@ def test_a_mapped_mask_is_the_mask_put_through_one_table(values, targets, kind):
         of_color = {tuple(palette[v].tolist()): n for v, n in rule.values.items() if v >= 0}
         rule = MaskRule({}, of_color)
     if kind == "npy":
-        data = from_array(values, "m").data
+        data = as_file(values, "m").data
     elif kind == "color":
         data = encoded(palette[values])
     elif kind == "palette":

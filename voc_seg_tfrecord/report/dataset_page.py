@@ -14,12 +14,12 @@ from voc_seg_tfrecord.base import staging, storage, wording
 from voc_seg_tfrecord.base.names import MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset
+from voc_seg_tfrecord.configs.description import description_of_built
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.report import charts, gather, page, thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.gather import Chosen, SplitFacts
-from voc_seg_tfrecord.sources.description import description_of_built
 from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
 
 
