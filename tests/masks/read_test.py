@@ -203,6 +203,10 @@ def test_values_up_to_65535_are_read():
     assert decoded(read_mask(File(data, "m.png"), rule).png).tolist() == [[0, 1, 255]]
 
 
+def test_a_value_beyond_the_palette_has_no_class_by_colour():
+    assert RULE.class_of("palette", 0, None) is None
+
+
 def test_a_mask_outside_of_folders_with_numbers_of_their_own_is_refused():
     rule = MaskRule({0: 0, 1: 1}, folders={"/d/train/": {0: 0, 1: 2}})
     assert rule.of_mask("/d/train/a.png").values == {0: 0, 1: 2}

@@ -188,14 +188,15 @@ def _notes_on_masks(facts: Facts, file: str) -> list[str]:
         return []
     text = tree.read_text(tree.given / file, ListError)
     named = listed_masks(text.data, text.where)
-    read = (f"{tree.layout.masks}/{name}" for name in (tree.masks.values() if named else ()))
-    folders, read_from = (
-        {posixpath.basename(posixpath.dirname(path)) for path in paths} for paths in (named, read)
-    )
+    folders = {posixpath.basename(posixpath.dirname(path)) for path in named}
+    read = {
+        posixpath.basename(posixpath.dirname(f"{tree.layout.masks}/{name}"))
+        for name in (tree.masks.values() if folders else ())
+    }
     return [
         f"{posixpath.basename(file)} names masks in {folder}, and they are read from "
         f"{tree.layout.masks}. {command(masks=folder)} reads the others."
-        for folder in sorted(folders - read_from - {""})
+        for folder in sorted(folders - read - {""})
     ]
 
 
