@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image, ImageFile
 import pytest
 from support.encoding import decoded, encoded, stored_image
-from support.png_writer import chunk, write_png
+from support.png_writer import chunk, png_around, write_png
 import tensorflow as tf
 
 from voc_seg_tfrecord.base.errors import ImageError
@@ -389,11 +389,9 @@ def test_a_large_png_is_decoded_in_bands_to_the_same_pixels_whatever_its_filters
     channels = 3 if color else 1
     samples = RNG.integers(0, 256, (23, 7 * channels), dtype=np.uint8)
     rows = b"".join(bytes([n % 5]) + row.tobytes() for n, row in enumerate(samples))
-    header = struct.pack(">IIBBBBB", 7, 23, 8, color, 0, 0, 0)
 
     def made(rows):
-        contents = {b"IHDR": header, b"IDAT": zlib.compress(rows), b"IEND": b""}
-        return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*content) for content in contents.items())
+        return png_around(zlib.compress(rows), 7, 23, color=color)
 
     file = File(made(rows), "a.png")
     expected = images.pixels(file)

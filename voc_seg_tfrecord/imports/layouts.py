@@ -58,11 +58,6 @@ class RecordLayout:
         by_field = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {what: key for what, key in by_field.items() if key and what != "size"}
 
-    def of_size(self, size: tuple[int, ...]) -> "RecordLayout":
-        """Returns this layout for records whose images all have one size, which none holds."""
-        none = dict.fromkeys(("height", "width", "channels", "shape"), "")
-        return dataclasses.replace(self, size=size, **none)
-
 
 DEEPLAB = RecordLayout(
     "image/encoded",
@@ -115,8 +110,9 @@ def detect(
     Returns:
       The name and the layout; None if it is not known.
     """
+    sizes = dict.fromkeys(("height", "width", "channels", "shape"), "")  # no feature has them
     for name, known in KNOWN.items():
-        layout = known.of_size(size) if size else known
+        layout = dataclasses.replace(known, size=size, **sizes) if size else known
         needed = {key for what, key in layout.keys.items() if what not in _OPTIONAL}
         if not needed <= set(record):
             continue
