@@ -151,7 +151,7 @@ def _read(
         raise _unlike(path, f"{path.stat().length} bytes, which is too large for class names")
     try:
         text = read(path).data.decode("utf-8-sig")
-        if path.name in COMMON and (images := images_in(text, image_ids)):
+        if path.name in COMMON and (images := _images_in(text, image_ids)):
             raise _unlike(path, images)
         entries = parse(text)
     except UNREADABLE as error:
@@ -165,12 +165,10 @@ def _read(
     return ClassFile(path.name, tuple(entries), background)
 
 
-def images_in(text: str, image_ids: Container[str]) -> str:
-    """Says which images the text of a file of a common name lists; empty if it lists none.
+def _images_in(text: str, image_ids: Container[str]) -> str:
+    """Says which images a text lists, perhaps with labels behind them; empty if it lists none.
 
-    Args:
-      text: the file's text; its lines may have more than the image, such as a label.
-      image_ids: ids of images. Only where each line starts with one they are no class names.
+    Only where each line starts with one of the `image_ids` these are no names of classes.
     """
     lines = [line for line in map(str.strip, text.splitlines()) if line]
     first = [re.split(r"[\s,;:]+", line)[0] for line in lines]

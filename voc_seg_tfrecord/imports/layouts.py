@@ -315,13 +315,10 @@ _DTYPES = {4: np.uint8, 3: np.int32, 9: np.int64}  # by TensorFlow's numbers
 
 
 def tensor_pixels(data: bytes) -> np.ndarray | None:
-    """Returns the array of a serialised tensor; None if the bytes are not one.
+    """Returns the array of a serialised `TensorProto`; None if the bytes are not one.
 
     `tf.io.serialize_tensor` writes all values as one string of bytes, so nothing larger than
     the record itself is made of it, whatever shape it claims.
-
-    Args:
-      data: a serialised `TensorProto`.
 
     Returns:
       uint8 `[H, W]` or `[H, W, C]`, of a tensor of uint8, int32 or int64 with values of 0 to 255.
