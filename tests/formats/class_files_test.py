@@ -19,25 +19,6 @@ def read(tmp_path, name, text):
     return found
 
 
-def test_labelmap_keeps_its_order_and_colours(tmp_path):
-    found = read(tmp_path, "labelmap.txt", "# c\napple:250,50,83::\nbackground:0,0,0::\n")
-    assert found.class_names == ("apple", "background")
-    assert found.entries[0].color == (250, 50, 83)
-
-
-def test_empty_colours_of_a_labelmap_are_vocs_of_that_line(tmp_path):
-    found = read(tmp_path, "labelmap.txt", "background:::\nperson:::\nignored:224,224,192::\n")
-    assert [entry.color for entry in found.entries] == [(0, 0, 0), (128, 0, 0), (224, 224, 192)]
-    assert found.class_names == ("background", "person")
-
-
-def test_class_names_without_final_newline_and_with_slashes(tmp_path):
-    found = read(tmp_path, "class_names.txt", "_background_\npotted plant\ntv/monitor")
-    assert [e.value for e in found.entries] == [0, 1, 2]
-    assert found.class_names == ("_background_", "potted plant", "tv/monitor")
-    assert not found.colored
-
-
 def test_names_of_colors_txt_may_have_blanks(tmp_path):
     found = read(tmp_path, "colors.txt", "neutral 224 224 192\nkiwi fruit 255 0 0\n")
     assert found.class_names == ("kiwi fruit",)
@@ -138,6 +119,9 @@ BY_PLACE = {0: ("sky", None), 1: ("long road", None)}
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
+        ("labelmap.txt", "# c\nsky:0,0,0::\nlong road:128,64,128::\n", BY_COLOR),
+        ("labelmap.txt", "a:::\nb/c:::\n", {0: ("a", (0, 0, 0)), 1: ("b/c", (128, 0, 0))}),
+        ("class_names.txt", "sky\nlong road", BY_PLACE),
         ("_classes.csv", "Pixel Value, Class\n0, sky\n2, long road\n", BY_NUMBER),
         ("dataset_meta.json", _meta(["sky", "long road"], "[[0, 0, 0], [128, 64, 128]]"), BY_COLOR),
         ("class_dict.csv", "name,r,g,b\nsky,0,0,0\nlong road,128,64,128\n", BY_COLOR),

@@ -9,7 +9,7 @@ import pytest
 from support.encoding import encoded
 from support.frames import two_frames
 from support.paths import REPOSITORY
-from support.png_writer import chunk, write_png
+from support.png_writer import png_around, write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, RecordError
@@ -105,11 +105,10 @@ def test_whatever_pillow_raises_is_our_error_with_the_files_name(raised, monkeyp
 
 
 def test_a_palette_image_without_its_palette_is_refused():
-    header = chunk(b"IHDR", struct.pack(">IIBBBBB", 8, 6, 8, 3, 0, 0, 0))
     rows = np.concatenate([np.zeros((6, 1), np.uint8), GREY], axis=1).tobytes()
-    pixels = chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    data = png_around(zlib.compress(rows), 8, 6, color=3)
     with pytest.raises(MaskError, match=r"a\.png: a palette image without its palette"):
-        decode(b"\x89PNG\r\n\x1a\n" + header + pixels, MaskError)
+        decode(data, MaskError)
 
 
 @pytest.mark.parametrize("data", [b"", b"%!PS-Adobe-3.0 EPSF-3.0\n", b"P5 1 1 255 0"])

@@ -1,4 +1,3 @@
-import struct
 import tracemalloc
 import zlib
 
@@ -7,7 +6,7 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 from support.encoding import decoded
-from support.png_writer import chunk, write_png
+from support.png_writer import png_around, write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.base.errors import MaskError
@@ -24,14 +23,7 @@ def inflate(data):
 
 
 def around(packed, width=2, height=2):
-    return b"".join(
-        [
-            b"\x89PNG\r\n\x1a\n",
-            chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
-            chunk(b"IDAT", packed),
-            chunk(b"IEND", b""),
-        ]
-    )
+    return png_around(packed, width, height)
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 8, 16])
@@ -114,9 +106,7 @@ def test_values_are_those_that_pillow_decodes(palette, interlaced):
 @pytest.mark.parametrize("kind", range(5))
 def test_rows_of_every_filter_are_decoded(kind):
     rows = b"".join(bytes([kind]) + row.tobytes() for row in VALUES)
-    header = struct.pack(">IIBBBBB", *VALUES.shape[::-1], 8, 0, 0, 0, 0)
-    data = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows))
-    data += chunk(b"IEND", b"")
+    data = around(zlib.compress(rows), *VALUES.shape[::-1])
     assert (decode(data) == decoded(data)).all()
 
 

@@ -21,7 +21,7 @@ import sys
 import tempfile
 
 from etils import epath
-from fuzz.mutations import damaged, odd_value, run
+from fuzz.mutations import build, damaged, odd_value, run
 import numpy as np
 from PIL import Image
 from support.paths import DUMMY_DATA
@@ -42,23 +42,13 @@ Example = tf_example_pb2.Example
 
 def prepare(folder: pathlib.Path) -> None:
     """Builds the datasets that judges change, if they are not built in the folder."""
-    from voc_seg_tfrecord.build_from.tree import builder_from_tree
-
-    names = [f"class{n}" for n in range(21)]
     whole = {"class_names": VOC_CLASSES, "instance_mask": True, "objects": True}
-    tree = DUMMY_DATA / "VOCdevkit" / "VOC2012"
-    places = {
-        "strange": (tree, whole),
-        "plain": (tree, {"class_names": names}),
-        "tiled": (folder / "tree", tree_options(tile=16, tile_overlap=3, splits={"train": 1.0})),
-    }
     if not (folder / "tree").exists():
         write_tree(folder / "tree")
-    for name, (root, options) in places.items():
-        place = folder / "voc_seg_tfrecord" / name / "1.0.0"
-        if not place.exists():
-            builder_from_tree(root, name=name, data_dir=folder, verbose=False, **options)
-        _built.append(place)
+    tiled = tree_options(tile=16, tile_overlap=3, splits={"train": 1.0})
+    _built.append(build(folder, "strange", **whole))
+    _built.append(build(folder, "plain"))
+    _built.append(build(folder, "tiled", folder / "tree", **tiled))
 
 
 def _by_command(*words: str) -> Callable[[pathlib.Path, pathlib.Path], None]:

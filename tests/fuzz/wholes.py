@@ -16,7 +16,7 @@ import tarfile
 import tempfile
 import zipfile
 
-from fuzz.mutations import damaged, odd_value, run
+from fuzz.mutations import build, damaged, odd_value, run
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
@@ -208,15 +208,8 @@ _built: dict[str, pathlib.Path] = {}
 
 def prepare(folder: pathlib.Path) -> None:
     """Builds the dataset that `dataset` damages, if it is not built in the folder."""
-    from voc_seg_tfrecord.build_from.tree import builder_from_tree
-
-    place = folder / "voc_seg_tfrecord/x/1.0.0"
-    if not place.exists():
-        tree = DUMMY_DATA / "VOCdevkit" / "VOC2012"
-        names = [f"class{n}" for n in range(21)]
-        builder_from_tree(tree, name="x", class_names=names, data_dir=folder, verbose=False)
-    _built["whole"] = place
-    _built["counts"] = _counted(place)
+    _built["whole"] = build(folder, "x")
+    _built["counts"] = _counted(_built["whole"])
 
 
 def dataset(rng: random.Random) -> str:

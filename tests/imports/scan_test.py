@@ -138,13 +138,23 @@ def test_the_split_is_the_word_in_the_files_name(tmp_path, copies):
     }
 
 
-def test_ids_are_the_records_names_or_where_these_are_not_unique_their_numbers(tmp_path, copies):
-    path = write(tmp_path / "a.tfrecord", 2, name=b"same.jpg")
+@pytest.mark.parametrize(
+    ("names", "ids"),
+    [
+        (["one.jpg", "folder/two.jpg"], ["one", "folder/two"]),
+        (["same.jpg", "same.jpg"], ["a.tfrecord-000000", "a.tfrecord-000001"]),
+        (["a.png", "a.jpg"], ["a.tfrecord-000000", "a.tfrecord-000001"]),
+    ],
+)
+def test_ids_are_the_records_names_or_where_these_are_not_unique_their_numbers(
+    tmp_path, copies, names, ids
+):
+    pairs = zip(handwritten.pairs(2), names, strict=True)
+    made = [handwritten.raw(*pair) | {"name": name.encode()} for pair, name in pairs]
+    path = handwritten.write(tmp_path / "a.tfrecord", made)
     found = make_items(scan_records([path], copies))["train"]
-    assert [item.id for item in found] == ["a.tfrecord-000000", "a.tfrecord-000001"]
-    path = write(tmp_path / "b.tfrecord", 1, name=b"folder/one.jpg")
-    (item,) = make_items(scan_records([path], copies))["train"]
-    assert (item.id, item.filename) == ("folder/one", "folder/one.jpg")
+    assert [item.id for item in found] == ids
+    assert [item.filename for item in found] == (names if "folder/two" in ids else ids)
 
 
 def test_an_item_reads_its_own_record(tmp_path, copies):
@@ -175,17 +185,6 @@ def test_a_name_that_is_no_files_name_is_refused_with_file_and_record(tmp_path, 
         "a.tfrecord-000000",
         "a.tfrecord-000001",
     ]
-
-
-def test_names_that_differ_in_their_endings_alone_are_replaced_by_numbers(tmp_path, copies):
-    (one, two) = handwritten.pairs(2)
-    records = [
-        handwritten.raw(*one) | {"name": b"a.png"},
-        handwritten.raw(*two) | {"name": b"a.jpg"},
-    ]
-    path = handwritten.write(tmp_path / "a.tfrecord", records)
-    found = make_items(scan_records([path], copies))["train"]
-    assert [item.filename for item in found] == ["a.tfrecord-000000", "a.tfrecord-000001"]
 
 
 def test_files_of_one_name_in_two_folders_give_different_ids(tmp_path, copies):

@@ -22,6 +22,15 @@ def chunk(kind: bytes, content: bytes) -> bytes:
     return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
 
 
+def png_around(
+    packed: bytes, width: int, height: int, *, depth: int = 8, color: int = 0, extra: bytes = b""
+) -> bytes:
+    """Returns a PNG of a compressed stream of rows, whatever is in it."""
+    header = struct.pack(">IIBBBBB", width, height, depth, color, 0, 0, 0)
+    parts = [chunk(b"IHDR", header), extra, chunk(b"IDAT", packed), chunk(b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+
+
 def write_png(
     values: np.ndarray,
     *,

@@ -215,12 +215,7 @@ def _root(error: BaseException | None) -> BaseException | None:
 
 
 def storage_error(error: BaseException, where: object) -> StorageError:
-    """Returns the error about a file that could not be written or read.
-
-    Args:
-      error: an OSError, or an error of TensorFlow's.
-      where: what was being written or read, if the error names no file.
-    """
+    """Returns the error for one of the system or TensorFlow; `where` is for one without a file."""
     if type(error).__name__ in _DAMAGE:
         message = str(getattr(error, "message", error))[:_SHOWN]
         return StorageError(

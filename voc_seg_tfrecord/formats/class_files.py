@@ -1,7 +1,7 @@
 """The files in which labelling tools say which value or colour means which class."""
 
 import collections
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping
 import dataclasses
 import json
 import pathlib
@@ -151,7 +151,7 @@ def _read(
         raise _unlike(path, f"{path.stat().length} bytes, which is too large for class names")
     try:
         text = read(path).data.decode("utf-8-sig")
-        if path.name in COMMON and (images := images_in(text, image_ids)):
+        if path.name in COMMON and (images := _images_in(text, image_ids)):
             raise _unlike(path, images)
         entries = parse(text)
     except UNREADABLE as error:
@@ -159,20 +159,16 @@ def _read(
             path, f"not readable as a class file: {str(error)[:200] or type(error).__name__}"
         ) from None
     _check_numbers(path, entries)
-    wrong = _wrong(entries)
-    if wrong:
+    if wrong := _wrong(entries):
         raise _unlike(path, wrong)
-    _check_colors(path, entries)
     background = _background_label(text) if path.name == "dataset_meta.json" else ""
     return ClassFile(path.name, tuple(entries), background)
 
 
-def images_in(text: str, image_ids: Container[str]) -> str:
-    """Says which images the text of a file of a common name lists; empty if it lists none.
+def _images_in(text: str, image_ids: Container[str]) -> str:
+    """Says which images a text lists, perhaps with labels behind them; empty if it lists none.
 
-    Args:
-      text: the file's text; its lines may have more than the image, such as a label.
-      image_ids: ids of images. Only where each line starts with one they are no class names.
+    Only where each line starts with one of the `image_ids` these are no names of classes.
     """
     lines = [line for line in map(str.strip, text.splitlines()) if line]
     first = [re.split(r"[\s,;:]+", line)[0] for line in lines]
@@ -220,7 +216,8 @@ def _wrong(entries: list[Entry]) -> str:
         return "no names"
     counts = collections.Counter(entry.name for entry in entries)
     owner: dict[int, str] = {VOID: ""}
-    for value, name in ((entry.value, entry.name) for entry in entries):
+    of_color: dict[Color | None, str] = {}
+    for value, name, color in ((entry.value, entry.name, entry.color) for entry in entries):
         if not name:
             return f"a class without a name, at value {value}"
         if name == "?":  # in a labelmap.txt that an error showed
@@ -234,18 +231,7 @@ def _wrong(entries: list[Entry]) -> str:
             return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
         if value not in (-1, VOID) and owner.setdefault(value, name) != name:
             return f"the value {value} for {owner[value][:80]!r} and for {name[:80]!r}"
+        if color and of_color.setdefault(color, name) != name:  # by colour they would be one
+            shown = ",".join(map(str, color))
+            return f"the colour {shown} for {of_color[color][:80]!r} and for {name[:80]!r}"
     return ""
-
-
-def _check_colors(path: epath.Path, entries: Sequence[Entry]) -> None:
-    """Checks that no two classes share a colour: by colour they would be one."""
-    owner: dict[Color, str] = {}
-    for entry in entries:
-        if entry.color and owner.setdefault(entry.color, entry.name) != entry.name:
-            raise LayoutError(
-                path,
-                found=f"the colour {','.join(map(str, entry.color))} for {owner[entry.color]!r} "
-                f"and for {entry.name!r}",
-                expected="a colour of its own for each class",
-                remedy="correct the file, and check which class the masks mean",
-            )

@@ -137,11 +137,7 @@ _MAGIC = (
 
 
 def kind_of(data: bytes) -> Kind:
-    """Returns the kind of file that some bytes are.
-
-    Args:
-      data: the file's bytes, or at least the first 24 of them.
-    """
+    """Returns the kind of file that bytes are; the first 24 are enough."""
     for magic, kind in _MAGIC:
         if data.startswith(magic):
             return kind

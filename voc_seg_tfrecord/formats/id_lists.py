@@ -327,11 +327,7 @@ _MAX_PATH = 1000
 
 
 def name_fault(name: str) -> str:
-    """Says why a name cannot be that of a file below a folder; empty if it can.
-
-    Args:
-      name: folders, if any, are separated by `/`.
-    """
+    """Says why a name, with `/` in it or not, can be no file's below a folder; empty if it can."""
     if fault := _place_fault(name, "folder"):
         return fault
     if "\\" in name:

@@ -211,10 +211,7 @@ _NOT_FOR_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color tr
 
 
 def check_readable(file: File) -> None:
-    """Checks that both decoders can decode an image, at the least cost, and that it is sound.
-
-    Args:
-      file: a JPEG, or a PNG that `png_pixels` has read.
+    """Checks at the least cost that both decoders decode a JPEG, or a PNG that was inflated.
 
     Raises:
       ImageError: if one of the decoders would fail, or reads another size, or if the compressed

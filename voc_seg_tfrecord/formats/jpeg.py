@@ -88,10 +88,7 @@ def _bad(file: File, found: str) -> VocSegError:
 
 
 def unturned(file: File) -> bytes:
-    """Returns an image that readers show as it is stored.
-
-    Args:
-      file: a JPEG, PNG or BMP.
+    """Returns a JPEG, PNG or BMP that readers show as it is stored.
 
     Returns:
       The file's own bytes, unless Pillow would rotate or mirror the image, or could not read its

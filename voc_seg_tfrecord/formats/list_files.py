@@ -216,7 +216,8 @@ def _splits_of_rows(
     for n in few:
         if head[n] in _SAYS or all(map(is_split, values[n])):
             return lambda row: [row[n]]
-    flags = {n: _FLAGS[head[n]] for n in few if head[n] in _FLAGS and _is_flag(values[n])}
+    said = {n: {value.lower() for value in values[n]} for n in few}
+    flags = {n: _FLAGS[head[n]] for n in few if head[n] in _FLAGS and said[n] <= _YES | _NO}
     if flags:
         rest = "validation" if "train" in flags.values() else "train"
         return lambda row: [next((s for n, s in flags.items() if row[n].lower() in _YES), rest)]
@@ -225,10 +226,6 @@ def _splits_of_rows(
             folds = sorted(values[n])
             return lambda row: [f"{f}/{'val' if row[n] == f else 'train'}" for f in folds]
     return lambda _: [""]
-
-
-def _is_flag(values: Iterable[str]) -> bool:
-    return {value.lower() for value in values} <= _YES | _NO
 
 
 _MOST = 32  # splits or folds that a column may have

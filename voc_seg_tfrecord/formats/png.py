@@ -169,12 +169,7 @@ def join_chunks(chunks: Iterable[Chunk]) -> bytes:
 
 
 def critical_chunks(chunks: Iterable[Chunk], *more: bytes) -> bytes:
-    """Returns the PNG without all that no decoder needs: texts, profiles, transparency.
-
-    Args:
-      chunks: those of the PNG.
-      *more: other kinds of chunks that it keeps.
-    """
+    """Returns the PNG without what no decoder needs (texts, profiles, transparency) but `more`."""
     return join_chunks(chunk for chunk in chunks if chunk.kind in (*_CRITICAL, *more))
 
 

@@ -275,10 +275,7 @@ def count_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def run_ends(*arrays: np.ndarray) -> np.ndarray:
-    """Returns which pixels are the last of a run, row after row, in which no array changes.
-
-    Args:
-      *arrays: masks of one image, uint8 `[H, W]`.
+    """Returns which pixels of masks, uint8 `[H, W]`, are the last of a run in which none changes.
 
     Returns:
       Ascending indices into the ravelled arrays, int64 `[N]`; the last one is that of the last

@@ -58,11 +58,6 @@ class RecordLayout:
         by_field = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {what: key for what, key in by_field.items() if key and what != "size"}
 
-    def of_size(self, size: tuple[int, ...]) -> "RecordLayout":
-        """Returns this layout for records whose images all have one size, which none holds."""
-        none = dict.fromkeys(("height", "width", "channels", "shape"), "")
-        return dataclasses.replace(self, size=size, **none)
-
 
 DEEPLAB = RecordLayout(
     "image/encoded",
@@ -115,8 +110,9 @@ def detect(
     Returns:
       The name and the layout; None if it is not known.
     """
+    sizes = dict.fromkeys(("height", "width", "channels", "shape"), "")  # no feature has them
     for name, known in KNOWN.items():
-        layout = known.of_size(size) if size else known
+        layout = dataclasses.replace(known, size=size, **sizes) if size else known
         needed = {key for what, key in layout.keys.items() if what not in _OPTIONAL}
         if not needed <= set(record):
             continue
@@ -319,13 +315,10 @@ _DTYPES = {4: np.uint8, 3: np.int32, 9: np.int64}  # by TensorFlow's numbers
 
 
 def tensor_pixels(data: bytes) -> np.ndarray | None:
-    """Returns the array of a serialised tensor; None if the bytes are not one.
+    """Returns the array of a serialised `TensorProto`; None if the bytes are not one.
 
     `tf.io.serialize_tensor` writes all values as one string of bytes, so nothing larger than
     the record itself is made of it, whatever shape it claims.
-
-    Args:
-      data: a serialised `TensorProto`.
 
     Returns:
       uint8 `[H, W]` or `[H, W, C]`, of a tensor of uint8, int32 or int64 with values of 0 to 255.

@@ -104,10 +104,7 @@ def _opened(path: epath.Path) -> BinaryIO:
 
 
 def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]:
-    """Yields the offset and the bytes of each record of an uncompressed file.
-
-    Yields:
-      The offset of the record's data in the file, and the data, whose checksum was verified.
+    """Yields the offset of each record's data in an uncompressed file, and the data itself.
 
     Raises:
       RecordError: naming the file and the number, from 0, of the first damaged record.
