@@ -64,7 +64,7 @@ def test_arrays_evaluation_data_sources_and_serialised_tensors_do_not_need_it(sa
     code = """
 import importlib.util, sys
 import numpy as np
-from voc_seg_tfrecord import arrays, data_source, evaluation, splits, stats
+from voc_seg_tfrecord import arrays, data_source, evaluation, from_arrays, splits, stats
 from voc_seg_tfrecord.imports import layouts
 
 print(importlib.util.find_spec("tensorflow"), importlib.util.find_spec("PIL") is not None)
@@ -77,6 +77,12 @@ for example in splits.only(source, ["2007_000001", "2008_000002"]):
     mask = crop["segmentation_mask"]
     confusion.update(mask[None], np.where(mask == 255, 0, mask)[None])
 print(len(source), confusion.result().miou)
+
+image, mask = np.zeros((4, 5, 3), np.uint8), np.eye(4, 5, dtype=np.uint8)
+said = {"name": "own", "class_names": ["a", "b", "c"], "data_dir": sys.argv[1]}
+from_arrays([image], [mask], **said)
+(example,) = data_source("own", split="train", data_dir=sys.argv[1])
+assert np.array_equal(example["segmentation_mask"][..., 0], mask)
 """
     tensor = tf.io.serialize_tensor([[1, 2, 3], [4, 5, 255]]).numpy().hex()
     said = run(code, sample.data_dir_root, tensor).splitlines()
