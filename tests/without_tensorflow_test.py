@@ -60,11 +60,11 @@ def test_commands_that_read_a_built_dataset_do_not_need_it(sample, tmp_path, sub
             assert "tensorflow" not in error.lower()
 
 
-def test_arrays_evaluation_data_sources_and_serialised_tensors_do_not_need_it(sample):
+def test_arrays_and_their_builds_evaluation_and_data_sources_do_not_need_it(sample, tmp_path):
     code = """
 import importlib.util, sys
 import numpy as np
-from voc_seg_tfrecord import arrays, data_source, evaluation, splits, stats
+from voc_seg_tfrecord import arrays, data_source, evaluation, from_arrays, splits, stats
 from voc_seg_tfrecord.imports import layouts
 
 print(importlib.util.find_spec("tensorflow"), importlib.util.find_spec("PIL") is not None)
@@ -77,7 +77,13 @@ for example in splits.only(source, ["2007_000001", "2008_000002"]):
     mask = crop["segmentation_mask"]
     confusion.update(mask[None], np.where(mask == 255, 0, mask)[None])
 print(len(source), confusion.result().miou)
+
+image, mask = np.zeros((4, 5, 3), np.uint8), np.eye(4, 5, dtype=np.uint8)
+said = {"name": "own", "class_names": ["a", "b", "c"], "data_dir": sys.argv[3]}
+from_arrays([image], [mask], **said)
+(example,) = data_source("own", split="train", data_dir=sys.argv[3])
+assert np.array_equal(example["segmentation_mask"][..., 0], mask)
 """
     tensor = tf.io.serialize_tensor([[1, 2, 3], [4, 5, 255]]).numpy().hex()
-    said = run(code, sample.data_dir_root, tensor).splitlines()
-    assert said == ["None True", "[[1, 2, 3], [4, 5, 255]]", "3 1.0"]
+    said = run(code, sample.data_dir_root, tensor, tmp_path).splitlines()
+    assert said[:3] == ["None True", "[[1, 2, 3], [4, 5, 255]]", "3 1.0"]

@@ -161,12 +161,6 @@ def test_images_that_were_made_floats_are_not_rounded():
     assert 0 < float(tf.reduce_max(resized)) < 9 / 255
 
 
-def test_a_batch_is_refused_with_what_to_do():
-    batch = {"image": tf.zeros([2, 4, 4, 3], tf.uint8)}
-    with pytest.raises(ConfigError, match=r"(?s)image: a tensor of rank 4.*before batching"):
-        pipeline.center_crop_or_pad(batch, 3)
-
-
 @pytest.mark.parametrize("scales", [(0, 1), (2, 1)])
 def test_impossible_scales_are_refused(scales):
     with pytest.raises(ConfigError, match="scales, step"):

@@ -140,16 +140,13 @@ def test_names_are_those_of_the_image_and_masks_that_are_there():
 
 
 @pytest.mark.parametrize("image", [IMAGE[tf.newaxis], tf.constant([b"a", b"b"])])
-def test_a_batch_is_refused_with_its_rank(image):
-    with pytest.raises(ConfigError, match=f"image: a tensor of rank {image.shape.rank}"):
-        image_names({"image": image})
+def test_a_batch_is_refused_with_its_rank_and_what_to_do(image):
+    words = f"(?s)image: a tensor of rank {image.shape.rank}.*before batching"
+    with pytest.raises(ConfigError, match=words):
+        pipeline.center_crop_or_pad({"image": image}, 3)
 
 
-def test_the_size_of_decoded_images_is_their_own_whatever_the_record_says():
-    size = image_size({"image": IMAGE, "image/height": 30, "image/width": 50})
-    assert size.numpy().tolist() == [3, 5]
-
-
-def test_the_size_of_encoded_images_is_that_of_the_record():
-    size = image_size({"image": tf.constant(b""), "image/height": 30, "image/width": 50})
-    assert size.numpy().tolist() == [30, 50]
+@pytest.mark.parametrize(("image", "size"), [(IMAGE, [3, 5]), (tf.constant(b""), [30, 50])])
+def test_decoded_images_have_their_own_size_and_encoded_ones_that_of_the_record(image, size):
+    found = image_size({"image": image, "image/height": 30, "image/width": 50})
+    assert found.numpy().tolist() == size

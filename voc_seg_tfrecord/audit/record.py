@@ -337,14 +337,9 @@ def inner_problems(
     class_names: tuple[str, ...],
     background: int | None,
 ) -> Iterator[str]:
-    """Yields what is inconsistent within a record.
+    """Yields what is inconsistent within a record, whose image has this height and width.
 
-    Args:
-      record: the record.
-      size: height and width of its image.
-      arrays: its masks by the name of their feature, uint8 `[H, W]`.
-      class_names: the dataset's classes, in mask order.
-      background: the index of background, which `labels` leaves out; None if there is none.
+    Its masks are uint8 `[H, W]`, by the name of their feature. `labels` leaves out background.
     """
     if size != record.size and LABEL not in record.features:  # with a label no size is stored
         yield f"{HEIGHT}, {WIDTH}: {record.size}, the image has {size}"

@@ -57,8 +57,7 @@ class Originals:
     def record(self, split: str, record_id: str) -> Record | None:
         """Returns the record that an id must have, None if the source has no such id.
 
-        Raises:
-          VocSegError: if the id's files cannot be used.
+        It raises the error of files that cannot be used.
         """
         for image in (record_id, image_of(record_id)):
             if image in self.unusable[split]:

@@ -77,7 +77,7 @@ def build_source(
 
 
 def check_free(config: VocSegConfig, data_dir: PathLike | None, *, overwrite: bool) -> Builder:
-    """Returns the builder of a build that no dataset is in the way of; see `build_source`.
+    """Returns the builder of a build that no dataset is in the way of.
 
     `tfds.load` takes the newest version, so a build that names none would not be seen beside it.
 

@@ -83,8 +83,7 @@ class Copies:
 class Digests:
     """The digests of the images of all splits: 8 bytes for each image.
 
-    Args:
-      overlap: whether the user wants ids in several splits; those are not named then.
+    Ids that may be in several splits, as the user wants `overlap`, are not named.
     """
 
     def __init__(self, *, overlap: bool = False):

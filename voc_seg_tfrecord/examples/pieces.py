@@ -298,11 +298,9 @@ class Beam:
 
 
 def _do(path: str, work: Any) -> None:
-    """Does a task on a worker, if it was not done before a runner began anew.
+    """Does the task of a file on a worker, if it was not done before a runner began anew.
 
-    Args:
-      path: the file of the task.
-      work: a `Work`; Beam checks what is annotated, and cannot check a protocol.
+    The work is a `Work`. Beam checks what is annotated, and cannot check a protocol.
     """
     if epath.Path(_answer(path)).exists():
         return

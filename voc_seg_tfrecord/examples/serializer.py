@@ -67,9 +67,6 @@ class Encoder:
     """Encodes examples as TFDS does, arrays of bands apart, which zlib-ng compresses.
 
     TFDS would compress them by zlib, which takes four times as long.
-
-    Args:
-      features: those of the dataset.
     """
 
     def __init__(self, features: tfds.features.FeaturesDict):

@@ -72,11 +72,7 @@ class Fetcher:
         raise NotDownloaded(*tried)
 
     def _transfer(self, url: str) -> None:
-        """Puts a registered archive where TFDS keeps downloads, if it is not there.
-
-        Raises:
-          TransferError: if the server does not give it.
-        """
+        """Puts a registered archive where TFDS keeps downloads, if it is not there."""
         # TFDS has no public question for what it keeps, nor for registered sizes and its flag.
         # pylint: disable=protected-access
         manager = self._manager

@@ -43,11 +43,9 @@ def find_sbd(folder: epath.Path) -> epath.Path | None:
 
 
 def read_sbd_ids(folder: epath.PathLike, name: str) -> Sequence[str]:
-    """Returns the ids of one of SBD's lists, in its order.
+    """Returns the ids of one of SBD's `LISTS`, in its order.
 
-    Args:
-      folder: SBD's folder `dataset`, or one above it, or the list itself.
-      name: one of `LISTS`.
+    The folder is SBD's `dataset`, or one above it, or the list itself.
 
     Raises:
       SourceError: if the list is not there.
