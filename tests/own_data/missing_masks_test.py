@@ -1,3 +1,5 @@
+import numpy as np
+from PIL import Image
 import pytest
 from support import exports
 from support.building import examples, from_tree
@@ -140,3 +142,24 @@ def test_lists_may_name_images_with_or_without_what_the_pattern_has(tmp_path):
     said = {"image_name": "image_{id}", "mask_name": "gt_{id}"}
     _, plan = find_config(tmp_path, name="mine", class_names=NAMES, **said)
     assert plan.splits == {"train": ["0001", "0002", "0010"]}
+
+
+@pytest.mark.parametrize("options", [{}, {"images": "data"}, {"masks": "data"}])
+def test_small_copies_of_labelled_images_never_become_background(tmp_path, options):
+    some = np.random.default_rng(0)
+    (tmp_path / "data" / "more").mkdir(parents=True)
+    for name in "abcd":
+        pixels = np.kron(some.integers(0, 255, (6, 8)), np.ones((8, 8))).astype(np.uint8)
+        photo = Image.fromarray(pixels).convert("RGB")
+        photo.save(tmp_path / f"data/{name}.jpg")
+        photo.resize((32, 24)).save(tmp_path / f"data/more/{name}.jpg")
+        exports.put_mask(tmp_path, f"data/{name}.png", (pixels > 99).astype(np.uint8))
+    said = {"class_names": NAMES, "missing_mask": "background", **options}
+    with pytest.raises(LayoutError, match=r"more/a\.jpg: an image .* that looks like data/a\.jpg"):
+        find_config(tmp_path, name="mine", **said)
+    for name, other in zip("abcd", "bcda", strict=True):  # images of their own
+        other_photo = Image.open(tmp_path / f"data/{other}.jpg").resize((32, 24))
+        other_photo.transpose(Image.Transpose.ROTATE_180).save(tmp_path / f"data/more/{name}.jpg")
+    _, plan = find_config(tmp_path, name="mine", **said)
+    assert [len(ids) for ids in plan.splits.values()] == [8]
+    assert "4 images without a mask are background alone, such as data/more/a.jpg." in plan.notes

@@ -56,7 +56,7 @@ def check_groups(
     if config.group_by or len(ratios) < 2:
         return []
     found = propose(ids) or propose_blocks(ids, len(ratios))
-    alike = found is not None and _look_alike(found.members, path_of)
+    alike = found is not None and look_alike(found.members, path_of)
     if found is None or (found.in_a_row and not alike):
         return []
     members = found.members
@@ -106,8 +106,11 @@ def _said(fields: dict[str, str]) -> str:
     return f"{command(**fields)} (in a config: {json.dumps(fields, ensure_ascii=False)[1:-1]})"
 
 
-def _look_alike(members: list[list[str]], path_of: Callable[[str], epath.Path]) -> bool:
-    """Says whether neighbours in groups are much more alike than images of different groups."""
+def look_alike(members: list[list[str]], path_of: Callable[[str], epath.Path]) -> bool:
+    """Says whether neighbours in groups are much more alike than images of different groups.
+
+    Up to 64 images are read. One that cannot be read is not looked at.
+    """
     each = -(-_PAIRS // len(members))
     pairs = _spread(
         [

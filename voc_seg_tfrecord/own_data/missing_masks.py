@@ -7,9 +7,10 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError
-from voc_seg_tfrecord.base.wording import command
+from voc_seg_tfrecord.base.wording import command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.own_data.by_ratio import look_alike
 from voc_seg_tfrecord.own_data.splits import Splits
 from voc_seg_tfrecord.own_data.unreadable import of_objects
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
@@ -35,13 +36,20 @@ class MissingMasks:
         Raises:
           ListError: if no image of a split has a mask.
           LayoutError: if masks are JPEGs, or images would be left out, or taken as background,
-            while the folder of masks has files that may be their masks.
+            while the folder of masks has files that may be their masks, or while they are copies
+            of images with masks.
         """
         listed = itertools.chain(*splits.ids.values())
         lacking = {i for i in listed if i in self._images and i not in self._masks}
         notes = self._suggest_folders(lacking)
         self._check_names_match()
         self._check_files(lacking)
+        if lacking and self._config.missing_mask == "background":
+            self._check_copies(lacking)
+            notes.append(
+                f"{counted(len(lacking), 'image')} without a mask are background alone, such as "
+                f"{self._tree.image_path(min(lacking))}."
+            )
         used, sources = {**splits.ids}, {**splits.sources}
         left_out: dict[str, list[str]] = {}
         for name, ids in splits.ids.items():
@@ -119,6 +127,28 @@ class MissingMasks:
                 remedy="rename the files, say how they are named with --mask_name, or take them "
                 "out of the folder",
             )
+
+    def _check_copies(self, lacking: Collection[str]) -> None:
+        """Checks that images that would become background are no copies of labelled ones."""
+        labelled = {posixpath.basename(i): i for i in self._images if i in self._masks}
+        twins = [
+            [image_id, labelled[name]]
+            for image_id in sorted(lacking)
+            if (name := posixpath.basename(image_id)) in labelled
+        ]
+        tree = self._tree
+        if not twins or not look_alike(twins, lambda i: tree.given / tree.image_path(i)):
+            return
+        copy, image = map(tree.image_path, twins[0])
+        raise LayoutError(
+            tree.given / copy,
+            found=f"an image without a mask that looks like {image}, which has one. It is the "
+            f"first of {len(twins)} such images, which would become background",
+            expected="no copies of labelled images among those that are background alone",
+            remedy="take the copies out of the folder, or leave out all images without a mask: "
+            "--missing_mask skip",
+            kind="copies without a mask",
+        )
 
     def _check_names_match(self) -> None:
         """Checks that some masks belong to images by their names."""
