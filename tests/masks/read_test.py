@@ -183,6 +183,8 @@ def test_rgb_masks_with_equal_channels_are_values_where_values_count():
         masks_read.class_indices(rgb((0, 0, 0), (7, 7, 8)), rule, "m.png")
     with pytest.raises(MaskError, match="value 3 on 1 pixels"):
         masks_read.class_indices(rgb((0, 0, 0), (3, 3, 3)), rule, "m.png")
+    unknown = masks_read.unknown_pixels(rgb((0, 0, 0), (3, 3, 3)), rule)
+    assert unknown.tolist() == [[False, True]]
 
 
 def test_the_rows_of_the_user_win_in_a_mask_of_any_kind():
