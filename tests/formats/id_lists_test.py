@@ -1,8 +1,11 @@
 import contextlib
+import pathlib
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 import pytest
 
-from voc_seg_tfrecord.base.errors import ListError
+from voc_seg_tfrecord.base.errors import ListError, VocSegError
 from voc_seg_tfrecord.formats import id_lists as module
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, parse_ids, show_name
 
@@ -154,3 +157,13 @@ def test_a_long_line_takes_no_more_time_than_its_length(unit):
     line = f"a{unit * (100_000 // len(unit))}b"
     with contextlib.suppress(ListError):
         parse(f"{line}\n{line}1 1\n", {"x"})
+
+
+@given(st.one_of(st.binary(max_size=200), st.text(max_size=200).map(str.encode)))
+@settings(max_examples=200, deadline=None)
+def test_any_text_gives_ids_inside_the_tree_or_an_error(data):
+    with contextlib.suppress(VocSegError):
+        ids = parse(data, {"a", "b"})
+        assert ids
+        paths = [pathlib.PurePosixPath(image_id.replace("\\", "/")) for image_id in ids]
+        assert not any(path.is_absolute() or ".." in path.parts for path in paths)

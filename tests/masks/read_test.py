@@ -2,6 +2,9 @@ from collections import Counter
 import struct
 import zlib
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 import numpy as np
 from PIL import Image, ImageFile
 import pytest
@@ -9,7 +12,7 @@ from support.encoding import decoded, encoded
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOID, voc_palette
-from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.base.errors import MaskError, VocSegError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import read as masks_read
 from voc_seg_tfrecord.masks.read import decode, read_mask
@@ -183,6 +186,8 @@ def test_rgb_masks_with_equal_channels_are_values_where_values_count():
         masks_read.class_indices(rgb((0, 0, 0), (7, 7, 8)), rule, "m.png")
     with pytest.raises(MaskError, match="value 3 on 1 pixels"):
         masks_read.class_indices(rgb((0, 0, 0), (3, 3, 3)), rule, "m.png")
+    unknown = masks_read.unknown_pixels(rgb((0, 0, 0), (3, 3, 3)), rule)
+    assert unknown.tolist() == [[False, True]]
 
 
 def test_the_rows_of_the_user_win_in_a_mask_of_any_kind():
@@ -212,3 +217,25 @@ def test_a_mask_outside_of_folders_with_numbers_of_their_own_is_refused():
     assert rule.of_mask("/d/train/a.png").values == {0: 0, 1: 2}
     with pytest.raises(MaskError, match="a mask outside the folders of splits"):
         rule.of_mask("/d/a.png")
+
+
+SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40)
+
+
+@given(st.data(), st.sampled_from([1, 2, 4, 8]), st.booleans(), st.sampled_from([0, 3]))
+@settings(max_examples=60, deadline=None)
+def test_any_index_array_comes_back_equal(data, depth, interlaced, color):
+    values = data.draw(hnp.arrays(np.int64, SHAPES, elements=st.integers(0, (1 << depth) - 1)))
+    palette = voc_palette()[: 1 << depth] if color == 3 else None
+    png = write_png(values, depth=depth, color=color, palette=palette, interlaced=interlaced)
+    mask = read_mask(File(png, "m.png"), ANY)
+    assert (decoded(mask.png) == values).all()
+
+
+@pytest.mark.filterwarnings("ignore:Corrupt EXIF")
+@given(st.binary(max_size=300))
+@settings(max_examples=120, deadline=None)
+def test_any_bytes_are_a_mask_or_an_error(data):
+    for prefix in (b"", b"\x89PNG\r\n\x1a\n", b"\x93NUMPY", b"BM", b"GIF89a", b"II*\0"):
+        with pytest.raises(VocSegError):
+            read_mask(File(prefix + data, "m.png"), ANY)

@@ -99,22 +99,13 @@ def test_a_file_that_is_no_class_file_after_all_is_named_in_a_note(tree):
     assert "classes.json is not used as a class file: not readable" in notes
 
 
-def test_class_files_that_contradict_are_refused_with_both_names(tree):
-    exports.put(tree, "labelmap.txt", "background:0,0,0::\nb:2,2,2::\na:1,1,1::\n")
-    exports.put(tree, "class_names.txt", ABC)
-    with pytest.raises(LayoutError) as error:
-        find_config(tree, name="mine")
-    assert "'b' has the value 1 in labelmap.txt and 2 in class_names.txt" in str(error.value)
-    assert "labelmap.txt: background, b, a: --class_names background,b,a\n" in str(error.value)
-    assert "class_names.txt: background, a, b: --class_names background,a,b\n" in str(error.value)
-
-
 @pytest.mark.parametrize("other", ["labelmap.txt", "classes.txt"])
 def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, other):
     exports.put(tree, "class_names.txt", ABC)
     ending = ":::" if other == "labelmap.txt" else ""
     exports.put(tree, other, "".join(f"{n}{ending}\n" for n in ("background", "b", "a")))
-    with pytest.raises(LayoutError, match="ways to name the classes") as error:
+    words = r"ways to name the classes.*'[ab]' has the value [12] in \w+\.txt and [12] in \w+\.txt"
+    with pytest.raises(LayoutError, match=words) as error:
         find_config(tree, name="mine")
     lines = [line for line in str(error.value).splitlines() if "--class_names" in line]
     assert len(lines) == 2

@@ -21,14 +21,7 @@ from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.masks.stored import (
-    Counted,
-    Samples,
-    counts_by_value,
-    map_colors,
-    map_values,
-    read_samples,
-)
+from voc_seg_tfrecord.masks.stored import Counted, Samples
 from voc_seg_tfrecord.masks.table import color_key
 
 UNKNOWN_COLOR, UNKNOWN_VALUE = "unknown mask colour", "unknown mask value"
@@ -93,7 +86,7 @@ def read_mask(
     kind = "palette" if header and header.color is png.ColorType.PALETTE else "grey"
     if header and png_pixels.holds_values(header) and not rule.needs_colors(kind):
         return _read_eight_bits(file, header, rule, counted)
-    samples = read_samples(file)
+    samples = stored.read_samples(file)
     _check_size(samples.values.shape[:2], size, file)
     return _index_mask(class_indices(samples, rule, file.where))
 
@@ -137,7 +130,7 @@ def _read_eight_bits(
     _check_values(counts, rule, file.where)
     if _stay(counts, rule):
         return IndexMask(values.grey, *size, counts)
-    return _index_mask(map_values(values.pixels(), rule.all_values))
+    return _index_mask(stored.map_values(values.pixels(), rule.all_values))
 
 
 def _stay(counts: Mapping[int, int], rule: MaskRule) -> bool:
@@ -186,10 +179,10 @@ def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray
     values, kind = _values(samples, rule)
     if kind == "rgb":
         return _classes_of_colors(values, rule, where)
-    counts = counts_by_value(values)
+    counts = stored.counts_by_value(values)
     if not rule.needs_colors(kind):
         _check_values(counts, rule, where)
-        return map_values(values, rule.all_values)
+        return stored.map_values(values, rule.all_values)
     colors: dict[int, Color] = {value: (value, value, value) for value in counts}
     if samples.palette is not None:
         highest, length = max(counts), len(samples.palette)
@@ -209,7 +202,7 @@ def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray
         missing[colors[value]] += counts[value]
     if missing:
         raise _unknown_colors(missing, rule, where)
-    return map_values(values, classes)
+    return stored.map_values(values, classes)
 
 
 def _values(samples: Samples, rule: MaskRule) -> tuple[np.ndarray, str]:
@@ -227,13 +220,13 @@ def unknown_pixels(samples: Samples, rule: MaskRule) -> np.ndarray:
         packed = stored.counts_by_color(values)[0]
         colors = [(c >> 16, c >> 8 & 255, c & 255) for c in packed.tolist()]
         unknown = [rule.class_of(kind, None, color) is None for color in colors]
-        return map_colors(values, packed, np.array(unknown, np.uint8))[0] > 0
-    counts = counts_by_value(values)
+        return stored.map_colors(values, packed, np.array(unknown, np.uint8))[0] > 0
+    counts = stored.counts_by_value(values)
     of_value: dict[int, Color] = {value: (value, value, value) for value in counts}
     if samples.palette is not None:
         of_value = dict(enumerate(map(tuple, samples.palette.tolist())))
     no_class = {v: rule.class_of(kind, v, of_value.get(v)) is None for v in counts}
-    return map_values(values, no_class) > 0
+    return stored.map_values(values, no_class) > 0
 
 
 def two_classes(value: int, color: Color, pixels: int, where: object) -> MaskError:
@@ -258,7 +251,7 @@ def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: object) -> np.
             remedy=rule.remedy,
             kind=UNKNOWN_COLOR,
         )
-    classes, (unknown, pixels) = map_colors(colors, *rule.packed_colors)
+    classes, (unknown, pixels) = stored.map_colors(colors, *rule.packed_colors)
     if unknown.size:
         triples = ((int(c) >> 16, int(c) >> 8 & 255, int(c) & 255) for c in unknown)
         counted = zip(triples, pixels.tolist(), strict=True)
