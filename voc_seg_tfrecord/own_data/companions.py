@@ -80,10 +80,7 @@ class Companions(Looks):
 
     def as_images(self, reading: Reading) -> int:
         """Returns how well names allow a reading's images: 2 well, 0 and below not."""
-        flat = reading.is_flat
-        score = _AS_IMAGES[self.role(reading.images, reading.image_affix, flat)]
-        called_masks = flat and role(posixpath.basename(reading.images.folder)) == "masks"
-        return min(score, 1) if called_masks else score
+        return _AS_IMAGES[self.role(reading.images, reading.image_affix, reading.is_flat)]
 
     def as_masks(self, reading: Reading) -> int:
         """Returns how well names allow a reading's masks."""
