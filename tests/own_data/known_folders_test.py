@@ -298,6 +298,7 @@ WORDS = ("e5309fed", "a01c77", "hall", "0042")
         ("img{}.png", "mask{}.png", range(7, 12)),
         ("im{}.png", "lb{}.png", range(7, 12)),
         ("{}.jpg", "mask{}.png", range(7, 12)),
+        ("{}.png", "{}_gt.png", ("1_manual1", "2_manual1", "3_manual1")),
     ],
 )
 def test_words_around_the_id_are_told_from_those_that_belong_to_it(tmp_path, image, mask, ids):

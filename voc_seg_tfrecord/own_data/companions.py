@@ -58,8 +58,7 @@ class Companions(Looks):
         self._listing = listing
         self._said = said
         self.readings = list(readings)
-        folders = [s.folder for r in self.readings for s in (r.images, r.masks)]
-        self.common = common_folder(folders)
+        self.common = common_folder([folder for r in self.readings for folder in r.folders])
 
     @functools.cache  # noqa: B019 - a chooser lives as long as one choice
     def role(self, files: FileSet, affix: Affix, flat: bool = False) -> str:
@@ -81,10 +80,7 @@ class Companions(Looks):
 
     def as_images(self, reading: Reading) -> int:
         """Returns how well names allow a reading's images: 2 well, 0 and below not."""
-        flat = reading.is_flat
-        score = _AS_IMAGES[self.role(reading.images, reading.image_affix, flat)]
-        called_masks = flat and role(posixpath.basename(reading.images.folder)) == "masks"
-        return min(score, 1) if called_masks else score
+        return _AS_IMAGES[self.role(reading.images, reading.image_affix, reading.is_flat)]
 
     def as_masks(self, reading: Reading) -> int:
         """Returns how well names allow a reading's masks."""
@@ -148,11 +144,10 @@ class Companions(Looks):
         return companions(self._listing, reading) if len(self.readings) <= _MANY else ()
 
     def _is_known(self, reading: Reading) -> bool:
-        """Says whether the first pair of a reading is in one by which the rules have chosen."""
-        image, mask = next(iter(reading.pairs.items()))
-        same = (r for r in self.readings if r.pairs.get(image) == mask)
+        """Says whether the first files of a reading are in one by which the rules have chosen."""
         return any(
-            has_any([r.images], reading.images) and has_any([r.masks], reading.masks) for r in same
+            has_any([r.images], reading.images) and has_any([r.masks], reading.masks)
+            for r in self.readings
         )
 
     def _beside(self, choice: FileChoice) -> list[Reading]:

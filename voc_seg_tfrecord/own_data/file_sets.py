@@ -301,8 +301,6 @@ def _streams(folder: str, files: Sequence[str], twins: _Twins) -> dict[Affix, li
             {affix for affix in kinds if ROLES.intersection(words(affix))}
             for kinds in (after, before)
         )
-    if not after and not before:
-        return {("", ""): list(files)} if files else {}
     streams: dict[Affix, list[str]] = {}
     for name in files:
         stem = _stem(name)
