@@ -108,8 +108,8 @@ def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, Vo
 
 
 def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
-    names, background = dataset.class_names(builder), dataset.background(builder)
     evidence = _evidence(builder, progress, fits=fits)
+    names, background = dataset.class_names(builder), dataset.background(builder)
     return rules.suspicious_first(rules.find(evidence, names, background))
 
 
