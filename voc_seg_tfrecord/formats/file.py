@@ -182,8 +182,7 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
             expected=f"at most {MAX_SIDE} pixels in a row or a column, which is what libpng reads",
             remedy="export the file again if it is damaged, or else cut image and mask into tiles",
         )
-    most_in_bytes = max(_ALWAYS, _MOST_PER_BYTE * len(file.data))
-    limit = min(MAX_PIXELS, most_in_bytes, _MAX_PIXELS_OF.get(file.kind, MAX_PIXELS))
+    limit = _max_pixels(file)
     if width * height > limit:
         raise error(
             file.where,
@@ -192,6 +191,11 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
             remedy="cut image and mask into tiles",
         )
     file._found["size"] = (width, height)
+
+
+def _max_pixels(file: File) -> int:
+    most_in_bytes = max(_ALWAYS, _MOST_PER_BYTE * len(file.data))
+    return min(MAX_PIXELS, most_in_bytes, _MAX_PIXELS_OF.get(file.kind, MAX_PIXELS))
 
 
 def damaged_error(error: type[VocSegError], where: str, found: str, expected: str) -> VocSegError:
