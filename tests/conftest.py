@@ -1,3 +1,4 @@
+import gc
 import os
 import pathlib
 import shutil
@@ -32,6 +33,12 @@ def pytest_xdist_make_scheduler(config, log):
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)
+
+
+def pytest_collection_finish() -> None:
+    """Spares the garbage collector what is imported, such as TensorFlow: it never goes."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -4,6 +4,7 @@ import contextlib
 import pathlib
 import resource
 import subprocess
+import sys
 import tempfile
 
 import pytest
@@ -43,13 +44,16 @@ def build(run, tree):
 
 @contextlib.contextmanager
 def limit(which, number):
-    """Lowers a limit of this process for a while."""
+    """Lowers a limit of this process for a while, in which no bytecode is written, and cut off."""
     soft, hard = resource.getrlimit(which)
-    resource.setrlimit(which, (number, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(which, (soft, hard))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "dont_write_bytecode", True)
+        patch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+        resource.setrlimit(which, (number, hard))
+        try:
+            yield
+        finally:
+            resource.setrlimit(which, (soft, hard))
 
 
 def small_files(size=20_000):

@@ -226,7 +226,12 @@ def storage_error(error: BaseException, where: object) -> StorageError:
         )
     text = " ".join((getattr(error, "strerror", None) or str(error))[:_SHOWN].split())
     place = getattr(error, "filename", None) or where
-    if is_bucket(str(place)) or type(error).__module__.startswith("botocore"):
+    number: int | None = getattr(error, "errno", None)
+    for words, code in _WORDS.items():
+        if words in text:
+            number = code
+    of_bucket = is_bucket(str(place)) or type(error).__module__.startswith("botocore")
+    if of_bucket and number != errno.EPROTONOSUPPORT:
         return StorageError(
             place,
             found=text or type(error).__name__,
@@ -234,10 +239,6 @@ def storage_error(error: BaseException, where: object) -> StorageError:
             remedy="check the address, the credentials, the network, and AWS_ENDPOINT_URL if you "
             "set it",
         )
-    number: int | None = getattr(error, "errno", None)
-    for words, code in _WORDS.items():
-        if words in text:
-            number = code
     return StorageError(
         place,
         found=text or type(error).__name__,
