@@ -4,6 +4,7 @@ import hashlib
 import io
 import os
 import pathlib
+import types
 
 import numpy as np
 from PIL import Image
@@ -334,3 +335,13 @@ def test_batches_of_one_example_and_of_tiles_are_not_padded_and_not_warned_of(sa
         assert batch["segmentation_mask"].shape[0] == 1
     tiled = VocSegConfig(name="tiled", class_names=["background", "a"], tile=32)
     warn_of_padding(tiled, 8)
+
+
+def test_what_tfds_would_shuffle_ends_with_the_error_of_an_item(tmp_path):
+    builder = voc_seg_tfrecord.Builder(data_dir=tmp_path, config="sample")
+
+    def read():
+        raise VocSegError("a.jpg", found="nothing", expected="an image")
+
+    with pytest.raises(VocSegError, match="a.jpg: nothing"):
+        list(builder._generate_examples([types.SimpleNamespace(id="a", read=read)], None))

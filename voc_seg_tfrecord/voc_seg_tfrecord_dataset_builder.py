@@ -7,13 +7,14 @@ Other modules do everything about pixels. Where a build steps around TFDS 4.9.10
    and tells the builder nothing. It can go when it leaves this to `download_mode`.
 2. `_data_dir` is exchanged for a staging folder while a dataset is built, because TFDS removes the
    old dataset before it makes the new one. It can go when TFDS exchanges the two.
-3. It is no `GeneratorBasedBuilder` and writes shards itself, because TFDS shuffles all records
-   through temporary files, makes them in one process without Beam, as its `ShardBasedBuilder` does
-   too, and serialises them to bytes that differ from process to process.
+3. `_generate_splits` writes the shards in TFDS's order, because TFDS shuffles all records through
+   temporary files, makes them in one process without Beam, and serialises them to bytes that
+   differ from process to process. The examples are those of `_split_generators`.
 4. `_Info.initialize_from_bucket` does nothing, because TFDS looks into its bucket for any dataset,
    and leaves a temporary folder behind. It can go when TFDS asks for its own datasets only.
 """
 
+from collections.abc import Iterable, Sequence
 import dataclasses
 import json
 import os
@@ -23,24 +24,24 @@ import warnings
 
 from etils import epath
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import dataset_builder
+from tensorflow_datasets.core.split_builder import SplitGenerator
 
 from voc_seg_tfrecord import configs
 from voc_seg_tfrecord.base import names as names_of
 from voc_seg_tfrecord.base import staging, storage
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import VOID, voc_palette
 from voc_seg_tfrecord.configs import VocSegConfig, description
 from voc_seg_tfrecord.examples import pieces, shards
 from voc_seg_tfrecord.examples.copies import Copies, Digests
-from voc_seg_tfrecord.examples.make import Source
+from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
 
 _TFRECORD = tfds.core.FileFormat.TFRECORD
 
 
-class Builder(dataset_builder.FileReaderBuilder):
+class Builder(tfds.core.GeneratorBasedBuilder):
     """Semantic segmentation data in the Pascal VOC layout."""
 
     VERSION = tfds.core.Version("1.0.0")  # of the format, and of datasets that name none
@@ -199,12 +200,22 @@ class Builder(dataset_builder.FileReaderBuilder):
                 found="no such folder",
                 expected=self.MANUAL_DOWNLOAD_INSTRUCTIONS,
             )
-        most = download_config.max_examples_per_split
-        if most == 0:  # by which TFDS only downloads
-            return
+        super()._download_and_prepare(dl_manager, download_config)
+
+    def _generate_splits(
+        self,
+        dl_manager: tfds.download.DownloadManager,
+        download_config: tfds.download.DownloadConfig,
+    ) -> Sequence[tfds.core.SplitInfo]:
+        """Writes all splits shard by shard, and notes the digest of the image ids of each.
+
+        There is none of tiles of which only the first are written, because it is not known of which
+        images these are.
+        """
         from voc_seg_tfrecord.audit.versions import OlderVersion  # readers do not need it
 
         source = shards.drawn(self._open_source(dl_manager))
+        most = download_config.max_examples_per_split
         engine = self._engine(source, download_config)
         older = OlderVersion(epath.Path(self._place))
         older.check_classes(source.spec.class_names, are_numbered=source.numbered)
@@ -223,7 +234,29 @@ class Builder(dataset_builder.FileReaderBuilder):
             self.info.metadata["splits"] = {
                 split: {"ids_sha256": id_list_sha256(of_split)} for split, of_split in ids.items()
             }
-        self.info.set_splits(tfds.core.SplitDict(infos))
+        return infos
+
+    def _split_generators(
+        self, dl_manager: tfds.download.DownloadManager
+    ) -> dict[str, SplitGenerator]:
+        """Returns the examples of each split in the order of its list."""
+        source = self._open_source(dl_manager)
+        return {
+            split: self._generate_examples(items, source.spec)
+            for split, items in source.splits.items()
+        }
+
+    def _generate_examples(self, items: Iterable[Item], spec: ExampleSpec) -> SplitGenerator:
+        """Yields `(key, example)` of each item; of tiles, of each tile.
+
+        Raises:
+          VocSegError: for the first item that cannot be used.
+        """
+        for item in items:
+            made = try_examples(spec, item)
+            if isinstance(made, VocSegError):
+                raise made
+            yield from made
 
     def _engine(
         self, source: Source, download_config: tfds.download.DownloadConfig

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import hashlib
 import pathlib
 import types
@@ -9,12 +10,11 @@ import types
 import pytest
 import tensorflow as tf
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import split_builder, writer
+from tensorflow_datasets.core import split_builder
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, builder_from_tree
 from voc_seg_tfrecord.examples import shards
-from voc_seg_tfrecord.examples.make import try_examples
 from voc_seg_tfrecord.examples.serializer import StableSerializer
 
 
@@ -48,35 +48,25 @@ def from_tree(root: pathlib.Path, **said) -> tfds.core.DatasetBuilder:
 @contextlib.contextmanager
 def shuffled() -> Iterator[None]:
     """Lets TFDS's own writer shuffle what is built, as it does for any other builder."""
+    ours = voc_seg_tfrecord.Builder._generate_splits
 
-    def write(source, templates, features, download_config, *_):
-        made = split_builder.SplitBuilder(
-            split_dict={},
-            features=features,
-            dataset_size=0,
-            max_examples_per_split=download_config.max_examples_per_split,
-            beam_options=None,
-            beam_runner=None,
-            shard_config=download_config.get_shard_config(),
-            example_writer=writer.ExampleWriter(tfds.core.FileFormat.TFRECORD),
-            ignore_duplicates=download_config.ignore_duplicates,
-        )
-        splits = {
-            split: made.submit_split_generation(
-                split_name=split,
-                generator=(e for item in items for e in try_examples(source.spec, item)),
-                filename_template=templates[split],
-                disable_shuffling=False,
-                nondeterministic_order=False,
-            )
-            for split, items in source.splits.items()
-        }
-        return [info.result() for info in splits.values()]
+    def generate(builder, *config):
+        if builder.source:  # items in memory can be read once
+            read = {split: [*items] for split, items in builder.source.splits.items()}
+            builder.source = dataclasses.replace(builder.source, splits=read)
+        infos = tfds.core.GeneratorBasedBuilder._generate_splits(builder, *config)
 
-    ours = types.SimpleNamespace(ExampleSerializer=StableSerializer)
+        def written(source, *_):
+            assert all(map(list, source.splits.values()))  # each item was read
+            return infos
+
+        patch.setattr(shards, "write", written)
+        return ours(builder, *config)
+
+    serializer = types.SimpleNamespace(ExampleSerializer=StableSerializer)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shards, "write", write)
-        patch.setattr(split_builder, "example_serializer", ours)
+        patch.setattr(voc_seg_tfrecord.Builder, "_generate_splits", generate)
+        patch.setattr(split_builder, "example_serializer", serializer)
         yield
 
 
