@@ -343,5 +343,5 @@ def test_what_tfds_would_shuffle_ends_with_the_error_of_an_item(tmp_path):
     def read():
         raise VocSegError("a.jpg", found="nothing", expected="an image")
 
-    with pytest.raises(VocSegError, match="a.jpg: nothing"):
+    with pytest.raises(VocSegError, match=r"a\.jpg: nothing"):
         list(builder._generate_examples([types.SimpleNamespace(id="a", read=read)], None))
