@@ -13,6 +13,7 @@ from support.python import run_python
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, evaluation, leaks, stats, verify
 from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import command
 from voc_seg_tfrecord.facts import lists
 
 EVIL = '<script>alert("1")</script>'
@@ -147,25 +148,23 @@ def pasted(text, cwd):
 
 @pytest.mark.parametrize("name", HOSTILE, ids=ascii)
 def test_a_pasted_command_has_the_words_that_it_was_made_of(name, tmp_path):
-    text = wording.command("voc-seg-tfrecord", "check", name, masks=name, splits=[name, "b"])
+    text = command("voc-seg-tfrecord", "check", name, masks=name, splits=[name, "b"])
     words = ["voc-seg-tfrecord", "check", name, "--masks", name, "--splits", name, "b"]
     assert pasted(text, tmp_path) == words
     assert text.isprintable()
 
 
 def test_only_words_that_need_quotes_have_them():
-    text = wording.command(
-        "voc-seg-tfrecord", "verify", "cv3:1.0.0", data_dir="/a b", out="c/d.png"
-    )
+    text = command("voc-seg-tfrecord", "verify", "cv3:1.0.0", data_dir="/a b", out="c/d.png")
     assert text == "voc-seg-tfrecord verify cv3:1.0.0 --data_dir '/a b' --out c/d.png"
 
 
 def test_options_come_in_order_and_those_without_a_value_not_at_all():
-    assert wording.command(b=1, palette=True, a=None, overwrite=False) == "--b 1 --palette"
+    assert command(b=1, palette=True, a=None, overwrite=False) == "--b 1 --palette"
 
 
 def test_a_value_or_a_path_that_begins_like_an_option_is_none(tmp_path):
-    text = wording.command("check", pathlib.Path("-rf"), pathlib.Path("~me"), masks="-x y")
+    text = command("check", pathlib.Path("-rf"), pathlib.Path("~me"), masks="-x y")
     assert pasted(text, tmp_path) == ["check", "./-rf", "./~me", "--masks=-x y"]
 
 

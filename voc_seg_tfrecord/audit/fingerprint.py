@@ -18,6 +18,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import counted, several
 from voc_seg_tfrecord.base.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
 from voc_seg_tfrecord.built.dataset import class_map, class_names, config_of, has_only_images
 from voc_seg_tfrecord.facts import lists, releases
@@ -62,7 +63,7 @@ class Fingerprint:
     def __repr__(self) -> str:
         fields = ("ids", "images", "masks", "instances")
         hashes = (f"{n} {getattr(self, n)[:12]}" for n in fields if getattr(self, n))
-        return wording.brief_line(self, wording.counted(self.examples, "example"), *hashes)
+        return wording.brief_line(self, counted(self.examples, "example"), *hashes)
 
 
 def image_digest(image_id: str, data: bytes) -> bytes:
@@ -283,4 +284,4 @@ def _sentence(row: Split, claim: Claim, faults: tuple[str, ...]) -> str:
 
 
 def _listed(what: str, ids: set[str], name: str) -> list[str]:
-    return [f"{what}: {wording.several(sorted(ids), _MANY)}, by the list {name}"] if ids else []
+    return [f"{what}: {several(sorted(ids), _MANY)}, by the list {name}"] if ids else []

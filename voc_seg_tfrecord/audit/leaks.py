@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ImageError, ListError
+from voc_seg_tfrecord.base.errors import ImageError, ListError, counted
 from voc_seg_tfrecord.base.names import FILENAME, IMAGE
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
@@ -50,9 +50,7 @@ class Side:
     )
 
     def __repr__(self) -> str:
-        return wording.brief_line(
-            self, self.name, wording.counted(len(self.images), "image"), self.role
-        )
+        return wording.brief_line(self, self.name, counted(len(self.images), "image"), self.role)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,8 +80,7 @@ class Shared:
     def __repr__(self) -> str:
         return wording.brief_line(
             self,
-            f"{self.first.name} and {self.second.name} share "
-            + wording.counted(self.examples, "example"),
+            f"{self.first.name} and {self.second.name} share " + counted(self.examples, "example"),
             "a leak" if self.is_leak else "",
         )
 

@@ -10,7 +10,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.source_records import Originals
-from voc_seg_tfrecord.base.errors import RecordError, VocSegError
+from voc_seg_tfrecord.base.errors import RecordError, VocSegError, counted
 from voc_seg_tfrecord.base.names import (
     FILENAME,
     HEIGHT,
@@ -32,7 +32,6 @@ from voc_seg_tfrecord.base.names import (
     VOID,
     WIDTH,
 )
-from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.built.trust import Field, fields_of

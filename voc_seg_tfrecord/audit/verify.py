@@ -11,7 +11,7 @@ from voc_seg_tfrecord.audit import fingerprint, record
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
 from voc_seg_tfrecord.base import storage, wording
-from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.errors import VocSegError, counted
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 
@@ -50,8 +50,8 @@ class SplitReport:
     def __repr__(self) -> str:
         return wording.brief_line(
             self,
-            wording.counted(self.fingerprint.examples, "example"),
-            wording.counted(len(self.faults), "fault"),
+            counted(self.fingerprint.examples, "example"),
+            counted(len(self.faults), "fault"),
             self.facts,
         )
 
@@ -76,7 +76,7 @@ class Report:
     files: tuple[Fault, ...] = ()
 
     def __repr__(self) -> str:
-        faults = wording.counted(len(self.faults), "fault")
+        faults = counted(len(self.faults), "fault")
         splits = (f"{n} {s.fingerprint.examples:,}" for n, s in self.splits.items())
         return wording.brief_line(self, faults, *splits, f"fingerprint {self.fingerprint[:12]}")
 

@@ -1,8 +1,10 @@
-"""The exceptions of this package: one small tree, one shape of message; names that were meant."""
+"""The exceptions of this package: one small tree, one shape of message; and words of messages."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import difflib
+import os
+import shlex
 import textwrap
 from typing import Any
 
@@ -223,3 +225,55 @@ _TYPES: dict[str, type[VocSegError]] = {
     for name, kind in globals().items()
     if isinstance(kind, type) and issubclass(kind, VocSegError)
 }
+
+
+def counted(number: int, name: str) -> str:
+    """Returns `1 image` or `2 images`, with commas in long numbers."""
+    ending = "es" if name.endswith("s") else "s"
+    return f"{number:,} {name}{'' if number == 1 else ending}"
+
+
+def several(names: Iterable[str], shown: int = 3) -> str:
+    """Returns the first names and how many more there are."""
+    names = list(names)
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    short = (name if len(name) <= 40 else f"{name[:40]}..." for name in names[:shown])
+    return ", ".join(short) + more
+
+
+def command(*words: object, **options: object) -> str:
+    """Returns a command, or a part of one, that a shell takes as it is meant.
+
+    `command("voc-seg-tfrecord", "verify", folder, data_dir=data_dir)` is
+    `voc-seg-tfrecord verify cracks --data_dir '/my data'`; `command(masks="a b")` is
+    `--masks 'a b'`. A word that needs no quotes has none.
+
+    Args:
+      *words: the program and what comes before the options. A path that looks like an option or
+        like a home folder gets `./` before it.
+      **options: in this order. One that is None or False is left out, True is the bare option,
+        and a list is several words behind one option.
+    """
+    parts = []
+    for word in words:
+        text = os.fspath(word) if isinstance(word, os.PathLike) else ""
+        parts.append(_quoted(f"./{text}" if text.startswith(("-", "~")) else word))
+    for name, value in options.items():
+        if value is True:
+            parts.append(f"--{name}")
+        elif isinstance(value, list | tuple):
+            parts += [f"--{name}", *map(_quoted, value)]
+        elif value is not None and value is not False:
+            joint = "=" if str(value).startswith("-") else " "  # else it looks like an option
+            parts.append(f"--{name}{joint}{_quoted(value)}")
+    return " ".join(parts)
+
+
+def _quoted(word: object) -> str:
+    """Returns one word of a shell. What cannot be printed is escaped as Bash and Zsh do it."""
+    text = str(word)
+    if text.isprintable():
+        return shlex.quote(text)
+    data = text.encode("utf-8", "surrogateescape")  # names that are no UTF-8 keep their bytes
+    safe = (chr(b) if 32 <= b < 127 and b not in b"\\'" else f"\\x{b:02x}" for b in data)
+    return f"$'{''.join(safe)}'"

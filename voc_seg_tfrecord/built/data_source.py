@@ -16,7 +16,13 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError, did_you_mean
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    RecordError,
+    VocSegError,
+    counted,
+    did_you_mean,
+)
 from voc_seg_tfrecord.base.names import IMAGE, TILE_IMAGE_ID
 from voc_seg_tfrecord.base.storage import PathLike, is_bucket
 from voc_seg_tfrecord.built import dataset, places
@@ -140,7 +146,7 @@ class DataSource:
 
     def __repr__(self) -> str:
         return wording.brief_line(
-            self, f"{self._name}@{self._split}", wording.counted(len(self), "example")
+            self, f"{self._name}@{self._split}", counted(len(self), "example")
         )
 
     def __len__(self) -> int:

@@ -11,8 +11,8 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import storage, wording
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError, did_you_mean
+from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError, counted, did_you_mean
 from voc_seg_tfrecord.base.names import (
     CHANNELS,
     IMAGE,
@@ -216,7 +216,7 @@ def bands_of(builder: tfds.core.DatasetBuilder) -> str:
     image = dict(builder.info.features).get(IMAGE)
     if image is None or (image.shape[-1] == CHANNELS[IMAGE] and image.np_dtype == np.uint8):
         return ""
-    return f"{wording.counted(image.shape[-1], 'band')} of {np.dtype(image.np_dtype)}"
+    return f"{counted(image.shape[-1], 'band')} of {np.dtype(image.np_dtype)}"
 
 
 def check_rgb(builder: tfds.core.DatasetBuilder, what: str, remedy: str) -> None:

@@ -12,8 +12,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.versions import OlderVersion
-from voc_seg_tfrecord.base.errors import ConfigError, share_advice
-from voc_seg_tfrecord.base.wording import command
+from voc_seg_tfrecord.base.errors import ConfigError, command, share_advice
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments, screen

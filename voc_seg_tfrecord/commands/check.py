@@ -13,9 +13,16 @@ from typing import Any
 from etils import epath
 
 from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean, share_advice
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    ListError,
+    command,
+    counted,
+    did_you_mean,
+    several,
+    share_advice,
+)
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.base.wording import command, counted, several
 from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.formats.class_files import NAMES

@@ -11,9 +11,14 @@ from typing import Any, Literal, get_args
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, did_you_mean, option_error
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    VocSegError,
+    did_you_mean,
+    option_error,
+    several,
+)
 from voc_seg_tfrecord.base.names import VOID, unprintable
-from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.examples.make import Task
 from voc_seg_tfrecord.examples.tiles import TileFormat
 from voc_seg_tfrecord.facts.releases import RELEASES

@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import several
 from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.configs import checks
 from voc_seg_tfrecord.configs.checks import SAMPLE, SAMPLE_TREE, MissingImage, MissingMask, SplitBy
@@ -258,7 +259,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         changed = changed_fields(self)
         changed.pop("description", None)
         if "class_names" in changed and len(self.class_names) > _SHOWN:
-            changed["class_names"] = wording.several(self.class_names, _SHOWN)
+            changed["class_names"] = several(self.class_names, _SHOWN)
         return wording.brief_line(self, *(f"{name}={value!r}" for name, value in changed.items()))
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, counted, several
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.evaluation.result import Result
 from voc_seg_tfrecord.formats.png_pixels import count_pairs
@@ -59,9 +59,9 @@ class Confusion:
     def __repr__(self) -> str:
         return wording.brief_line(
             self,
-            wording.counted(self.images, "image"),
-            f"{len(self.class_names)} classes ({wording.several(self.class_names)})",
-            wording.counted(int(self.matrix.sum()), "pixel"),
+            counted(self.images, "image"),
+            f"{len(self.class_names)} classes ({several(self.class_names)})",
+            counted(int(self.matrix.sum()), "pixel"),
         )
 
     def _repr_html_(self) -> str:

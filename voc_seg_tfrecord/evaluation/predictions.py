@@ -15,8 +15,8 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import staging, wording
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError, VocSegError
+from voc_seg_tfrecord.base import staging
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.base.names import IMAGE, VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import ordered_map
@@ -86,7 +86,7 @@ class Predictions:
             image_id, files = next(iter(self.names.twins.items()))
             raise ConfigError(
                 self.folder,
-                found=f"{wording.counted(len(self.names.twins), 'id')} with more than one file, "
+                found=f"{counted(len(self.names.twins), 'id')} with more than one file, "
                 f"such as {image_id}: {' and '.join(files)}",
                 expected="one prediction per image",
                 remedy="keep the file that is to be scored, and take the others out of the folder",

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from voc_seg_tfrecord.base import staging, wording
+from voc_seg_tfrecord.base.errors import counted
 from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.facts import lists
 
@@ -73,8 +74,8 @@ class Result:
     def __repr__(self) -> str:
         return wording.brief_line(
             self,
-            f"mIoU {self.miou:.4f} over {wording.counted(int(self.present.sum()), 'class')}",
-            wording.counted(self.images, "image"),
+            f"mIoU {self.miou:.4f} over {counted(int(self.present.sum()), 'class')}",
+            counted(self.images, "image"),
             self.dataset,
         )
 

@@ -11,7 +11,7 @@ import google_crc32c
 import numpy as np
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.base.wording import command, counted
+from voc_seg_tfrecord.base.errors import command, counted
 from voc_seg_tfrecord.examples.make import Item, RawExample
 
 _SHOWN = 3

@@ -6,7 +6,7 @@ import functools
 from typing import Any, TypeAlias, cast
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, counted, did_you_mean, several
 from voc_seg_tfrecord.facts import releases
 
 _IN_2012 = "2007_"
@@ -35,7 +35,7 @@ class NamedList:
     source: str
 
     def __repr__(self) -> str:
-        ids = wording.counted(self.examples, "id")
+        ids = counted(self.examples, "id")
         return wording.brief_line(self, self.name, f"{ids} of {self.images}", self.role)
 
     def _repr_html_(self) -> str:
@@ -243,7 +243,7 @@ def check_present(
         raise ConfigError(
             where,
             found=f"{len(lacking)} of the {len(ids)} ids of the list are not in it: "
-            + wording.several(lacking),
+            + several(lacking),
             expected="a split that holds the complete list",
             remedy=remedy
             or "read the split that the list was made for, or give partial=True to use "

@@ -17,8 +17,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
-from voc_seg_tfrecord.base.wording import counted
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError, counted
 from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import MAX_SIDE, File, Kind, animated_error, damaged_error
 

@@ -26,9 +26,8 @@ from typing import Any, Literal
 import numpy as np
 import simplejpeg
 
-from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError, command
 from voc_seg_tfrecord.base.processes import in_turn
-from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.formats import bands, jpeg, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File, Kind, check_pixels, once_per_file
 

@@ -13,9 +13,8 @@ import hashlib
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.base.errors import MaskError, several
 from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, Color
-from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.formats import pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring

@@ -13,9 +13,8 @@ import io
 import re
 from typing import Any
 
-from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean, several
 from voc_seg_tfrecord.base.names import VOID, Color, background_index, plain, unprintable
-from voc_seg_tfrecord.base.wording import several
 from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.class_parsers import TABLE_KEYS, is_table, table_columns
 

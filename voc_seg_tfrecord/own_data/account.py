@@ -8,8 +8,7 @@ import functools
 import itertools
 import posixpath
 
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.wording import command, counted
+from voc_seg_tfrecord.base.errors import LayoutError, command, counted
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import EXTRA, ROLES, role, role_of, split_word, words

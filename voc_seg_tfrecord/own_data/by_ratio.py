@@ -15,9 +15,15 @@ from typing import TypeVar
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError, LayoutError, VocSegError
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    ImageError,
+    LayoutError,
+    VocSegError,
+    command,
+    counted,
+)
 from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.base.wording import command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec
 from voc_seg_tfrecord.formats import images

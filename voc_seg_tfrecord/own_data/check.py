@@ -14,10 +14,9 @@ import unicodedata
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.base.errors import LayoutError, VocSegError, command
 from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK, VOID, background_index
 from voc_seg_tfrecord.base.processes import ordered_map
-from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, with_band_count
 from voc_seg_tfrecord.formats import bands, images, png_pixels

@@ -7,9 +7,8 @@ import itertools
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError, command, several
 from voc_seg_tfrecord.base.names import background_index
-from voc_seg_tfrecord.base.wording import command, several
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void

@@ -5,9 +5,8 @@ import dataclasses
 import itertools
 import posixpath
 
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, command
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, Color, background_index, plain
-from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import (
     IGNORED,

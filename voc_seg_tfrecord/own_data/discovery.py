@@ -11,8 +11,7 @@ import posixpath
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError, command
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data import polygon_sets
@@ -135,9 +134,7 @@ def _check_same(tree: VocTree, polygons: VocTree) -> None:
     first = next(iter(tree.masks.values()))
     masks = posixpath.join(tree.place, tree.layout.masks)
     pattern = tree.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
-    options = wording.command(
-        **({"mask_name": pattern} if below(files, masks) else {"masks": masks})
-    )
+    options = command(**({"mask_name": pattern} if below(files, masks) else {"masks": masks}))
     drawn = f"{tool}'s polygons of {len(polygons.masks)} images, such as {files[0]}"
     rivals = [
         Rival(f"{len(tree.masks)} masks in {masks}, such as {first}", options),
@@ -345,4 +342,4 @@ def _options(listing: Listing, chosen: Sequence[Reading]) -> str:
     parts = [part for part, masks in there.items() if listing.is_folder(masks)]
     if layout == Layout(".", "."):
         parts = [part_of(f"part{n}", r) for n, r in enumerate(chosen, 1)]
-    return wording.command(**dataclasses.replace(layout, parts=tuple(parts)).options(root))
+    return command(**dataclasses.replace(layout, parts=tuple(parts)).options(root))

@@ -6,8 +6,7 @@ import functools
 import itertools
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.wording import command
+from voc_seg_tfrecord.base.errors import LayoutError, command
 from voc_seg_tfrecord.splitting.ratios import named_by_split
 from voc_seg_tfrecord.trees.tree import VocTree
 

@@ -9,8 +9,7 @@ import posixpath
 import re
 import unicodedata
 
-from voc_seg_tfrecord.base.errors import MaskError, VocSegError
-from voc_seg_tfrecord.base.wording import command, counted
+from voc_seg_tfrecord.base.errors import MaskError, VocSegError, command, counted
 from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
 from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong

@@ -6,8 +6,7 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, ListError
-from voc_seg_tfrecord.base.wording import command, counted
+from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.by_ratio import look_alike

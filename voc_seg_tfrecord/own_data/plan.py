@@ -12,9 +12,8 @@ import posixpath
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError, VocSegError, command
 from voc_seg_tfrecord.base.names import VOID, background_index
-from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile

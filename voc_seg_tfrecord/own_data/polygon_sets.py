@@ -9,9 +9,8 @@ import os
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError, command
 from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data.folder_names import split_word
 from voc_seg_tfrecord.own_data.image_names import SheetImages, below, common, composed, stem

@@ -6,8 +6,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.base.wording import counted
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, counted
 
 _SHOWN = 8  # rivals that a message lists
 _Error = TypeVar("_Error", bound=VocSegError)

@@ -7,8 +7,7 @@ import itertools
 import posixpath
 from typing import cast
 
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean
-from voc_seg_tfrecord.base.wording import command, several
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, command, did_you_mean, several
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks

@@ -4,9 +4,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, MaskError
+from voc_seg_tfrecord.base.errors import LayoutError, MaskError, command
 from voc_seg_tfrecord.base.storage import open_file
-from voc_seg_tfrecord.base.wording import command
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import SHORT, role, role_of, split_word

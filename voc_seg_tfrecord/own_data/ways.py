@@ -18,8 +18,7 @@ import dataclasses
 import functools
 import posixpath
 
-from voc_seg_tfrecord.base.errors import ListError
-from voc_seg_tfrecord.base.wording import command
+from voc_seg_tfrecord.base.errors import ListError, command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.own_data.folder_names import SplitFolders

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.base.errors import ConfigError, counted, did_you_mean
 from voc_seg_tfrecord.base.names import LABEL, LABELS, MASK
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import records
@@ -78,8 +77,8 @@ def preview(
         )
     shown = {ground, *(value for value, _ in groups)}
     absent = [name for value, name in enumerate(names) if by_class and value not in shown]
-    classes = f"examples of {wording.counted(len(groups), 'class')}"
-    examples = wording.counted(len(groups[0][1]), "example")
+    classes = f"examples of {counted(len(groups), 'class')}"
+    examples = counted(len(groups[0][1]), "example")
     content = f"{classes if by_class else examples} of {split}"
     note = f"in no example of {split}: {', '.join(absent)}" if absent else ""
     look = Look(names, class_colors(ground, palette(builder)), ground)

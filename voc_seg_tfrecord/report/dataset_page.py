@@ -11,6 +11,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import fingerprint, leaks
 from voc_seg_tfrecord.audit.leaks import Shared
 from voc_seg_tfrecord.base import staging, storage, wording
+from voc_seg_tfrecord.base.errors import counted
 from voc_seg_tfrecord.base.names import MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.built import dataset
@@ -191,7 +192,7 @@ def _findings(
         pairs = [a if a == b else f"{a} = {b}" for a, b in both.images]
         yield Finding(
             "Training data meets evaluation data" if both.is_leak else "Images in two splits",
-            f"{first} and {second} share {wording.counted(both.examples, 'example')}.",
+            f"{first} and {second} share {counted(both.examples, 'example')}.",
             grave=both.is_leak,
             items=_first(pairs or [f"{i}, by its id" for i in both.ids]),
         )
@@ -200,7 +201,7 @@ def _findings(
         lines = [f"{split}, {image_id}: {problem}" for split, image_id, problem in problems]
         yield Finding(
             "Damaged records",
-            f"{wording.counted(len(problems), 'problem')} in the records. The page counts what can "
+            f"{counted(len(problems), 'problem')} in the records. The page counts what can "
             "be read.",
             grave=True,
             items=_first(lines),
@@ -210,10 +211,7 @@ def _findings(
         if kind in (rules.ALL_MASKS, "note"):
             yield Finding(kind.capitalize(), f"{' '.join(messages).removesuffix('.')}.")
         elif kind != rules.SAME_IN_TWO_SPLITS:  # this is among what is shared
-            text = (
-                _LABEL_ERRORS.get(kind)
-                or f"{wording.counted(len(messages), 'label')} may be wrong."
-            )
+            text = _LABEL_ERRORS.get(kind) or f"{counted(len(messages), 'label')} may be wrong."
             yield Finding(kind.capitalize(), text, items=_first(messages))
     by_split = {split: ClassCounts(f.present.sum(0).astype(np.int64)) for split, f in facts.items()}
     names = next((f.stats.class_names for f in facts.values()), ())

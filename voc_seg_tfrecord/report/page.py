@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import counted
 from voc_seg_tfrecord.base.names import VOID
 
 _TEMPLATES = pathlib.Path(__file__).parent / "templates"
@@ -26,7 +27,7 @@ def render(name: str, colors: np.ndarray, labels: Iterable[int], **shown: Any) -
     import markupsafe  # which Jinja2 brings
 
     environment = wording.templates(
-        _TEMPLATES, autoescape=True, number="{:,}".format, percent=_percent, amount=wording.counted
+        _TEMPLATES, autoescape=True, number="{:,}".format, percent=_percent, amount=counted
     )
     # `.c15{--class:#c08080}` for each class.
     of_classes = [f".c{n}{{--class:{hex_color(colors[n])}}}" for n in sorted({*labels, VOID})]

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.errors import VocSegError, counted
 from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import ordered_map
@@ -235,7 +235,7 @@ def _confused(score: ImageScore, names: Sequence[str]) -> str:
     """Returns in words which classes were taken for which, the two that have most pixels."""
     cells = [(-pixels, *cell) for cell, pixels in score.pixels.items() if cell[0] != cell[1]]
     return "; ".join(
-        f"{names[truth]} taken for {names[predicted]}: {wording.counted(-pixels, 'pixel')}"
+        f"{names[truth]} taken for {names[predicted]}: {counted(-pixels, 'pixel')}"
         for pixels, truth, predicted in sorted(cells)[:2]
     )
 

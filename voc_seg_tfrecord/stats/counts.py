@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import several
 from voc_seg_tfrecord.base.names import INSTANCES, MASK, VOID
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import bands_of, check_features, class_names
@@ -185,7 +185,7 @@ def missing_classes(
 
 
 def _named(class_names: Sequence[str], indices: Sequence[int]) -> str:
-    names = wording.several((class_names[i] for i in indices), 12)
+    names = several((class_names[i] for i in indices), 12)
     return f"{len(indices)} of {len(class_names)} classes: {names}"
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import counted, several
 from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.facts import lists, releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
@@ -49,8 +50,8 @@ class Stats:
     def __repr__(self) -> str:
         return wording.brief_line(
             self,
-            wording.counted(len(self.ids), "image"),
-            f"{len(self.class_names)} classes ({wording.several(self.class_names)})",
+            counted(len(self.ids), "image"),
+            f"{len(self.class_names)} classes ({several(self.class_names)})",
             f"{self.void_share:.1%} void",
         )
 

@@ -21,10 +21,10 @@ from voc_seg_tfrecord.base.errors import (
     LayoutError,
     MaskError,
     VocSegError,
+    counted,
 )
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.processes import ordered_map
-from voc_seg_tfrecord.base.wording import counted
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
