@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from voc_seg_tfrecord.masks.regions import shrink
+from voc_seg_tfrecord.pictures.overlay import shrink
 
 
 def blank(height, width):

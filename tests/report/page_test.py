@@ -11,11 +11,11 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import report
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.report import page
+from voc_seg_tfrecord.report import thumbnails
 
 pytestmark = pytest.mark.slow  # a browser shows the pages
 
-STYLE = (pathlib.Path(page.__file__).parent / "templates" / "page.css").read_text()
+STYLE = (pathlib.Path(thumbnails.__file__).parent / "templates" / "page.css").read_text()
 LIGHT, DARK, PRINT = re.findall(r":root\{(.*?)\}", STYLE)
 
 

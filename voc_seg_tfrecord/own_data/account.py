@@ -10,10 +10,9 @@ import posixpath
 
 from voc_seg_tfrecord.base.errors import LayoutError, command, counted
 from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.folder_names import EXTRA, ROLES, role, role_of, split_word, words
 from voc_seg_tfrecord.own_data.pixels import looks_drawn, sizes_agree
-from voc_seg_tfrecord.trees.layout import MASK_FOLDERS, MASK_SUFFIXES, PICTURES
+from voc_seg_tfrecord.trees.layout import ENDINGS_OF, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.pair import channel_paths
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -59,7 +58,7 @@ def unused_files(
         lambda: {
             _stem(name)
             for name in itertools.chain(*folders.values())
-            if name.lower().endswith(IMAGE_SUFFIXES)
+            if name.lower().endswith(ENDINGS_OF["images"])
         }
     )
     account: dict[tuple[str, str], list[str]] = {}
@@ -193,7 +192,7 @@ class LeftOver:
         """Yields the numbers and paths of `images` or `masks` that are left over."""
         layout, top = self._tree.layout, self._tree.place
         patterns = [getattr(part, f"{which[:-1]}_name") for part in layout.folders()]
-        endings = MASK_SUFFIXES if which == "masks" else IMAGE_SUFFIXES
+        endings = ENDINGS_OF[which]
         copies = {posixpath.normpath(posixpath.join(top, folder)) for folder in layout.copies}
         for (folder, kind), names in self._account.items():
             what, _, state = kind.partition(" ")

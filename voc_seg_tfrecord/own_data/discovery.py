@@ -12,7 +12,6 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError, command
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data import polygon_sets
 from voc_seg_tfrecord.own_data.choice import Chooser
@@ -40,7 +39,7 @@ from voc_seg_tfrecord.own_data.unreadable import (
     pattern_of_channel,
     several_channels,
 )
-from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, SPLIT, Layout
+from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, MASK_SUFFIXES, SPLIT, WITH_ARRAYS, Layout
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -50,7 +49,7 @@ def find_tree(
     options: Mapping[str, str],
     *,
     exif: str = "auto",
-    endings: Sequence[str] = IMAGE_SUFFIXES,
+    bands: bool = False,
 ) -> VocTree:
     """Finds the tree at or below a folder.
 
@@ -59,13 +58,14 @@ def find_tree(
       options: the fields of the layout that the user gave. Folders are relative to the given one;
         one that is not there means the folders of that name in each part.
       exif: what an EXIF orientation means for shapes without the size of their image.
-      endings: what names of images end with.
+      bands: whether bands are wanted, so that arrays may be images.
 
     Raises:
       ConfigError: if there is no folder that the user named.
       LayoutError: if there are no images with masks, or several readings; the error lists them
         with the options that choose each.
     """
+    endings = WITH_ARRAYS if bands else ENDINGS_OF["images"]
     said = Said(Listing.of(folder), options, endings)
     tree = dataclasses.replace(_find(said, exif), image_endings=endings)
     if (path := said.lists()) is None:

@@ -8,7 +8,6 @@ import re
 
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.companions import FileChoice
 from voc_seg_tfrecord.own_data.file_sets import FileSet, ending_of, file_sets
 from voc_seg_tfrecord.own_data.folder_names import (
@@ -23,6 +22,7 @@ from voc_seg_tfrecord.own_data.folder_names import (
 )
 from voc_seg_tfrecord.own_data.readings import Reading
 from voc_seg_tfrecord.trees.layout import (
+    ENDINGS_OF,
     LISTS,
     MASK_SUFFIXES,
     SPLIT,
@@ -295,7 +295,7 @@ def _without_other_half(listing: Listing, root: str, parts: Sequence[Part]) -> l
         if part.name not in part.images or part.name not in part.masks:
             continue
         patterns = [f.replace(part.name, SPLIT, 1) for f in (part.images, part.masks)]
-        for pattern, endings in zip(patterns, (IMAGE_SUFFIXES, MASK_SUFFIXES), strict=True):
+        for pattern, endings in zip(patterns, ENDINGS_OF.values(), strict=True):
             regex = re.compile(re.escape(pattern).replace(re.escape(SPLIT), "([^/]+?)", 1))
             for path in listing.folders:
                 path = relative(path, root)

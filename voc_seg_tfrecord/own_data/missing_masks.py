@@ -8,15 +8,11 @@ import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.own_data.by_ratio import look_alike
 from voc_seg_tfrecord.own_data.splits import Splits
 from voc_seg_tfrecord.own_data.unreadable import of_objects
-from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES
+from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
 from voc_seg_tfrecord.trees.tree import VocTree
-
-_NO_MASKS = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES)
-"""Endings of images that cannot be masks: JPEG, WebP."""
 
 
 class MissingMasks:
@@ -203,9 +199,9 @@ class MissingMasks:
         if self._layout.masks == self._layout.images:
             return []
         if lacking is not None:
-            return sorted(n for i, n in self._tree.others(_NO_MASKS).items() if i in lacking)
+            return sorted(n for i, n in self._tree.others(NO_MASKS).items() if i in lacking)
         names = self._tree.below(self._layout.masks)
-        return sorted(name for name in names if name.lower().endswith(_NO_MASKS))
+        return sorted(name for name in names if name.lower().endswith(NO_MASKS))
 
     def _unused(self) -> list[str]:
         """Returns the names of files in the folder of masks that belong to no image."""

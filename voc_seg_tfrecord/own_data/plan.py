@@ -19,7 +19,6 @@ from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.own_data import classes, discovery
@@ -31,7 +30,6 @@ from voc_seg_tfrecord.own_data.question import Choice, Problems
 from voc_seg_tfrecord.own_data.splits import Splits, official_note, split_ids
 from voc_seg_tfrecord.own_data.ways import Facts
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS
-from voc_seg_tfrecord.trees.layout import WITH_ARRAYS
 from voc_seg_tfrecord.trees.tree import VocTree
 
 ANY_VALUE = index_rule(VOID)
@@ -101,9 +99,8 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             expected="the folder that your labelling tool exported",
             remedy="check the path",
         )
-    endings = IMAGE_SUFFIXES if config.bands is None else WITH_ARRAYS
     said = config.layout or {}
-    return discovery.find_tree(folder, said, exif=config.exif, endings=endings)
+    return discovery.find_tree(folder, said, exif=config.exif, bands=config.bands is not None)
 
 
 def make_plan(

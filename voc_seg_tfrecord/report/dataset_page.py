@@ -18,7 +18,7 @@ from voc_seg_tfrecord.built import dataset
 from voc_seg_tfrecord.configs.description import description_of_built
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors
 from voc_seg_tfrecord.quality import rules
-from voc_seg_tfrecord.report import charts, gather, page, thumbnails
+from voc_seg_tfrecord.report import charts, gather, thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.gather import Chosen, SplitFacts
 from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
@@ -87,7 +87,7 @@ def _render(
     links, together = _links(facts, foreground, chosen)
     shares = charts.count_shares(facts)
     places = np.sum([f.places for f in facts.values()], 0)
-    return page.render(
+    return thumbnails.render(
         "dataset",
         colors,
         range(len(names)),
@@ -113,7 +113,7 @@ def _render(
             facts,
             shares,
             names,
-            list(map(page.hex_color, colors)),
+            list(map(thumbnails.hex_color, colors)),
             foreground,
             links=links,
             masked=masked,

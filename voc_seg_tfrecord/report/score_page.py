@@ -22,7 +22,7 @@ from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.formats.id_lists import called_right
 from voc_seg_tfrecord.pictures.overlay import class_colors
 from voc_seg_tfrecord.quality.rules import STRANGER
-from voc_seg_tfrecord.report import page
+from voc_seg_tfrecord.report import thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.label_errors import find_strangers
 from voc_seg_tfrecord.report.thumbnails import Card, Shown, image_url, mask_url, small_mask
@@ -111,7 +111,7 @@ def render(
         for card, finding in of_strangers
         if right.get((STRANGER, card.ids, finding.place)) != card.sha256
     ]
-    return page.render(
+    return thumbnails.render(
         "scores",
         np.concatenate([colors, np.array(_COLORS, np.uint8)]),
         [*range(len(names)), *range(256, 256 + len(_COLORS))],

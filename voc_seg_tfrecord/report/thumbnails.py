@@ -1,23 +1,26 @@
 """Small images of chosen records, as data URLs that stand in the page itself."""
 
 import base64
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 import contextlib
 import dataclasses
+import hashlib
+import pathlib
+from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.base.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK
+from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.base.errors import VocSegError, counted
+from voc_seg_tfrecord.base.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, VOID
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.records import Record, read_at
 from voc_seg_tfrecord.formats import images, pillow, png
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
-from voc_seg_tfrecord.masks.regions import grown, shares, shrink
-from voc_seg_tfrecord.pictures.overlay import Look, layer
+from voc_seg_tfrecord.pictures.overlay import Look, grown, layer, shares, shrink
 from voc_seg_tfrecord.quality.fit import scaled
 from voc_seg_tfrecord.quality.rules import Box, Fix
 from voc_seg_tfrecord.report.gather import Object, Place
@@ -248,3 +251,50 @@ def box_crops(
 
 def _url(kind: str, data: bytes) -> str:
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+
+
+_TEMPLATES = pathlib.Path(__file__).parent / "templates"
+
+
+def render(name: str, colors: np.ndarray, labels: Iterable[int], **shown: Any) -> str:
+    """Returns the page of a template, in which all text is escaped.
+
+    The colours are of the mask values, uint8 `[256, 3]`, the labels those of classes on the page.
+    """
+    import markupsafe  # which Jinja2 brings
+
+    environment = wording.templates(
+        _TEMPLATES, autoescape=True, number="{:,}".format, percent=_percent, amount=counted
+    )
+    # `.c15{--class:#c08080}` for each class.
+    of_classes = [f".c{n}{{--class:{hex_color(colors[n])}}}" for n in sorted({*labels, VOID})]
+    style = (_TEMPLATES / "page.css").read_text() + "".join(of_classes) + "\n"
+    script = (_TEMPLATES / "page.js").read_text()
+    policy = (
+        "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+        f"style-src '{_sha256(style)}'; script-src '{_sha256(script)}'"
+    )
+    return environment.get_template(f"{name}.html").render(
+        style=markupsafe.Markup(style),
+        script=markupsafe.Markup(script),
+        policy=policy,
+        void=VOID,
+        **shown,
+    )
+
+
+def hex_color(color: np.ndarray) -> str:
+    """Returns red, green and blue as `#rrggbb`."""
+    return "#{:02x}{:02x}{:02x}".format(*map(int, color))
+
+
+def _sha256(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _percent(value: float) -> str:
+    if not value:
+        return "0 %"
+    if value < 0.0001:
+        return "<0.01 %"
+    return f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"

@@ -18,11 +18,10 @@ from voc_seg_tfrecord.examples.make import make_example
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.masks.regions import shares
 from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
-from voc_seg_tfrecord.pictures.overlay import Look, class_colors
+from voc_seg_tfrecord.pictures.overlay import Look, class_colors, shares
 from voc_seg_tfrecord.quality.rules import ALL_MASKS, STOPS, Box, Finding, Fix
-from voc_seg_tfrecord.report import charts, page, thumbnails
+from voc_seg_tfrecord.report import charts, thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.thumbnails import SIDE, Card, Shown
 
@@ -279,7 +278,7 @@ def write_tree(
     if sum(len(report.ids_of(finding)) for finding in report.findings) > _MANY:
         cards.side = SIDE * 3 // 4
     kinds = list(_kinds(report, cards, root, found_at))
-    text = page.render(
+    text = thumbnails.render(
         "tree",
         colors,
         range(len(names)),
@@ -335,7 +334,7 @@ def _charts(
 ) -> dict[str, str]:
     if not labels or not any(counts.images.any() for counts in by_split.values()):
         return {}
-    shown = names, [page.hex_color(color) for color in colors], labels
+    shown = names, [thumbnails.hex_color(color) for color in colors], labels
     images = {split: c.images for split, c in by_split.items()}
     pixels = {split: c.pixels / max(1, c.pixels[:VOID].sum()) for split, c in by_split.items()}
     return {

@@ -12,8 +12,12 @@ from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in a mask folder a mask."""
 
+ENDINGS_OF = {"images": IMAGE_SUFFIXES, "masks": MASK_SUFFIXES}
 WITH_ARRAYS = (*IMAGE_SUFFIXES, ".npy")
 """Endings of images where bands are wanted."""
+
+NO_MASKS = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES)
+"""Endings of images that cannot be masks: JPEG, WebP."""
 
 PICTURES = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
 """Endings of what may be an image or a mask."""
