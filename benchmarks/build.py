@@ -25,7 +25,7 @@ import measuring
 from measuring import Figures, Way
 import psutil
 
-from voc_seg_tfrecord.examples import shards
+from voc_seg_tfrecord.examples import pieces
 
 FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 500, "repeats": 2}
 DIFFERENT, LARGE = 2913, 100_000
@@ -55,7 +55,7 @@ def build_up_to_first_record(root: pathlib.Path, out: pathlib.Path) -> None:
         raise Reached
         yield
 
-    with mock.patch.object(shards.Here, "run", run), contextlib.suppress(Reached):
+    with mock.patch.object(pieces.Here, "run", run), contextlib.suppress(Reached):
         build(root, out, workers=1, trust_images=True, **config)
 
 

@@ -111,7 +111,7 @@ def select(builder: Builder, root: pathlib.Path) -> None:
 
 
 def examine(builder: Builder, root: pathlib.Path) -> None:
-    report.write(builder, "report.html", splits=["train"], num=6, seed=1)
+    report.write(builder, "report.html", splits=["train"])
     report.write("voc_seg_tfrecord/2012", pathlib.Path("report.html"), data_dir="/data")
     computed = stats.compute(builder, ["train"], progress=True)
     assert_type(computed, dict[str, stats.Stats])
