@@ -3,5 +3,5 @@
 Enter at `read.read_mask`. `stored` reads files, and counts and maps what they hold. `table` puts
 what the user says of values, colours and names over the names that are known. `survey` looks at all
 masks of a set, `readings` are the ways to read them, and `meaning` decides. `rule` is the decision,
-and `read` applies it. `regions` is what pictures need of a mask. May import: up to `formats`.
+and `read` applies it. May import: up to `formats`.
 """

@@ -1,4 +1,5 @@
-"""An example as a sheet has it, and its colours: regions, outlines, void over the image.
+"""An example as a sheet has it, and its colours: regions, outlines, void over the image. Of a mask
+the shares of its classes, and a smaller one that keeps each class.
 
 Masks are uint8 `[H, W]`, class indices and 255 for void. A palette is uint8 `[256, 3]`, as
 `class_colors` gives it. A background is its class index, None if there is none.

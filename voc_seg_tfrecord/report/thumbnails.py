@@ -1,4 +1,8 @@
-"""Small images of chosen records, as data URLs that stand in the page itself."""
+"""Small images of chosen records, as data URLs that stand in the page itself; and that page.
+
+The page forbids itself everything but its own style sheet and script, by their hashes, and images
+that stand in it. So even a name that got past the escaping could neither run nor load anything.
+"""
 
 import base64
 from collections.abc import Collection, Iterable, Mapping, Sequence
