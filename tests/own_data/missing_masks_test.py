@@ -155,11 +155,18 @@ def test_small_copies_of_labelled_images_never_become_background(tmp_path, optio
         photo.resize((32, 24)).save(tmp_path / f"data/more/{name}.jpg")
         exports.put_mask(tmp_path, f"data/{name}.png", (pixels > 99).astype(np.uint8))
     said = {"class_names": NAMES, "missing_mask": "background", **options}
-    with pytest.raises(LayoutError, match=r"more/a\.jpg: an image .* that looks like data/a\.jpg"):
+    with pytest.raises(
+        LayoutError, match=r"more/a\.jpg: an image .* that is a copy of data/a\.jpg"
+    ):
         find_config(tmp_path, name="mine", **said)
     for name, other in zip("abcd", "bcda", strict=True):  # images of their own
         other_photo = Image.open(tmp_path / f"data/{other}.jpg").resize((32, 24))
         other_photo.transpose(Image.Transpose.ROTATE_180).save(tmp_path / f"data/more/{name}.jpg")
     _, plan = find_config(tmp_path, name="mine", **said)
     assert [len(ids) for ids in plan.splits.values()] == [8]
+    if options:
+        (tmp_path / "data/more").rename(tmp_path / "data/overlays")
+        with pytest.raises(LayoutError, match="is a copy of"):
+            find_config(tmp_path, name="mine", **said)
+        (tmp_path / "data/overlays").rename(tmp_path / "data/more")
     assert "4 images without a mask are background alone, such as data/more/a.jpg." in plan.notes

@@ -9,6 +9,7 @@ import re
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.own_data.by_ratio import look_alike
+from voc_seg_tfrecord.own_data.folder_names import role_of
 from voc_seg_tfrecord.own_data.splits import Splits
 from voc_seg_tfrecord.own_data.unreadable import of_objects
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
@@ -124,7 +125,10 @@ class MissingMasks:
             )
 
     def _check_copies(self, lacking: Collection[str]) -> None:
-        """Checks that images that would become background are no copies of labelled ones."""
+        """Checks that images that would become background are no copies of labelled ones.
+
+        They are if they look like those of the same name, or lie in a folder such as `overlays`.
+        """
         labelled = {posixpath.basename(i): i for i in self._images if i in self._masks}
         twins = [
             [image_id, labelled[name]]
@@ -132,13 +136,14 @@ class MissingMasks:
             if (name := posixpath.basename(image_id)) in labelled
         ]
         tree = self._tree
-        if not twins or not look_alike(twins, lambda i: tree.given / tree.image_path(i)):
+        drawn = [pair for pair in twins if role_of(posixpath.dirname(pair[0])) == "drawn"]
+        if not twins or not (drawn or look_alike(twins, lambda i: tree.given / tree.image_path(i))):
             return
-        copy, image = map(tree.image_path, twins[0])
+        copy, image = map(tree.image_path, (drawn or twins)[0])
         raise LayoutError(
             tree.given / copy,
-            found=f"an image without a mask that looks like {image}, which has one. It is the "
-            f"first of {len(twins)} such images, which would become background",
+            found=f"an image without a mask that is a copy of {image}, which has one. It is the "
+            f"first of {len(drawn or twins)} such images, which would become background",
             expected="no copies of labelled images among those that are background alone",
             remedy="take the copies out of the folder, or leave out all images without a mask: "
             "--missing_mask skip",
