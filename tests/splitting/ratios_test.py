@@ -128,6 +128,10 @@ GROUPED = {
     "offsets of which the last is at the edge": (tiles("scene{}_{}_{}", (0, 512, 1024, 1301)), 4),
     "rows and columns": (tiles("s{}r{}c{}", range(1, 4)), 4),
     "rows and columns without words": (tiles("img{}_{}_{}", range(3)), 4),
+    "a tile that is missing": (
+        [i for i in tiles("img{}_{}_{}", range(3)) if not i.endswith("_1_1")],
+        4,
+    ),
     "folders": (frames("seq{}/{:04}"), 5),
     "another form of some characters": (frames("e\u0301t\u00e9{}_{:03}"), 5),
     "three ids that have no number": ([*frames("v{}_{}"), "cat", "a/b", "0007"], 8),
