@@ -1,5 +1,6 @@
 import concurrent.futures
 import contextlib
+import functools
 import io
 import itertools
 import multiprocessing
@@ -229,18 +230,16 @@ def test_epochs_with_a_validation_between_them_in_worker_processes(start, sample
     sources = {"train": training, "validation": validation}
     expected = {name: worker_tasks.read_all(source) for name, source in sources.items()}
     context = multiprocessing.get_context(start)
-    with concurrent.futures.ProcessPoolExecutor(2, mp_context=context) as persistent:
-        for _ in range(2):
-            for name, source in sources.items():
-                with contextlib.ExitStack() as stack:
-                    workers = persistent
-                    if start == "fork":  # the others take seconds to start
-                        pool = concurrent.futures.ProcessPoolExecutor(2, mp_context=context)
-                        workers = stack.enter_context(pool)
-                    halves = [source.shard(rank, 2) for rank in range(2)]
-                    parts = workers.map(worker_tasks.read_all, halves)
-                    assert sorted(itertools.chain(*parts)) == sorted(expected[name])
-                assert worker_tasks.read_all(source) == expected[name]
+    pool = functools.partial(concurrent.futures.ProcessPoolExecutor, 2, mp_context=context)
+    with pool() as persistent:
+        for _, (name, source) in itertools.product(range(2), sources.items()):
+            # A new pool for each, unless it takes seconds to start.
+            new = pool() if start == "fork" else contextlib.nullcontext(persistent)
+            with new as workers:
+                halves = [source.shard(rank, 2) for rank in range(2)]
+                parts = workers.map(worker_tasks.read_all, halves)
+                assert sorted(itertools.chain(*parts)) == sorted(expected[name])
+            assert worker_tasks.read_all(source) == expected[name]
 
 
 def rewritten(path, change):
