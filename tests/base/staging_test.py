@@ -2,7 +2,6 @@ import contextlib
 import itertools
 import linecache
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
@@ -48,14 +47,13 @@ def test_of_what_was_not_completed_nothing_stays_and_the_old_does(tmp_path, stag
     if there:
         make(place, "old") if stage == "folder" else place.write_text("old")
 
+    staged = staging.staged_file(place)
+    if stage == "folder":
+        staged = staging.staged_folder(place, replace=there)
+
     def fail():
-        staged = staging.staged_file(place)
-        if stage == "folder":
-            staged = staging.staged_folder(place, replace=there)
-        with staged as temporary:
-            temporary.write_text("half") if stage == "file" else (temporary / "a").mkdir(
-                parents=True
-            )
+        with staged as made:
+            made.write_text("half") if stage == "file" else (made / "a").mkdir(parents=True)
             raise error
 
     with pytest.raises(error):
@@ -65,12 +63,15 @@ def test_of_what_was_not_completed_nothing_stays_and_the_old_does(tmp_path, stag
     assert not there or old.read_text() == "old"
 
 
-@pytest.mark.parametrize("exchanged", [True, False])
-def test_a_folder_that_is_replaced_stays_until_the_new_one_is_complete(
-    tmp_path, monkeypatch, exchanged
-):
-    if not exchanged:
+@pytest.fixture(params=["exchanged", "moved twice"])
+def way(request, monkeypatch):
+    """Lets a folder be replaced in one step, and in two as where there is no exchange."""
+    if request.param == "moved twice":
         monkeypatch.setattr(staging, "_exchange", lambda *_: False)
+
+
+@pytest.mark.usefixtures("way")
+def test_a_folder_that_is_replaced_stays_until_the_new_one_is_complete(tmp_path):
     make(tmp_path / "made", "old")
     with staging.staged_folder(tmp_path / "made", replace=True) as temporary:
         temporary.mkdir()
@@ -123,7 +124,7 @@ def test_a_folder_of_locks_that_are_links_and_pipes_stays_as_it_is(tmp_path):
 def test_a_temporary_folder_of_a_killed_process_is_removed_by_the_next(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    process, _ = start(tmp_path, "temporary_folder()")
+    process, _ = start("temporary_folder()", "print(flush=True); sys.stdin.read()")
     process.kill()
     process.communicate()
     assert len(names(tmp_path)) == 2
@@ -132,26 +133,19 @@ def test_a_temporary_folder_of_a_killed_process_is_removed_by_the_next(tmp_path,
     assert names(tmp_path) == []
 
 
-def start(tmp_path, call=None):
-    """Returns a process that is making a folder, and the token in the names."""
-    if call:
-        lines = f"with staging.{call} as temporary:\n    print(flush=True); sys.stdin.read()"
-        return run_script(f"import sys\nfrom voc_seg_tfrecord.base import staging\n{lines}")
-    script = f"""
-import pathlib, sys
-from voc_seg_tfrecord.base import staging
-with staging.staged_folder({str(tmp_path / "made")!r}) as temporary:
+MAKING = """
     temporary.mkdir()
     pathlib.Path(temporary.parent, "incomplete.ABC123_" + temporary.name).mkdir()
     print(temporary.name.split(".")[1].split("_")[0], flush=True)
     sys.stdin.read()
 """
-    return run_script(script)
 
 
-def run_script(script):
+def start(call, doing=MAKING):
+    """Returns a process that is making a folder, and the token in the names."""
+    script = f"import pathlib, sys\nfrom voc_seg_tfrecord.base import staging\nwith staging.{call}"
     process = subprocess.Popen(
-        [sys.executable, "-c", script],
+        [sys.executable, "-c", f"{script} as temporary:{doing}"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -160,8 +154,13 @@ def run_script(script):
     return process, process.stdout.readline().strip()
 
 
-def test_what_a_killed_process_left_is_removed_by_the_next_run(tmp_path):
-    process, token = start(tmp_path)
+@pytest.fixture
+def process_and_token(tmp_path):
+    return start(f"staged_folder({str(tmp_path / 'made')!r})")
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_run(tmp_path, process_and_token):
+    process, token = process_and_token
     process.kill()
     process.communicate()
     left = {f"incomplete.{token}.lock", f"incomplete.{token}_made", BESIDE.format(token)}
@@ -170,8 +169,8 @@ def test_what_a_killed_process_left_is_removed_by_the_next_run(tmp_path):
     assert names(tmp_path) == ["made"]
 
 
-def test_what_a_running_process_is_making_stays(tmp_path):
-    process, token = start(tmp_path)
+def test_what_a_running_process_is_making_stays(tmp_path, process_and_token):
+    process, token = process_and_token
     make(tmp_path / "other", "new")
     assert f"incomplete.{token}_made" in names(tmp_path)
     assert BESIDE.format(token) in names(tmp_path)
@@ -180,8 +179,8 @@ def test_what_a_running_process_is_making_stays(tmp_path):
     assert names(tmp_path) == ["made", "other"]
 
 
-def test_sigterm_ends_a_process_as_ctrl_c_does(tmp_path):
-    process, _ = start(tmp_path)
+def test_sigterm_ends_a_process_as_ctrl_c_does(tmp_path, process_and_token):
+    process, _ = process_and_token
     process.terminate()
     process.communicate()
     assert process.returncode == 143
@@ -197,11 +196,9 @@ def test_folders_of_other_programs_and_of_the_user_stay(tmp_path):
     assert names(tmp_path) == sorted([*before, "made"])
 
 
-@pytest.mark.parametrize("exchanged", [True, False])
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("there", [True, False])
-def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path, monkeypatch, there, exchanged):
-    if not exchanged:
-        monkeypatch.setattr(staging, "_exchange", lambda *_: False)
+def test_a_link_is_replaced_and_what_it_leads_to_stays(tmp_path, there):
     if there:
         make(tmp_path / "far" / "old", "old")
     (tmp_path / "made").symlink_to(tmp_path / "far" / "old")
@@ -236,10 +233,15 @@ def test_of_files_that_cannot_all_be_written_none_is_there(tmp_path, there):
     assert not there or names(tmp_path / "out") == []
 
 
-def test_an_unfinished_folder_whose_lock_is_gone_is_removed(tmp_path):
+@pytest.mark.parametrize("bucket", [False, True])
+def test_an_unfinished_folder_without_a_lock_is_removed_but_not_in_a_bucket(
+    tmp_path, monkeypatch, bucket
+):
+    if bucket:  # which has no locks
+        monkeypatch.setattr(staging, "fcntl", None)
     (tmp_path / "incomplete.0123456789ab_made").mkdir()
     make(tmp_path / "made", "new")
-    assert names(tmp_path) == ["made"]
+    assert names(tmp_path) == ["incomplete.0123456789ab_made"] * bucket + ["made"]
 
 
 class RefusedError(Exception):
@@ -364,13 +366,6 @@ def test_a_thread_may_make_a_folder(tmp_path):
     thread.start()
     thread.join()
     assert names(tmp_path) == ["made"]
-
-
-def test_a_bucket_has_no_locks_and_nothing_is_removed_there(tmp_path, monkeypatch):
-    monkeypatch.setattr(staging, "fcntl", None)
-    pathlib.Path(tmp_path, "incomplete.0123456789ab_made").mkdir()
-    make(tmp_path / "made", "new")
-    assert names(tmp_path) == ["incomplete.0123456789ab_made", "made"]
 
 
 @pytest.mark.parametrize(

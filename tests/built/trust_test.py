@@ -1,5 +1,6 @@
 """What a stranger's dataset may say: nothing in it is imported, and other kinds are refused."""
 
+import functools
 import json
 import os
 import pathlib
@@ -51,22 +52,35 @@ def change(path, change_data):
     storage.write_sums(epath.Path(path.parent))
 
 
-def in_features(change_features):
+def changed(file, /, *path, **new):
+    """Returns a function that updates the object at a path in a JSON file of a folder."""
+    return lambda folder: change(folder / file, lambda data: at(data, path).update(new))
+
+
+def at(data, path):
+    return functools.reduce(lambda inner, key: inner[key], path, data)
+
+
+in_info = functools.partial(changed, "dataset_info.json")
+in_split = functools.partial(in_info, "splits", 0)
+in_metadata = functools.partial(changed, "metadata.json")
+in_features = functools.partial(changed, "features.json", "featuresDict", "features")
+LABELS = ("labels", "sequence", "feature")
+OBJECTS = ("objects", "sequence", "feature", "featuresDict", "features")
+
+
+def without(*path):
+    """Returns a function that removes something from the features."""
+    features = ("featuresDict", "features", *path[:-1])
     return lambda folder: change(
-        folder / "features.json", lambda data: change_features(data["featuresDict"]["features"])
+        folder / "features.json", lambda data: at(data, features).pop(path[-1])
     )
 
 
 def instead(new):
-    def set_all(data):
-        data.clear()
-        data.update(new)
-
-    return lambda folder: change(folder / "features.json", set_all)
-
-
-def in_file(name, new):
-    return lambda folder: change(folder / name, lambda data: data.update(new))
+    return lambda folder: change(
+        folder / "features.json", lambda data: (data.clear(), data.update(new))
+    )
 
 
 def as_json(new):
@@ -74,41 +88,28 @@ def as_json(new):
 
 
 FORMS = {
-    "the features as a whole": in_file("features.json", {"pythonClassName": "evil.X"}),
-    "one more feature": in_features(lambda data: data.update(x=EVIL)),
-    "the image": in_features(lambda data: data["image"].update(pythonClassName="evil.X")),
-    "in a sequence": in_features(
-        lambda data: data["labels"]["sequence"]["feature"].update(pythonClassName="evil.X")
-    ),
-    "in the features of a sequence": in_features(
-        lambda data: data["objects"]["sequence"]["feature"]["featuresDict"]["features"].update(
-            x=EVIL
-        )
-    ),
-    "a module within a package": in_features(
-        lambda data: data["image"].update(pythonClassName="venv.__main__.X")
-    ),
-    "names with underscores": in_features(
-        lambda data: data.update(x={"python_class_name": "evil.X", "text": {}})
-    ),
+    "the features as a whole": changed("features.json", pythonClassName="evil.X"),
+    "one more feature": in_features(x=EVIL),
+    "the image": in_features("image", pythonClassName="evil.X"),
+    "in a sequence": in_features(*LABELS, pythonClassName="evil.X"),
+    "in the features of a sequence": in_features(*OBJECTS, x=EVIL),
+    "a module within a package": in_features("image", pythonClassName="venv.__main__.X"),
+    "names with underscores": in_features(x={"python_class_name": "evil.X", "text": {}}),
     "a class of TFDS that is no feature of ours": in_features(
-        lambda data: data.update(x={"pythonClassName": f"{CORE}.video_feature.Video", "video": {}})
+        x={"pythonClassName": f"{CORE}.video_feature.Video", "video": {}}
     ),
     "the old form": instead(OLD),
     "the old form of one feature": instead({"type": DICT, "content": {"image": OLD}}),
     "the old form in a new one": instead({"type": DICT, "content": {"image": EVIL}}),
     "the old form with a message": instead(
-        {
-            "type": DICT,
-            "proto_cls": "tensorflow_datasets.FeaturesDict",
-            "content": {"features": {"image": EVIL}},
-        }
+        {"type": DICT, "content": {"features": {"image": EVIL}}}
+        | {"proto_cls": "tensorflow_datasets.FeaturesDict"}
     ),
     "the old form in a text": instead(as_json(OLD)),
-    "the old form in a text of a feature": in_features(lambda data: data.update(x=as_json(OLD))),
-    "in dataset_info.json": in_file("dataset_info.json", {"features": EVIL}),
-    "a file format": in_file("dataset_info.json", {"fileFormat": "riegeli"}),
-    "another file format": in_file("dataset_info.json", {"alternativeFileFormats": ["riegeli"]}),
+    "the old form in a text of a feature": in_features(x=as_json(OLD)),
+    "in dataset_info.json": in_info(features=EVIL),
+    "a file format": in_info(fileFormat="riegeli"),
+    "another file format": in_info(alternativeFileFormats=["riegeli"]),
 }
 
 
@@ -175,24 +176,8 @@ PLAIN = {
 
 
 def test_plain_features_of_tfds_beside_ours_are_read(folder):
-    in_features(lambda data: data.update(PLAIN))(folder)
+    in_features(**PLAIN)(folder)
     assert {*PLAIN} <= {*open_built(str(folder)).info.features}
-
-
-def in_metadata(name, new):
-    return lambda folder: change(folder / "metadata.json", lambda data: data.update({name: new}))
-
-
-def in_config(name, new):
-    return lambda folder: change(
-        folder / "metadata.json", lambda data: data["config"].update({name: new})
-    )
-
-
-def in_split(name, new):
-    return lambda folder: change(
-        folder / "dataset_info.json", lambda data: data["splits"][0].update({name: new})
-    )
 
 
 def names_of(data):
@@ -209,116 +194,97 @@ def no_names(folder):
 
 
 def odd_names_of_z(folder):
-    in_features(lambda data: data.update(z=PLAIN["z"]))(folder)
+    in_features(z=PLAIN["z"])(folder)
     (folder / "z.labels.txt").write_bytes(b"a\x1b[31m\nb\nc\n")
+
+
+def bytes_of(name, data):
+    return lambda folder: (folder / name).write_bytes(data)
 
 
 IMAGE = {"pythonClassName": f"{CORE}.image_feature.Image"}
 
 
-def sequence_of(feature):
+def sequence_of(**feature):
     name = f"{CORE}.sequence_feature.Sequence"
-    content = {"feature": {**feature, "image": {}} if feature is IMAGE else feature, "length": "-1"}
-    return lambda data: data.update(x={"pythonClassName": name, "sequence": content})
+    return {"pythonClassName": name, "sequence": {"feature": feature, "length": "-1"}}
 
 
 def tensor_of(*dimensions):
-    tensor = {"shape": {"dimensions": dimensions}, "dtype": "int32"}
-    return lambda data: data.update(x={**PLAIN["x"], "tensor": tensor})
+    return {**PLAIN["x"], "tensor": {"shape": {"dimensions": dimensions}, "dtype": "int32"}}
+
+
+def sequence_of_labels(folder):
+    features = json.loads((folder / "features.json").read_text())["featuresDict"]["features"]
+    in_features(x=sequence_of(**features["labels"]))(folder)
 
 
 OTHER_KINDS = {
-    "metadata.json: no object": lambda folder: (folder / "metadata.json").write_text("[]"),
-    "metadata.json: deep": lambda folder: (folder / "metadata.json").write_text("[" * 10**6),
-    "metadata.json: palette of names": in_metadata("palette", ["red"] * 256),
-    "metadata.json: palette of 3 colours": in_metadata("palette", [[0, 0, 0]] * 3),
-    "metadata.json: palette of large numbers": in_metadata("palette", [[0, 0, 256]] * 256),
-    "metadata.json: a config in a list": in_metadata("config", [["tile", 64]]),
-    "metadata.json: a config in a text": in_metadata("config", "tile"),
-    "metadata.json: no tile": in_config("tile", -1),
-    "metadata.json: a flag for a tile": in_config("tile", True),
-    "metadata.json: a release of another kind": in_config("release", {"2012": 1}),
-    "metadata.json: a class_map of a list": in_metadata("class_map", ["a"]),
-    "metadata.json: splits of a list": in_metadata("splits", ["train"]),
-    "metadata.json: a split without a digest": in_metadata("splits", {"train": {}}),
+    "metadata.json: no object": bytes_of("metadata.json", b"[]"),
+    "metadata.json: deep": bytes_of("metadata.json", b"[" * 10**6),
+    "metadata.json: palette of names": in_metadata(palette=["red"] * 256),
+    "metadata.json: palette of 3 colours": in_metadata(palette=[[0, 0, 0]] * 3),
+    "metadata.json: palette of large numbers": in_metadata(palette=[[0, 0, 256]] * 256),
+    "metadata.json: a config in a list": in_metadata(config=[["tile", 64]]),
+    "metadata.json: a config in a text": in_metadata(config="tile"),
+    "metadata.json: no tile": in_metadata("config", tile=-1),
+    "metadata.json: a flag for a tile": in_metadata("config", tile=True),
+    "metadata.json: a release of another kind": in_metadata("config", release={"2012": 1}),
+    "metadata.json: a class_map of a list": in_metadata(class_map=["a"]),
+    "metadata.json: splits of a list": in_metadata(splits=["train"]),
+    "metadata.json: a split without a digest": in_metadata(splits={"train": {}}),
     "metadata.json: a digest of other letters": in_metadata(
-        "splits", {"train": {"ids_sha256": "x" * 64}}
+        splits={"train": {"ids_sha256": "x" * 64}}
     ),
-    "metadata.json: classes of numbers": in_metadata("class_map", {"to": {"a": 1}}),
-    "metadata.json: names in a text": in_metadata("class_names", "background"),
-    "metadata.json: archives of texts": in_metadata("archives", ["a.tar"]),
-    "metadata.json: another void": in_metadata("ignore_label", 0),
-    "dataset_info.json: a split with a path": in_split("name", "../train"),
-    "dataset_info.json: two splits with one name": in_split("name", "train"),
-    "dataset_info.json: a version of many digits": in_file(
-        "dataset_info.json", {"version": f"{'9' * 5000}.0.0"}
-    ),
-    "dataset_info.json: a folder in the name of files": in_split("filepathTemplate", "../{SPLIT}"),
-    "dataset_info.json: a wide template": in_split("filepathTemplate", "{SPLIT:>999999999}"),
-    "dataset_info.json: shards below 0": in_split("shardLengths", ["-1"]),
-    "dataset_info.json: many shards": in_split("shardLengths", ["1"] * 200_000),
-    "dataset_info.json: a name with a path": in_file("dataset_info.json", {"name": "../x"}),
-    "dataset_info.json: a name with a code": in_file("dataset_info.json", {"configName": "\x1b[m"}),
+    "metadata.json: classes of numbers": in_metadata(class_map={"to": {"a": 1}}),
+    "metadata.json: names in a text": in_metadata(class_names="background"),
+    "metadata.json: archives of texts": in_metadata(archives=["a.tar"]),
+    "metadata.json: another void": in_metadata(ignore_label=0),
+    "dataset_info.json: a split with a path": in_split(name="../train"),
+    "dataset_info.json: two splits with one name": in_split(name="train"),
+    "dataset_info.json: a version of many digits": in_info(version=f"{'9' * 5000}.0.0"),
+    "dataset_info.json: a folder in the name of files": in_split(filepathTemplate="../{SPLIT}"),
+    "dataset_info.json: a wide template": in_split(filepathTemplate="{SPLIT:>999999999}"),
+    "dataset_info.json: shards below 0": in_split(shardLengths=["-1"]),
+    "dataset_info.json: many shards": in_split(shardLengths=["1"] * 200_000),
+    "dataset_info.json: a name with a path": in_info(name="../x"),
+    "dataset_info.json: a name with a code": in_info(configName="\x1b[m"),
     "labels.labels.txt: no UTF-8": names_of(b"\xff\n" * 21),
     "labels.labels.txt: more than 255 names": names_of(b"".join(b"c%d\n" % n for n in range(256))),
     "labels.labels.txt: no name": names_of(b"\n" * 21),
     "labels.labels.txt: a control character": names_of(b"a\x1b[31m\n"),
     "labels.labels.txt: no such file": no_names,
     "labels.labels.txt: more names than classes": in_features(
-        lambda data: data["labels"]["sequence"]["feature"]["classLabel"].update(numClasses="20")
+        *LABELS, "classLabel", numClasses="20"
     ),
-    "labels.labels.txt: names of no classes": in_features(
-        lambda data: data["labels"]["sequence"]["feature"].update(classLabel={})
-    ),
+    "labels.labels.txt: names of no classes": in_features(*LABELS, classLabel={}),
     "z.labels.txt: a control character in the names of a plain feature": odd_names_of_z,
-    "features.json: ten million classes": in_features(
-        lambda data: data["labels"]["sequence"]["feature"]["classLabel"].update(
-            numClasses="10000000"
-        )
-    ),
-    "features.json: no features": in_features(lambda data: data.clear()),
+    "features.json: ten million classes": in_features(*LABELS, "classLabel", numClasses="10000000"),
+    "features.json: no features": changed("features.json", "featuresDict", features={}),
     "features.json: a mask of three channels": in_features(
-        lambda data: data["segmentation_mask"]["image"]["shape"].update(
-            dimensions=["-1", "-1", "3"]
-        )
+        "segmentation_mask", "image", "shape", dimensions=["-1", "-1", "3"]
     ),
-    "features.json: a mask without labels": in_features(lambda data: data.pop("labels")),
-    "features.json: labels without a mask": in_features(lambda data: data.pop("segmentation_mask")),
-    "features.json: two heights": in_features(
-        lambda data: data["image/height"]["tensor"]["shape"].update(dimensions=["2"])
-    ),
-    "features.json: objects without the length of a sequence": in_features(
-        lambda data: data["objects"]["sequence"].pop("length")
-    ),
-    "features.json: a sequence of images": in_features(sequence_of(IMAGE)),
-    "features.json: a sequence of sequences": in_features(lambda d: sequence_of(d["labels"])(d)),
+    "features.json: a mask without labels": without("labels"),
+    "features.json: labels without a mask": without("segmentation_mask"),
+    "features.json: two heights": in_features("image/height", "tensor", "shape", dimensions=["2"]),
+    "features.json: objects without the length of a sequence": without(*OBJECTS[:2], "length"),
+    "features.json: a sequence of images": in_features(x=sequence_of(**IMAGE, image={})),
+    "features.json: a sequence of sequences": sequence_of_labels,
     "features.json: features of no sequence": in_features(
-        lambda data: data.update(x={"pythonClassName": DICT, "featuresDict": {"features": PLAIN}})
+        x={"pythonClassName": DICT, "featuresDict": {"features": PLAIN}}
     ),
-    "features.json: two features with one path": in_features(
-        lambda data: data.update({"objects/pose": PLAIN["y"]})
-    ),
-    "features.json: several numbers": in_features(tensor_of("2")),
-    "features.json: any number of numbers": in_features(tensor_of("-1")),
-    "features.json: a box of no object": in_features(
-        lambda data: data.update(x={"pythonClassName": BOX, "boundingBox": {}})
-    ),
-    "features.json: images of 16 bits": in_features(
-        lambda data: data.update(x={**IMAGE, "image": {"dtype": "uint16"}})
-    ),
-    "features.json: a mask of floats": in_features(
-        lambda data: data["segmentation_mask"]["image"].update(dtype="float32")
-    ),
-    "features.json: a mask without classes": in_features(
-        lambda data: data["segmentation_mask"].update(IMAGE)
-    ),
-    "features.json: an image in a text": in_features(lambda data: data.update(image=PLAIN["y"])),
-    "features.json: objects without boxes": in_features(
-        lambda data: data["objects"]["sequence"]["feature"]["featuresDict"]["features"].pop("bbox")
-    ),
-    "features.json: no UTF-8": lambda folder: (folder / "features.json").write_bytes(b"\xff"),
-    "features.json: 57 MB of empty objects": lambda folder: (folder / "features.json").write_bytes(
-        b"[" + b"{}," * 19_000_000 + b"{}]"
+    "features.json: two features with one path": in_features(**{"objects/pose": PLAIN["y"]}),
+    "features.json: several numbers": in_features(x=tensor_of("2")),
+    "features.json: any number of numbers": in_features(x=tensor_of("-1")),
+    "features.json: a box of no object": in_features(x={"pythonClassName": BOX, "boundingBox": {}}),
+    "features.json: images of 16 bits": in_features(x={**IMAGE, "image": {"dtype": "uint16"}}),
+    "features.json: a mask of floats": in_features("segmentation_mask", "image", dtype="float32"),
+    "features.json: a mask without classes": in_features("segmentation_mask", **IMAGE),
+    "features.json: an image in a text": in_features(image=PLAIN["y"]),
+    "features.json: objects without boxes": without(*OBJECTS, "bbox"),
+    "features.json: no UTF-8": bytes_of("features.json", b"\xff"),
+    "features.json: 57 MB of empty objects": bytes_of(
+        "features.json", b"[" + b"{}," * 19_000_000 + b"{}]"
     ),
 }
 

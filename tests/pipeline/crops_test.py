@@ -62,15 +62,6 @@ def test_the_pixel_lies_anywhere_in_the_crop():
         assert len(set(places)) > 10
 
 
-@pytest.mark.slow
-def test_the_probability_is_that_of_a_crop_on_a_class():
-    given = example(one_pixel(45, 35, (400, 400)), [3])
-    shares = [np.mean([(c == 3).any() for c in crops(given, class_crop=p)]) for p in (0, 0.5, 1)]
-    assert shares[0] < 0.1
-    assert 0.35 < shares[1] < 0.65
-    assert shares[2] == 1
-
-
 def test_each_class_of_an_image_is_drawn_and_rare_ones_by_their_weight():
     mask = np.zeros((200, 200), np.uint8)
     mask[:50, :50], mask[150:, 150:] = 1, 2
@@ -105,16 +96,16 @@ def test_image_and_masks_stay_together_wherever_the_crop_is_placed(arguments):
         assert_together(moved)
 
 
+def too_much(share, found):
+    return sum(np.bincount(crop.ravel()).max() >= share * crop.size for crop in found)
+
+
 def test_no_class_has_more_of_a_crop_than_allowed_if_a_place_can_be_found():
     mask = np.zeros((64, 64), np.uint8)
     mask[:, 20:40] = 1
-
-    def too_much(**arguments):
-        found = crops(example(mask, [1]), **arguments)
-        return sum(np.bincount(crop.ravel()).max() >= 0.75 * crop.size for crop in found)
-
-    assert too_much() > 30
-    assert too_much(cat_max_ratio=0.75) <= 3  # by chance, each of the places may have too much
+    assert too_much(0.75, crops(example(mask, [1]))) > 30
+    limited = crops(example(mask, [1]), cat_max_ratio=0.75)
+    assert too_much(0.75, limited) <= 3  # by chance, each of the places may have too much
 
 
 def test_void_is_not_counted_and_a_crop_of_void_alone_is_avoided():
@@ -140,13 +131,8 @@ def test_a_place_that_has_no_class_too_often_is_the_one_without_the_limit():
 def test_the_share_in_a_large_crop_is_found_from_some_of_its_pixels():
     mask = np.zeros((700, 900), np.uint8)
     mask[:, 450:] = 1
-
-    def too_much(**arguments):
-        found = crops(example(mask, [1]), 301, **arguments)[:20]
-        return sum(np.bincount(crop.ravel()).max() >= 0.77 * crop.size for crop in found)
-
-    assert too_much() > 10
-    assert too_much(cat_max_ratio=0.75) <= 2
+    assert too_much(0.77, crops(example(mask, [1]), 301)[:20]) > 10
+    assert too_much(0.77, crops(example(mask, [1]), 301, cat_max_ratio=0.75)[:20]) <= 2
 
 
 def test_after_another_crop_the_labels_are_gone_and_it_is_said():

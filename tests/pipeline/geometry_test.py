@@ -62,11 +62,8 @@ def test_image_and_masks_stay_together_when_they_are_resized(resize, size):
 )
 def test_images_have_the_size_requested_and_it_is_static(function, wanted):
     moved = dataset(SIZES).map(function)
-    shapes = {
-        "image": (*wanted, 3),
-        "segmentation_mask": (*wanted, 1),
-        "instance_mask": (*wanted, 1),
-    }
+    masks = ("segmentation_mask", "instance_mask")
+    shapes = {"image": (*wanted, 3)} | dict.fromkeys(masks, (*wanted, 1))
     assert {name: moved.element_spec[name].shape for name in shapes} == shapes
     found = list(moved)
     assert len(found) == len(SIZES)

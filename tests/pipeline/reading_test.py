@@ -14,20 +14,14 @@ from voc_seg_tfrecord.pipeline.records import select
 from voc_seg_tfrecord.pipeline.window import decode
 
 
-def epochs(stream):
-    return [int(epoch) for epoch, _ in stream]
-
-
-def test_every_record_comes_with_the_number_of_its_epoch(sample):
-    stream = reading.epoch_stream(select(sample, "train"), epochs=2, first_epoch=5)
-    assert epochs(stream.drawn) == [5, 5, 5, 6, 6, 6]
-    assert len(stream.drawn) == 6
-
-
-def test_an_epoch_ends_with_its_last_full_batch(sample):
-    stream = reading.epoch_stream(select(sample, "train"), epochs=2, per_batch=2)
-    assert epochs(stream.drawn) == [0, 0, 1, 1]
-    assert len(stream.drawn) == 4
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [({"first_epoch": 5}, [5, 5, 5, 6, 6, 6]), ({"per_batch": 2}, [0, 0, 1, 1])],
+)
+def test_every_record_has_the_number_of_its_epoch_up_to_the_last_full_batch(sample, said, expected):
+    stream = reading.epoch_stream(select(sample, "train"), epochs=2, **said)
+    assert [int(epoch) for epoch, _ in stream.drawn] == expected
+    assert len(stream.drawn) == len(expected)
 
 
 def test_examples_read_decoded_are_those_that_are_decoded_afterwards(sample):

@@ -1,6 +1,8 @@
 """What calls repeat: orders, epochs, ranks and draws, over many epochs and with fixed seeds."""
 
 from collections import Counter
+import itertools
+import shutil
 
 import numpy as np
 import pytest
@@ -24,6 +26,10 @@ def many(tmp_path_factory):
     return build(tmp_path_factory.mktemp("data"), config, tree, num_shards=3)
 
 
+def batches(builder, **said):
+    return pipeline.training_batches(builder, "train", **{"batch_size": 4, **PLAIN, **said})
+
+
 def ids(dataset):
     names = []
     for batch in dataset.as_numpy_iterator():
@@ -37,11 +43,9 @@ def chi_square(counts, expected):
 
 
 def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many):
-    epochs = 60
-    names = ids(
-        pipeline.read(many, "train", features=["image/filename"], shuffle=True, epochs=epochs)
-    )
-    orders = np.array(names).reshape(epochs, COUNT)
+    epochs, features = 60, ["image/filename"]
+    read = pipeline.read(many, "train", features=features, shuffle=True, epochs=epochs)
+    orders = np.array(ids(read)).reshape(epochs, COUNT)
     assert (np.sort(orders) == np.arange(COUNT)).all()
     assert len({tuple(order) for order in orders.tolist()}) == epochs
     # Where each example comes, in six parts of an epoch.
@@ -55,14 +59,8 @@ def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many
 
 def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
     epochs, batch_size = 40, 32  # a third of all is left out
-    dataset = pipeline.training_batches(
-        many,
-        "train",
-        batch_size=batch_size,
-        epochs=epochs,
-        features=["segmentation_mask", "image/filename"],
-        **PLAIN,
-    )
+    features = ["segmentation_mask", "image/filename"]
+    dataset = batches(many, batch_size=batch_size, epochs=epochs, features=features)
     seen = np.bincount(ids(dataset), minlength=COUNT)
     assert seen.sum() == epochs * batch_size
     assert chi_square(seen, epochs * batch_size / COUNT) < 1.5
@@ -71,14 +69,8 @@ def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
 @pytest.mark.parametrize("count", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_ranks_draw_each_example_once_per_epoch_and_have_as_many_batches(many, count):
     epochs, batch_size = 6, 3
-    found = [
-        ids(
-            pipeline.training_batches(
-                many, "train", batch_size=batch_size, epochs=epochs, shard=(rank, count), **PLAIN
-            )
-        )
-        for rank in range(count)
-    ]
+    said = {"batch_size": batch_size, "epochs": epochs}
+    found = [ids(batches(many, shard=(rank, count), **said)) for rank in range(count)]
     per_epoch = COUNT // (batch_size * count) * batch_size
     assert {len(names) for names in found} == {epochs * per_epoch}
     for epoch in range(epochs):
@@ -87,12 +79,10 @@ def test_ranks_draw_each_example_once_per_epoch_and_have_as_many_batches(many, c
 
 
 def test_what_ends_goes_on_with_the_next_epoch_when_it_is_iterated_again(many):
-    said = {"batch_size": 16, **PLAIN}
-    again = pipeline.training_batches(many, "train", epochs=1, **said)
+    again = batches(many, batch_size=16, epochs=1)
     passes = [ids(again) for _ in range(3)]
-    assert sum(passes, []) == ids(pipeline.training_batches(many, "train", epochs=3, **said))  # noqa: RUF017
-    later = pipeline.training_batches(many, "train", epochs=1, first_epoch=2, **said)
-    assert ids(later) == passes[2]
+    assert [*itertools.chain(*passes)] == ids(batches(many, batch_size=16, epochs=3))
+    assert ids(batches(many, batch_size=16, epochs=1, first_epoch=2)) == passes[2]
     seeds = pipeline.read(many, "train")
     first, second = ([tuple(e["seed"].numpy()) for e in seeds] for _ in range(2))
     assert [name for name, _ in first] == [name for name, _ in second]
@@ -104,7 +94,6 @@ def test_an_epoch_of_keras_is_an_epoch(many):
     import keras
 
     seen = []
-    batches = pipeline.training_batches(many, "train", batch_size=16, epochs=1, **PLAIN)
 
     def numbers(batch):
         number = tf.strings.to_number(tf.strings.substr(batch["image/filename"], 0, 3))
@@ -123,7 +112,8 @@ def test_an_epoch_of_keras_is_an_epoch(many):
 
     model = Seen()
     model.compile("sgd", "mse", run_eagerly=True)
-    model.fit(batches.map(numbers), epochs=3, verbose=0, shuffle=False)
+    rows = batches(many, batch_size=16, epochs=1).map(numbers)
+    model.fit(rows, epochs=3, verbose=0, shuffle=False)
     epochs = np.array(seen).reshape(3, COUNT)
     assert (np.sort(epochs) == np.arange(COUNT)).all()
     assert len({tuple(epoch) for epoch in epochs.tolist()}) == 3
@@ -210,11 +200,11 @@ def test_the_stated_probabilities_hold():
 
 
 def test_no_batch_has_an_image_twice_where_there_are_enough(rare):
-    said = {"batch_size": 8, "epochs": 12, "size": 8, "scales": (1, 1), "balance": "classes"}
-    for batch in pipeline.training_batches(rare, "train", **said):
+    said = {"batch_size": 8, "epochs": 12, "balance": "classes"}
+    for batch in batches(rare, **said):
         names = batch["image/filename"].numpy().tolist()
         assert len(set(names)) == len(names)
-    copies = Counter(ids(pipeline.training_batches(rare, "train", **said)))
+    copies = Counter(ids(batches(rare, **said)))
     assert copies[10] > 2 * copies[11]  # and yet they are drawn more often
 
 
@@ -291,21 +281,17 @@ def test_a_step_that_does_not_lead_to_the_largest_scale_is_refused(module):
 )
 def test_arguments_that_mean_nothing_are_refused(many, arguments, message):
     with pytest.raises(ConfigError, match=message):
-        pipeline.training_batches(many, "train", **{"size": 8, "batch_size": 4, **arguments})
+        batches(many, **arguments)
 
 
 def test_only_the_features_that_are_asked_for_are_in_a_batch(many):
-    batches = pipeline.training_batches(
-        many, "train", size=8, batch_size=4, features=["image", "segmentation_mask"]
-    )
-    assert set(next(iter(batches))) == {"image", "segmentation_mask"}
+    chosen = batches(many, features=["image", "segmentation_mask"])
+    assert set(next(iter(chosen))) == {"image", "segmentation_mask"}
 
 
 @pytest.fixture
 def copy(many, tmp_path):
     """A copy of the dataset, and one of its shards."""
-    import shutil
-
     builder = open_built(shutil.copytree(many.data_path, tmp_path / "1.0.0"))
     return builder, sorted(builder.info.splits["train"].filepaths)[1]
 
@@ -315,7 +301,7 @@ def test_a_file_cut_at_a_records_end_is_noticed_before_the_first_batch(copy):
     data = path.read_bytes()
     path.write_bytes(data[: int.from_bytes(data[:8], "little") + 16])
     with pytest.raises(RecordError, match=r"00001-of-00003: 1 records\n.*a complete shard of"):
-        pipeline.training_batches(builder, "train", size=8, batch_size=4)
+        batches(builder)
 
 
 def test_a_damaged_record_is_named_by_file_place_and_id(copy):
@@ -326,4 +312,4 @@ def test_a_damaged_record_is_named_by_file_place_and_id(copy):
     with pytest.raises(
         tf.errors.OpError, match=r"00001-of-00003: damaged at byte \d+: .* itself \d"
     ):
-        list(pipeline.training_batches(builder, "train", size=8, batch_size=4, epochs=1))
+        list(batches(builder, epochs=1))

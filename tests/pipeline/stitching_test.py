@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from support.tiled import SIZES, tree_options, truth, write_tree
@@ -21,6 +23,11 @@ def tiled(tree, tmp_path_factory):
     return builder_from_tree(tree, name="tiled", data_dir=data_dir, **options)
 
 
+@pytest.fixture(scope="module")
+def examples(tiled):
+    return list(tiled.as_dataset(split="train").as_numpy_iterator())
+
+
 def scores(image):
     """A network that sees one pixel: float32 `[..., 3]` of uint8 `[..., 3]`."""
     return np.sin(np.asarray(image, np.float32) / 7)
@@ -41,8 +48,7 @@ def test_scores_of_a_network_that_sees_one_pixel_are_those_of_the_image(tiled, o
         assert np.array_equal(found[str(number)], expected)
 
 
-def test_classes_of_single_examples_are_put_together(tiled):
-    examples = tiled.as_dataset(split="train").as_numpy_iterator()
+def test_classes_of_single_examples_are_put_together(tiled, examples):
     predictions = ((e, e["segmentation_mask"][..., 0]) for e in examples)
     for image_id, found in pipeline.stitch(tiled, predictions):
         assert np.array_equal(found, truth(int(image_id))[1])
@@ -70,38 +76,34 @@ def test_the_tiles_of_a_few_images_can_be_read_alone(tiled):
     assert sorted(i for i, _ in pipeline.stitch(tiled, predictions)) == ["0", "3"]
 
 
-def test_an_image_is_given_as_soon_as_its_last_tile_came(tiled):
-    waiting, done = set(), []
-    total = {}
-    for e in tiled.as_dataset(split="train").as_numpy_iterator():
-        total[e["tile/image_id"].decode()] = total.get(e["tile/image_id"].decode(), 0) + 1
+def test_an_image_is_given_as_soon_as_its_last_tile_came(tiled, examples):
+    left = Counter(e["tile/image_id"].decode() for e in examples)
 
     def predictions():
-        for e in tiled.as_dataset(split="train").as_numpy_iterator():
-            total[e["tile/image_id"].decode()] -= 1
-            waiting.add(e["tile/image_id"].decode())
+        for e in examples:
+            left[e["tile/image_id"].decode()] -= 1
             yield e, e["segmentation_mask"]
 
+    done = set()
     for image_id, _ in pipeline.stitch(tiled, predictions()):
-        assert total[image_id] == 0
-        done.append(image_id)
-    assert set(done) == waiting
+        assert left[image_id] == 0
+        done.add(image_id)
+    assert done == left.keys()
 
 
-def test_missing_double_and_foreign_tiles_are_refused(tiled):
-    examples = list(tiled.as_dataset(split="train").as_numpy_iterator())
+def test_missing_double_and_foreign_tiles_are_refused(tiled, examples):
     pairs = [(e, e["segmentation_mask"]) for e in examples]
-    with pytest.raises(ConfigError, match=r"1 images of which tiles are missing: . without ._r"):
-        list(pipeline.stitch(tiled, pairs[:-1]))
-    with pytest.raises(ConfigError, match=r"(?s)a repeated tile: of .*one pass"):
-        list(pipeline.stitch(tiled, [*pairs, *pairs]))
     number = next(n for n, e in enumerate(examples) if e["tile/image_id"] == b"0")
-    with pytest.raises(ConfigError, match="a repeated tile: of 0, at row"):
-        list(pipeline.stitch(tiled, [pairs[number]] * 2))
-    with pytest.raises(ConfigError, match="as the tile has"):
-        list(pipeline.stitch(tiled, [(examples[number], np.zeros((8, 8)))]))
-    with pytest.raises(ConfigError, match="without tile/image_id"):
-        list(pipeline.stitch(tiled, [({}, np.zeros((8, 8)))]))
+    small = np.zeros((8, 8))
+    for given, words in (
+        (pairs[:-1], r"1 images of which tiles are missing: . without ._r"),
+        ([*pairs, *pairs], r"(?s)a repeated tile: of .*one pass"),
+        ([pairs[number]] * 2, "a repeated tile: of 0, at row"),
+        ([(examples[number], small)], "as the tile has"),
+        ([({}, small)], "without tile/image_id"),
+    ):
+        with pytest.raises(ConfigError, match=words):
+            list(pipeline.stitch(tiled, given))
 
 
 def test_no_mean_of_classes_is_taken(tiled):

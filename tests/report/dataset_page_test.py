@@ -1,4 +1,4 @@
-import pathlib
+import contextlib
 import shutil
 
 import numpy as np
@@ -34,6 +34,8 @@ HOSTILE = [
     "constructor",
     "main",
 ]
+UNFOLD = "document.querySelectorAll('details').forEach(d => d.open = true)"
+NARROW = {"width": 360, "height": 700}
 
 
 def arrays(count, classes, seed=0, size=(24, 36)):
@@ -62,6 +64,21 @@ def written(dataset, out, **options):
 def page(sample, tmp_path_factory):
     """The page of the sample."""
     return written(sample, tmp_path_factory.mktemp("page") / "report.html")
+
+
+@pytest.fixture
+def window(page):
+    """A window that shows it."""
+    with browser.opened(page) as window:
+        yield window
+
+
+@contextlib.contextmanager
+def shown(dataset, folder, **options):
+    """Opens a window that shows the page of a dataset and says nothing on the console."""
+    with browser.opened(written(dataset, folder / "a.html"), **options) as window:
+        assert window.noise == []
+        yield window
 
 
 def test_processes_read_the_same(sample, page, tmp_path, monkeypatch):
@@ -102,9 +119,7 @@ def test_names_that_try_to_become_code_stay_text(hostile):
     with browser.opened(hostile, viewport={"width": 800, "height": 800}) as window:
         assert window.noise == []
         assert window.evaluate("document.scripts.length") == 1
-        assert (
-            window.evaluate("document.querySelectorAll('[onerror],[onload],[src=x]').length") == 0
-        )
+        assert window.locator("[onerror],[onload],[src=x]").count() == 0
         attributes = "[...document.querySelectorAll('*')].flatMap(e => e.getAttributeNames())"
         assert window.evaluate(f"{attributes}.filter(n => n.startsWith('on'))") == []
         table = window.locator("#classes tbody th").all_text_contents()
@@ -115,114 +130,101 @@ def test_names_that_try_to_become_code_stay_text(hostile):
 
 def test_a_narrow_screen_scrolls_in_no_direction_but_down(page, hostile):
     for path in (page, hostile):
-        with browser.opened(path, viewport={"width": 360, "height": 700}) as window:
-            window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        with browser.opened(path, viewport=NARROW) as window:
+            window.evaluate(UNFOLD)
             assert window.evaluate("document.documentElement.scrollWidth") == 360
 
 
-def test_the_slider_moves_between_image_and_mask_by_keyboard(page):
-    with browser.opened(page) as window:
-        window.get_by_label("Slider").check()
-        card = window.locator("#examples .card").first
-        mask = card.locator(".mask")
-        clip = "e => getComputedStyle(e).clipPath"
-        half = mask.evaluate(clip)
-        card.locator(".slider").focus()
-        window.keyboard.press("Tab")
-        window.keyboard.press("Shift+Tab")
-        assert card.locator(".here").text_content()
-        window.keyboard.press("End")
-        assert mask.evaluate(clip) == "inset(0px)" or mask.evaluate(clip) != half
-        whole = mask.evaluate(clip)
-        window.keyboard.press("Home")
-        assert len({half, whole, mask.evaluate(clip)}) == 3
+def test_the_slider_moves_between_image_and_mask_by_keyboard(window):
+    window.get_by_label("Slider").check()
+    card = window.locator("#examples .card").first
+    mask = card.locator(".mask")
+    clip = "e => getComputedStyle(e).clipPath"
+    half = mask.evaluate(clip)
+    card.locator(".slider").focus()
+    window.keyboard.press("Tab")
+    window.keyboard.press("Shift+Tab")
+    assert card.locator(".here").text_content()
+    window.keyboard.press("End")
+    assert mask.evaluate(clip) == "inset(0px)" or mask.evaluate(clip) != half
+    whole = mask.evaluate(clip)
+    window.keyboard.press("Home")
+    assert len({half, whole, mask.evaluate(clip)}) == 3
 
 
-def test_the_filter_leaves_the_examples_of_a_class(page):
-    with browser.opened(page) as window:
-        window.locator("#filter").select_option("12")
-        shown = window.locator("#examples .card:visible")
-        assert shown.count() == 1
-        assert "dog" in shown.text_content()
-        assert window.locator("#count").text_content() == "1 of 6 examples on this page"
+def test_the_filter_leaves_the_examples_of_a_class(window):
+    window.locator("#filter").select_option("12")
+    shown = window.locator("#examples .card:visible")
+    assert shown.count() == 1
+    assert "dog" in shown.text_content()
+    assert window.locator("#count").text_content() == "1 of 6 examples on this page"
 
 
-def test_outlines_over_the_image_are_the_first_of_three_views_of_every_example(page):
-    with browser.opened(page) as window:
-        frame = window.locator("#examples .frame").first
+def test_outlines_over_the_image_are_the_first_of_three_views_of_every_example(window):
+    frame = window.locator("#examples .frame").first
 
-        def seen():
-            return [frame.locator(f".{name}").is_visible() for name in ("photo", "mask", "layer")]
+    def seen():
+        return [frame.locator(f".{name}").is_visible() for name in ("photo", "mask", "layer")]
 
-        assert seen() == [True, False, True]
-        window.get_by_label("Side by side").check()
-        assert seen() == [True, True, False]
-        window.get_by_label("Slider").check()
-        assert seen() == [True, True, False]
-        assert frame.locator("xpath=..").locator(".slider").is_visible()
-
-
-def test_a_click_enlarges_an_example_arrow_keys_go_on_and_escape_closes(page):
-    with browser.opened(page) as window:
-        ids = window.locator("#examples .id").all_text_contents()
-        shown = window.locator("dialog .id")
-        window.locator("#examples .frame").first.click()
-        assert shown.text_content() == ids[0]
-        wide = "e => e.getBoundingClientRect().width"
-        assert window.locator("dialog .layer").evaluate(wide) > 500
-        window.keyboard.press("ArrowRight")
-        assert shown.text_content() == ids[1]
-        window.keyboard.press("ArrowLeft")
-        assert shown.text_content() == ids[0]
-        window.keyboard.press("Escape")
-        assert not window.locator("dialog").is_visible()
-        assert window.evaluate("document.activeElement.ariaLabel") == f"Enlarge {ids[0]}"
-        window.keyboard.press("Enter")
-        assert window.locator("dialog").is_visible()
-        assert window.noise == []
+    assert seen() == [True, False, True]
+    window.get_by_label("Side by side").check()
+    assert seen() == [True, True, False]
+    window.get_by_label("Slider").check()
+    assert seen() == [True, True, False]
+    assert frame.locator("xpath=..").locator(".slider").is_visible()
 
 
-def test_bars_cells_and_heat_maps_lead_to_their_examples(page):
-    with browser.opened(page) as window:
-        window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-        for link in (
-            "#classes svg [data-to]",
-            "#classes tbody a",
-            "#places figcaption a",
-            ".dense td a",
-        ):
-            first = window.locator(link).first
-            first.evaluate("e => e.dispatchEvent(new MouseEvent('click', {bubbles: true}))")
-            target = first.get_attribute("href") or first.get_attribute("data-to")
-            assert window.evaluate("location.hash") == target
-            assert window.locator(target).count() == 1
-            labels = first.get_attribute("data-filter")
-            for card in window.locator("#examples .card:visible").all() if labels else ():
-                assert {*labels.split()} <= {*card.get_attribute("data-labels").split()}
-        window.locator(".dense td a[data-filter='15 12']").click()
-        assert window.locator("#filter").evaluate("e => e.selectedOptions[0].text") == (
-            "person and dog"
-        )
-        assert window.locator("#examples .card:visible").count() == 1
-        assert window.evaluate("location.hash") == "#examples"
+def test_a_click_enlarges_an_example_arrow_keys_go_on_and_escape_closes(window):
+    ids = window.locator("#examples .id").all_text_contents()
+    shown = window.locator("dialog .id")
+    window.locator("#examples .frame").first.click()
+    assert shown.text_content() == ids[0]
+    wide = "e => e.getBoundingClientRect().width"
+    assert window.locator("dialog .layer").evaluate(wide) > 500
+    window.keyboard.press("ArrowRight")
+    assert shown.text_content() == ids[1]
+    window.keyboard.press("ArrowLeft")
+    assert shown.text_content() == ids[0]
+    window.keyboard.press("Escape")
+    assert not window.locator("dialog").is_visible()
+    assert window.evaluate("document.activeElement.ariaLabel") == f"Enlarge {ids[0]}"
+    window.keyboard.press("Enter")
+    assert window.locator("dialog").is_visible()
+    assert window.noise == []
 
 
-def test_a_table_is_sorted_by_the_head_that_is_clicked_also_below_two_rows_of_heads(page):
-    with browser.opened(page) as window:
-        window.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
-        table = window.locator("#classes table")
-        heads = table.locator("thead tr").nth(1).locator("th")
-        pixels = (
-            "[...document.querySelectorAll('#classes tbody tr')].map(r => r.cells[3].innerText)"
-        )
-        heads.nth(1).get_by_role("button").click()
-        numbers = [int(text.replace(",", "")) for text in window.evaluate(pixels)]
-        assert numbers == sorted(numbers, reverse=True)
-        assert heads.nth(1).get_attribute("aria-sort") == "descending"
-        table.get_by_role("button", name="Class", exact=True).press("Enter")
-        names = table.locator("tbody th").all_text_contents()
-        assert names == sorted(names)
-        assert heads.nth(1).get_attribute("aria-sort") is None
+def test_bars_cells_and_heat_maps_lead_to_their_examples(window):
+    window.evaluate(UNFOLD)
+    links = ("#classes svg [data-to]", "#classes tbody a", "#places figcaption a", ".dense td a")
+    for link in links:
+        first = window.locator(link).first
+        first.evaluate("e => e.dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+        target = first.get_attribute("href") or first.get_attribute("data-to")
+        assert window.evaluate("location.hash") == target
+        assert window.locator(target).count() == 1
+        labels = first.get_attribute("data-filter")
+        for card in window.locator("#examples .card:visible").all() if labels else ():
+            assert {*labels.split()} <= {*card.get_attribute("data-labels").split()}
+    window.locator(".dense td a[data-filter='15 12']").click()
+    chosen = window.locator("#filter").evaluate("e => e.selectedOptions[0].text")
+    assert chosen == "person and dog"
+    assert window.locator("#examples .card:visible").count() == 1
+    assert window.evaluate("location.hash") == "#examples"
+
+
+def test_a_table_is_sorted_by_the_head_that_is_clicked_also_below_two_rows_of_heads(window):
+    window.evaluate(UNFOLD)
+    table = window.locator("#classes table")
+    heads = table.locator("thead tr").nth(1).locator("th")
+    pixels = "[...document.querySelectorAll('#classes tbody tr')].map(r => r.cells[3].innerText)"
+    heads.nth(1).get_by_role("button").click()
+    numbers = [int(text.replace(",", "")) for text in window.evaluate(pixels)]
+    assert numbers == sorted(numbers, reverse=True)
+    assert heads.nth(1).get_attribute("aria-sort") == "descending"
+    table.get_by_role("button", name="Class", exact=True).press("Enter")
+    names = table.locator("tbody th").all_text_contents()
+    assert names == sorted(names)
+    assert heads.nth(1).get_attribute("aria-sort") is None
 
 
 def test_the_name_of_a_file_is_copied(page):
@@ -272,16 +274,17 @@ def test_a_class_that_a_split_lacks_is_marked_in_words(page):
 @pytest.mark.filterwarnings("ignore:same image in two splits")
 def test_an_image_in_two_splits_and_one_that_only_looks_alike_are_found(tmp_path):
     tree = tmp_path / "tree"
-    lists = tree / "ImageSets" / "Segmentation"
-    for folder in ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation"):
-        (tree / folder).mkdir(parents=True)
+    folders = ("JPEGImages", "SegmentationClass", "ImageSets/Segmentation")
+    pictures, classes, lists = (tree / folder for folder in folders)
+    for folder in (pictures, classes, lists):
+        folder.mkdir(parents=True)
     images, masks = arrays(5, 3, size=(240, 360))
     for n, (image, mask) in enumerate(zip(images, masks, strict=True)):
-        Image.fromarray(image).save(tree / "JPEGImages" / f"{n}.jpg", quality=90)
-        Image.fromarray(mask).save(tree / "SegmentationClass" / f"{n}.png")
-    shutil.copy(tree / "JPEGImages" / "0.jpg", tree / "JPEGImages" / "3.jpg")
-    Image.fromarray(images[1]).resize((180, 120)).save(tree / "JPEGImages" / "4.jpg", quality=60)
-    Image.fromarray(masks[4][::2, ::2]).save(tree / "SegmentationClass" / "4.png")
+        Image.fromarray(image).save(pictures / f"{n}.jpg", quality=90)
+        Image.fromarray(mask).save(classes / f"{n}.png")
+    shutil.copy(pictures / "0.jpg", pictures / "3.jpg")
+    Image.fromarray(images[1]).resize((180, 120)).save(pictures / "4.jpg", quality=60)
+    Image.fromarray(masks[4][::2, ::2]).save(classes / "4.png")
     (lists / "train.txt").write_text("0\n1\n2\n")
     (lists / "val.txt").write_text("3\n4\n")
     dataset = voc_seg_tfrecord.builder_from_tree(
@@ -297,17 +300,13 @@ def test_an_image_in_two_splits_and_one_that_only_looks_alike_are_found(tmp_path
 
 
 def test_a_damaged_record_is_a_finding_and_the_rest_is_counted(sample, tmp_path):
-    folder = pathlib.Path(shutil.copytree(sample.data_dir, tmp_path / "sample" / "1.0.0"))
-    dataset = open_built(str(folder))
-
     def damage(examples):
         doctoring.values(examples[0], "segmentation_mask")[0] = b"no PNG"
         doctoring.values(examples[1], "image")[0] = b"no JPEG"
         return examples
 
-    doctoring.rewrite(dataset, "train", damage)
-    with browser.opened(written(dataset, tmp_path / "a.html")) as window:
-        assert window.noise == []
+    dataset = doctoring.doctored(sample, tmp_path, damage)
+    with shown(dataset, tmp_path) as window:
         findings = window.locator("#findings").text_content()
         assert "Wrong: Damaged records. 2 problems in the records" in findings
         assert "no image that can be shown" in findings
@@ -318,16 +317,10 @@ def test_a_damaged_record_is_a_finding_and_the_rest_is_counted(sample, tmp_path)
 def test_images_alone_have_a_page_of_sizes_and_examples(tmp_path):
     part = VocSegConfig(name="part", release="2012_test", strict=False)
     dataset = build(tmp_path, part, DUMMY_DATA)
-    with browser.opened(written(dataset, tmp_path / "a.html")) as window:
-        assert window.noise == []
+    with shown(dataset, tmp_path) as window:
         headings = window.locator("h2").all_text_contents()
-        assert headings == [
-            "Findings",
-            "Splits",
-            "Sizes",
-            "Examples",
-            "Appendix: what a paper should say",
-        ]
+        appendix = "Appendix: what a paper should say"
+        assert headings == ["Findings", "Splits", "Sizes", "Examples", appendix]
         assert window.locator("#examples img").count() == 1
 
 
@@ -336,9 +329,7 @@ def test_images_with_one_label_each_are_counted_by_class(tmp_path):
     labelled = voc_seg_tfrecord.from_arrays(
         images, labels=[0, 1, 1, 1], name="labelled", class_names=["ok", "bad"], data_dir=tmp_path
     )
-    page = written(labelled, tmp_path / "labelled.html")
-    with browser.opened(page) as window:
-        assert window.noise == []
+    with shown(labelled, tmp_path) as window:
         assert "Damaged records" not in window.locator("#findings").text_content()
         height, width = images[0].shape[:2]
         size = f"{width} \N{MULTIPLICATION SIGN} {height}"
@@ -348,7 +339,7 @@ def test_images_with_one_label_each_are_counted_by_class(tmp_path):
         window.locator("#filter").select_option("1")
         assert window.locator("#examples .card:visible").count() == 3
         assert window.locator(".slider").count() == 0
-    assert "void" not in page.read_text().split("<main")[1].split("<script")[0]
+    assert "void" not in (tmp_path / "a.html").read_text().split("<main")[1].split("<script")[0]
 
 
 def test_tiles_are_called_tiles_and_the_images_they_were_cut_from_are_counted(tmp_path):
@@ -360,7 +351,7 @@ def test_tiles_are_called_tiles_and_the_images_they_were_cut_from_are_counted(tm
         splits={"train": 1.0},
         **tiled.tree_options(),
     )
-    with browser.opened(written(dataset, tmp_path / "a.html")) as window:
+    with shown(dataset, tmp_path) as window:
         row = window.locator("#splits tbody tr").first.locator("td").all_text_contents()
         assert row[0] == str(dataset.info.splits["train"].num_examples)
         assert row[1] == str(len(tiled.SIZES))
@@ -370,9 +361,7 @@ def test_tiles_are_called_tiles_and_the_images_they_were_cut_from_are_counted(tm
 
 def test_254_classes_stay_readable(tmp_path):
     names = ["background", *(f"class number {n}" for n in range(1, 254))]
-    page = written(built(tmp_path, "many", names), tmp_path / "a.html")
-    with browser.opened(page, viewport={"width": 360, "height": 700}) as window:
-        assert window.noise == []
+    with shown(built(tmp_path, "many", names), tmp_path, viewport=NARROW) as window:
         assert "The charts show the 30 classes" in window.locator("#classes").text_content()
         assert window.locator("#classes table tbody tr").count() == 254
         assert window.evaluate("document.documentElement.scrollWidth") == 360
@@ -384,8 +373,7 @@ def test_masks_of_void_alone_and_an_image_of_one_pixel_have_a_page(tmp_path):
     dataset = voc_seg_tfrecord.from_arrays(
         images, masks, name="void", class_names=["a", "b", "c"], data_dir=tmp_path
     )
-    with browser.opened(written(dataset, tmp_path / "a.html")) as window:
-        assert window.noise == []
+    with shown(dataset, tmp_path) as window:
         assert "100.0 % of the pixels are void" in window.locator("header").text_content()
         assert "No image has 3 of 3 classes: a, b, c." in window.locator("#findings").text_content()
 
@@ -427,19 +415,18 @@ def test_a_small_box_has_a_crop_of_the_image_and_one_of_the_mask(sample):
     assert [(box, len(urls)) for box, urls in shown.crops.items()] == [(small, 2)]
 
 
-def test_the_matrix_is_one_stop_of_the_tab_key_and_the_arrow_keys_go_through_it(page):
-    with browser.opened(page) as window:
-        stops = window.locator("table.dense a, table.dense button")
-        indices = stops.evaluate_all("all => all.map(e => e.tabIndex)")
-        assert len(indices) > 4
-        assert indices == [0] + [-1] * (len(indices) - 1)
-        stops.first.focus()
-        place = "document.activeElement.closest('td, th')"
-        for key, row, column in (("ArrowRight", 0, 1), ("ArrowLeft", 0, 0), ("ArrowUp", 0, 0)):
-            window.keyboard.press(key)
-            at = window.evaluate(f"[{place}.parentElement.rowIndex, {place}.cellIndex]")
-            assert at == [row, column]
-        window.keyboard.press("ArrowRight")
-        window.keyboard.press("ArrowDown")
-        assert window.evaluate("document.activeElement.tagName") == "A"
-        assert stops.evaluate_all("all => all.filter(e => e.tabIndex === 0).length") == 1
+def test_the_matrix_is_one_stop_of_the_tab_key_and_the_arrow_keys_go_through_it(window):
+    stops = window.locator("table.dense a, table.dense button")
+    indices = stops.evaluate_all("all => all.map(e => e.tabIndex)")
+    assert len(indices) > 4
+    assert indices == [0] + [-1] * (len(indices) - 1)
+    stops.first.focus()
+    place = "document.activeElement.closest('td, th')"
+    for key, row, column in (("ArrowRight", 0, 1), ("ArrowLeft", 0, 0), ("ArrowUp", 0, 0)):
+        window.keyboard.press(key)
+        at = window.evaluate(f"[{place}.parentElement.rowIndex, {place}.cellIndex]")
+        assert at == [row, column]
+    window.keyboard.press("ArrowRight")
+    window.keyboard.press("ArrowDown")
+    assert window.evaluate("document.activeElement.tagName") == "A"
+    assert stops.evaluate_all("all => all.filter(e => e.tabIndex === 0).length") == 1
