@@ -326,9 +326,8 @@ def test_boxes_are_named_and_are_no_masks(tmp_path, name, text, words):
     for image_id in "abc":
         exports.put_image(tmp_path, f"images/{image_id}.jpg")
         exports.put(tmp_path, name.format(image_id), text)
-    with pytest.raises(VocSegError) as caught:
+    with pytest.raises(VocSegError, match=re.escape(words)):
         plan_of(tmp_path)
-    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("image", ["{}_img.png", "{}_sat.jpg", "train/{} image.jpg"])
@@ -366,9 +365,8 @@ def test_ids_without_an_image_are_counted_with_what_leaves_them_out(tmp_path):
     exports.put(root, "train.txt", "a\nb\nx\ny\n")
     exports.put(root, "val.txt", "c\n")
     said = {"name": "mine", "class_names": NAMES, "data_dir": tmp_path / "data", "verbose": False}
-    with pytest.raises(
-        VocSegError, match=r"2 of 4 ids have no image in images. --missing_image skip"
-    ):
+    words = r"2 of 4 ids have no image in images. --missing_image skip"
+    with pytest.raises(VocSegError, match=words):
         builder_from_tree(root, **said)
     exports.put(root, "val.txt", "p\nq\n")
     exports.put(root, "train.txt", "a\nb\n")

@@ -391,8 +391,7 @@ def test_images_and_masks_that_are_left_over_and_may_be_pairs_are_asked_about(tm
     put(tmp_path, "images/DSC{}.jpg", "masks/lab{}.png", range(6, 9))
     text = question(tmp_path, r"lab6\.png: a mask without an image")
     assert "--images images --masks masks" in text
-    found = read(tmp_path, images="images", masks="masks")
-    assert found[0] == {"train": pairs}
+    assert read(tmp_path, images="images", masks="masks")[0] == {"train": pairs}
 
 
 def test_lists_say_which_images_count_whatever_is_left_over(tmp_path):
