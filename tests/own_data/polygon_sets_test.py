@@ -132,16 +132,18 @@ def test_a_file_of_all_labels_orders_the_classes_of_labelme(street):
     assert "labels.txt lacks car, so it does not number the classes." in text
 
 
-def test_masks_of_labelme_are_those_of_its_shapes_in_order_where_void_is_255(street):
+@pytest.mark.parametrize("objects", [False, True])
+def test_masks_of_labelme_are_those_of_its_shapes_in_order_where_void_is_255(street, objects):
     root = street("labelme")
     replace(root / "street_1.json", '"tree"', '"__ignore__"')
     labels = {"car": 1, "road": 2, "tree": 3, "__ignore__": 255}
-    found = examples(from_tree(root, instance_mask=True), "train")
+    found = examples(from_tree(root, instance_mask=objects), "train")
     assert len(found) == 4
     for name, example in found.items():
         expected = drawn(labels, *shapes_of((root / name).with_suffix(".json")))
         np.testing.assert_array_equal(example["segmentation_mask"][..., 0], expected)
-        np.testing.assert_array_equal(example["instance_mask"][..., 0] == 255, expected == 255)
+        if objects:
+            np.testing.assert_array_equal(example["instance_mask"][..., 0] == 255, expected == 255)
         assert (expected == 255).any() == (name == "street_1.jpg")
 
 
