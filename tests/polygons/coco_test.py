@@ -122,7 +122,7 @@ def test_a_category_that_only_groups_others_is_no_class():
         ({"size": [40, 50], "counts": TEXT[:-2]}, "runs of other pixels"),
         ({"size": [40, 50], "counts": f" {TEXT}"}, "characters that are none of runs"),
         ({"size": [40, 50], "counts": [1, -1, 2000]}, "runs of other pixels"),
-        ({"size": [40, 50], "counts": "0" + "ooooooooooooO1" * 40}, "annotation 11 (car): "),
+        ({"size": [40, 50], "counts": "0" + "ooooooooooooO1" * 40}, "runs of other pixels"),
         ({"size": [40, 50], "counts": "00" + "ooooooooooo?" * 40}, "annotation 11 (car): "),
         ({"size": [40, 50]}, "no 'counts'"),
         ("polygon", "string indices must be integers"),
