@@ -73,6 +73,13 @@ def read(root, **said):
     return found, plan
 
 
+def question(root, words, **said):
+    """Checks that a folder cannot be read, with words of the error; returns its text."""
+    with pytest.raises(LayoutError, match=words) as caught:
+        read(root, **said)
+    return str(caught.value)
+
+
 @pytest.mark.parametrize("image", ["photos_raw/{}.jpg", "{}.jpg"])
 def test_images_with_painted_labels_among_the_masks_are_not_read(tmp_path, image):
     pairs = put(tmp_path, image, "mask/{}.png", "abcdef", painted="mask/{}.jpg")
@@ -129,8 +136,7 @@ def test_folders_of_one_image_each_are_a_set(tmp_path, image, mask, painted):
     assert found == {"train": pairs}
     assert sum(map(len, plan.account.values())) == 4
     put(tmp_path, "small/images/{}.png", "small/masks/{}.png", "abcd")
-    with pytest.raises(LayoutError, match="ways to read"):
-        read(tmp_path)
+    question(tmp_path, "ways to read")
 
 
 def test_folders_of_one_image_each_make_the_splits_in_whose_folders_they_lie(tmp_path):
@@ -148,8 +154,7 @@ def test_labels_that_labelme_numbered_for_each_image_anew_are_refused(tmp_path, 
         (image.parent / "label_names.txt").write_text("_background_\ncrop\nweed\n")
     assert read(tmp_path, **said)[0] == {"train": pairs}
     (image.parent / "label_names.txt").write_text("_background_\nweed\ncrop\n")
-    with pytest.raises(LayoutError, match=r"b_json/label_names.txt: other names than in .*a_json"):
-        read(tmp_path, **said)
+    question(tmp_path, r"b_json/label_names.txt: other names than in .*a_json", **said)
 
 
 IMG = ("img", "0123"), ("IMG", "4567")
@@ -200,17 +205,15 @@ ASKED = {
 def test_what_may_be_read_in_several_ways_is_asked_about(tmp_path, files, words):
     for of in files:
         put(tmp_path, *of)
-    with pytest.raises(LayoutError, match=words):
-        read(tmp_path)
+    question(tmp_path, words)
 
 
 def test_a_question_has_a_line_for_each_set_before_that_for_all(tmp_path):
     put(tmp_path, "images/{}.jpg", "masks/{}.png", "abcd")
     put(tmp_path, "", "masks_prep/{}.png", "abcd")
     put(tmp_path, "more/images/{}.jpg", "more/masks/{}.png", "xyz")
-    with pytest.raises(LayoutError) as caught:
-        read(tmp_path)
-    lines = re.findall(r"(\d+) images with masks: (.*)", str(caught.value))
+    text = question(tmp_path, "ways to read")
+    lines = re.findall(r"(\d+) images with masks: (.*)", text)
     assert ("4", "--images images --masks masks") in lines
     assert ("3", "--images more/images --masks more/masks") in lines
 
@@ -219,8 +222,7 @@ def test_a_panoptic_png_is_named_and_never_taken_for_classes(tmp_path):
     put(tmp_path, "images/train/{}.jpg", "annotations/panoptic_train/{}.png", "abc")
     text = '{"annotations": [{"segments_info": []}]}'
     exports.put(tmp_path, "annotations/panoptic_train.json", text)
-    with pytest.raises(LayoutError, match=r"panoptic format.* are numbers of segments"):
-        read(tmp_path)
+    question(tmp_path, r"panoptic format.* are numbers of segments")
 
 
 SCENES = [(f"s{n}/images/{{}}.jpg", f"s{n}/masks/{{}}.png", "ab") for n in (1, 2, 3)]
@@ -262,8 +264,7 @@ def test_what_lies_beside_a_set_is_in_the_account(tmp_path, files, beside):
 def test_labelled_images_elsewhere_stop_a_build_until_the_folders_are_said(tmp_path):
     pairs = put(tmp_path, "images/{}.jpg", "masks/{}.png", "abcd")
     put(tmp_path, "augmented/images/{}.jpg", "augmented/masks/{}.png", "xyz")
-    with pytest.raises(LayoutError, match="3 ways"):
-        read(tmp_path)
+    question(tmp_path, "3 ways")
     found, plan = read(tmp_path, images="images", masks="masks")
     assert found == {"train": pairs}
     assert sum(map(len, plan.account.values())) == 6
@@ -320,8 +321,7 @@ def test_patterns_of_names_are_found_beside_crops_of_some_images(tmp_path, image
     pairs = put(tmp_path / "set", image, mask, ["101", "102", "103", "104"])
     assert read(tmp_path)[0] == {"train": pairs}
     put(tmp_path, "patches/img/{}.jpg", "patches/lab/{}.png", "12")
-    with pytest.raises(LayoutError, match="ways"):
-        read(tmp_path)
+    question(tmp_path, "ways")
 
 
 def test_words_glued_to_numbers_tell_masks_from_other_drawings_of_a_few_images(tmp_path):
@@ -372,8 +372,7 @@ def test_other_images_of_all_masks_are_asked_about_beside_those_of_splits(tmp_pa
     put(tmp_path, "val/{}.jpg", "truth/{}.png", range(6, 9))
     for n in range(9):
         save(tmp_path, other.format(n), RNG.integers(0, 256, (40, 48)).astype(np.uint8))
-    with pytest.raises(LayoutError, match=r"2 ways(?s:.*)--images train=train,val=val"):
-        read(tmp_path)
+    question(tmp_path, r"2 ways(?s:.*)--images train=train,val=val")
 
 
 @pytest.mark.parametrize(
@@ -390,11 +389,9 @@ def test_the_outermost_word_of_most_names_is_found_beside_other_files(tmp_path, 
 def test_images_and_masks_that_are_left_over_and_may_be_pairs_are_asked_about(tmp_path):
     pairs = put(tmp_path, "images/IMG{}.jpg", "masks/IMG{}.png", range(6))
     put(tmp_path, "images/DSC{}.jpg", "masks/lab{}.png", range(6, 9))
-    with pytest.raises(LayoutError, match=r"lab6\.png: a mask without an image") as error:
-        read(tmp_path)
-    assert "--images images --masks masks" in str(error.value)
-    found = read(tmp_path, images="images", masks="masks")
-    assert found[0] == {"train": pairs}
+    text = question(tmp_path, r"lab6\.png: a mask without an image")
+    assert "--images images --masks masks" in text
+    assert read(tmp_path, images="images", masks="masks")[0] == {"train": pairs}
 
 
 def test_lists_say_which_images_count_whatever_is_left_over(tmp_path):
@@ -404,8 +401,7 @@ def test_lists_say_which_images_count_whatever_is_left_over(tmp_path):
     exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "\n".join(ids))
     assert read(tmp_path)[0] == {"train": pairs}
     exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "\n".join([*ids, "DSC7"]))
-    with pytest.raises(LayoutError, match="which has no mask"):
-        read(tmp_path)
+    question(tmp_path, "which has no mask")
 
 
 def test_augmented_images_win_by_no_name(tmp_path):
@@ -413,8 +409,7 @@ def test_augmented_images_win_by_no_name(tmp_path):
     for number, image in enumerate(pairs):
         turned = np.asarray(Image.open(image))[:, ::-1]
         Image.fromarray(turned).save(tmp_path / f"img_aug{number}.jpg")
-    with pytest.raises(LayoutError, match=r"2 ways.*(?s:.*)--image_name 'x\{id\}'"):
-        read(tmp_path)
+    question(tmp_path, r"2 ways.*(?s:.*)--image_name 'x\{id\}'")
 
 
 def test_images_that_were_mixed_with_the_colours_of_labels_are_not_read(tmp_path):
@@ -450,8 +445,7 @@ def test_images_are_those_of_masks_unless_most_have_another_size(tmp_path, chang
 @pytest.mark.parametrize("pattern", ["{id}_mask.png", "{id}.png", "{id}_seg.png"])
 def test_a_pattern_of_masks_finds_no_image_among_them(tmp_path, pattern):
     put(tmp_path, "", "{}_mask.png", "abc")
-    with pytest.raises(LayoutError, match="no image, but 3 masks, such as a_mask"):
-        read(tmp_path, mask_name=pattern)
+    question(tmp_path, "no image, but 3 masks, such as a_mask", mask_name=pattern)
 
 
 @pytest.mark.parametrize("folder", ["test_sample", "docs/demo", "quick_start"])
@@ -463,8 +457,7 @@ def test_copies_under_other_names_count_once(tmp_path, folder):
             exports.put(tmp_path, to, path.read_bytes())
     assert read(tmp_path)[0] == {"train": pairs}
     exports.put(tmp_path, to, mask.with_name("f.png").read_bytes())
-    with pytest.raises(LayoutError, match="ways to read"):  # the same image, other labels
-        read(tmp_path)
+    question(tmp_path, "ways to read")  # the same image, other labels
 
 
 def test_a_split_of_images_alone_is_in_no_proposal(tmp_path):
@@ -472,9 +465,8 @@ def test_a_split_of_images_alone_is_in_no_proposal(tmp_path):
         put(tmp_path, f"{split}/photos/{{}}.jpg", f"{split}/masks/{{}}.png", "abc")
     put(tmp_path, "aug/photos/{}.jpg", "aug/masks/{}.png", "xyz")
     put(tmp_path, "test/photos/a.jpg", "", "-")
-    with pytest.raises(LayoutError, match="ways to read") as caught:
-        read(tmp_path)
-    proposed = re.findall("images with masks: (.*)", str(caught.value))
+    text = question(tmp_path, "ways to read")
+    proposed = re.findall("images with masks: (.*)", text)
     assert [len(plan_by_shell(tmp_path, options)[0]) for options in proposed] == [1, 2, 1]
 
 
@@ -548,10 +540,9 @@ def test_cityscapes_is_asked_which_ids_are_meant_and_read_by_the_answer(tmp_path
                 save(tmp_path, f"{masks}_color.png", np.stack([ids * 9] * 3, 2))
                 save(tmp_path, f"{masks}_instanceIds.png", ids.astype(np.uint16) * 1000)
                 exports.put(tmp_path, f"{masks}_polygons.json", "{}")
-    with pytest.raises(LayoutError, match="2 ways") as caught:
-        read(tmp_path)
-    assert str(caught.value).count("12 images with masks: --images leftImg8bit --masks gtFine") == 2
-    lines = re.findall("with masks: (--.*)", str(caught.value))
+    text = question(tmp_path, "2 ways")
+    assert text.count("12 images with masks: --images leftImg8bit --masks gtFine") == 2
+    lines = re.findall("with masks: (--.*)", text)
     said = said_by(next(line for line in lines if "labelIds" in line))
     tree = discovery.find_tree(epath.Path(tmp_path), said)
     found = {i: tree.masks[i] for i in tree.images}
@@ -683,8 +674,7 @@ def test_a_folder_of_too_many_files_and_one_that_cannot_be_listed_are_named(tmp_
     exports.put_pair(tmp_path / "data", "a")
     exports.put_pair(tmp_path / "data", "b")
     monkeypatch.setattr(listing, "MOST_FILES", 3)
-    with pytest.raises(LayoutError, match=r"SegmentationClass: more than 3 files at and below"):
-        read(tmp_path)
+    question(tmp_path, r"SegmentationClass: more than 3 files at and below")
     (tmp_path / "data" / "x").symlink_to("/")
     monkeypatch.setattr(listing, "MOST_FILES", 100)
     assert listing.Listing.of(epath.Path(tmp_path)).links == {"data/x": "/"}
@@ -728,9 +718,7 @@ def test_painted_images_with_the_names_of_masks_are_never_read_beside_the_photos
     second = pathlib.PurePath(image).stem + "_expert2"
     # Another annotator, whose masks fit the photos by their names.
     put(tmp_path, "", f"{pathlib.PurePath(mask).parent}/{second}.png", ids)
-    with pytest.raises(LayoutError, match="2 ways") as caught:
-        read(tmp_path)
-    for options in re.findall("with masks: (--.*)", str(caught.value)):
+    for options in re.findall("with masks: (--.*)", question(tmp_path, "2 ways")):
         assert {*read(tmp_path, **said_by(options))[0]["train"]} == {*pairs}
 
 
@@ -764,6 +752,4 @@ def test_a_pilot_is_not_paired_with_tiles_by_one_of_their_numbers(tmp_path):
     put(tmp_path, "train/tile_{}.jpg", "truth/tile_{}_label.png", [f"{n}_1" for n in range(4)])
     put(tmp_path, "test/tile_{}.jpg", "truth/tile_{}_label.png", ["0_0", "1_0"])
     put(tmp_path, "pilot/photos/p{}.jpg", "pilot/masks/p{}.png", range(4))
-    with pytest.raises(LayoutError, match="ways to read") as error:
-        read(tmp_path)
-    assert "p{id}" not in str(error.value)
+    assert "p{id}" not in question(tmp_path, "ways to read")

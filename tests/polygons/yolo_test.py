@@ -14,8 +14,7 @@ VALUES = {"car": 1, "tree": 2}
 
 
 def read(text):
-    annotation = yolo.read(File(text.encode(), "labels/a.txt"), "a.jpg", NAMES)
-    return annotation
+    return yolo.read(File(text.encode(), "labels/a.txt"), "a.jpg", NAMES)
 
 
 def test_a_polygon_is_drawn_by_pillow_at_fractions_of_the_sides():
