@@ -166,7 +166,7 @@ def test_small_copies_of_labelled_images_never_become_background(tmp_path, optio
     assert [len(ids) for ids in plan.splits.values()] == [8]
     if options:
         (tmp_path / "data/more").rename(tmp_path / "data/overlays")
-        with pytest.raises(LayoutError, match="is a copy of .* the first of 4 such images"):
+        with pytest.raises(LayoutError, match=r"is a copy of .* the first of 4 such images"):
             find_config(tmp_path, name="mine", **said)
         (tmp_path / "data/overlays").rename(tmp_path / "data/more")
     assert "4 images without a mask are background alone, such as data/more/a.jpg." in plan.notes
