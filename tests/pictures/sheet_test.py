@@ -76,6 +76,7 @@ def test_an_odd_size_makes_a_sheet_of_the_usual_width(size):
     assert count(pixels, voc_palette()[1]) > PANEL * 20  # a strip that is seen
 
 
+@pytest.mark.slow
 def test_254_classes_and_names_in_any_script_are_drawn():
     names = ("猫", "ёж", "קקטוס", "नमस्ते", "\u202eabc", "a" * 500, " ", "<b>&amp;")
     names += tuple(f"class {i}" for i in range(len(names), 254))

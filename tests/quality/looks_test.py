@@ -85,6 +85,7 @@ def test_nothing_is_named_where_nothing_is_wrong(drawn, tmp_path):
     assert len(strangers(tmp_path)) <= 1
 
 
+@pytest.mark.slow
 def test_processes_find_the_same(world, found_in_world, monkeypatch):
     monkeypatch.setattr(processes, "WORTH", 20)
     monkeypatch.setattr(processes.threads, "CORES", 2)
@@ -128,6 +129,7 @@ def test_the_page_of_a_score_shows_those_of_the_scored_images(world, tmp_path):
     assert second == first - 1
 
 
+@pytest.mark.slow
 def test_where_classes_are_given_at_random_nothing_is_named_and_a_note_says_so(
     drawn, tmp_path, capsys
 ):
@@ -145,6 +147,7 @@ def test_where_classes_are_given_at_random_nothing_is_named_and_a_note_says_so(
     assert "background is like" not in printed
 
 
+@pytest.mark.slow
 def test_a_class_with_few_regions_is_left_out_and_named(drawn, tmp_path, capsys):
     copies = [planted.Drawn(one.image, one.mask.copy()) for one in drawn]
     for number, one in enumerate(copies):
@@ -174,6 +177,7 @@ def test_without_scikit_learn_a_note_says_so_and_all_else_is_found(
     assert "scikit-learn" not in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_mistake_in_each_frame_of_a_film_does_not_hide_itself(drawn, tmp_path):
     """Six frames have one object that is wrong in all of them: they are no proof of each other."""
     root = tmp_path / "films"
