@@ -136,14 +136,16 @@ class MissingMasks:
             if (name := posixpath.basename(image_id)) in labelled
         ]
         tree = self._tree
-        drawn = [pair for pair in twins if role_of(posixpath.dirname(pair[0])) == "drawn"]
-        if not twins or not (drawn or look_alike(twins, lambda i: tree.given / tree.image_path(i))):
+        copies = [pair for pair in twins if role_of(posixpath.dirname(pair[0])) == "drawn"]
+        if not copies and twins and look_alike(twins, lambda i: tree.given / tree.image_path(i)):
+            copies = twins
+        if not copies:
             return
-        copy, image = map(tree.image_path, (drawn or twins)[0])
+        copy, image = map(tree.image_path, copies[0])
         raise LayoutError(
             tree.given / copy,
             found=f"an image without a mask that is a copy of {image}, which has one. It is the "
-            f"first of {len(drawn or twins)} such images, which would become background",
+            f"first of {len(copies)} such images, which would become background",
             expected="no copies of labelled images among those that are background alone",
             remedy="take the copies out of the folder, or leave out all images without a mask: "
             "--missing_mask skip",
