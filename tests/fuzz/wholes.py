@@ -21,9 +21,9 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
+from voc_seg_tfrecord.base.unpacked import unpacked
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.configs import description
-from voc_seg_tfrecord.own_data.unpacked import unpacked
 from voc_seg_tfrecord.stats import counts
 
 FILES = {

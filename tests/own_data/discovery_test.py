@@ -3,7 +3,7 @@ import pytest
 from support import exports
 
 from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.own_data import discovery
+from voc_seg_tfrecord.own_data.files import discovery
 
 
 def find(root, **said):

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data import discovery, pixels
+from voc_seg_tfrecord.own_data.files import discovery, pixels
 from voc_seg_tfrecord.trees import listing
 from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES
 

@@ -20,7 +20,7 @@ from support.building import build, examples, from_tree
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, VocSegError
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data import by_ratio
+from voc_seg_tfrecord.own_data.splits import by_ratio
 from voc_seg_tfrecord.trees.drawn_labels import number_classes
 
 pytest.importorskip("pycocotools")

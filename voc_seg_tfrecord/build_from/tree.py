@@ -9,6 +9,7 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.base.unpacked import unpacked
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import band_count
@@ -26,9 +27,8 @@ from voc_seg_tfrecord.own_data.classes import (
     remedy,
 )
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
-from voc_seg_tfrecord.own_data.splits import official_note
-from voc_seg_tfrecord.own_data.unpacked import unpacked
-from voc_seg_tfrecord.own_data.ways import Facts
+from voc_seg_tfrecord.own_data.splits.choice import Facts
+from voc_seg_tfrecord.own_data.splits.divide import official_note
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.trees.tree import VocTree
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -184,7 +184,7 @@ def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
         if rows and not any(is_name(key) for key, _ in rows):
             return {}
         raise _no_names(tree, config, found.notes)
-    advice = remedy(tree, config, named=False)
+    advice = remedy(tree.given, tree.layout, config, named=False)
     file = numbered_file(tree.labels, found.taken, rows, background, advice)
     if file is None:
         return {}
@@ -205,10 +205,10 @@ def _no_names(tree: VocTree, config: VocSegConfig, notes: Sequence[str]) -> Layo
     of_images = [image_id for image_id in tree.masks if image_id in tree.images]
     survey = tree.labels.survey(of_images or tree.masks, all_colors=True)
     official = official_note(Facts.of(tree, config))
-    seen = seen_in(survey)
+    advice, seen = remedy(tree.given, tree.layout, config, named=False), seen_in(survey)
     given = (
         "give them with --class_names background,crack, or VOC's 21 with --class_names voc"
-        f"{f' ({official})' if official else ''}; or {remedy(tree, config, named=False)}"
+        f"{f' ({official})' if official else ''}; or {advice}"
     )
     return LayoutError(
         tree.root,

@@ -13,6 +13,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.versions import OlderVersion
 from voc_seg_tfrecord.base.errors import ConfigError, command, share_advice
+from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments, screen
@@ -21,7 +22,6 @@ from voc_seg_tfrecord.examples.tiles import TileFormat
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.own_data.check import check_tree
 from voc_seg_tfrecord.own_data.plan import Plan
-from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.quality.rules import STOPS
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.stats.counts import ClassCounts, count_classes, missing_classes

@@ -1,10 +1,8 @@
 """A user's own folder: what is in it, what is decided about it, and what is wrong with it.
 
-Enter at `plan.make_plan`. A folder is listed once: `file_sets` and `readings` find which files may
-be images with masks, `choice` chooses, and `layouts` and `discovery` make its tree. `class_file`
-finds the names of classes. `list_readings` finds the texts that name images, `ways` chooses the way
-in which they and folders divide the images, and `splits` makes the splits of it, or `by_ratio`.
-`missing_masks` decides what becomes of images without a mask, `classes` what masks mean, and
-`account` names what is not used. Where a step cannot choose, `question` asks. `check` reads all
-files and reports what is wrong. May import: up to `imports`.
+Enter at `plan.make_plan`, which takes four steps. `files` lists the folder and finds images and
+labels, `splits` which image is in which split, `class_file` the names of the classes, and `classes`
+what masks mean. Where a step cannot choose, `question` asks. `account` names what no step used.
+`check` reads all files and reports what is wrong, and `class_table` writes the table that a user
+fills in. May import: up to `imports`.
 """

@@ -10,8 +10,15 @@ import posixpath
 
 from voc_seg_tfrecord.base.errors import LayoutError, command, counted
 from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.own_data.folder_names import EXTRA, ROLES, role, role_of, split_word, words
-from voc_seg_tfrecord.own_data.pixels import looks_drawn, sizes_agree
+from voc_seg_tfrecord.own_data.files.folder_names import (
+    EXTRA,
+    ROLES,
+    role,
+    role_of,
+    split_word,
+    words,
+)
+from voc_seg_tfrecord.own_data.files.pixels import looks_drawn, sizes_agree
 from voc_seg_tfrecord.trees.layout import ENDINGS_OF, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.pair import channel_paths
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -27,132 +34,96 @@ Account = Mapping[tuple[str, str], Sequence[str]]
 """The names of files that are not used, by their folder below the given one and what they are."""
 
 
-def unused_files(
-    tree: VocTree,
-    listed: Collection[str],
-    read: Collection[str],
-    texts: Mapping[str, int],
-    *,
-    instances: bool,
-) -> Account:
-    """Returns the files of a folder that a build does not use.
+class LeftOver:
+    """The files of a set that a plan does not use, of which an image and a mask may be a pair.
 
     Args:
-      tree: the tree, with the listing of the folder.
-      listed: the ids of all splits.
-      read: the names of the lists and class files that are read, below the tree.
-      texts: how many images each text names that makes no split.
-      instances: whether instance masks are read.
+      tree: the set.
+      used: the ids of all splits.
     """
-    if tree.listing is None:
-        return {}
-    used, kinds = _files_of_parts(tree, listed, instances)
-    used |= {posixpath.normpath(posixpath.join(tree.place, name)) for name in read}
-    masks, objects = (
-        posixpath.normpath(posixpath.join(tree.place, folder))
-        for folder in (tree.layout.masks, tree.layout.instances)
-    )
-    folders = tree.listing.folders
-    named = functools.cache(lambda: {_stem(name) for name in tree.masks.values()})
-    of_images = functools.cache(
-        lambda: {
-            _stem(name)
-            for name in itertools.chain(*folders.values())
-            if name.lower().endswith(ENDINGS_OF["images"])
-        }
-    )
-    account: dict[tuple[str, str], list[str]] = {}
-    for folder, files in folders.items():
-        for name in files:
-            path = f"{folder}/{name}" if folder else name
-            if path in used:
-                continue
-            if path in texts:
-                kind = f"{counted(texts[path], 'id')}{_IDS}"
-            elif not (kind := kinds.get(path, "")):
-                is_json = name.lower().endswith(".json") and _stem(name) in of_images()
-                kind = "JSON with the name of an image" if is_json else _kind(name)
-                if kind == "PNG" and f"{path}/".startswith(f"{objects}/"):
-                    kind = "instance mask"
-                elif kind and _stem(posixpath.relpath(path, masks)) in named():
-                    kind += " with the name of a mask"
-            if kind:
-                account.setdefault((folder, kind), []).append(name)
-    return account
 
+    def __init__(self, tree: VocTree, used: Collection[str]):
+        self._tree, self._used = tree, used
 
-def _files_of_parts(
-    tree: VocTree, listed: Collection[str], instances: bool
-) -> tuple[set[str], dict[str, str]]:
-    """Returns the files of listed ids, and what the other images and masks of a tree are."""
-    used, kinds = set[str](), dict[str, str]()
-    layout = tree.layout
-    parts = [
-        (layout.images, "image", tree.images, tree.masks),
-        (layout.masks, "mask", tree.masks, tree.images),
-    ]
-    if instances:
-        parts.append((layout.instances, "instance mask", tree.instances, tree.images))
-    for folder, what, names, others in parts:
-        top = posixpath.normpath(posixpath.join(tree.place, folder))
-        start = "" if top == "." else f"{top}/"
-        lacking = "a mask" if what == "image" else "an image"
-        of_ids = names.all_written(listed)
-        for image_id, name in names.items():
-            path = start + (posixpath.normpath(name) if "./" in name else name)
-            if image_id in of_ids:
-                used.add(path)
-                if what == "image" and tree.channels > 1:
-                    used.update(map(str, channel_paths(path, tree.channels)))
-            else:
-                left = "in no split" if image_id in others else f"without {lacking}"
-                kinds.setdefault(path, f"{what} {left}")
-    return used, kinds
+    def files(self, read: Iterable[str], texts: Mapping[str, int], *, instances: bool) -> Account:
+        """Returns the files of the given folder that a build does not use.
 
+        Args:
+          read: the names of the lists and class files that are read, below the tree.
+          texts: how many images each text names that makes no split.
+          instances: whether instance masks are read.
+        """
+        tree = self._tree
+        if tree.listing is None:
+            return {}
+        used, kinds = self._of_parts(instances)
+        used |= {self._path(name) for name in read}
+        masks, objects = map(self._path, (tree.layout.masks, tree.layout.instances))
+        folders = tree.listing.folders
+        named = functools.cache(lambda: {_stem(name) for name in tree.masks.values()})
+        of_images = functools.cache(
+            lambda: {
+                _stem(name)
+                for name in itertools.chain(*folders.values())
+                if name.lower().endswith(ENDINGS_OF["images"])
+            }
+        )
+        account: dict[tuple[str, str], list[str]] = {}
+        for folder, files in folders.items():
+            for name in files:
+                path = f"{folder}/{name}" if folder else name
+                if path in used:
+                    continue
+                if path in texts:
+                    kind = f"{counted(texts[path], 'id')}{_IDS}"
+                elif not (kind := kinds.get(path, "")):
+                    is_json = name.lower().endswith(".json") and _stem(name) in of_images()
+                    kind = "JSON with the name of an image" if is_json else _kind(name)
+                    if kind == "PNG" and f"{path}/".startswith(f"{objects}/"):
+                        kind = "instance mask"
+                    elif kind and _stem(posixpath.relpath(path, masks)) in named():
+                        kind += " with the name of a mask"
+                if kind:
+                    account.setdefault((folder, kind), []).append(name)
+        return account
 
-def _stem(name: str) -> str:
-    return posixpath.splitext(name)[0]
+    def _path(self, name: str) -> str:
+        """Returns the path below the given folder of what lies below the tree."""
+        return posixpath.normpath(posixpath.join(self._tree.place, name))
 
+    def _of_parts(self, instances: bool) -> tuple[set[str], dict[str, str]]:
+        """Returns the files of the ids in use, and what the other images and masks are."""
+        used, kinds = set[str](), dict[str, str]()
+        tree = self._tree
+        parts = [
+            (tree.layout.images, "image", tree.images, tree.masks),
+            (tree.layout.masks, "mask", tree.masks, tree.images),
+        ]
+        if instances:
+            parts.append((tree.layout.instances, "instance mask", tree.instances, tree.images))
+        for folder, what, names, others in parts:
+            top = self._path(folder)
+            start = "" if top == "." else f"{top}/"
+            lacking = "a mask" if what == "image" else "an image"
+            of_ids = names.all_written(self._used)
+            for image_id, name in names.items():
+                path = start + (posixpath.normpath(name) if "./" in name else name)
+                if image_id in of_ids:
+                    used.add(path)
+                    if what == "image" and tree.channels > 1:
+                        used.update(map(str, channel_paths(path, tree.channels)))
+                else:
+                    left = "in no split" if image_id in others else f"without {lacking}"
+                    kinds.setdefault(path, f"{what} {left}")
+        return used, kinds
 
-def _kind(name: str) -> str:
-    """Returns what a file is by its name alone; nothing if it is none that counts."""
-    ending = posixpath.splitext(name)[1].lower()
-    if name in class_files.NAMES:
-        return "class file"
-    return _FILES.get(ending) or (ending[1:].upper() if ending in PICTURES else "")
+    @functools.cached_property
+    def _folders(self) -> list[set[str]]:
+        """The folders of the images in use, and those of their masks."""
+        both = (self._paths(which, self._used) for which in ("images", "masks"))
+        return [{posixpath.dirname(path) or "." for path in paths} for paths in both]
 
-
-def describe(account: Account) -> list[str]:
-    """Returns an account in words, one text for each folder and kind of files."""
-    lines = list[tuple[str, int]]()
-    for (folder, kind), names in account.items():
-        if kind.endswith(_IDS):
-            lines += [(f"{posixpath.join(folder, name)}, {kind}", 1) for name in names]
-        else:
-            text = f"{folder or '.'}, {_counted(len(names), kind)}, such as {names[0]}"
-            lines.append((text, len(names)))
-    rest = sum(count for _, count in lines[_SHOWN:])
-    more = [f"{rest:,} more files; --json lists all"] if rest else []
-    return [*(text for text, _ in lines[:_SHOWN]), *more]
-
-
-def _counted(number: int, kind: str) -> str:
-    for what in ("instance mask", "class file"):
-        if kind.startswith(what):
-            return counted(number, what) + kind[len(what) :]
-    what, _, rest = kind.partition(" ")
-    return f"{counted(number, what)} {rest}".strip()
-
-
-class LeftOver:
-    """The files of a set that a plan does not use, of which an image and a mask may be a pair."""
-
-    def __init__(self, tree: VocTree, account: Account, used: Collection[str]):
-        self._tree, self._account = tree, account
-        both = (self._paths(which, used) for which in ("images", "masks"))
-        self._folders = [{posixpath.dirname(path) or "." for path in paths} for paths in both]
-
-    def check(self, lacking: Iterable[str] | None = None) -> None:
+    def check(self, account: Account, lacking: Iterable[str] | None = None) -> None:
         """Checks that no image and mask that are left over may be a pair.
 
         If there are lists, only images that these name and that are `lacking` a mask count.
@@ -163,8 +134,8 @@ class LeftOver:
         """
         tree = self._tree
         listed = lacking if lacking is None else {*self._paths("images", lacking)}
-        masks = dict(self._of("masks"))
-        for numbers, image in self._of("images") if masks else ():
+        masks = dict(self._of(account, "masks"))
+        for numbers, image in self._of(account, "images") if masks else ():
             if listed is not None and image not in listed:
                 continue
             if not (mask := masks.get(numbers)) or self._is_example(image, mask):
@@ -186,15 +157,15 @@ class LeftOver:
         """Yields the paths of the `images` or `masks` that ids have, below the given folder."""
         names, folder = getattr(self._tree, which), getattr(self._tree.layout, which)
         for image_id in (image_id for image_id in ids if image_id in names):
-            yield posixpath.normpath(posixpath.join(self._tree.place, folder, names[image_id]))
+            yield self._path(posixpath.join(folder, names[image_id]))
 
-    def _of(self, which: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    def _of(self, account: Account, which: str) -> Iterator[tuple[tuple[str, ...], str]]:
         """Yields the numbers and paths of `images` or `masks` that are left over."""
-        layout, top = self._tree.layout, self._tree.place
+        layout = self._tree.layout
         patterns = [getattr(part, f"{which[:-1]}_name") for part in layout.folders()]
         endings = ENDINGS_OF[which]
-        copies = {posixpath.normpath(posixpath.join(top, folder)) for folder in layout.copies}
-        for (folder, kind), names in self._account.items():
+        copies = {*map(self._path, layout.copies)}
+        for (folder, kind), names in account.items():
             what, _, state = kind.partition(" ")
             place, of_folder = folder or ".", role_of(folder)
             if state == "in no split" or of_folder == "drawn" or place in copies:
@@ -230,6 +201,40 @@ class LeftOver:
             of_image == of_mask and posixpath.join(part.name, of_image or "") in self._tree.images
             for part, (of_image, of_mask) in ids.items()
         )
+
+
+def _stem(name: str) -> str:
+    return posixpath.splitext(name)[0]
+
+
+def _kind(name: str) -> str:
+    """Returns what a file is by its name alone; nothing if it is none that counts."""
+    ending = posixpath.splitext(name)[1].lower()
+    if name in class_files.NAMES:
+        return "class file"
+    return _FILES.get(ending) or (ending[1:].upper() if ending in PICTURES else "")
+
+
+def describe(account: Account) -> list[str]:
+    """Returns an account in words, one text for each folder and kind of files."""
+    lines = list[tuple[str, int]]()
+    for (folder, kind), names in account.items():
+        if kind.endswith(_IDS):
+            lines += [(f"{posixpath.join(folder, name)}, {kind}", 1) for name in names]
+        else:
+            text = f"{folder or '.'}, {_counted(len(names), kind)}, such as {names[0]}"
+            lines.append((text, len(names)))
+    rest = sum(count for _, count in lines[_SHOWN:])
+    more = [f"{rest:,} more files; --json lists all"] if rest else []
+    return [*(text for text, _ in lines[:_SHOWN]), *more]
+
+
+def _counted(number: int, kind: str) -> str:
+    for what in ("instance mask", "class file"):
+        if kind.startswith(what):
+            return counted(number, what) + kind[len(what) :]
+    what, _, rest = kind.partition(" ")
+    return f"{counted(number, what)} {rest}".strip()
 
 
 def _numbers(stem: str, patterns: Iterable[str]) -> tuple[str, ...]:

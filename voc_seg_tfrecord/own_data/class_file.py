@@ -15,8 +15,8 @@ from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import DATASET, TABLE, Entry
 from voc_seg_tfrecord.masks.table import Rows, has_unknown, parse_file
 from voc_seg_tfrecord.own_data.classes import numberings, of_given_names
-from voc_seg_tfrecord.own_data.folder_names import SplitFolders
 from voc_seg_tfrecord.own_data.question import Choice, Rival, question
+from voc_seg_tfrecord.own_data.splits.folders import SplitFolders
 from voc_seg_tfrecord.trees.listing import subfolders
 from voc_seg_tfrecord.trees.tree import VocTree
 

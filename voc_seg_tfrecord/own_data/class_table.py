@@ -18,9 +18,9 @@ from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
 from voc_seg_tfrecord.masks.table import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.classes import numberings_with
-from voc_seg_tfrecord.own_data.pixels import sizes_agree
+from voc_seg_tfrecord.own_data.files.pixels import sizes_agree
+from voc_seg_tfrecord.own_data.files.readings import few
 from voc_seg_tfrecord.own_data.plan import ANY_VALUE, make_plan
-from voc_seg_tfrecord.own_data.readings import few
 from voc_seg_tfrecord.trees.tree import VocTree
 
 

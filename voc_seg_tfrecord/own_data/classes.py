@@ -5,6 +5,8 @@ import dataclasses
 import itertools
 import posixpath
 
+from etils import epath
+
 from voc_seg_tfrecord.base.errors import ConfigError, command
 from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, Color, background_index, plain
 from voc_seg_tfrecord.configs import VocSegConfig
@@ -30,7 +32,6 @@ from voc_seg_tfrecord.masks.table import (
 )
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.pair import Labels
-from voc_seg_tfrecord.trees.tree import VocTree
 
 # Names of value 0 in lists that need no background.
 _AS_BACKGROUND = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
@@ -141,15 +142,16 @@ def _usual_numbering(files: Sequence[ClassFile]) -> ClassFile | None:
     return files[0] if posixpath.basename(shortest.source) == _OF_LABELME else None
 
 
-def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
+def remedy(given: epath.Path, layout: Layout, config: VocSegConfig, *, named: bool) -> str:
     """Returns what to do where masks do not tell what they mean: write the table, build with it.
 
     Args:
-      tree: the tree.
+      given: the folder that the user gave.
+      layout: how its files are named.
       config: says the names, and the folders that the user named.
       named: whether the user gave the names, and no file has them.
     """
-    if not named and (advice := _of_cityscapes(tree.layout)):
+    if not named and (advice := _of_cityscapes(layout)):
         return advice
     names = ",".join(config.class_names)
     if not named or any("," in name for name in config.class_names):  # the option's separator
@@ -157,7 +159,7 @@ def remedy(tree: VocTree, config: VocSegConfig, *, named: bool) -> str:
     elif tuple(config.class_names) == VOC_CLASSES:
         names = "voc"
     options = {"class_names": names or None, **(config.layout or {})}
-    write = command("voc-seg-tfrecord", "check", tree.given, **options, write_classes="classes.csv")
+    write = command("voc-seg-tfrecord", "check", given, **options, write_classes="classes.csv")
     return (
         f"write the table of classes ({write}), fill in its column class, and build with "
         "--classes classes.csv"
@@ -186,18 +188,13 @@ def _of_cityscapes(layout: Layout) -> str:
     return f"take the 19 classes of Cityscapes' benchmark, if these are its ids: {options}"
 
 
-def decide(
-    tree: VocTree, config: VocSegConfig, file: ClassFile | None, used: Collection[str]
-) -> Decision:
-    """Decides what the masks of the ids mean that are in use.
+def decide(labels: Labels, ids: Collection[str], naming: Naming, advice: str) -> Decision:
+    """Decides what the masks of ids mean.
 
     Raises:
-      MaskError: if it is not known what the masks mean.
+      MaskError: if it is not known what the masks mean; `advice` says what to do then.
       ConfigError: if a row has no effect.
     """
-    labels, naming = tree.labels, Naming(config.table, file)
-    advice = remedy(tree, config, named=file is None)
-    ids = [i for i in tree.images if i in used and i in tree.masks]
     survey = labels.survey(ids, all_colors=naming.needs_colors)
     decision = meaning.decide(survey, [naming], advice)
     if decision.reading.high:  # a mask that no list names may show that 255 is void

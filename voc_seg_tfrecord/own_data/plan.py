@@ -1,6 +1,6 @@
 """All that is decided about a user's own tree before any example is made of it.
 
-The steps: which files (`discovery`), which names the classes have, which images are in which split,
+The steps: which files (`open_tree`), which image is in which split, which names the classes have,
 what the masks mean. Where one cannot choose, a build stops; `check` reads on with what there is.
 """
 
@@ -20,16 +20,17 @@ from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.meaning import Decision
+from voc_seg_tfrecord.masks.readings import Naming
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.own_data import classes, discovery
-from voc_seg_tfrecord.own_data.account import Account, LeftOver, unused_files
-from voc_seg_tfrecord.own_data.by_ratio import POOL, divide_stratified
+from voc_seg_tfrecord.own_data import classes
+from voc_seg_tfrecord.own_data.account import Account, LeftOver
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
-from voc_seg_tfrecord.own_data.missing_masks import MissingMasks, pattern_note
+from voc_seg_tfrecord.own_data.files import discovery
 from voc_seg_tfrecord.own_data.question import Choice, Problems
-from voc_seg_tfrecord.own_data.splits import Splits, official_note, split_ids
-from voc_seg_tfrecord.own_data.ways import Facts
-from voc_seg_tfrecord.splitting.ratios import NO_GROUPS
+from voc_seg_tfrecord.own_data.splits.by_ratio import POOL, divide_stratified
+from voc_seg_tfrecord.own_data.splits.choice import Facts
+from voc_seg_tfrecord.own_data.splits.divide import Splits, official_note, split_ids
+from voc_seg_tfrecord.own_data.splits.missing_masks import MissingMasks
 from voc_seg_tfrecord.trees.tree import VocTree
 
 ANY_VALUE = index_rule(VOID)
@@ -118,51 +119,54 @@ def make_plan(
     Raises:
       VocSegError: if the config is wrong, or a step cannot choose and the plan does not read on.
     """
-    problems, undecided = Problems(reads_on=reads_on), set[str]()
-    named = problems.of(_choose_class_file, tree, config)
-    facts = problems.of(Facts.of, tree, config) or Facts(tree)
-    splits = problems.of(_choose_splits, facts, config, problems)
-    if splits is None:
-        undecided.add(SPLITS)
-        config = _with_everything(config)
-        splits = problems.of(_choose_splits, facts, config, problems) or Splits(facts)
-    decision, file = None, named.taken if named else None
+    problems = Problems(reads_on=reads_on)
+    splits = _choose_splits(tree, config, problems)
+    named = problems.of(_choose_names, tree, config)
+    file, decision = (named.taken if named else None), None
+    if rule is None and named:
+        decision = problems.of(_choose_meaning, config, file, splits)
+    undecided = {SPLITS} if splits.undecided else set[str]()
     if rule is None:
-        decision = problems.of(classes.decide, tree, config, file, splits.used) if named else None
-        rule = decision.rule if decision else ANY_VALUE
         undecided |= set() if decision else {MEANING}
-    notes = _notes(config, named.notes if named else (), file, splits, decision)
-    if config.split_by == "stratified":
+        rule = decision.rule if decision else ANY_VALUE
+    notes = _notes(config, splits, named, decision)
+    if POOL in splits.ids:
         splits = problems.of(_stratified, config, rule, splits) or splits
-    account = _account(config, file, splits)
+    left_over = LeftOver(tree, splits.used)
+    account = left_over.files(*_read(file, splits), instances=bool(config.instance_mask))
     if "masks" not in (config.layout or {}):  # that says which files are meant
         listed = itertools.chain(*splits.left_out.values()) if splits.files else None
-        problems.of(LeftOver(tree, account, splits.used).check, listed)
+        problems.of(left_over.check, account, listed)
     left = tuple(problems.found), frozenset(undecided)
     return Plan(tree, file, splits, decision, rule, notes, account, *left)
 
 
-def _choose_class_file(tree: VocTree, config: VocSegConfig) -> Choice[ClassFile | None]:
+def _choose_splits(tree: VocTree, config: VocSegConfig, problems: Problems) -> Splits:
+    facts = problems.of(Facts.of, tree, config) or Facts(tree)
+    if splits := problems.of(_divide, facts, config, problems):
+        return splits
+    # All images stand in one split, whatever lists and groups say.
+    every = Splits(facts, {"train": [*tree.images]}, {"train": POOL}, undecided=True)
+    skipping = dataclasses.replace(config, missing_mask="skip")
+    splits = problems.of(MissingMasks(tree, skipping).leave_out, every) if tree.images else None
+    return splits or Splits(facts, undecided=True)
+
+
+def _divide(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
+    return MissingMasks(facts.tree, config).leave_out(split_ids(facts, config, problems))
+
+
+def _choose_names(tree: VocTree, config: VocSegConfig) -> Choice[ClassFile | None]:
     named = ClassFiles(tree, config).find() if config.class_names else Choice(list[ClassFile]())
     file = next(iter(named.taken), None)
     return Choice(file, [*named.notes, *classes.void_notes(file, config)])
 
 
-def _choose_splits(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
-    return MissingMasks(facts.tree, config).leave_out(split_ids(facts, config, problems))
-
-
-def _with_everything(config: VocSegConfig) -> VocSegConfig:
-    """Returns a config by which all images are in one split, whatever lists and groups say."""
-    layout = {name: said for name, said in (config.layout or {}).items() if name != "lists"}
-    return dataclasses.replace(
-        config,
-        splits={"train": 1.0},
-        missing_mask="skip",
-        split_by="hash",
-        group_by=NO_GROUPS,
-        layout=layout or None,
-    )
+def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> Decision:
+    tree, used = splits.facts.tree, splits.used
+    advice = classes.remedy(tree.given, tree.layout, config, named=file is None)
+    ids = [i for i in tree.images if i in used and i in tree.masks]
+    return classes.decide(tree.labels, ids, Naming(config.table, file), advice)
 
 
 def _stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
@@ -173,23 +177,22 @@ def _stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
 
 def _notes(
     config: VocSegConfig,
-    of_names: Sequence[str],
-    file: ClassFile | None,
     splits: Splits,
+    named: Choice[ClassFile | None] | None,
     decision: Decision | None,
 ) -> tuple[str, ...]:
     """Returns what a user should know, in the order of the steps."""
     tree, by_color = splits.facts.tree, decision is not None and decision.by == "color"
     links = tree.listing.links if tree.listing else {}
+    file = named.taken if named else None
     notes = [
-        *of_names,
-        *splits.notes,
         *tree.notes,
+        *splits.notes,
+        *(named.notes if named else ()),
         # Where its colours give the classes, it does not matter how a class file is numbered.
         file.numbered if file and not (by_color and file.colored) else "",
         *(decision.notes if decision else ()),
         *tree.labels.notes(),
-        pattern_note(tree, config),
         _deep_image_note(splits) if config.bands is None else "",
         *(f"The link {link} leads to {to}, so it is left out." for link, to in links.items()),
         _background_note(config),
@@ -198,14 +201,14 @@ def _notes(
     return tuple(filter(None, notes))
 
 
-def _account(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> Account:
+def _read(file: ClassFile | None, splits: Splits) -> tuple[list[str], Mapping[str, int]]:
+    """Returns the lists and class files that are read; and how many images other texts name."""
     tree, folders = splits.facts.tree, splits.facts.split_folders.names
     read = [TABLE, *(posixpath.relpath(path, tree.place or ".") for path in splits.files)]
     if file:
         name = posixpath.basename(file.source)
         read += [file.source, *(posixpath.join(folder, name) for folder in folders)]
-    instances = bool(config.instance_mask)
-    return unused_files(tree, splits.used, read, splits.left(), instances=instances)
+    return read, splits.left()
 
 
 def _background_note(config: VocSegConfig) -> str:
@@ -224,12 +227,11 @@ def _background_note(config: VocSegConfig) -> str:
 def _deep_image_note(splits: Splits) -> str:
     """Names an image of 16 bits, which loses its low byte; only the first few are looked at."""
     tree, ids = splits.facts.tree, itertools.chain(*splits.ids.values())
-    names = (tree.images[i] for i in ids if i in tree.images)
-    deep = (name for name in names if str(name).lower().endswith((".png", ".tif", ".tiff")))
-    for name in itertools.islice(deep, 8):
+    names = ((i, tree.images[i]) for i in ids if i in tree.images)
+    deep = (item for item in names if item[1].lower().endswith((".png", ".tif", ".tiff")))
+    for image_id, name in itertools.islice(deep, 8):
         with contextlib.suppress(VocSegError):  # the build says so
-            file = File.read(tree.root / tree.layout.images / name, ImageError)
-            if lost := images.lost_bits(file):
+            if lost := images.lost_bits(File.read(tree.image_file(image_id), ImageError)):
                 return f"{name} has {lost}. {command(bands='all', dtype='uint16')} keeps all bits."
     return ""
 

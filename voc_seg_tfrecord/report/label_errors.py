@@ -9,6 +9,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK, VOID
 from voc_seg_tfrecord.base.storage import PathLike
+from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
@@ -16,7 +17,6 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.masks.meaning import UNDECIDED
 from voc_seg_tfrecord.own_data import check
 from voc_seg_tfrecord.own_data.class_file import CONTRADICT
-from voc_seg_tfrecord.own_data.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.quality import looks, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.rules import Finding

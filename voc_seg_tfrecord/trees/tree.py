@@ -289,6 +289,10 @@ class VocTree:
         folder = posixpath.join(self.place, self.layout.images)
         return posixpath.normpath(posixpath.join(folder, self.images[image_id]))
 
+    def image_file(self, image_id: str) -> epath.Path:
+        """Returns the path of an id's image."""
+        return self.root / self.layout.images / self.images[image_id]
+
     def others(self, endings: Collection[str]) -> Names:
         """Returns the names of files of other endings that lie and are named as masks do, by id."""
         return index_names(self._files("masks"), self.root / self.layout.masks, endings)

@@ -17,9 +17,9 @@ import pytest
 
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.unpacked import unpacked
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data.unpacked import unpacked
 
 ENDINGS = {".zip": "zip", ".tar": "tar", ".tar.gz": "gztar"}
 

@@ -30,12 +30,10 @@ from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.own_data.question import Problems
 from voc_seg_tfrecord.quality.alike import HEIGHT, WIDTH
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, Proposal, assign, propose, propose_blocks
 from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.pair import Labels
-from voc_seg_tfrecord.trees.tree import VocTree
 
 T = TypeVar("T")
 
@@ -170,19 +168,17 @@ POOL = "all images"
 
 
 def by_ratio(
-    tree: VocTree, config: VocSegConfig, problems: Problems
-) -> tuple[dict[str, Sequence[str]], dict[str, str], list[str]]:
-    """Returns the ids of each split, where each comes from, and notes; of `stratified` the pool."""
-    images, folder = tree.images, tree.root / tree.layout.images
-    notes = problems.of(check_groups, images, lambda i: folder / images[i], config, tree.root) or []
+    ids: Collection[str], config: VocSegConfig
+) -> tuple[dict[str, Sequence[str]], dict[str, str]]:
+    """Returns the ids of each split, and where each comes from; of `stratified` the pool."""
     if config.split_by == "stratified":
-        return {POOL: list(images)}, {POOL: POOL}, notes
-    groups = config.grouping.groups(images) if config.grouping else None
-    ids = dict[str, Sequence[str]](assign(images, config.ratios, config.seed, groups))
+        return {POOL: list(ids)}, {POOL: POOL}
+    groups = config.grouping.groups(ids) if config.grouping else None
+    splits = dict[str, Sequence[str]](assign(ids, config.ratios, config.seed, groups))
     in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
-    share = f"of {len(images)}{in_groups}, by hash"
-    sources = {n: f"{r:g} {share}" if r < 1 else "all images" for n, r in config.ratios.items()}
-    return ids, sources, notes
+    share = f"of {len(ids)}{in_groups}, by hash"
+    sources = {n: f"{r:g} {share}" if r < 1 else POOL for n, r in config.ratios.items()}
+    return splits, sources
 
 
 def divide_stratified(

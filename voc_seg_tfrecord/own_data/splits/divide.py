@@ -11,16 +11,16 @@ from voc_seg_tfrecord.base.errors import ConfigError, ListError, command, did_yo
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
-from voc_seg_tfrecord.own_data.by_ratio import by_ratio
-from voc_seg_tfrecord.own_data.list_readings import (
+from voc_seg_tfrecord.own_data.question import Choice, Problems
+from voc_seg_tfrecord.own_data.splits.by_ratio import by_ratio, check_groups
+from voc_seg_tfrecord.own_data.splits.choice import RATIOS, Facts, Way, choose
+from voc_seg_tfrecord.own_data.splits.readings import (
     ELSEWHERE,
     PLACES,
     SplitList,
     read_said,
     with_folders,
 )
-from voc_seg_tfrecord.own_data.question import Choice, Problems
-from voc_seg_tfrecord.own_data.ways import RATIOS, Facts, Way, choose
 from voc_seg_tfrecord.trees.layout import MASKS
 from voc_seg_tfrecord.trees.listing import Listing
 
@@ -29,7 +29,7 @@ _SHOWN_PAIRS = 6  # of lists
 _SHOWN_SOURCES = 8  # that a split may have
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class Splits:
     """What was decided of the splits.
 
@@ -41,6 +41,7 @@ class Splits:
       said: the same as the option `splits` says it.
       files: the texts that make the splits.
       left_out: by split, the listed ids that are left out because they have no image or no mask.
+      undecided: whether all images are in one split, because it could not be decided.
     """
 
     facts: Facts
@@ -50,6 +51,7 @@ class Splits:
     said: Mapping[str, str] = dataclasses.field(default_factory=dict)
     files: Sequence[str] = ()
     left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
+    undecided: bool = False
 
     @property
     def used(self) -> set[str]:
@@ -75,7 +77,9 @@ def split_ids(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
       ListError: if a list is wrong, a split is empty, splits share ids, or ways contradict.
     """
     if config.ratios:
-        splits = Splits(facts, *by_ratio(facts.tree, config, problems))
+        tree = facts.tree
+        notes = problems.of(check_groups, tree.images, tree.image_file, config, tree.root)
+        splits = Splits(facts, *by_ratio(tree.images, config), notes or [])
     elif config.splits is None:
         splits = _of_way(facts, choose(facts, said="lists" in (config.layout or {})))
     else:
@@ -96,18 +100,17 @@ def split_ids(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
 
 def _of_way(facts: Facts, choice: Choice[Way]) -> Splits:
     """Returns the splits of a way, each id once, and notes on what is odd in its lists."""
-    way = choice.taken
-    splits = Splits(facts, {}, {**way.shown}, [*choice.notes], way.sources, [*way.files.values()])
+    way, notes, once = choice.taken, [*choice.notes], dict[str, Sequence[str]]()
     for split, ids in way.ids.items():
         if way.by == "lists" and split in way.files:
-            splits.notes += _notes_on_masks(facts, way.files[split])
-        splits.ids[split] = once = list(dict.fromkeys(ids))
-        if len(once) < len(ids):
-            splits.notes.append(
-                f"{way.shown[split]} has {len(ids)} lines for {len(once)} ids. An id that it "
-                "repeats is in the split once."
+            notes += _notes_on_masks(facts, way.files[split])
+        once[split] = list(dict.fromkeys(ids))
+        if len(once[split]) < len(ids):
+            notes.append(
+                f"{way.shown[split]} has {len(ids)} lines for {len(once[split])} ids. An id that "
+                "it repeats is in the split once."
             )
-    return splits
+    return Splits(facts, once, {**way.shown}, notes, way.sources, [*way.files.values()])
 
 
 def _as_said(facts: Facts, sources: Mapping[str, str]) -> Way:

@@ -8,10 +8,10 @@ import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.own_data.by_ratio import look_alike
-from voc_seg_tfrecord.own_data.folder_names import role_of
-from voc_seg_tfrecord.own_data.splits import Splits
-from voc_seg_tfrecord.own_data.unreadable import of_objects
+from voc_seg_tfrecord.own_data.files.folder_names import role_of
+from voc_seg_tfrecord.own_data.files.unreadable import of_objects
+from voc_seg_tfrecord.own_data.splits.by_ratio import look_alike
+from voc_seg_tfrecord.own_data.splits.divide import Splits
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -64,7 +64,7 @@ class MissingMasks:
                 f"{sources.pop(name)} has no image with a mask, so it makes no split. With "
                 "--splits you choose the lists."
             )
-        notes = [*splits.notes, *notes]
+        notes = [*splits.notes, *notes, *self._pattern_note()]
         return dataclasses.replace(
             splits, ids=used, sources=sources, left_out=left_out, notes=notes
         )
@@ -137,7 +137,7 @@ class MissingMasks:
         ]
         tree = self._tree
         copies = [pair for pair in twins if role_of(posixpath.dirname(pair[0])) == "drawn"]
-        if not copies and twins and look_alike(twins, lambda i: tree.given / tree.image_path(i)):
+        if not copies and twins and look_alike(twins, tree.image_file):
             copies = twins
         if not copies:
             return
@@ -154,7 +154,7 @@ class MissingMasks:
 
     def _check_names_match(self) -> None:
         """Checks that some masks belong to images by their names."""
-        if not self._images or not self._masks or _fits(self._tree):
+        if not self._images or not self._masks or self._fits():
             return
         numbered = {
             i: m[1] for i in self._masks if (m := _OBJECT.fullmatch(i)) and m[1] in self._images
@@ -215,28 +215,26 @@ class MissingMasks:
         used = {self._masks.written(image_id) for image_id in self._images}
         return sorted([*(self._masks[i] for i in self._masks.keys() - used), *self._jpegs()])
 
+    def _fits(self) -> int:
+        """Returns how many images have a mask by their name.
 
-def _fits(tree: VocTree) -> int:
-    """Returns how many images have a mask by their name.
+        Names that only look the same count. They are told apart, id by id, where the files are
+        looked up.
+        """
+        return sum(1 for i in self._images if i in self._masks or self._masks.alike(i))
 
-    Names that only look the same count. They are told apart, id by id, where the files are
-    looked up.
-    """
-    return sum(1 for i in tree.images if i in tree.masks or tree.masks.alike(i))
-
-
-def pattern_note(tree: VocTree, config: VocSegConfig) -> str:
-    """Returns the note on patterns that nobody said; empty if names are the ids."""
-    names = {(part.image_name or ID, part.mask_name or ID) for part in tree.layout.folders()}
-    plain = all(mask in (ID, f"{ID}.png") and image == ID for image, mask in names)
-    said = "mask_name" in (config.layout or {})
-    if plain or tree.labels.sheets or said or len(names) > 1:
-        return ""
-    ((image, mask),) = names
-    return (
-        f"Masks are named {mask} where images are named {image}: {_fits(tree)} of "
-        f"{len(tree.images)} images have a mask. Other names can be said with --mask_name."
-    )
+    def _pattern_note(self) -> list[str]:
+        """Returns the note on patterns that nobody said; none if names are the ids."""
+        names = {(part.image_name or ID, part.mask_name or ID) for part in self._layout.folders()}
+        plain = all(mask in (ID, f"{ID}.png") and image == ID for image, mask in names)
+        said = "mask_name" in (self._config.layout or {})
+        if plain or self._tree.labels.sheets or said or len(names) > 1:
+            return []
+        ((image, mask),) = names
+        return [
+            f"Masks are named {mask} where images are named {image}: {self._fits()} of "
+            f"{len(self._images)} images have a mask. Other names can be said with --mask_name."
+        ]
 
 
 # Of an image, such as `a_mask_1`.

@@ -16,8 +16,8 @@ from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.own_data.file_sets import FileSet
-from voc_seg_tfrecord.own_data.readings import Reading, few, parts_of_all
+from voc_seg_tfrecord.own_data.files.file_sets import FileSet
+from voc_seg_tfrecord.own_data.files.readings import Reading, few, parts_of_all
 
 _COLORS = 64  # distinct colours of a mask; photos have more
 _NO_IMAGE = 60  # bytes, in which no format has more than a few pixels

@@ -19,8 +19,8 @@ from voc_seg_tfrecord.formats import class_files, list_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed
-from voc_seg_tfrecord.own_data.folder_names import SPLITS, role_of, words
-from voc_seg_tfrecord.own_data.image_names import ImageNames, stem
+from voc_seg_tfrecord.own_data.files.folder_names import SPLITS, role_of, stem, words
+from voc_seg_tfrecord.own_data.splits.image_names import ImageNames
 from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.layout import LISTS, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing

@@ -8,9 +8,9 @@ import re
 
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.own_data.companions import FileChoice
-from voc_seg_tfrecord.own_data.file_sets import FileSet, ending_of, file_sets
-from voc_seg_tfrecord.own_data.folder_names import (
+from voc_seg_tfrecord.own_data.files.companions import FileChoice
+from voc_seg_tfrecord.own_data.files.file_sets import FileSet, ending_of, file_sets
+from voc_seg_tfrecord.own_data.files.folder_names import (
     EXTRA,
     SHORT,
     are_splits,
@@ -20,7 +20,7 @@ from voc_seg_tfrecord.own_data.folder_names import (
     split_word,
     words,
 )
-from voc_seg_tfrecord.own_data.readings import Reading
+from voc_seg_tfrecord.own_data.files.readings import Reading
 from voc_seg_tfrecord.trees.layout import (
     ENDINGS_OF,
     LISTS,

@@ -13,12 +13,11 @@ import numpy as np
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError, command
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.own_data import polygon_sets
-from voc_seg_tfrecord.own_data.choice import Chooser
-from voc_seg_tfrecord.own_data.companions import FileChoice
-from voc_seg_tfrecord.own_data.folder_names import common_folder, split_word
-from voc_seg_tfrecord.own_data.image_names import below
-from voc_seg_tfrecord.own_data.layouts import (
+from voc_seg_tfrecord.own_data.files import polygon_sets
+from voc_seg_tfrecord.own_data.files.choice import Chooser
+from voc_seg_tfrecord.own_data.files.companions import FileChoice
+from voc_seg_tfrecord.own_data.files.folder_names import below, common_folder, split_word
+from voc_seg_tfrecord.own_data.files.layouts import (
     Said,
     arrange,
     deepest,
@@ -27,9 +26,8 @@ from voc_seg_tfrecord.own_data.layouts import (
     tops_of,
     without,
 )
-from voc_seg_tfrecord.own_data.question import Rival, question
-from voc_seg_tfrecord.own_data.readings import Reading, all_readings, are_apart
-from voc_seg_tfrecord.own_data.unreadable import (
+from voc_seg_tfrecord.own_data.files.readings import Reading, all_readings, are_apart
+from voc_seg_tfrecord.own_data.files.unreadable import (
     NO_MASKS,
     channels_of,
     check_no_panoptic,
@@ -39,6 +37,7 @@ from voc_seg_tfrecord.own_data.unreadable import (
     pattern_of_channel,
     several_channels,
 )
+from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, MASK_SUFFIXES, SPLIT, WITH_ARRAYS, Layout
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree

@@ -21,9 +21,10 @@ import posixpath
 from voc_seg_tfrecord.base.errors import ListError, command
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
-from voc_seg_tfrecord.own_data.folder_names import SplitFolders
-from voc_seg_tfrecord.own_data.image_names import ImageNames
-from voc_seg_tfrecord.own_data.list_readings import (
+from voc_seg_tfrecord.own_data.question import Choice, Rival, question
+from voc_seg_tfrecord.own_data.splits.folders import SplitFolders
+from voc_seg_tfrecord.own_data.splits.image_names import ImageNames
+from voc_seg_tfrecord.own_data.splits.readings import (
     ELSEWHERE,
     OF_RESULTS,
     OF_VOC,
@@ -33,7 +34,6 @@ from voc_seg_tfrecord.own_data.list_readings import (
     find_lists,
     with_folders,
 )
-from voc_seg_tfrecord.own_data.question import Choice, Rival, question
 from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.tree import VocTree
