@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 from support import exports
-from support.building import examples
 from support.own_tree import read_as
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.base.errors import LayoutError, MaskError
+from voc_seg_tfrecord.build_from.tree import find_config
 
 TRUTH = exports.truth("a")  # has 0, 1 and 2
 
@@ -199,34 +198,6 @@ def roboflow(root, **classes):
         exports.put_mask(root, f"{split}/{split}1_mask.png", TRUTH)
 
 
-def by_split(root, **said):
-    """Returns the name at each pixel of each split, by the split's name."""
-    said = {"name": "mine", "data_dir": root / "data", "overwrite": True, **said}
-    builder = builder_from_tree(root, **said)
-    names = np.array([*builder.info.features["segmentation_mask"].names, *["void"] * 253])
-    return {
-        split: names[example["segmentation_mask"][..., 0]]
-        for split in builder.info.splits
-        for example in examples(builder, split).values()
-    }
-
-
-@pytest.mark.filterwarnings("ignore:Classes have other numbers")
-def test_roboflows_splits_are_read_by_their_own_numbers(tmp_path):
-    roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "c", "a"])
-    for said in ({}, {"class_names": ["background", "c", "a", "b"]}):
-        pixels = by_split(tmp_path, **said)
-        assert (pixels["train"] == np.array(["background", "a", "b"])[TRUTH]).all()
-        assert (pixels["validation"] == np.array(["background", "b", "c"])[TRUTH]).all()
-
-
-def test_numbers_per_split_are_kept_by_rows_with_names(tmp_path):
-    roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
-    pixels = by_split(tmp_path, classes={"b": "background"})
-    assert (pixels["train"] == np.array(["background", "a", "background"])[TRUTH]).all()
-    assert (pixels["validation"] == np.array(["background", "background", "a"])[TRUTH]).all()
-
-
 def test_a_split_without_one_of_the_classes_has_the_numbers_of_all(tmp_path):
     roboflow(tmp_path, test=["background", "a"], train=["background", "a", "b"])
     config, plan = find_config(tmp_path, name="mine")
@@ -234,13 +205,19 @@ def test_a_split_without_one_of_the_classes_has_the_numbers_of_all(tmp_path):
     assert "The splits have different files _classes.csv; all are used." in plan.notes
 
 
-def test_numbers_per_split_are_refused_where_one_split_has_none_or_values_are_for_all(tmp_path):
+def test_splits_that_number_classes_in_their_own_way_are_refused(tmp_path):
     roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
-    with pytest.raises(ConfigError, match=r"other numbers|values that are not 0, 1, 2"):
-        find_config(tmp_path, name="mine", classes={0: "a"})
-    roboflow(tmp_path, test=[])
-    with pytest.raises(LayoutError, match="different numbers in train, valid, and none in test"):
-        find_config(tmp_path, name="mine")
+    for said in ({}, {"class_names": ["background", "a", "b"]}, {"classes": {"b": "background"}}):
+        with pytest.raises(LayoutError, match="'b' with the value 1, and 'a' with the value 1 in "):
+            find_config(tmp_path, name="mine", **said)
+
+
+def test_labelmes_names_of_one_split_that_has_more_are_numbered_as_those_of_the_others(tmp_path):
+    for split, more in (("train", ""), ("valid", "c\n")):
+        roboflow(tmp_path, **{split: []})
+        exports.put(tmp_path, f"{split}/labels.txt", f"__ignore__\n_background_\na\nb\n{more}")
+    _, plan = find_config(tmp_path, name="mine")
+    assert [plan.rule.values[value] for value in (-1, 0, 1, 2)] == [255, 0, 1, 2]
 
 
 @pytest.mark.parametrize("name", ["classes.txt", "labels.txt", "class_names.txt"])

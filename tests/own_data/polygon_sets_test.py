@@ -242,7 +242,7 @@ TOLD = [
     ("coco", coco_with_one_folder, "split validation: 1 ids"),
     ("coco", keypoints, "person_keypoints_val.json is not read: keypoints."),
     ("cvat", points_of_cvat, "2 shapes of the kind points, which CVAT draws in no mask."),
-    ("cvat", gone, "1 images in CVAT's files are not here, such as train/street_1.jpg."),
+    ("cvat", gone, "1 image is in CVAT's files and not here, such as train/street_1.jpg."),
 ]
 
 
@@ -580,7 +580,7 @@ def test_an_image_of_another_split_with_the_same_name_is_not_taken(tmp_path):
     photos(tmp_path, "val/a.jpg", "train/b.jpg")
     coco_file(tmp_path / "all.json", "train/a.jpg", "train/b.jpg")
     assert sizes_of_shapes(tmp_path) == {"b.jpg": 110}
-    assert "1 images in COCO's files are not here, such as train/a.jpg" in notes(tmp_path)
+    assert "1 image is in COCO's files and not here, such as train/a.jpg" in notes(tmp_path)
     coco_file(tmp_path / "all.json", "train/b.jpg")
     coco_file(tmp_path / "instances_train.json", "a.jpg")
     refused(tmp_path, r"a\.jpg, and val/a\.jpg, which lies in the folder of another", MaskError)
