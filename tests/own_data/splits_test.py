@@ -66,18 +66,24 @@ def test_no_list_is_to_be_left_out_whose_ids_would_be_lost(tree, train, val):
 
 
 @pytest.mark.parametrize(
-    ("names", "splits"),
+    ("lists", "splits"),
     [
-        (["train", "trainval", "val"], ["train", "validation"]),
-        (["trainval"], ["trainval"]),
-        (["default"], ["train"]),
-        (["Train", "Trainval", "VAL", "night"], ["train", "validation", "night"]),
+        ({"train": "a", "trainval": "ab", "val": "b"}, ["train", "validation"]),
+        ({"trainval": "a"}, ["trainval"]),
+        ({"default": "a"}, ["train"]),
+        ({"train": "a", "all": "ab", "val": "b"}, ["train", "validation"]),
+        ({"Train": "a", "VAL": "c", "night": "b"}, ["train", "validation", "night"]),
     ],
 )
-def test_lists_that_hold_train_too_make_no_split(tree, names, splits):
-    ids = "abc" if "night" not in names else "aabc"
-    put_lists(tree, **dict(zip(names, ids, strict=False)))
+def test_lists_that_hold_train_too_make_no_split(tree, lists, splits):
+    put_lists(tree, **lists)
     assert {*make_plan(tree(), config()).splits} == {*splits}
+
+
+def test_images_that_trainval_alone_has_are_not_lost(tree):
+    put_lists(tree, train="a", trainval="ab")
+    with pytest.raises(ListError, match=r"(?s)in no other list.*--splits validation=rest,train=train"):
+        make_plan(tree(), config())
 
 
 @pytest.mark.parametrize("names", [["val", "valid"], ["Train", "train"]])

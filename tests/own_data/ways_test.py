@@ -427,10 +427,73 @@ def test_lists_of_other_splits_belong_together(tmp_path):
     assert found(tmp_path)[0] == SPLITS
 
 
+@pytest.mark.parametrize("place", ["ImageSets/Segmentation/", "splits/"])
+def test_lists_of_other_splits_belong_together_whatever_their_places(tmp_path, place):
+    put(tmp_path)
+    lists(tmp_path, f"{place}{{}}.txt", splits={"validation": IDS[12:16]})
+    lists(tmp_path, "{}.csv", splits={"train": IDS[:12], "test": IDS[16:]})
+    assert found(tmp_path)[0] == SPLITS
+
+
+def test_divisions_of_other_images_are_one_and_may_be_said_so(tmp_path):
+    put(tmp_path)
+    for city, part in (("rome", slice(0, None, 2)), ("bonn", slice(1, None, 2))):
+        lists(tmp_path, f"{city}/{{}}.txt", splits={s: ids[part] for s, ids in SPLITS.items()})
+    said = {"train": "rome/train.txt+bonn/train.txt", "test": "bonn/test.txt", "validation": "rest"}
+    rest = IDS[12:16] + IDS[16::2]
+    assert found(tmp_path)[0] == SPLITS
+    assert found(tmp_path, splits=said)[0] == {**SPLITS, "test": IDS[17::2], "validation": rest}
+
+
+def test_what_contradicts_no_fold_belongs_to_each(tmp_path):
+    put(tmp_path)
+    lists(tmp_path, splits={"test": IDS[16:]})
+    for n in range(2):
+        fold = {"train": IDS[4 * n : 4 * n + 12], "validation": IDS[12:16] if n == 0 else IDS[:4]}
+        lists(tmp_path, f"fold{n}/{{}}.txt", splits=fold)
+    assert [answer["test"] for answer in asked(tmp_path)] == [IDS[16:]] * 2
+
+
+def test_lists_that_say_more_are_no_splits_without_a_question(tmp_path):
+    folders(tmp_path / "a")
+    small = {split: ids[:2] for split, ids in SPLITS.items()}
+    lists(tmp_path / "a", "{}_small.txt", splits=small)
+    assert found(tmp_path / "a")[0] == SPLITS
+    put(tmp_path / "b")
+    exports.put(tmp_path / "b", "train.txt", "\n".join(IDS[:12]))
+    exports.put(tmp_path / "b", "train_all.txt", "\n".join(IDS))
+    assert asked(tmp_path / "b") == [{"train": IDS[:12]}, {"train": IDS}]
+
+
+@pytest.mark.parametrize(
+    "names", ["train2017 val2017", "1_train 2_val", "rome/train bonn/val", "road_train road_val"]
+)
+def test_folders_whose_names_say_a_word_more_than_a_split_make_it(tmp_path, names):
+    for folder, split in zip(names.split(), ("train", "validation"), strict=True):
+        put(tmp_path, f"images/{folder}/{{}}.jpg", f"masks/{folder}/{{}}.png", SPLITS[split])
+    assert found(tmp_path)[0] == {split: SPLITS[split] for split in ("train", "validation")}
+
+
+def test_lists_that_the_user_named_and_that_say_no_split_are_an_error(tmp_path):
+    put(tmp_path)
+    exports.put(tmp_path, "lists/ages.csv", "age\n3\n")
+    with pytest.raises(ListError, match="no list of a split"):
+        found(tmp_path, lists="lists")
+
+
+def test_an_option_says_names_with_commas_and_equal_signs(tmp_path):
+    put(tmp_path)
+    for n in range(2):
+        splits = {"train": IDS[n : 12 + n], "validation": [*IDS[:n], *IDS[12 + n : 16]]}
+        lists(tmp_path, f"{{}}_lr=0,{n}.txt", splits=splits)
+    assert len(asked(tmp_path)) == 2
+
+
 def test_a_list_of_validation_images_alone_is_a_question(tmp_path):
     put(tmp_path)
     exports.put(tmp_path, "val.txt", "\n".join(IDS[12:16]))
-    assert asked(tmp_path) == [{"validation": IDS[12:16]}, {"train": IDS}]
+    rest = {"train": IDS[:12] + IDS[16:], "validation": IDS[12:16]}
+    assert asked(tmp_path) == [{"validation": IDS[12:16]}, rest, {"train": IDS}]
 
 
 def test_a_name_of_two_images_means_that_in_the_folder_of_the_lists_split(tmp_path):

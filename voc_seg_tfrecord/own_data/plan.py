@@ -28,9 +28,9 @@ from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.files import discovery
 from voc_seg_tfrecord.own_data.question import Choice, Problems
 from voc_seg_tfrecord.own_data.splits.by_ratio import POOL, divide_stratified
-from voc_seg_tfrecord.own_data.splits.choice import Facts
 from voc_seg_tfrecord.own_data.splits.divide import Splits, official_note, split_ids
 from voc_seg_tfrecord.own_data.splits.missing_masks import MissingMasks
+from voc_seg_tfrecord.own_data.splits.ways import Facts
 from voc_seg_tfrecord.trees.tree import VocTree
 
 ANY_VALUE = index_rule(VOID)
