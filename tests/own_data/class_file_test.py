@@ -220,6 +220,21 @@ def test_labelmes_names_of_one_split_that_has_more_are_numbered_as_those_of_the_
     assert [plan.rule.values[value] for value in (-1, 0, 1, 2)] == [255, 0, 1, 2]
 
 
+@pytest.mark.parametrize("name", ["classes.txt", "class_names.txt"])
+def test_an_empty_line_between_names_is_an_error_as_some_tools_count_it(tree, name):
+    exports.put(tree, name, "background\na\n\nb\n")
+    with pytest.raises(LayoutError, match="an empty line behind 'a'"):
+        find_config(tree, name="mine")
+
+
+@pytest.mark.parametrize("name", ["class_dict.csv", "label_colors.txt"])
+def test_a_list_with_colours_and_without_background_has_both_readings(tree, name):
+    text = "name,r,g,b\ncrack,200,10,10\nroad,10,200,10\n"
+    exports.put(tree, name, text if name.endswith("csv") else "200 10 10 crack\n10 200 10 road\n")
+    notes = expect(tree, "background", "crack", "road")
+    assert f"{name} has no background, so value 0 is background, and value 1 is crack" in notes
+
+
 @pytest.mark.parametrize("name", ["classes.txt", "labels.txt", "class_names.txt"])
 def test_a_list_without_background_gets_it_if_masks_have_one_value_more(tree, name):
     exports.put(tree, name, "crack\nroad\n")

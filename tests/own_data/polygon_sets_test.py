@@ -232,7 +232,7 @@ TOLD = [
     ("labelme", elsewhere, "such as IMG_0001.JPG, read from street_1.jpg."),
     ("labelme", boxes, "1 shape with the outline of a box; all pixels in it have the class."),
     ("labelme", boxes, "2 points drawn as a disc with a radius of 5 pixels."),
-    ("labelme", in_two_cases, "Car and car are classes that differ in case alone."),
+    ("labelme", in_two_cases, "Car and car are classes that differ in their spelling alone."),
     ("labelme", written("street_2.json", ""), "1 files such as street_2.json are not labelme's."),
     ("yolo", yolo_without_labels, "2 images without a shape: background everywhere."),
     ("yolo", as_roboflow_writes, "split train:      3 ids"),

@@ -282,7 +282,8 @@ def void_notes(file: ClassFile | None, config: VocSegConfig) -> list[str]:
             by_key = entry.value in table.values or entry.color in table.colors
             if may_be_void(entry) and not by_key and entry.name not in table.named:
                 raise _may_be_void(file, entry)
-    named = [name for name in config.class_names if is_void_name(name)]
+    kept = {*table.named, *(n for v, n in enumerate(config.class_names) if v in table.values)}
+    named = [name for name in config.class_names if is_void_name(name) and name not in kept]
     odd = [e.name for e in of_file if is_void(e) and e.name not in table.named]
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
