@@ -12,6 +12,7 @@ import pytest
 from support.encoding import encoded
 from support.frames import two_frames
 from support.png_writer import chunk, write_png
+import tifffile
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.base.errors import MaskError
@@ -24,6 +25,7 @@ from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.stored import Samples
 
 RNG = np.random.default_rng(11)
+INDICES = RNG.integers(0, 3, (5, 7), np.uint8)
 COLORS = RNG.integers(0, 256, (5, 7, 3), np.uint8)
 NPY = "{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}"
 
@@ -88,6 +90,39 @@ def test_16_bits_with_alpha_are_colours_of_their_high_bytes_or_an_error():
     assert (samples.values == values[..., :3] >> 8).all()
     with pytest.raises(MaskError, match="16-bit grey"):
         read(write_png(values[..., 2:], depth=16, color=4))
+
+
+def tiff(samples, **options):
+    """Returns a TIFF; three channels are colours."""
+    buffer, order = io.BytesIO(), samples.dtype.str[0].replace("|", "<")
+    options = {"photometric": "rgb" if samples.ndim == 3 else "minisblack"} | options
+    tifffile.imwrite(buffer, samples, byteorder=order, **options)
+    return buffer.getvalue()
+
+
+def bits_of(values, bits):
+    return np.packbits(np.unpackbits(values[..., None], 2)[..., -bits:].reshape(5, -1), 1)
+
+
+@pytest.mark.parametrize("most", [255, 65_280, 65_535])
+def test_the_colours_of_a_tiff_may_have_8_or_16_bits(most):
+    table = np.zeros((3, 256), np.uint16)
+    table[:, :21] = voc_palette()[:21].T * np.uint16(most // 255)
+    samples = read(tiff(INDICES, photometric="palette", colormap=table))
+    assert (samples.values == INDICES).all()
+    assert (samples.palette == table.T // (most // 255)).all()
+
+
+@pytest.mark.parametrize("bits", [1, 4, 8])
+def test_a_bmp_of_two_colours_has_its_values_as_stored(bits):
+    values = RNG.integers(0, 2, (5, 7), np.uint8)
+    rows = bits_of(values[::-1], bits)
+    rows = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 4)))
+    header = struct.pack("<IiiHHIIiiII", 40, 7, 5, 1, bits, 0, rows.size, 0, 0, 2, 0)
+    colors = bytes(4) + b"\xff\xff\xff\0"
+    data = b"BM" + struct.pack("<III", 62 + rows.size, 0, 62) + header + colors + rows.tobytes()
+    assert (read(data).values == values).all()
+    assert (pillow.decode(File(data, "a.bmp"), MaskError).rgb()[..., 1] == values * 255).all()
 
 
 def test_a_text_that_pillow_refuses_does_no_harm_to_a_mask():

@@ -11,11 +11,12 @@ import contextlib
 import dataclasses
 import io
 import itertools
+import re
 from typing import Any
 import warnings
 
 import numpy as np
-from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageFile, ImageOps, ImagePalette, UnidentifiedImageError
 
 from voc_seg_tfrecord.base.errors import ImageError, VocSegError
 from voc_seg_tfrecord.formats.file import (
@@ -73,8 +74,8 @@ class Still:
         """Returns the samples, with no meaning given to them.
 
         Returns:
-          Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16 or int32 `[H, W]`;
-          grey and alpha, uint8 `[H, W, 2]`; or colours with or without alpha, uint8
+          Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16, int32
+          `[H, W]`; grey and alpha, uint8 `[H, W, 2]`; or colours with or without alpha, uint8
           `[H, W, 4]` or `[H, W, 3]`.
         """
         with translated(self._where, self._error):
@@ -267,12 +268,27 @@ def _opened(file: File, error: type[VocSegError]) -> Image.Image:
     if kind is Kind.WEBP:
         check_webp(file, error)
     # Only the plugin of this kind is asked: others would start programs, such as Ghostscript.
-    image = Image.open(io.BytesIO(file.data), formats=(kind.name,))
-    check_pixels(*image.size, file, error)
+    image: Any = Image.open(io.BytesIO(file.data), formats=(kind.name,))
+    check_pixels(image.width, image.height, file, error)
     # Known without decoding a frame. Further images in a JPEG are previews or depth maps.
     if kind is not Kind.JPEG and getattr(image, "is_animated", False):
         raise animated_error(file, error, kind)
+    _correct(image, file)
     return image
+
+
+def _correct(image: Any, file: File) -> None:
+    """Puts right what Pillow takes for something else in the headers of some files."""
+    (tile, *_), mode = image.tile or [None], ""
+    if file.kind is Kind.TIFF and image.mode[0] == "P" and max(image.tag_v2[320]) < 256:
+        image.palette = ImagePalette.raw("RGB;L", bytes(image.tag_v2[320]))  # 8 bits, and not 16
+    if tile and tile.codec_name == "libtiff":  # which swaps the bytes of all numbers already
+        mode = re.sub("B(?=[SF]$)", "N", tile.args[0])
+    if file.kind is Kind.BMP and image.mode == "1" and (bits := file.data[28]) > 1:
+        image._mode, image.palette = "P", ImagePalette.raw("RGB", bytes(3) + b"\xff" * 3)
+        mode = "P;4" if bits == 4 else "P"  # and not 1 bit, although it has only black and white
+    if mode:
+        image.tile = [tile._replace(args=(mode, *tile.args[1:]))]
 
 
 def _joined(height: int, bands: Iterable[np.ndarray]) -> np.ndarray:
