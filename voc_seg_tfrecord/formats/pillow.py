@@ -40,7 +40,14 @@ _PIECE = 1 << 22  # pixels that are copied at once
 # Pillow's own size, 16 MB, it keeps for the thread that had them.
 Image.core.set_block_size(1 << 26)  # type: ignore[attr-defined]
 _BOX = Image.Resampling.BOX
-_PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA")
+_PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA", "F")
+# Tags of a TIFF: the default, and the values with which all programs read what was written.
+_ALIKE = {
+    "compression": (259, 1, (1, 2, 3, 4, 5, 8, 32773, 32946, 34925, 50000), "without loss"),
+    "photometric interpretation": (262, 0, (1, 2, 3), "1 (0 is black), 2 (RGB) or 3 (palette)"),
+    "orientation": (274, 1, (1,), "1 (upright)"),
+    "number of slices": (32997, 1, (1,), "1"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +81,7 @@ class Still:
         """Returns the samples, with no meaning given to them.
 
         Returns:
-          Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16, int32
+          Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16, int32 or float32
           `[H, W]`; grey and alpha, uint8 `[H, W, 2]`; or colours with or without alpha, uint8
           `[H, W, 4]` or `[H, W, 3]`.
         """
@@ -217,6 +224,29 @@ def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
     with translated(file.where, error):
         width, height = _opened(file, error).size
         return height, width
+
+
+def depth_as_written(file: File, error: type[VocSegError]) -> tuple[int, bool]:
+    """Returns the bits of a sample of a TIFF, 8 of any other kind, and whether it has a sign.
+
+    Raises:
+      VocSegError: of the class `error`, if programs may read other values than were written: if
+        the file is compressed with loss, or if some programs invert, convert or turn it.
+    """
+    with translated(file.where, error):
+        image = _opened(file, error)
+        lossy = file.kind is Kind.WEBP and re.findall(b"VP8[ L]", file.data)[:1] == [b"VP8 "]
+        tags = getattr(image, "tag_v2", {258: (8,), 259: "VP8" if lossy else 1, 262: 1})
+        for name, (tag, default, alike, expected) in _ALIKE.items():
+            if (value := tags.get(tag, default)) not in alike:
+                raise error(
+                    file.where,
+                    found=f"{file.kind.value} with the {name} {value}, from which programs may "
+                    "read other values than were drawn",
+                    expected=f"{name} {expected}",
+                    remedy="export the masks as PNG, and compare the values with those drawn",
+                )
+        return tags.get(258, (1,))[0], tags.get(339, (1,))[0] == 2
 
 
 def is_turned(file: File) -> bool:
