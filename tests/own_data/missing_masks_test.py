@@ -3,74 +3,62 @@ from PIL import Image
 import pytest
 from support import exports
 from support.building import examples, from_tree
-from support.own_tree import config, write_own_tree
+from support.folders import NAMES, plan_of, refused
 
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 
 LISTS = "ImageSets/Segmentation"
+IDS = ("0001", "0002", "0010")
 
 
 @pytest.fixture
 def tree(tmp_path):
-    return write_own_tree(tmp_path)
-
-
-def plan_of(tree, lists, **options):
-    """Returns splits and left-out ids of a tree with these lists."""
-    for name, ids in lists.items():
-        exports.put(tree().root, f"{LISTS}/{name}.txt", "\n".join(ids))
-    plan = make_plan(tree(), config(**options))
-    return plan.splits, plan.left_out
-
-
-def test_ids_without_a_mask_are_left_out_only_if_the_config_says_so(tree):
-    lists = {"train": ["a", "c", "b"]}
-    assert plan_of(tree, lists) == (lists, {})
-    found = plan_of(tree, lists, missing_mask="skip")
-    assert found == ({"train": ["a", "b"]}, {"train": ["c"]})
-
-
-def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
-    root = tree().root
-    exports.put_image(root, "JPEGImages/caf\u00e9.jpg")
-    exports.put_mask(root, "SegmentationClass/Caf\u00e9.png", exports.truth("a"))
-    lists = {"train": ["a", "caf\u00e9"]}
-    assert plan_of(tree, lists, missing_mask="skip") == (lists, {})
-
-
-@pytest.mark.parametrize("missing_mask", ["skip", "error"])
-def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
-    exports.put(tree().root, f"{LISTS}/train.txt", "a\nb\n")
-    exports.put(tree().root, f"{LISTS}/aug.txt", "c\n")
-    for name in "abc":
-        exports.put_mask(tree().root, f"SegmentationClassAug/{name}.png", exports.truth(name))
-    plan = make_plan(tree(), config(missing_mask=missing_mask))
-    told = "SegmentationClassAug has masks for 1 of the 1 listed images that have none in"
-    assert told in " ".join(plan.notes)
-    with_masks = config(layout={"masks": "SegmentationClassAug"})
-    found = make_plan(open_tree(tree().root, with_masks), with_masks)
-    assert found.splits == {"train": ["a", "b"], "aug": ["c"]}
-
-
-def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
-    exports.put(tree().root, "SegmentationClass/c.jpg", b"")
-    exports.put(tree().root, "SegmentationClass/unlisted.jpg", b"")
-    words = r"SegmentationClass/c.jpg: a JPEG, or the like, where a mask"
-    with pytest.raises(LayoutError, match=words):
-        plan_of(tree, {"train": ["a", "c"]}, missing_mask="background")
-    notes = make_plan(tree(), config()).notes
-    assert "c.jpg in SegmentationClass is the first of 1 files" in " ".join(notes)
-
-
-NAMES = ["background", "apple", "tree"]
-IDS = ("0001", "0002", "0010")
+    """The images a, b and c, of which c has no mask."""
+    exports.put_pairs(tmp_path, "ab", "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
+    exports.put_image(tmp_path, "JPEGImages/c.jpg")
+    return tmp_path
 
 
 def write(root, image, mask):
     exports.put_pairs(root, IDS, f"JPEGImages/{image}.jpg", f"SegmentationClass/{mask}.png")
+
+
+def test_ids_without_a_mask_are_left_out_unless_the_config_says_otherwise(tree):
+    exports.put(tree, f"{LISTS}/train.txt", "a\nc\nb")
+    plan = plan_of(tree)
+    assert (plan.splits, plan.left_out) == ({"train": ["a", "b"]}, {"train": ["c"]})
+    plan = plan_of(tree, missing_mask="error")
+    assert (plan.splits, plan.left_out) == ({"train": ["a", "c", "b"]}, {})
+
+
+def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
+    exports.put_image(tree, "JPEGImages/caf\u00e9.jpg")
+    exports.put_mask(tree, "SegmentationClass/Caf\u00e9.png", exports.truth("a"))
+    exports.put(tree, f"{LISTS}/train.txt", "a\ncaf\u00e9")
+    plan = plan_of(tree)
+    assert (plan.splits, plan.left_out) == ({"train": ["a", "caf\u00e9"]}, {})
+
+
+@pytest.mark.parametrize("missing_mask", ["skip", "error"])
+def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
+    exports.put(tree, f"{LISTS}/train.txt", "a\nb\n")
+    exports.put(tree, f"{LISTS}/aug.txt", "c\n")
+    for name in "abc":
+        exports.put_mask(tree, f"SegmentationClassAug/{name}.png", exports.truth(name))
+    told = "SegmentationClassAug has masks for 1 of the 1 listed images that have none in"
+    assert told in " ".join(plan_of(tree, missing_mask=missing_mask).notes)
+    found = plan_of(tree, masks="SegmentationClassAug", missing_mask=missing_mask)
+    assert found.splits == {"train": ["a", "b"], "aug": ["c"]}
+
+
+def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
+    exports.put(tree, "SegmentationClass/c.jpg", b"")
+    exports.put(tree, "SegmentationClass/unlisted.jpg", b"")
+    exports.put(tree, f"{LISTS}/train.txt", "a\nc")
+    words = r"SegmentationClass/c.jpg: a JPEG, or the like, where a mask"
+    refused(tree, words, missing_mask="background")
+    notes = " ".join(plan_of(tree, missing_mask="error").notes)
+    assert "c.jpg in SegmentationClass is the first of 1 files" in notes
 
 
 @pytest.mark.parametrize(
@@ -91,12 +79,11 @@ def test_names_that_differ_are_read_by_their_pattern_and_the_rest_stands_in_the_
     exports.put_image(root, f"JPEGImages/{image.format('0020')}.jpg")
     exports.put_mask(root, f"SegmentationClass/{mask.format('0030')}.png", exports.truth("a"))
     found = examples(from_tree(root, class_names=NAMES), "train")
-    assert len(found) == 3
+    masks = {name: example["segmentation_mask"][..., 0] for name, example in found.items()}
+    assert masks.keys() == {f"{image.format(image_id)}.jpg" for image_id in IDS}
     for image_id in IDS:
-        values = found[f"{image.format(image_id)}.jpg"]["segmentation_mask"][..., 0]
-        assert (values == exports.truth(image_id)).all()
-    _, plan = find_config(root, name="mine", class_names=NAMES)
-    assert plan.account == {
+        assert (masks[f"{image.format(image_id)}.jpg"] == exports.truth(image_id)).all()
+    assert plan_of(root).account == {
         ("JPEGImages", "image without a mask"): [f"{image.format('0020')}.jpg"],
         ("SegmentationClass", "mask without an image"): [f"{mask.format('0030')}.png"],
     }
@@ -106,24 +93,21 @@ def test_names_that_differ_are_read_by_their_pattern_and_the_rest_stands_in_the_
 def test_masks_that_fit_no_image_are_never_ignored(tmp_path, missing_mask):
     write(tmp_path, "{}", "gt_{}")
     exports.put_mask(tmp_path, "SegmentationClass/more.png", exports.truth("a"))
-    _, plan = find_config(tmp_path, name="mine", class_names=NAMES, missing_mask=missing_mask)
-    assert list(plan.account.values()) == [["more.png"]]
+    assert [*plan_of(tmp_path, missing_mask=missing_mask).account.values()] == [["more.png"]]
 
 
 def test_two_patterns_of_which_each_fits_some_masks_are_asked_about(tmp_path):
     write(tmp_path, "{}", "gt_{}")
-    exports.put_pair(tmp_path, "other", exports.truth("o"))
-    with pytest.raises(LayoutError, match=r"(?s)--mask_name 'gt_\{id\}.png'"):
-        find_config(tmp_path, name="mine", class_names=NAMES, missing_mask="background")
+    exports.put_pair(tmp_path, "other")
+    refused(tmp_path, r"(?s)--mask_name 'gt_\{id\}.png'", missing_mask="background")
 
 
 def test_names_that_no_pattern_matches_are_shown(tmp_path):
     exports.put_image(tmp_path, "JPEGImages/berlin.jpg")
     exports.put_mask(tmp_path, "SegmentationClass/x.png", exports.truth("x"))
-    with pytest.raises(LayoutError, match=r"berlin\.jpg and SegmentationClass/x\.png") as caught:
-        find_config(tmp_path, name="mine", class_names=NAMES)
-    assert "--mask_name" in str(caught.value)
-    assert "missing_mask" not in str(caught.value)
+    text = refused(tmp_path, r"berlin\.jpg and SegmentationClass/x\.png")
+    assert "--mask_name" in text
+    assert "missing_mask" not in text
 
 
 def test_a_pattern_of_the_config_is_checked_and_printed_for_tfds(tmp_path, capsys):
@@ -140,8 +124,7 @@ def test_lists_may_name_images_with_or_without_what_the_pattern_has(tmp_path):
     write(tmp_path, "image_{}", "gt_{}")
     exports.put(tmp_path, "train.txt", "0001\nimage_0002\nimage_0010.jpg\n")
     said = {"image_name": "image_{id}", "mask_name": "gt_{id}"}
-    _, plan = find_config(tmp_path, name="mine", class_names=NAMES, **said)
-    assert plan.splits == {"train": ["0001", "0002", "0010"]}
+    assert plan_of(tmp_path, **said).splits == {"train": [*IDS]}
 
 
 @pytest.mark.parametrize("options", [{}, {"images": "data"}, {"masks": "data"}])
@@ -154,19 +137,15 @@ def test_small_copies_of_labelled_images_never_become_background(tmp_path, optio
         photo.save(tmp_path / f"data/{name}.jpg")
         photo.resize((32, 24)).save(tmp_path / f"data/more/{name}.jpg")
         exports.put_mask(tmp_path, f"data/{name}.png", (pixels > 99).astype(np.uint8))
-    said = {"class_names": NAMES, "missing_mask": "background", **options}
-    with pytest.raises(
-        LayoutError, match=r"more/a\.jpg: an image .* that is a copy of data/a\.jpg"
-    ):
-        find_config(tmp_path, name="mine", **said)
+    said = {"missing_mask": "background", **options}
+    refused(tmp_path, r"more/a\.jpg: an image .* that is a copy of data/a\.jpg", **said)
     for name, other in zip("abcd", "bcda", strict=True):  # images of their own
         other_photo = Image.open(tmp_path / f"data/{other}.jpg").resize((32, 24))
         other_photo.transpose(Image.Transpose.ROTATE_180).save(tmp_path / f"data/more/{name}.jpg")
-    _, plan = find_config(tmp_path, name="mine", **said)
+    plan = plan_of(tmp_path, **said)
     assert [len(ids) for ids in plan.splits.values()] == [8]
     if options:
         (tmp_path / "data/more").rename(tmp_path / "data/overlays")
-        with pytest.raises(LayoutError, match=r"is a copy of .* the first of 4 such images"):
-            find_config(tmp_path, name="mine", **said)
+        refused(tmp_path, r"is a copy of .* the first of 4 such images", **said)
         (tmp_path / "data/overlays").rename(tmp_path / "data/more")
     assert "4 images without a mask are background alone, such as data/more/a.jpg." in plan.notes
