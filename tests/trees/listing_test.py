@@ -7,9 +7,7 @@ import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.trees.layout import ANY, Naming
-from voc_seg_tfrecord.trees.listing import Listing, Names, index_files
-
-MASK = Naming(suffix="_mask")
+from voc_seg_tfrecord.trees.listing import Listing, index_files
 
 
 def put(root, *names):
@@ -52,11 +50,6 @@ def test_a_loop_of_links_and_a_second_way_to_a_folder_give_no_file_twice(tmp_pat
     assert sorted(found.links) == ["again", "sub/up", "the same"]
 
 
-def test_a_link_to_nowhere_keeps_its_name_for_the_error_of_whoever_reads_it(tmp_path):
-    (tmp_path / "a.jpg").symlink_to("gone")
-    assert index_files(epath.Path(tmp_path), (".jpg",)) == {"a": "a.jpg"}
-
-
 @pytest.mark.parametrize("name", [b"a\nb.jpg", b"caf\xe9.jpg", b"a\\b.jpg"])
 def test_a_name_that_cannot_be_an_id_or_no_export_may_have_is_refused(tmp_path, name):
     folder = put(tmp_path, os.fsdecode(name), "z\x01.jpg")
@@ -64,19 +57,20 @@ def test_a_name_that_cannot_be_an_id_or_no_export_may_have_is_refused(tmp_path, 
         index_files(folder, (".jpg",))
 
 
-def test_ids_that_look_alike_are_found(tmp_path):
+def test_an_id_has_the_file_of_its_name_and_is_found_by_one_that_looks_alike(tmp_path):
     found = index_files(put(tmp_path, "caf\u00e9.jpg"), (".jpg",))
     assert found.alike("cafe\u0301") == "caf\u00e9"
     assert found.alike("Caf\u00e9") == "caf\u00e9"
     assert found.alike("cafe") == ""
+    with pytest.raises(KeyError):
+        found["cafe"]
 
 
-def test_masks_beside_their_images_are_told_apart_by_their_suffix(tmp_path):
-    folder = put(tmp_path, "a.png", "a_mask.png")
-    assert index_files(folder, (".png",), MASK) == {"a": "a_mask.png"}
-
-
-def test_a_folder_that_is_not_there_has_no_files(tmp_path):
+def test_names_are_listed_by_their_suffix_and_those_of_links_to_nowhere_too(tmp_path):
+    put(tmp_path, "a.png", "a_mask.png")
+    (tmp_path / "b_mask.png").symlink_to("gone")  # whoever reads it says so
+    masks = index_files(epath.Path(tmp_path), (".png",), Naming(suffix="_mask"))
+    assert masks == {"a": "a_mask.png", "b": "b_mask.png"}
     assert index_files(epath.Path(tmp_path) / "no", (".png",)) == {}
 
 
@@ -87,11 +81,6 @@ NAMINGS = (ANY, Naming(suffix="_mask"), Naming.parse("gt_{id}.png"), Naming.pars
 def test_the_name_of_an_id_is_the_one_that_the_id_came_from(stem, naming):
     image_id = naming.id_of(f"{stem}.png")
     assert image_id is None or naming.name_of(image_id, ".png") == f"{stem}.png"
-
-
-def test_an_id_that_is_not_there_has_no_name():
-    with pytest.raises(KeyError):
-        Names({"a": "a.jpg"})["b"]
 
 
 def test_the_folders_in_a_folder_are_its_children_alone(tmp_path):
