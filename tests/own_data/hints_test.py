@@ -1,13 +1,11 @@
 """What a user is told about a tree beside errors: CVAT's list, background, releases, values."""
 
 import numpy as np
-from PIL import Image
 import pytest
-from support import exports, made_folders
+from support import exports
+from support.folders import refused
 from support.small_tree import write_small_tree
 
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
@@ -54,9 +52,9 @@ def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
     (cvat / "labelmap.txt").unlink()
     status, printed = dry_run(cvat, capsys)
     assert status == 1
-    assert "no class names" in printed.err
-    assert "colour #000000 in 3 masks, 432 pixels" in printed.err
-    assert f"check {cvat} --write_classes classes.csv" in printed.err
+    told = "no class names", "colour #000000 in 3 masks, 432 pixels"
+    for words in (*told, f"check {cvat} --write_classes classes.csv"):
+        assert words in printed.err
 
 
 def test_smoothed_grey_masks_are_told_before_the_names_of_classes_are_asked_for(cvat, capsys):
@@ -98,28 +96,16 @@ def test_a_dry_run_says_that_a_dataset_is_in_the_way(cvat, tmp_path, capsys):
     assert dry_run(cvat, capsys, *words, "--overwrite")[0] == 0
 
 
-def know(monkeypatch, ids):
-    """Lets a list of these ids be that of VOC2012's train."""
-    known = releases.Split("2012", "train", (8,), id_list_sha256(ids), "")
-    monkeypatch.setattr(releases, "splits", lambda: {("2012", "train"): known})
-
-
 @pytest.mark.parametrize("words", [[], ["--class_names", "voc"]])
-def test_a_tree_with_vocs_own_lists_is_told_which_release_it_is(
-    tmp_path, capsys, monkeypatch, words
-):
+def test_a_tree_with_all_ids_of_a_release_is_told_which_it_is(tmp_path, capsys, monkeypatch, words):
     root = write_small_tree(tmp_path / "VOC2012", 8)
-    know(monkeypatch, (root / "ImageSets" / "Segmentation" / "train.txt").read_text().split())
-    _, printed = dry_run(root, capsys, *words)
-    assert "The lists are those of VOC2012" in printed.out + printed.err
-    assert f"--config 2012 --manual_dir {root}" in printed.out + printed.err
-
-
-def test_a_tree_whose_ids_only_resemble_a_release_is_none(tmp_path, capsys, monkeypatch):
-    root = write_small_tree(tmp_path / "VOC2012", 8)
-    know(monkeypatch, ["other"])
-    _, printed = dry_run(root, capsys, "--class_names", "voc")
-    assert "The lists are those of" not in printed.out
+    ids = (root / "ImageSets" / "Segmentation" / "train.txt").read_text().split()
+    for known, told in ((ids, True), (["other"], False)):
+        split = releases.Split("2012", "train", (8,), id_list_sha256(known), "")
+        monkeypatch.setattr(releases, "splits", lambda split=split: {("2012", "train"): split})
+        printed = "".join(dry_run(root, capsys, *words)[1])
+        assert ("The lists are those of VOC2012" in printed) == told
+        assert (f"--config 2012 --manual_dir {root}" in printed) == told
 
 
 def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, capsys):
@@ -131,6 +117,10 @@ def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, cap
     assert line in printed.out
     assert cli.main(["check", str(cvat), "--missing_image", "skip"]) == 0
     assert "000032: listed in split 'train', but it has no image" in capsys.readouterr().out
+    exports.put(cvat, "ImageSets/Segmentation/default.txt", "elsewhere\n")
+    status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
+    assert status == 1  # all images are missing
+    assert "elsewhere" in printed.err
 
 
 @pytest.mark.parametrize(
@@ -151,13 +141,6 @@ def test_check_dry_run_and_build_say_what_to_do_about_absent_images(
         assert (printed.out + printed.err).count(advice) == 1
 
 
-def test_if_all_images_are_missing_none_is_left_out_without_a_word(cvat, capsys):
-    exports.put(cvat, "ImageSets/Segmentation/default.txt", "elsewhere\n")
-    status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
-    assert status == 1
-    assert "elsewhere" in printed.err
-
-
 @pytest.mark.parametrize(
     ("image", "mask"),
     [
@@ -169,11 +152,7 @@ def test_if_all_images_are_missing_none_is_left_out_without_a_word(cvat, capsys)
 )
 def test_a_mask_for_each_object_is_named_for_what_it_is(tmp_path, image, mask):
     for number in range(4):
-        pixels, values = made_folders.draw(np.random.default_rng(number), (24, 32))
-        for path, array, place in ((image, pixels, 0), (mask, values, 0), (mask, values, 1)):
-            file = tmp_path / path.format(number, place)
-            file.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(array).save(file)
-    with pytest.raises(LayoutError, match="a mask for each object, such as") as caught:
-        find_config(tmp_path, name="mine", class_names=made_folders.CLASSES)
-    assert caught.value.kind == "a mask for each object"
+        exports.put_image(tmp_path, image.format(number))
+        for place in range(2):
+            exports.put_mask(tmp_path, mask.format(number, place), exports.truth(str(number)))
+    refused(tmp_path, "a mask for each object, such as")
