@@ -4,7 +4,8 @@ import os
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports, made_folders
+from support import exports
+from support.folders import NAMES, write
 from support.png_writer import write_png
 
 from voc_seg_tfrecord.base import processes
@@ -231,21 +232,10 @@ def test_of_many_ids_without_an_image_the_first_are_named_and_the_others_counted
     assert "3 more ids of the split 'train' without an image. 5 of 6 ids have no image" in others
 
 
-@pytest.fixture
-def pairs(tmp_path):
-    """Six pairs without lists."""
-    rng = np.random.default_rng(0)
-    for number in range(6):
-        pixels, mask = made_folders.draw(rng, (24, 32))
-        for folder, content in (("images", pixels), ("masks", mask)):
-            (tmp_path / folder).mkdir(exist_ok=True)
-            Image.fromarray(content).save(tmp_path / folder / f"p{number}.png")
-    return tmp_path
-
-
-def test_questions_about_splits_and_class_files_hide_no_damaged_file(pairs, capsys):
-    names = [*made_folders.CLASSES]
-    (pairs / "images" / "p3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+def test_questions_about_splits_and_class_files_hide_no_damaged_file(tmp_path, capsys):
+    pairs = write(tmp_path, "abcdef images/{}.png masks/{}.png")
+    names = [*NAMES]
+    (pairs / "images" / "d.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     exports.put(pairs, "class_names.txt", "\n".join(names))
     lines = (f"{name}:{value},0,0::\n" for value, name in enumerate(names[::-1]))
     exports.put(pairs, "labelmap.txt", "".join(lines))
@@ -255,8 +245,8 @@ def test_questions_about_splits_and_class_files_hide_no_damaged_file(pairs, caps
         assert kinds(report)["damaged file"] == kinds(report)["class files that contradict"] == 1
     (pairs / "labelmap.txt").unlink()
     for fold in range(2):
-        exports.put(pairs, f"fold{fold}/train.txt", "p1\np2\np3\n")
-        exports.put(pairs, f"fold{fold}/val.txt", f"p{4 + fold}\n")
+        exports.put(pairs, f"fold{fold}/train.txt", "b\nc\nd\n")
+        exports.put(pairs, f"fold{fold}/val.txt", "ef"[fold])
     status, report = check(pairs, capsys)
     assert (status, report["examined"], report["splits"]) == (1, 6, {})
     assert kinds(report)["several ways to divide"] == kinds(report)["damaged file"] == 1

@@ -43,90 +43,63 @@ def expect_values(root, mask, names, **said):
 ABC = "background\na\nb\n"
 LABELMAP = "background:::\na:::\nb:::\nignored:224,224,192::\n"
 ROW_FILE = "Pixel Value, Class\n0, background\n1, b\n2, a\n"
+BACD, MASKS_FILE = "b\na\nc\nd\n", "SegmentationClass/classes.txt"
+NOT_READ = "classes.json is not used as a class file: not readable"
 ROAD, TREE = "sky\ncrack\nroad\n", "sky\ncrack\nroad\ntree\n"
 COLORS = "sand 10 200 30\ncrop 200 20 20\nroad 30 30 220\nsoil 240 200 10\n"
 NO_BACKGROUND = "{} has no background, so value 0 is background, and value 1 is crack"
 
 
-def given(*names):
-    return {"class_names": [*names]}
-
-
-# Texts, the names of the values 0, 1 and 2, what is said, and a note; what stands behind `!` is
-# no note.
+AS_A_B, AS_B_A = ({"class_names": ["background", *names]} for names in ("ab", "ba"))
+SKY_AT_0 = COLORS.replace("sand 10 200 30", "sky 0 0 0")
+WITH_BACKGROUND = COLORS.replace("sand 10 200 30", "background 1 1 1")
+# Names of the values 0, 1 and 2, what is said, a note (behind `!` one that is not there), texts.
 NUMBERED = [
-    ({"colors.txt": "a 10 0 1\nb 20 0 2\n"}, "background a b", {}, ""),
-    ({"classes.txt": "Unlabeled\ncrack\nroad\ntree\n"}, "Unlabeled crack road", {}, ""),
-    ({"label_colors.txt": "0 0 0\t__ignore__\n128 0 0\ta\n0 128 0\tb\n"}, "void a b", {}, ""),
-    ({"classes.json": '["__ignore__", "a", "b"]'}, "void a b", {}, ""),
-    ({"labels.txt": f"__ignore__\n{ABC}"}, "background a b", {}, ""),  # which is labelme's
-    ({"SegmentationClass/classes.txt": ABC}, "background a b", {}, ""),
+    ("background a b", {}, "", {"colors.txt": "a 10 0 1\nb 20 0 2\n"}),
+    ("Unlabeled crack road", {}, "", {"classes.txt": "Unlabeled\ncrack\nroad\ntree\n"}),
+    ("void a b", {}, "", {"label_colors.txt": "0 0 0\t__ignore__\n128 0 0\ta\n0 128 0\tb\n"}),
+    ("void a b", {}, "", {"classes.json": '["__ignore__", "a", "b"]'}),
+    ("background a b", {}, "", {"labels.txt": f"__ignore__\n{ABC}"}),  # which is labelme's
+    ("background a b", {}, "", {MASKS_FILE: ABC}),
+    ("background b a", {}, "", {MASKS_FILE: ABC, "classes.txt": "background\nb\na"}),
+    ("background a b", {}, "", {"class_names.txt": ABC, "classes.txt": "a\nb\n"}),
+    ("background a b", {}, "", {"labelmap.txt": LABELMAP, "class_names.txt": f"__ignore__\n{ABC}"}),
+    ("sky crack road", {"background": "sky"}, "", {"classes.txt": TREE}),
+    ("edge a b", {"classes": {"Void": "edge"}}, "", {"classes.txt": "Void\na\nb\n"}),
+    ("background a b", AS_B_A, "labels.txt says which value or colour each", {"labels.txt": ABC}),
+    ("background a b", {}, NOT_READ, {"class_names.txt": ABC, "classes.json": '{"tasks": 1.5}'}),
     (
-        {"SegmentationClass/classes.txt": ABC, "classes.txt": "background\nb\na"},
-        "background b a",
-        {},
-        "",
-    ),
-    ({"class_names.txt": ABC, "classes.txt": "a\nb\n"}, "background a b", {}, ""),
-    ({"labelmap.txt": LABELMAP, "class_names.txt": f"__ignore__\n{ABC}"}, "background a b", {}, ""),
-    ({"classes.txt": TREE}, "sky crack road", {"background": "sky"}, ""),
-    ({"classes.txt": "Void\na\nb\n"}, "edge a b", {"classes": {"Void": "edge"}}, ""),
-    (
-        {"labels.txt": ABC},
         "background a b",
-        given("background", "b", "a"),
-        "labels.txt says which value or colour each name has",
+        AS_A_B,
+        "labels.txt has other class names than you gave",
+        {"labels.txt": BACD},
     ),
-    (
-        {"class_names.txt": ABC, "classes.json": '{"tasks": 1.5}'},
-        "background a b",
-        {},
-        "classes.json is not used as a class file: not readable",
-    ),
+    ("background a b", AS_A_B, "classes.txt has other class names than you", {"classes.txt": BACD}),
     *(
-        (
-            {name: "b\na\nc\nd\n"},
-            "background a b",
-            given("background", "a", "b"),
-            f"{name} has other class names than you gave",
-        )
-        for name in ("labels.txt", "classes.txt")
-    ),
-    *(
-        ({name: "crack\nroad\n"}, "background crack road", said, NO_BACKGROUND.format(name))
+        ("background crack road", said, NO_BACKGROUND.format(name), {name: "crack\nroad\n"})
         for name in ("classes.txt", "labels.txt", "class_names.txt")
-        for said in ({}, given("background", "crack", "road"))
+        for said in ({}, {"class_names": ["background", "crack", "road"]})
     ),
-    ({"classes.txt": ROAD}, "sky crack road", {}, "no background. Value 0 is sky, its first name."),
-    ({"classes.txt": TREE}, "background sky crack", given("background", *TREE.split()), ""),
-    ({"classes.txt": TREE}, "sky crack road", given(*TREE.split()), ""),
-    ({"classes.txt": "Void\na\nb\n"}, "void a b", given("a", "b"), "!other class names"),
-    # Of two files that contradict each other, that with the given names is read.
-    ({"class_names.txt": ABC, "_classes.csv": ROW_FILE}, "background a b", given(*ABC.split()), ""),
+    ("sky crack road", {}, "background. Value 0 is sky, its first name.", {"classes.txt": ROAD}),
     (
-        {"class_names.txt": ABC, "_classes.csv": ROW_FILE},
-        "background b a",
-        given("background", "b", "a"),
+        "background sky crack",
+        {"class_names": ["background", *TREE.split()]},
         "",
+        {"classes.txt": TREE},
     ),
-    (
-        {"colors.txt": COLORS.replace("sand 10 200 30", "sky 0 0 0")},
-        "sky crop road",
-        {},
-        "!no background",
-    ),
-    (
-        {"colors.txt": COLORS.replace("sand 10 200 30", "background 1 1 1")},
-        "background crop road",
-        {},
-        "!no background",
-    ),
+    ("sky crack road", {"class_names": TREE.split()}, "", {"classes.txt": TREE}),
+    ("void a b", {"class_names": [*"ab"]}, "!other class", {"classes.txt": "Void\na\nb\n"}),
+    # Of two files that contradict each other, that with the given names is read.
+    ("background a b", AS_A_B, "", {"class_names.txt": ABC, "_classes.csv": ROW_FILE}),
+    ("background b a", AS_B_A, "", {"class_names.txt": ABC, "_classes.csv": ROW_FILE}),
+    ("sky crop road", {}, "!no background", {"colors.txt": SKY_AT_0}),
+    ("background crop road", {}, "!no background", {"colors.txt": WITH_BACKGROUND}),
 ]
 
 
-@pytest.mark.parametrize(("texts", "names", "said", "note"), NUMBERED)
+@pytest.mark.parametrize(("names", "said", "note", "texts"), NUMBERED)
 def test_names_are_numbered_as_masks_files_and_options_together_show(
-    tree, texts, names, said, note
+    tree, names, said, note, texts
 ):
     for name, text in texts.items():
         exports.put(tree, name, text)

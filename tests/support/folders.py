@@ -57,16 +57,20 @@ def said_by(options: str) -> dict:
     return {name: value for name, value in fields.items() if name != "class_names" or value}
 
 
-def write(root: pathlib.Path, *sets: str) -> pathlib.Path:
-    """Writes images and masks, all different, and returns their folder.
+def write(root: pathlib.Path, *sets: str | tuple[str, str]) -> pathlib.Path:
+    """Writes images and masks, all different, and texts, and returns their folder.
 
     Args:
       root: the folder.
       *sets: ids of a letter each, the pattern of the images' names, and those of masks, quoted as
         for a shell, such as "abc images/{}.jpg masks/{}.png". The n-th mask of an image is
-        `exports.truth` of its id, rolled by n columns; the image `-` is none.
+        `exports.truth` of its id, rolled by n columns; the image `-` is none. A text stands
+        behind its name.
     """
-    for ids, image, *masks in map(shlex.split, sets):
+    for of in sets:
+        ids, image, *masks = shlex.split(of) if isinstance(of, str) else ("", "")
+        if not isinstance(of, str):
+            exports.put(root, *of)
         for image_id in ids:
             if image != "-":
                 exports.put_image(root, image.format(image_id))
