@@ -85,12 +85,8 @@ def test_a_build_of_films_stops_and_the_command_that_it_names_builds(
     assert (status, "note:" in printed) == (0, False)
     assert "split train:      " in printed
     assert "of 24 in 4 groups" in printed
-
-
-def test_with_none_images_are_assigned_one_by_one_and_the_config_says_so(tmp_path, capsys):
-    root = write_films(tmp_path / "films")
-    status, printed, _ = build(capsys, root, "--group_by", "none")
-    assert (status, "note:" in printed) == (0, False)
+    status, printed, _ = build(capsys, root, "--group_by=none", f"--data_dir={tmp_path}")
+    assert (status, "note:" in printed) == (0, False)  # images are assigned one by one
     assert "0.5 of 24, by hash" in printed
     assert '"group_by": "none"' in printed
 

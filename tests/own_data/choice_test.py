@@ -36,41 +36,27 @@ def assert_right(plan, splits, which=0):
         assert np.array_equal(values, np.roll(exports.truth(letter(image)), which, 1))
 
 
+NAMED = """
+images/{}.jpg masks/{}.png | img/{}.png label/{}.png | Images/{}.JPG Labels/{}.PNG
+imgs/{}.jpg gt/{}.png | JPEGImages/{}.jpg annotations/{}.png
+images/{}.jpg SegmentationClass/{}.png | images/{}.jpg segmentation/{}.png
+img_dir/{}.jpg ann_dir/{}.png | images/{}.jpg annotations/trimaps/{}.png
+images/images/{}.jpg masks/masks/{}.png | data/cracks/images/{}.jpg data/cracks/masks/{}.png
+{}.jpg masks/{}.png | {}.jpg {}.png | {}.png {}_L.png | {}.jpg {}-mask.png | {}.tif {}_mask.tif
+{}.jpg {}_mask.bmp | {}.jpg {}_mask.npy | 0_{}.jpg 0_{}_label.png
+images/frame_{}.jpg masks/gt_{}.png | images/{}.jpg masks/{}_segmentation.png
+images/{}.jpg masks/{}.jpg.png | left_l_{}.jpg left_l_{}.png | stills/{}.png labelsRGB/{}.png
+stills/{}.jpg approved/{}.png | b/{}.png a/{}_L.png | Round2_data/x/{}.png Round2_Labels/x/{}.png
+{}_img.png {}_mask.png | {}_sat.jpg {}_mask.png
+"""
+WITH_BLANKS = [
+    ["Original/{}.tif", "Ground Truth/{}.tif"],
+    ["train/{} image.jpg", "train/{}_mask.png"],
+]
+
+
 @pytest.mark.parametrize(
-    ("image", "mask"),
-    [
-        ("images/{}.jpg", "masks/{}.png"),
-        ("img/{}.png", "label/{}.png"),
-        ("Images/{}.JPG", "Labels/{}.PNG"),
-        ("imgs/{}.jpg", "gt/{}.png"),
-        ("JPEGImages/{}.jpg", "annotations/{}.png"),
-        ("images/{}.jpg", "SegmentationClass/{}.png"),
-        ("images/{}.jpg", "segmentation/{}.png"),
-        ("Original/{}.tif", "Ground Truth/{}.tif"),
-        ("img_dir/{}.jpg", "ann_dir/{}.png"),
-        ("images/{}.jpg", "annotations/trimaps/{}.png"),
-        ("images/images/{}.jpg", "masks/masks/{}.png"),
-        ("data/cracks/images/{}.jpg", "data/cracks/masks/{}.png"),
-        ("{}.jpg", "masks/{}.png"),
-        ("{}.jpg", "{}.png"),
-        ("{}.png", "{}_L.png"),
-        ("{}.jpg", "{}-mask.png"),
-        ("{}.tif", "{}_mask.tif"),
-        ("{}.jpg", "{}_mask.bmp"),
-        ("{}.jpg", "{}_mask.npy"),
-        ("0_{}.jpg", "0_{}_label.png"),
-        ("images/frame_{}.jpg", "masks/gt_{}.png"),
-        ("images/{}.jpg", "masks/{}_segmentation.png"),
-        ("images/{}.jpg", "masks/{}.jpg.png"),
-        ("left_l_{}.jpg", "left_l_{}.png"),
-        ("stills/{}.png", "labelsRGB/{}.png"),
-        ("stills/{}.jpg", "approved/{}.png"),
-        ("b/{}.png", "a/{}_L.png"),
-        ("Round2_data/x/{}.png", "Round2_Labels/x/{}.png"),
-        ("{}_img.png", "{}_mask.png"),
-        ("{}_sat.jpg", "{}_mask.png"),
-        ("train/{} image.jpg", "train/{}_mask.png"),
-    ],
+    ("image", "mask"), [*(row.split() for row in re.split(r"[|\n]", NAMED.strip())), *WITH_BLANKS]
 )
 def test_images_and_masks_are_found_in_folders_that_are_said_or_not(tmp_path, image, mask):
     root = write(tmp_path, f"abc '{image}' '{mask}'")

@@ -78,18 +78,6 @@ def read(root, **said):
     return pairs_of(plan), plan
 
 
-@pytest.mark.parametrize("image", ["photos_raw/{}.jpg", "{}.jpg"])
-def test_images_with_painted_labels_among_the_masks_are_not_read(tmp_path, image):
-    pairs = put(tmp_path, image, "mask/{}.png", "abcdef", painted="mask/{}.jpg")
-    found, plan = read(tmp_path)
-    assert found == {"train": pairs}
-    assert plan.account == {
-        ("mask", "JPEG with the name of a mask"): [f"{i}.jpg" for i in "abcdef"]
-    }
-    folder = image.rpartition("/")[0] or "."
-    assert read(tmp_path, images=folder, masks="mask")[0] == {"train": pairs}
-
-
 def test_painted_images_of_another_size_say_nothing_and_the_others_decide(tmp_path):
     pairs = put(tmp_path, "photos/{}.jpg", "mask/{}.png", "abcd", painted="shown/{}.jpg")
     for name in "abc":
@@ -297,9 +285,8 @@ def counting(path):
 
 # Names that end as those of overlays, depths or backups do.
 TELLING = ("hall_old", "hall_run", "pool", "pool_object", "lake_edge", "bay_depth", "bay_mask")
-
-
 WORDS = ("e5309fed", "a01c77", "hall", "0042")
+FOUR = ("101", "102", "103", "104")
 
 
 @pytest.mark.parametrize(
@@ -319,28 +306,19 @@ WORDS = ("e5309fed", "a01c77", "hall", "0042")
         ("im{}.png", "lb{}.png", range(7, 12)),
         ("{}.jpg", "mask{}.png", range(7, 12)),
         ("{}.png", "{}_gt.png", ("1_manual1", "2_manual1", "3_manual1")),
+        ("x/photo-{}.jpg", "y/photo-{}-annotated.png", FOUR),
+        ("image/IMG_{}.jpg", "idx/IMG_{}.png", FOUR),
+        ("img/{}.orig.jpg", "seg/{}.gt.tif", FOUR),
+        ("{}.PNG", "{}_manual1.PNG", FOUR),
+        ("rgb/{}.jpg", "lbl/{}_lbl.gif", FOUR),
     ],
 )
 def test_words_around_the_id_are_told_from_those_that_belong_to_it(tmp_path, image, mask, ids):
-    pairs = put(tmp_path, image, mask, ids)
+    pairs = put(tmp_path / "set", image, mask, ids)
     assert read(tmp_path)[0] == {"train": pairs}
-
-
-@pytest.mark.parametrize(
-    ("image", "mask"),
-    [
-        ("x/photo-{}.jpg", "y/photo-{}-annotated.png"),
-        ("image/IMG_{}.jpg", "idx/IMG_{}.png"),
-        ("img/{}.orig.jpg", "seg/{}.gt.tif"),
-        ("{}.PNG", "{}_manual1.PNG"),
-        ("rgb/{}.jpg", "lbl/{}_lbl.gif"),
-    ],
-)
-def test_patterns_of_names_are_found_beside_crops_of_some_images(tmp_path, image, mask):
-    pairs = put(tmp_path / "set", image, mask, ["101", "102", "103", "104"])
-    assert read(tmp_path)[0] == {"train": pairs}
-    put(tmp_path, "patches/img/{}.jpg", "patches/lab/{}.png", "12")
-    refused(tmp_path, "ways")
+    if ids == FOUR:  # beside crops of some images
+        put(tmp_path, "patches/img/{}.jpg", "patches/lab/{}.png", "12")
+        refused(tmp_path, "ways")
 
 
 @pytest.mark.parametrize(
@@ -449,18 +427,6 @@ def test_images_are_those_of_masks_unless_most_have_another_size(tmp_path, chang
 def test_a_pattern_of_masks_finds_no_image_among_them(tmp_path, pattern):
     put(tmp_path, "", "{}_mask.png", "abc")
     refused(tmp_path, "no image, but 3 masks, such as a_mask", mask_name=pattern)
-
-
-@pytest.mark.parametrize("folder", ["test_sample", "docs/demo", "quick_start"])
-def test_copies_under_other_names_count_once(tmp_path, folder):
-    pairs = put(tmp_path, "images/{}.png", "masks/{}.png", "abcdef")
-    for n, (image, mask) in enumerate([*pairs.items()][1:3]):
-        for path in (image, mask):
-            to = f"{folder}/{path.parent.name}/sample{n}.png"
-            exports.put(tmp_path, to, path.read_bytes())
-    assert read(tmp_path)[0] == {"train": pairs}
-    exports.put(tmp_path, to, mask.with_name("f.png").read_bytes())
-    refused(tmp_path, "ways to read")  # the same image, other labels
 
 
 def test_a_split_of_images_alone_is_in_no_proposal(tmp_path):
@@ -682,6 +648,8 @@ def test_a_pipe_or_a_device_is_the_copy_of_no_file_and_is_never_read(tmp_path, m
 @pytest.mark.parametrize(
     ("image", "mask", "painted"),
     [
+        ("photos_raw/{}.jpg", "mask/{}.png", "mask/{}.jpg"),
+        ("{}.jpg", "mask/{}.png", "mask/{}.jpg"),
         ("{}_image.PNG", "GT/{}_segmentation.PNG", "GT/{}_segmentation.jpg"),
         ("set/raw/{}_sat.jpg", "set/masks/{}_seg.png", "set/masks/{}_seg.jpeg"),
         ("IMG_{}.jpg", "labels/{}_L.bmp", "control/{}_L.jpg"),
@@ -693,7 +661,14 @@ def test_painted_images_with_the_names_of_masks_are_never_read_beside_the_photos
     tmp_path, image, mask, painted, ids
 ):
     pairs = put(tmp_path, image, mask, ids, painted=painted)
-    assert read(tmp_path)[0] == {"train": pairs}
+    found, plan = read(tmp_path)
+    assert found == {"train": pairs}
+    folder, _, name = painted.rpartition("/")
+    folders = (pathlib.PurePath(path).parent.as_posix() for path in (image, mask))
+    said = dict(zip(("images", "masks"), folders, strict=True))
+    kind = "JPEG with the name of a mask" if folder == said["masks"] else "JPEG"
+    assert plan.account == {(folder, kind): [name.format(image_id) for image_id in ids]}
+    assert read(tmp_path, **said)[0] == {"train": pairs}
     second = pathlib.PurePath(image).stem + "_expert2"
     # Another annotator, whose masks fit the photos by their names.
     put(tmp_path, "", f"{pathlib.PurePath(mask).parent}/{second}.png", ids)
@@ -710,10 +685,19 @@ def test_painted_images_with_the_names_of_masks_are_never_read_beside_the_photos
         ("stills/{}.jpg", "seg/{}.png"),
     ],
 )
-@pytest.mark.parametrize("to", ["test_sample", "docs/samples", "val_examples/more", "examples"])
-def test_copies_of_pairs_count_once(tmp_path, names, to):
+@pytest.mark.parametrize("to", ["test_sample", "docs/samples", "val_examples/more", "quick_start"])
+def test_copies_of_pairs_count_once_and_copies_with_other_labels_are_asked_about(
+    tmp_path, names, to
+):
     pairs = put(tmp_path, *names, ["101", "102", "103", "104", "105"])
     copy(tmp_path, dict(list(pairs.items())[:2]), to)
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
     assert sum(map(len, plan.account.values())) == 4
+    for n, (image, mask) in enumerate([*pairs.items()][1:3]):
+        for path, folder in ((image, "images"), (mask, "masks")):
+            other = f"samples/{folder}/sample{n}{path.suffix}"
+            exports.put(tmp_path, other, path.read_bytes())
+    assert read(tmp_path)[0] == {"train": pairs}
+    exports.put(tmp_path, other, [*pairs.values()][4].read_bytes())
+    refused(tmp_path, "ways to read")  # the same image, other labels

@@ -139,6 +139,11 @@ def test_nobody_is_in_a_wrong_split_without_a_word(tmp_path, way, other):
         ("fold0/{}.txt", "{}.png"),
         ("ImageSets/Main/{}.txt", "{}"),
         ("ImageSets/Segmentation/{}.txt", "{}"),
+        ("ImageSets/Segmentation/{}.txt", "images\\{}.jpg\r"),
+        ("ImageSets/Segmentation/{}.txt", "images\\{0}.jpg masks\\{0}.png\r"),
+        ("ImageSets/Segmentation/{}.txt", "data\\VOC2012\\images\\{}.jpg"),
+        ("ImageSets/Segmentation/{}.txt", "VOC2012/images/{}.jpg"),
+        ("ImageSets/Segmentation/{}.txt", "C:\\data\\images\\{}.jpg"),
         ("{}", "{}.jpg"),
     ],
 )
