@@ -290,23 +290,17 @@ def test_a_wrong_mask_is_told_by_the_build_and_not_before(tree, tmp_path, capsys
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"splits": None}, "ratios with it"),
-        (
-            {"split_by": "hash", "group_by": "folder", "splits": {"train": "train"}},
-            "ratios with it",
-        ),
-        ({"split_by": "hash", "layout": {"lists": "lists"}}, "lists or ratios, and not both"),
+        ({"split_by": "stratified", "splits": None}, "ratios with it"),
+        ({"group_by": "folder", "splits": {"train": "train"}}, "ratios with it"),
+        ({"layout": {"lists": "lists"}}, "lists or ratios, and not both"),
         ({"split_by": "random"}, "one of hash, stratified"),
-        ({"split_by": "hash", "group_by": "video"}, "prefix:CHARACTERS"),
-        (
-            {"split_by": "hash", "splits": {"val": 0.5, "validation": 0.5}},
-            "two ratios for the split 'validation'",
-        ),
+        ({"group_by": "video"}, "prefix:CHARACTERS"),
+        ({"splits": {"val": 0.5, "validation": 0.5}}, "two ratios for the split 'validation'"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(fields, words):
     with pytest.raises(ConfigError, match=words):
-        VocSegConfig(name="mine", class_names=["a", "b"], **SAID | fields)
+        config(**fields)
 
 
 def test_fewer_groups_than_splits_are_refused(tree):

@@ -13,6 +13,7 @@ from voc_seg_tfrecord.commands import cli
 IDS = ("0001", "0002", "0010")
 LISTS = "ImageSets/Segmentation"
 CLASSES = "background\napple\ntree\n"
+CVAT = "CVAT calls the list of images without a subset default.txt"
 
 
 @pytest.fixture
@@ -44,9 +45,9 @@ def read(root, **said):
     return {split: "".join(ids) for split, ids in plan.splits.items()}, " ".join(plan.notes)
 
 
-def case(texts, splits, note="", **said):
+def case(texts, found, note="", /, **said):
     """Describes lists of images a, b and c, the splits they make, and words of the notes."""
-    return texts, said, splits, note
+    return texts, said, found, note
 
 
 READ = {
@@ -85,7 +86,13 @@ READ = {
         lists(train="a", trainval="b", val="c"), {"train": "a", "validation": "c"}
     ),
     "a union alone is a split": case(lists(trainval="a"), {"trainval": "a"}),
-    "CVAT's default is train": case(lists(default="a"), {"train": "a"}),
+    "CVAT's default is train": case(lists(default="a"), {"train": "a"}, CVAT),
+    "CVAT's default beside others": case(
+        lists(default="a", train="b"), {"default": "a", "train": "b"}
+    ),
+    "CVAT's default if it is said": case(
+        lists(default="a"), {"default": "a"}, splits={"default": "default"}
+    ),
     "names of splits in other cases": case(
         lists(Train="a", Trainval="a", VAL="b", night="c"),
         {"train": "a", "validation": "b", "night": "c"},
@@ -106,6 +113,7 @@ def test_lists_say_which_images_are_in_which_split(voc, texts, said, splits, not
     found, notes = read(put(voc, texts), **said)
     assert found == splits
     assert note in notes
+    assert ("CVAT calls" in notes) == (note == CVAT)
 
 
 IN_BOTH = r"train\.txt and val\.txt have 1 of 1 and 1 ids in both, such as a"

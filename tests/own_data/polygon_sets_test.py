@@ -214,6 +214,12 @@ def masks_beside_texts(root):
         path.with_suffix(".txt").write_text("0 0.1 0.1 0.2 0.2 0.1 0.2\n")
 
 
+def list_of_names_alone(root):
+    list_of_names(root)
+    (root / "data.yaml").unlink()
+
+
+list_of_names = written("classes.txt", "road\ntree\ncar\n")
 labels = written("labels.txt", "__ignore__\n_background_\ntree\nbus\nroad\ncar\n")
 fewer_labels = written("labels.txt", "tree\nroad\n")
 other_ending = changed("street_1.json", imagePath="street_1.png")
@@ -245,6 +251,8 @@ TOLD = [
     ("labelme", write_masks, "masks:            4 in masks"),
     ("labelme", write_masks, "The masks are read. labelme's polygons have the same pixels."),
     ("labelme", masks_beside_texts, "street_1.txt is not read: polygons of YOLO, and 0 files that"),
+    ("yolo", list_of_names, "0 background, 1 road, 2 tree, 3 car"),
+    ("yolo", list_of_names_alone, "0 background, 1 road, 2 tree, 3 car"),
     ("yolo", yolo_without_labels, "2 images without a shape: background everywhere."),
     ("yolo", as_roboflow_writes, "split train:      3 ids"),
     ("yolo", as_roboflow_writes, "split validation: 1 ids"),
@@ -276,26 +284,14 @@ def no_images(root):
         shutil.rmtree(root / split)
 
 
+def two_lists_of_names(root):
+    list_of_names(root)
+    (root / "data.yaml").write_text("names: [car, road, tree]\n")
+
+
 renamed = changed("street_1.json", imagePath="street_2.jpg")
 with_control_character = replaced("street_1.json", '"tree"', '"tr\\u0007ee"')
 without_a_name = written("data.yaml", "names: {0: road, 2: car}\n")
-
-
-@pytest.mark.parametrize(
-    ("tool", "edit", "error", "words"),
-    [
-        ("labelme", renamed, VocSegError, r"street_1\.jpg beside it"),
-        ("labelme", with_control_character, VocSegError, "names without control characters"),
-        ("yolo", removed("data.yaml"), LayoutError, "0 files that name their classes"),
-        ("yolo", without_a_name, LayoutError, r"data\.yaml: no 1"),
-        ("coco", boxes_alone, VocSegError, "boxes only"),
-        ("cvat", no_images, LayoutError, r"annotations\.xml, but no image train/street_1\.jpg"),
-    ],
-)
-def test_polygons_that_cannot_be_used_are_refused(street, tool, edit, error, words):
-    root = street(tool)
-    edit(root)
-    refused(root, words, error)
 
 
 def with_a_box(root):
@@ -311,31 +307,29 @@ wider = changed("street_2.json", imageWidth=80)
 huge = changed("street_2.json", imageWidth=900_000, imageHeight=900_000)
 
 
-@pytest.mark.parametrize(
-    ("tool", "edit", "words"),
-    [
-        ("yolo", with_a_box, r"street_2\.txt, line 4: a box"),
-        ("labelme", wider, r"street_2\.json, image street_2\.jpg: mask of 80 x 48"),
-        ("labelme", huge, "900000 x 900000 pixels for the image"),
-        ("labelme", cut_short, r"street_2\.json"),
-    ],
-)
-def test_shapes_that_cannot_be_drawn_stop_the_build_with_their_file(street, tool, edit, words):
+# Tool, what is changed in its folder, and the error: of a plan, or of shapes that cannot be drawn.
+REFUSED = [
+    ("labelme", renamed, VocSegError, r"street_1\.jpg beside it"),
+    ("labelme", with_control_character, VocSegError, "names without control characters"),
+    ("yolo", removed("data.yaml"), LayoutError, "0 files that name their classes"),
+    ("yolo", two_lists_of_names, LayoutError, r"2 files that name their classes classes\.txt and"),
+    ("yolo", without_a_name, LayoutError, r"data\.yaml: no 1"),
+    ("coco", boxes_alone, VocSegError, "boxes only"),
+    ("cvat", no_images, LayoutError, r"annotations\.xml, but no image train/street_1\.jpg"),
+    ("yolo", with_a_box, SplitError, r"street_2\.txt, line 4: a box"),
+    ("labelme", wider, SplitError, r"street_2\.json, image street_2\.jpg: mask of 80 x 48"),
+    ("labelme", huge, SplitError, "900000 x 900000 pixels for the image"),
+    ("labelme", cut_short, SplitError, r"street_2\.json"),
+]
+
+
+@pytest.mark.parametrize(("tool", "edit", "error", "words"), REFUSED)
+def test_polygons_that_cannot_be_used_stop_the_build(street, tool, edit, error, words):
     root = street(tool)
     edit(root)
-    with pytest.raises(SplitError, match=words):
+    with pytest.raises(error, match=words):
         from_tree(root)
     assert cli.main(["check", str(root)]) == 1
-
-
-def test_a_list_of_names_that_other_tools_write_beside_yolos_files_is_one_too(street):
-    root = street("yolo")
-    (root / "classes.txt").write_text("road\ntree\ncar\n")
-    assert "0 background, 1 road, 2 tree, 3 car" in notes(root)
-    (root / "data.yaml").unlink()
-    assert "0 background, 1 road, 2 tree, 3 car" in notes(root)
-    (root / "data.yaml").write_text("names: [car, road, tree]\n")
-    refused(root, r"2 files that name their classes classes\.txt and")
 
 
 def rotated(path, orientation=6):
@@ -507,21 +501,22 @@ def test_polygons_behind_many_other_files_are_found(street, tool):
     assert tool == "yolo" or "60 files such as " in text
 
 
-def coco_file(path, *images):
+def coco_file(path, *names):
     """Writes a file with a square in each image, which is larger from image to image."""
-    images = dict(enumerate(images, start=1))
-    size = {"width": 64, "height": 48}
-    shapes = {n: [[0, 0, 9 + n, 0, 9 + n, 10, 0, 10]] for n in images}
-    data = {
-        "images": [{"id": n, "file_name": name, **size} for n, name in images.items()],
-        "categories": [{"id": 1, "name": "road"}],
-        "annotations": [
-            {"id": n, "image_id": n, "category_id": 1, "segmentation": shape}
-            for n, shape in shapes.items()
-        ],
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data))
+    images = [
+        {"id": n, "file_name": name, "width": 64, "height": 48} for n, name in enumerate(names, 1)
+    ]
+    shapes = [
+        {
+            "id": n,
+            "image_id": n,
+            "category_id": 1,
+            "segmentation": [[0, 0, 9 + n, 0, 9 + n, 10, 0, 10]],
+        }
+        for n in range(1, 1 + len(names))
+    ]
+    data = {"images": images, "categories": [{"id": 1, "name": "road"}], "annotations": shapes}
+    exports.put(path.parent, path.name, json.dumps(data))
     return path
 
 
