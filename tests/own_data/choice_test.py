@@ -320,7 +320,7 @@ def test_a_list_of_other_images_is_counted_with_what_leaves_it_out(tmp_path):
     root = write(tmp_path / "tree", "abcde images/{}.jpg masks/{}.png")
     exports.put(root, "train.txt", "a\nb\n")
     exports.put(root, "val.txt", "p\nq\n")
-    with pytest.raises(VocSegError, match="2 of 2 ids .* Without the list: --splits train=train"):
+    with pytest.raises(VocSegError, match=r"2 of 2 ids .* Without the list: --splits train=train"):
         from_tree(root, class_names=NAMES)
 
 

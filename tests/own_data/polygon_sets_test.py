@@ -18,10 +18,16 @@ import pytest
 from support import exports, folders
 from support.building import build, examples, from_tree
 
-from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, VocSegError
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    LayoutError,
+    ListError,
+    MaskError,
+    SplitError,
+    VocSegError,
+)
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data import by_ratio
 from voc_seg_tfrecord.trees.drawn_labels import number_classes
 
 pytest.importorskip("pycocotools")
@@ -310,7 +316,7 @@ huge = changed("street_2.json", imageWidth=900_000, imageHeight=900_000)
 # Tool, what is changed in its folder, and the error: of a plan, or of shapes that cannot be drawn.
 REFUSED = [
     ("labelme", renamed, VocSegError, r"street_1\.jpg beside it"),
-    ("labelme", with_control_character, VocSegError, "names without control characters"),
+    ("labelme", with_control_character, ConfigError, "names without control characters"),
     ("yolo", removed("data.yaml"), LayoutError, "0 files that name their classes"),
     ("yolo", two_lists_of_names, LayoutError, r"2 files that name their classes classes\.txt and"),
     ("yolo", without_a_name, LayoutError, r"data\.yaml: no 1"),
@@ -329,7 +335,7 @@ def test_polygons_that_cannot_be_used_stop_the_build(street, tool, edit, error, 
     edit(root)
     with pytest.raises(error, match=words):
         from_tree(root)
-    assert cli.main(["check", str(root)]) == 1
+    assert cli.main(["check", str(root)]) == (2 if error is ConfigError else 1)
 
 
 def rotated(path, orientation=6):
@@ -365,15 +371,12 @@ def test_two_files_with_other_shapes_of_an_image_are_an_error_until_one_is_chose
     assert "images:           1 in val" in notes(root, masks="annotations/instances_val.json")
 
 
-def test_polygons_of_two_tools_are_asked_about(street):
+def test_polygons_of_two_tools_are_asked_about_and_chosen_with_one_option(street):
     root = street("coco")
     shutil.copy(street("cvat", "other") / "annotations.xml", root)
     refused(root, "polygons of several tools:\n    CVAT's")
     assert "polygons of CVAT" in notes(root, masks="annotations.xml")
-
-
-def test_all_files_of_labelme_beside_those_of_another_tool_are_chosen_with_one_option(street):
-    root = street("labelme")
+    root = street("labelme", "third")
     coco_file(root / "all.json", "street_1.jpg")
     refused(root, r"--masks all\.json\n    labelme's .*: --mask_name '\{id")
     assert "4 drawn from the polygons of labelme" in notes(root, mask_name="{id}.json")
@@ -381,11 +384,10 @@ def test_all_files_of_labelme_beside_those_of_another_tool_are_chosen_with_one_o
 
 
 def test_a_folder_of_polygons_is_chosen_beside_masks(tmp_path):
-    photos(tmp_path, "images/a.jpg", "images/b.jpg")
-    coco_file(tmp_path / "annotations" / "train.json", "a.jpg")
-    coco_file(tmp_path / "annotations" / "val.json", "b.jpg")
-    photos(tmp_path, "masks/a.png", "masks/b.png")
-    text = notes(tmp_path, masks="annotations")
+    root = photos(tmp_path, "images/a.jpg", "images/b.jpg", "masks/a.png", "masks/b.png")
+    for name, image in (("train", "a.jpg"), ("val", "b.jpg")):
+        coco_file(root / "annotations" / f"{name}.json", image)
+    text = notes(root, masks="annotations")
     assert "2 drawn from the polygons of COCO" in text
     assert "split validation: 1 ids, annotations/val.json" in text
 
@@ -404,11 +406,14 @@ def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
 def test_splits_by_class_read_the_drawn_masks(street, tool):
     root = street(tool)
     options = {"splits": {"train": 0.5, "validation": 0.5}, "split_by": "stratified"}
-    config, plan = find_config(root, name="street", **options)
+    _, plan = find_config(root, name="street", **options)
     assert [len(ids) for ids in plan.splits.values()] == [2, 2]
-    for image_id in plan.tree.masks:
-        classes = by_ratio._classes(plan.tree.labels, config.example_spec(plan.rule), image_id)
-        assert list(classes) == [0, 1, 2, 3]
+    if tool == "labelme":
+        for name in ("street_1", "street_2"):
+            replace(root / f"{name}.json", '"tree"', '"car"')
+        _, plan = find_config(root, name="street", **options)
+        with_tree = {"street_3", "street_4"}
+        assert [len(with_tree & {*ids}) for ids in plan.splits.values()] == [1, 1]
 
 
 def test_the_page_of_a_check_is_written(street, tmp_path):
@@ -551,18 +556,25 @@ def test_images_of_one_name_in_two_folders_have_their_own_shapes(tmp_path):
     assert words in notes(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["train.json", "train/a.json"])
-def test_images_of_one_name_in_two_splits_are_those_of_the_files_split(tmp_path, name):
-    photos(tmp_path, "train/a.jpg", "val/a.jpg", "val/b.jpg")
-    coco_file(tmp_path / name, "a.jpg")
-    assert sizes_of_shapes(tmp_path) == {"a.jpg": 100}
+@pytest.mark.parametrize(
+    ("names", "files", "sizes"),
+    [
+        ("train/a.jpg val/a.jpg val/b.jpg", {"train": "a.jpg"}, {"a.jpg": 100}),
+        ("train/a.jpg val/a.jpg val/b.jpg", {"train/a": "a.jpg"}, {"a.jpg": 100}),
+        ("val/a.jpg train/b.jpg", {"all": "train/a.jpg train/b.jpg"}, {"b.jpg": 110}),
+        ("f_01.png f_02.png", {"all": "f_01 f_02"}, {"f_01.png": 100, "f_02.png": 110}),
+    ],
+)
+def test_a_name_without_folder_or_ending_means_the_image_of_the_files_split(
+    tmp_path, names, files, sizes
+):
+    assert sizes_of_shapes(of_coco(tmp_path, names, **files)) == sizes
+    lost = "1 images in COCO's files are not here, such as train/a.jpg"
+    assert (lost in notes(tmp_path)) == ("all" in files and "train/b.jpg" in names)
 
 
-def test_an_image_of_another_split_with_the_same_name_is_not_taken(tmp_path):
-    of_coco(tmp_path, "val/a.jpg train/b.jpg", all="train/a.jpg train/b.jpg")
-    assert sizes_of_shapes(tmp_path) == {"b.jpg": 110}
-    assert "1 images in COCO's files are not here, such as train/a.jpg" in notes(tmp_path)
-    of_coco(tmp_path, "val/a.jpg", all="train/b.jpg", instances_train="a.jpg")
+def test_an_image_that_lies_in_the_folder_of_another_split_is_refused(tmp_path):
+    of_coco(tmp_path, "val/a.jpg train/b.jpg", all="train/b.jpg", instances_train="a.jpg")
     refused(tmp_path, r"a\.jpg, and val/a\.jpg, which lies in the folder of another", MaskError)
 
 
@@ -745,11 +757,6 @@ def test_an_error_about_an_image_outlives_a_later_entry_that_agrees_with_the_las
     change(path, annotations=[first | {"category_id": 9}])
     with pytest.raises(MaskError, match="the category_id 9"):
         sizes_of_shapes(tmp_path)
-
-
-def test_an_image_that_a_file_names_without_its_ending_is_found(tmp_path):
-    of_coco(tmp_path, "frame_000001.png frame_000002.png", all="frame_000001 frame_000002")
-    assert sizes_of_shapes(tmp_path) == {"frame_000001.png": 100, "frame_000002.png": 110}
 
 
 @pytest.mark.parametrize(
