@@ -17,7 +17,6 @@ from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.own_data.by_ratio import check_groups
-from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.quality.rules import STOPS
 
 CLASSES = "--class_names=background,apple"
@@ -61,7 +60,8 @@ def config(**fields):
 
 
 def plan(root, **fields):
-    return make_plan(open_tree(root, config()), config(**fields))
+    splits = {"train": 0.5, "test": 0.5}
+    return plan_of(root, **{"class_names": ["background", "apple"], "splits": splits, **fields})
 
 
 @pytest.mark.parametrize(
@@ -199,17 +199,14 @@ def test_at_most_64_images_are_read_and_those_that_cannot_be_are_not_asked_about
     assert len(check_groups(ids, path_of, config(), "here")) == 1
 
 
-def test_fewer_groups_than_splits_are_said_and_no_rule_is_proposed(tmp_path):
+def test_fewer_groups_than_splits_or_too_large_ones_are_said(tmp_path):
     root = write_films(tmp_path / "films", films=2)
     with pytest.raises(LayoutError) as told:
         plan(root, splits=dict.fromkeys("xyz", 1 / 3))
     assert "only 2 groups for 3 splits" in told.value.remedy
     assert "--group_by none" in told.value.remedy
     assert "prefix" not in told.value.remedy
-
-
-def test_a_group_that_is_larger_than_any_split_is_said(tmp_path):
-    root = write_films(tmp_path / "films", films=3)
+    write_films(root, films=3)
     write_films(root, films=1, frames=60)
     with pytest.raises(LayoutError, match="the largest group has 83% of the images"):
         plan(root)

@@ -18,8 +18,7 @@ from support.folders import pairs_of, plan_of, proposed, refused, said_by
 from support.own_tree import config
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError
-from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
@@ -85,26 +84,23 @@ def test_painted_images_of_another_size_say_nothing_and_the_others_decide(tmp_pa
     assert read(tmp_path)[0] == {"train": pairs}
 
 
-@pytest.mark.parametrize(
-    ("train", "other"),
-    [
-        (("rgb/{}.jpg", "seg/{}.png"), ("validation/rgb/{}.jpg", "validation/seg/{}.png")),
-        (("img/{}.jpg", "labels/{}.png"), ("test/img/{}.jpg", "test/labels/{}.png")),
-        (("images/{}.jpg", "Masks/{}.png"), ("imagesValidation/{}.jpg", "MasksValidation/{}.png")),
-        (
-            ("images/{}.jpg", "Masks/m{}.png"),
-            ("imagesValidation/{}.jpg", "MasksValidation/m{}.png"),
-        ),
-        (("x/{}.jpg", "gt/{}.png"), ("x_val/{}.jpg", "gt_val/{}.png")),
-        (("x/{}.jpg", "gt/{}.png"), ("val_x/{}.jpg", "val_gt/{}.png")),
-        (("X/{}.jpg", "GT/{}.png"), ("XTest/{}.jpg", "GTTest/{}.png")),
-        (("{}.jpg", "{}_mask.png"), ("val/{}.jpg", "val/{}_mask.png")),
-    ],
-)
+PARTS = """
+rgb/{}.jpg seg/{}.png | validation/rgb/{}.jpg validation/seg/{}.png
+img/{}.jpg labels/{}.png | test/img/{}.jpg test/labels/{}.png
+images/{}.jpg Masks/{}.png | imagesValidation/{}.jpg MasksValidation/{}.png
+images/{}.jpg Masks/m{}.png | imagesValidation/{}.jpg MasksValidation/m{}.png
+x/{}.jpg gt/{}.png | x_val/{}.jpg gt_val/{}.png
+x/{}.jpg gt/{}.png | val_x/{}.jpg val_gt/{}.png
+X/{}.jpg GT/{}.png | XTest/{}.jpg GTTest/{}.png
+{}.jpg {}_mask.png | val/{}.jpg val/{}_mask.png
+"""
+
+
+@pytest.mark.parametrize(("train", "other"), [r.split("|") for r in PARTS.strip().splitlines()])
 @pytest.mark.parametrize("ids", ["789", "123"])
 def test_a_second_part_of_a_set_is_a_split(tmp_path, train, other, ids):
-    pairs = put(tmp_path, *train, "123456"), put(tmp_path, *other, ids)
-    name = "test" if "test" in other[0].lower() else "validation"
+    pairs = put(tmp_path, *train.split(), "123456"), put(tmp_path, *other.split(), ids)
+    name = "test" if "test" in other.lower() else "validation"
     assert read(tmp_path)[0] == {"train": pairs[0], name: pairs[1]}
 
 
@@ -497,36 +493,34 @@ def one_of(values):
 
 
 def test_cityscapes_is_asked_which_ids_are_meant_and_read_by_the_answer(tmp_path):
-    for split, cities in (("train", ("aachen", "bochum")), ("val", ("ulm",)), ("test", ("bonn",))):
-        for city in cities:
-            for n in range(3):
-                name = f"{split}/{city}/{city}_{n:06}_000019"
-                pixels, ids = one_of((0, 7, 26))
-                save(tmp_path, f"leftImg8bit/{name}_leftImg8bit.png", pixels)
-                masks = f"gtFine/{name}_gtFine"
-                save(tmp_path, f"{masks}_labelIds.png", ids)
-                save(tmp_path, f"{masks}_labelTrainIds.png", ids // 2)
-                save(tmp_path, f"{masks}_color.png", np.stack([ids * 9] * 3, 2))
-                save(tmp_path, f"{masks}_instanceIds.png", ids.astype(np.uint16) * 1000)
-                exports.put(tmp_path, f"{masks}_polygons.json", "{}")
+    for city in ("train/aachen", "train/bochum", "val/ulm", "test/bonn"):
+        for n in range(3):
+            name = f"{city}/{pathlib.PurePath(city).name}_{n:06}_000019"
+            pixels, ids = one_of((0, 7, 26))
+            save(tmp_path, f"leftImg8bit/{name}_leftImg8bit.png", pixels)
+            masks = f"gtFine/{name}_gtFine"
+            save(tmp_path, f"{masks}_labelIds.png", ids)
+            save(tmp_path, f"{masks}_labelTrainIds.png", ids // 2)
+            save(tmp_path, f"{masks}_color.png", np.stack([ids * 9] * 3, 2))
+            save(tmp_path, f"{masks}_instanceIds.png", ids.astype(np.uint16) * 1000)
+            exports.put(tmp_path, f"{masks}_polygons.json", "{}")
     text = refused(tmp_path, "2 ways")
     assert text.count("12 images with masks: --images leftImg8bit --masks gtFine") == 2
     options = next(options for _, options in proposed(text) if "labelIds" in options)
     said = {name: value for name, value in said_by(options).items() if value}
     tree = open_tree(tmp_path, config(layout=said))
-    found = {i: tree.masks[i] for i in tree.images}
-    assert len(found) == 12
-    assert all(mask.endswith("_labelIds.png") for mask in found.values())
-    assert {i.partition("/")[0] for i in found} == {"train", "val", "test"}
+    assert len({i for i in tree.images if tree.masks[i].endswith("_labelIds.png")}) == 12
+    assert {i.partition("/")[0] for i in tree.images} == {"train", "val", "test"}
     for kind, value in (("labelIds", 26), ("labelTrainIds", 13)):
-        with pytest.raises(LayoutError) as caught:
-            find_config(tmp_path, name="mine", **said | {"mask_name": f"{{id}}_gtFine_{kind}.png"})
-        (option,) = re.findall("its ids: (--.*)", str(caught.value))
+        said["mask_name"] = f"{{id}}_gtFine_{kind}.png"
+        (option,) = re.findall(
+            "its ids: (--.*)", refused(tmp_path, "its ids", class_names=None, **said)
+        )
         name, text = shlex.split(option)
-        names = text if name == "--class_names" else re.sub(",[*]=.*|[0-9]+=", "", text)
-        assert names.split(",")[:2] == ["road", "sidewalk"]
-        assert len(names.split(",")) == 19
-        assert names.split(",")[13] == "car"
+        names = (text if name == "--class_names" else re.sub(",[*]=.*|[0-9]+=", "", text)).split(
+            ","
+        )
+        assert (len(names), *names[:2], names[13]) == (19, "road", "sidewalk", "car")
         assert kind == "labelTrainIds" or f"{value}=car" in text
 
 

@@ -345,13 +345,10 @@ def rotated(path, orientation=6):
     image.rotate(90, expand=True).save(path, exif=exif)
 
 
-def test_an_image_that_labelme_showed_rotated_is_rotated(street):
-    root = street("labelme")
+def test_an_image_is_rotated_as_its_tool_showed_it_or_as_the_user_says(street, tmp_path):
+    root = street("labelme", "other")
     rotated(root / "street_1.jpg")
     assert examples(from_tree(root), "train")["street_1.jpg"]["image"].shape == (48, 64, 3)
-
-
-def test_where_nothing_tells_whether_an_image_was_rotated_the_user_is_asked(street, tmp_path):
     root = street("yolo")
     rotated(root / "images" / "train" / "street_1.jpg")
     with pytest.raises(SplitError, match="say --exif apply"):

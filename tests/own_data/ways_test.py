@@ -360,29 +360,30 @@ def test_folds_seeds_and_texts_that_contradict_are_questions_with_a_line_for_eac
     assert len(asked(tmp_path)) == 5  # it is a part of another
 
 
+FIRST, LAST = ({"train": IDS[4:], "val": IDS[:4]}, {"train": IDS[:16], "val": IDS[16:]})
+NUMBERS = [str(n) for n in range(8)]
+
+
 @pytest.mark.parametrize(
-    "content",
+    ("content", "ids", "folds"),
     [
-        [{"train": IDS[4:], "val": IDS[:4]}, {"train": IDS[:16], "val": IDS[16:]}],
-        {"a": {"train": IDS[4:], "val": IDS[:4]}, "b": {"train": IDS[:16], "val": IDS[16:]}},
+        ([FIRST, LAST], IDS, [IDS[:4], IDS[16:]]),
+        ({"a": FIRST, "b": LAST}, IDS, [IDS[:4], IDS[16:]]),
+        # The number of a fold is not the image of that name.
+        (
+            {i: {"train": [*{*NUMBERS} - {i}], "val": [i]} for i in NUMBERS[:3]},
+            NUMBERS,
+            [[i] for i in NUMBERS[:3]],
+        ),
     ],
 )
-def test_folds_of_one_text_are_a_question(tmp_path, content):
-    put(tmp_path)
-    put_json(tmp_path, "splits_final.json", content)
-    answers = asked(tmp_path)
-    assert [answer["validation"] for answer in answers] == [IDS[:4], IDS[16:]]
-    put_json(tmp_path, "splits_final.json", [{"train": IDS[4:], "val": IDS[:4]}])
-    assert found(tmp_path)[0] == {"train": IDS[4:], "validation": IDS[:4]}
-
-
-def test_the_number_of_a_fold_is_not_the_image_of_that_name(tmp_path):
-    ids = [str(n) for n in range(8)]
+def test_folds_of_one_text_are_a_question_if_there_are_several(tmp_path, content, ids, folds):
     put(tmp_path, ids=ids)
-    ways = {str(n): {"train": ids[:n] + ids[n + 2 :], "val": ids[n : n + 2]} for n in range(3)}
-    put_json(tmp_path, "splits/folds.json", ways)
-    answers = asked(tmp_path)
-    assert [of["validation"] for of in answers] == [way["val"] for way in ways.values()]
+    put_json(tmp_path, "splits_final.json", content)
+    assert [answer["validation"] for answer in asked(tmp_path)] == folds
+    if ids == IDS:
+        put_json(tmp_path, "splits_final.json", [FIRST])
+        assert found(tmp_path)[0] == {"train": IDS[4:], "validation": IDS[:4]}
 
 
 def test_a_column_of_folds_is_a_question(tmp_path):
