@@ -8,13 +8,12 @@ import os
 import pathlib
 import re
 import shlex
-import subprocess
 
 import numpy as np
 from PIL import Image
 import pytest
 from support import exports, made_folders
-from support.folders import pairs_of, plan_of, proposed, refused, said_by
+from support.folders import pairs_of, pasted, plan_of, proposed, refused, said_by
 from support.own_tree import config
 
 from voc_seg_tfrecord.base import storage
@@ -431,7 +430,9 @@ def test_a_split_of_images_alone_is_in_no_proposal(tmp_path):
     put(tmp_path, "aug/photos/{}.jpg", "aug/masks/{}.png", "xyz")
     put(tmp_path, "test/photos/a.jpg", "", "-")
     text = refused(tmp_path, "ways to read")
-    found = [plan_by_shell(tmp_path, options)[0] for _, options in proposed(text)]
+    found = [
+        read(tmp_path, **said_by(shlex.join(pasted(options))))[0] for _, options in proposed(text)
+    ]
     assert [*map(len, found)] == [1, 2, 1]
 
 
@@ -458,13 +459,6 @@ def test_every_file_of_a_folder_is_used_or_stands_in_the_account(tmp_path, seed)
     assert not used & set(account)
 
 
-def plan_by_shell(root, options):
-    """Returns what a shell makes of proposed options."""
-    words = ["sh", "-c", f'printf "%s\\n" {options}']
-    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
-    return read(root, **said_by(shlex.join(said)))
-
-
 @pytest.mark.parametrize("seed", range(0, 60, 2))
 def test_whatever_a_question_proposes_gives_right_masks_or_a_question(tmp_path, seed):
     made = made_folders.make(tmp_path / "made it", seed)
@@ -477,7 +471,7 @@ def test_whatever_a_question_proposes_gives_right_masks_or_a_question(tmp_path, 
     for _, options in proposed(text):
         shares = []
         with contextlib.suppress(VocSegError), contextlib.redirect_stderr(io.StringIO()):
-            found = plan_by_shell(made.root, options)[0].values()
+            found = read(made.root, **said_by(shlex.join(pasted(options))))[0].values()
             for image, mask in itertools.chain(*(pairs.items() for pairs in found)):
                 if to := right.get(image.read_bytes()):
                     one, other = (np.asarray(Image.open(path)) > 0 for path in (mask, to))

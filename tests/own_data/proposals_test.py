@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from support import exports
 from support.building import examples
-from support.folders import NAMES, write
+from support.folders import NAMES, pasted, write
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
 
@@ -129,12 +129,6 @@ def say(*words):
         except SystemExit as error:  # argparse refuses words
             status = error.code
     return status, said.getvalue()
-
-
-def pasted(text):
-    """Returns the words that Bash makes of a text."""
-    words = ["bash", "-c", f'printf "%s\\n" {text}']
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def wrong_labels(data_dir):
@@ -257,8 +251,8 @@ def test_what_is_proposed_runs_nothing(tmp_path, capsys, change, name):
         cli.main([*map(str, words), *names])
         printed = capsys.readouterr()
         proposed += options_in(printed.out + printed.err)
-    for pasted in proposed:
-        subprocess.run(["bash", "-c", f"true {pasted}"], cwd=empty, capture_output=True)
-        assert not list(empty.iterdir()), pasted
+    for words in proposed:
+        subprocess.run(["bash", "-c", f"true {words}"], cwd=empty, capture_output=True)
+        assert not list(empty.iterdir()), words
     if change is classes_of_a_file and "\n" not in name:
-        assert any(name in word for pasted in proposed for word in shlex.split(pasted)), proposed
+        assert any(name in word for words in proposed for word in shlex.split(words)), proposed

@@ -3,6 +3,7 @@
 import pathlib
 import re
 import shlex
+import subprocess
 
 import numpy as np
 import pytest
@@ -48,6 +49,12 @@ def refused(root: pathlib.Path, words: str, error: type[VocSegError] = LayoutErr
 def proposed(text: str) -> list[tuple[str, str]]:
     """Returns the lines of a question: what each gives, and its options."""
     return re.findall(r"^    (.*): (--.*)$", text, re.M)
+
+
+def pasted(text: str) -> list[str]:
+    """Returns the words that Bash makes of a text."""
+    words = ["bash", "-c", f'printf "%s\\n" {text}']
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def said_by(options: str) -> dict:
