@@ -187,13 +187,20 @@ def _of_cityscapes(layout: Layout) -> str:
     return f"take the 19 classes of Cityscapes' benchmark, if these are its ids: {options}"
 
 
-def decide(labels: Labels, ids: Collection[str], naming: Naming, advice: str) -> Decision:
+def decide(
+    labels: Labels,
+    ids: Collection[str],
+    config: VocSegConfig,
+    file: ClassFile | None,
+    advice: str,
+) -> Decision:
     """Decides what the masks of ids mean.
 
     Raises:
       MaskError: if it is not known what the masks mean; `advice` says what to do then.
       ConfigError: if a row has no effect.
     """
+    naming = Naming(config.table, file)
     survey = labels.survey(ids, all_colors=naming.needs_colors)
     decision = meaning.decide(survey, [naming], advice)
     if decision.reading.high:  # a mask that no list names may show that 255 is void

@@ -96,8 +96,8 @@ def classes_of(
     if alike := [name for name in shown if count[shown[name]] > 1]:
         notes.append(f"{' and '.join(alike)} are classes that differ in their spelling alone.")
     if void := [name for name in used - {IGNORED} if values.get(name) == VOID]:
-        names = ", ".join(sorted(void))
-        notes.append(f"{names} means void, {VOID}, unless --classes gives it a class.")
+        shapes = ", ".join(sorted(void))
+        notes.append(f"{shapes} means void, {VOID}, unless --classes gives it a class.")
     return ClassFile(source, entries, by_name=by_name), values, notes
 
 

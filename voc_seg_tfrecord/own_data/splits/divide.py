@@ -14,7 +14,6 @@ from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.own_data.question import Choice, Problems
 from voc_seg_tfrecord.own_data.splits.by_ratio import by_ratio, check_groups
 from voc_seg_tfrecord.own_data.splits.choice import choose
-from voc_seg_tfrecord.own_data.splits.folders import images_in
 from voc_seg_tfrecord.own_data.splits.readings import (
     ELSEWHERE,
     PLACES,
@@ -25,7 +24,6 @@ from voc_seg_tfrecord.own_data.splits.readings import (
 )
 from voc_seg_tfrecord.own_data.splits.ways import RATIOS, REST, Facts, Way
 from voc_seg_tfrecord.trees.layout import MASKS
-from voc_seg_tfrecord.trees.listing import Listing
 
 _SHOWN_IDS = 3
 _SHOWN_PAIRS = 6  # of lists
@@ -147,7 +145,7 @@ def _of_source(
     """Returns the ids of a source, how it is shown, and its text; None if it is not there."""
     tree = facts.tree
     if source.endswith("/"):
-        ids = images_in(tree.images, source)
+        ids = facts.split_folders.images(source)
         return (ids, source, None) if ids else None
     if of := _named(facts, split, source):
         return with_folders(facts.names, tree.given, split, of), facts.path(of), of.file
@@ -175,11 +173,11 @@ def _named(facts: Facts, split: str, source: str) -> SplitList | None:
             meant.append((True, of.rank, True, of))
     if meant:
         return min(meant, key=lambda found: found[:3])[3]
-    listing = cast(Listing, tree.listing)
+    assert tree.listing
     folders = [*(posixpath.join(place, f) for f in (tree.layout.lists, *PLACES)), ""]
     for folder, name in itertools.product(folders, (f"{source}.txt", source)):
         path = posixpath.normpath(posixpath.join(folder, name))
-        if posixpath.basename(path) in listing.folders.get(posixpath.dirname(path), ()):
+        if posixpath.basename(path) in tree.listing.folders.get(posixpath.dirname(path), ()):
             file = tree.read_text(tree.given / path, ListError)
             return read_said(file, path, facts.names)
     return None

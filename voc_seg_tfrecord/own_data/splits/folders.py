@@ -1,6 +1,6 @@
 """The folders of a set that are called as splits are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 import dataclasses
 import functools
 import re
@@ -58,6 +58,11 @@ class SplitFolders:
             )
         return {split: f"{name}/" for split, name in by_split.items()}
 
+    def images(self, folder: str) -> list[str]:
+        """Returns the ids below a folder that ends with a slash; `*` stands for any one folder."""
+        pattern = re.compile(re.escape(folder).replace(re.escape("*"), "[^/]+"))
+        return [image_id for image_id in self.tree.images if pattern.match(image_id)]
+
     def _with_words_around(self) -> dict[str, str]:
         """Returns folders whose names say splits and a word more, the same in all, or a number.
 
@@ -93,12 +98,6 @@ class SplitFolders:
                 remedy=f"take the folders with {_choice(_by_split(called, tree.root))}, or all "
                 "images with --splits train=1",
             )
-
-
-def images_in(images: Iterable[str], folder: str) -> list[str]:
-    """Returns the ids below a folder that ends with a slash; `*` stands for any one folder."""
-    pattern = re.compile(re.escape(folder).replace(re.escape("*"), "[^/]+"))
-    return [image_id for image_id in images if pattern.match(image_id)]
 
 
 def _choice(by_split: dict[str, str]) -> str:

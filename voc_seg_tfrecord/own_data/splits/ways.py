@@ -13,7 +13,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.own_data.files.folder_names import stem
 from voc_seg_tfrecord.own_data.question import Rival
-from voc_seg_tfrecord.own_data.splits.folders import SplitFolders, images_in
+from voc_seg_tfrecord.own_data.splits.folders import SplitFolders
 from voc_seg_tfrecord.own_data.splits.image_names import ImageNames
 from voc_seg_tfrecord.own_data.splits.readings import (
     ELSEWHERE,
@@ -152,7 +152,7 @@ def ways_of(facts: Facts, notes: list[str], *, said: bool) -> list[Way]:
         files = {split: [file] for split, file in shown.items()}
         ways.append(Way(ids, shown, shown, "labels", files=files))
     if of_folders := facts.split_folders.sources():
-        ids = {split: images_in(tree.images, folder) for split, folder in of_folders.items()}
+        ids = {split: facts.split_folders.images(folder) for split, folder in of_folders.items()}
         ways.append(Way(ids, of_folders, of_folders, "folders"))
     return ways
 
