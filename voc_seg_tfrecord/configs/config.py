@@ -96,7 +96,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     release: str = ""
     strict: bool | None = None
     # A JSON config brings a list, so any sequence will do.
-    class_names: Sequence[str] = VOC_CLASSES
+    class_names: Sequence[str] = (*VOC_CLASSES,)  # no tuple that anyone gives
     classes: Sequence[Sequence[Any]] | Mapping[Any, str] = ()
     background: str = ""
     splits: Mapping[str, str | float] | None = None
@@ -137,7 +137,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.version = None if self.version is None else str(self.version)
         self.packaged_tree = packaged_tree
         official = self.official
-        by_default = self.class_names is VOC_CLASSES and official is None
+        by_default = self.class_names is type(self).class_names and official is None
         if self.strict is None:
             self.strict = official is not None
         if self.instance_mask is None:
@@ -152,11 +152,16 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.class_names = tuple(name.strip() for name in self.class_names)
         self.classes = check_rows(self.classes)
         self.bands = None if self.bands is None else tuple(map(int, self.bands))
-        if by_default and self.classes and not any(is_name(key) for key, _ in self.classes):
+        if by_default and self._rows_are_all:
             self.class_names = ()
         if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
             self.splits = by_split_name(self.splits, "option splits")
         checks.check(self)
+
+    @property
+    def _rows_are_all(self) -> bool:
+        """Whether the rows are the whole table unless there are class names."""
+        return bool(self.classes) and not any(is_name(key) for key, _ in self.classes)
 
     @functools.cached_property
     def table(self) -> ClassTable:
@@ -278,10 +283,10 @@ def changed_fields(config: VocSegConfig) -> dict[str, object]:
     """Returns name and release, and the fields that differ from their defaults."""
     # What a release has by default differs from what own data has.
     default = type(config)(name=config.name, release=config.release)
+    if config._rows_are_all and config.official is None:
+        default.class_names = ()
     names = [field.name for field in dataclasses.fields(config)]
     changed = {n: getattr(config, n) for n in names if getattr(config, n) != getattr(default, n)}
-    if config.classes and not config.class_names:  # as the rows are the whole table
-        del changed["class_names"]
     release = {"release": config.release} if config.release else {}
     return {"name": config.name, **release, **changed}
 
