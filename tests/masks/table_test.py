@@ -181,9 +181,12 @@ def test_rows_that_name_no_class_or_leave_none_are_refused(text, words):
         ("sky=floor", "sky", "floor", 0),
         ("sky=floor", "floor", "floor", 0),
         ("sky=void", "sky", "background", VOID),
+        ("3=floor", "", "", 3),
+        ("3=void", "", "", VOID),
+        ("0=floor", "sky", "floor", 0),
     ],
 )
-def test_the_background_moves_with_its_name(text, said, background, fill):
+def test_the_background_moves_with_its_name_and_value(text, said, background, fill):
     found = table(text, background=said)
     assert (found.background_name, found.fill) == (background, fill)
 

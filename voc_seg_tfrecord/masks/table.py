@@ -276,12 +276,16 @@ class ClassTable:
             return VOID_CLASS
         return name if self.star is None else self.star
 
+    def _at(self, value: int) -> str:
+        """Returns what a value of masks that hold numbers of `names` becomes."""
+        return self.values.get(value) or self.target(self.names[value])
+
     @functools.cached_property
     def class_names(self) -> tuple[str, ...]:
         """The classes of the dataset, in order."""
         keyed = [name for key, name in self.rows if not is_name(key)]
         first_names = [n for k, n in self.rows if k in self.named or (k == STAR and self._renames)]
-        first_names += [self.values.get(v, self.target(n)) for v, n in enumerate(self.names)]
+        first_names += map(self._at, range(len(self.names)))
         names = [name for name in dict.fromkeys([*first_names, *keyed]) if name != VOID_CLASS]
         first = background_index(names, self._background_among(names))
         if first and self.rows and (self._renames or not self.names):
@@ -292,7 +296,7 @@ class ClassTable:
         """Returns the name of the new background, if the user named either the old or the new."""
         if not self.background or self.background in names:
             return self.background
-        became = self.target(self.background) if self.background in self.names else ""
+        became = self._at(self.names.index(self.background)) if self.background in self.names else ""
         return became if became in names else ""
 
     @property
@@ -307,10 +311,10 @@ class ClassTable:
 
         It is what the background of the masks becomes, so it may be void.
         """
-        names = [name for name in self.names if not is_void_name(name)]
-        new_named = self.background and self.background not in self.names
-        old = None if new_named else background_index(names, self.background)
-        name = self.background_name if old is None else self.target(names[old])
+        names = {name: v for v, name in enumerate(self.names) if not is_void_name(name)}
+        new_named = self.background and self.background not in names
+        old = None if new_named else background_index([*names], self.background)
+        name = self.background_name if old is None else self._at([*names.values()][old])
         return self.index(name) if name else None
 
     def index(self, name: str) -> int:
