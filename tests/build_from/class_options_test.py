@@ -217,6 +217,8 @@ def test_a_table_of_classes_in_the_folder_is_used_and_one_with_question_marks_is
     root = write("grey", **{"classes.csv": "value,class\n0,floor\n1,a\n2,a\n3,void\n"})
     check(root, "", "floor a a void")
     check(root, "--classes 3=wall", "floor a a wall")
+    check(root, "--classes 1=b,*=floor", "floor b floor void")
+    check(root, "--classes 3=b,*=floor", "floor floor floor b")
     check(root, f"--classes {root}/classes.csv", "floor a a void")
     exports.put(root, "classes.csv", "value,class\n0,floor\n1,?\n")
     check(root, N, B)
@@ -260,6 +262,20 @@ def test_255_and_vocs_colour_of_void_are_void_unless_a_row_names_them(write):
 )
 def test_masks_of_0_and_255(write, words, expected):
     check(write("binary"), words, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words", "expected"),
+    [
+        ("binary", "crack\nroad\n", "255=void", "crack void void void"),
+        ("binary", "crack\nroad\n", "255=void,0=bg", "bg void void void"),
+        ("grey", "__ignore__\n_background_\na\nb\nc\n", "2=void", "_background_ a void c"),
+    ],
+)
+def test_rows_that_make_all_void_leave_the_names_of_a_list(write, kind, text, words, expected):
+    root = write(kind, **{"labels.txt": text})
+    check(root, f"--classes {words}", expected)
+    assert not any("say --classes" in n for n in plan_of(root, f"--classes {words}")[1].notes)
 
 
 def test_what_is_void_is_void_in_what_is_built(write, tmp_path):

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.formats.bands import Bands, Dtype
 from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.masks.table import ClassTable, Rows, check_rows, is_name
+from voc_seg_tfrecord.masks.table import ClassTable, Rows, are_whole, check_rows
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, Grouping, by_split_name
 from voc_seg_tfrecord.trees.pair import Parts
 
@@ -152,16 +152,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.class_names = tuple(name.strip() for name in self.class_names)
         self.classes = check_rows(self.classes)
         self.bands = None if self.bands is None else tuple(map(int, self.bands))
-        if by_default and self._rows_are_all:
+        if by_default and are_whole(self.classes):
             self.class_names = ()
         if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
             self.splits = by_split_name(self.splits, "option splits")
         checks.check(self)
-
-    @property
-    def _rows_are_all(self) -> bool:
-        """Whether the rows are the whole table unless there are class names."""
-        return bool(self.classes) and not any(is_name(key) for key, _ in self.classes)
 
     @functools.cached_property
     def table(self) -> ClassTable:
@@ -283,7 +278,7 @@ def changed_fields(config: VocSegConfig) -> dict[str, object]:
     """Returns name and release, and the fields that differ from their defaults."""
     # What a release has by default differs from what own data has.
     default = type(config)(name=config.name, release=config.release)
-    if config._rows_are_all and config.official is None:
+    if config.official is None and are_whole(cast(Rows, config.classes)):
         default.class_names = ()
     names = [field.name for field in dataclasses.fields(config)]
     changed = {n: getattr(config, n) for n in names if getattr(config, n) != getattr(default, n)}

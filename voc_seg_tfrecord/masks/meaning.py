@@ -284,8 +284,8 @@ def _check_void(reading: Reading, survey: Survey, remedy: str) -> list[str]:
 
 
 def _notes(reading: Reading, left: Sequence[Reading], survey: Survey) -> list[str]:
-    notes = []
-    if reading.high:
+    notes, table = list[str](), reading.naming.table
+    if reading.high and VOID not in table.values:
         names = [name for name in reading.rule.values.values() if name != VOID]
         notes.append(
             f"The masks hold only the values 0 and 255, and there are two classes. So 0 is "
@@ -304,7 +304,6 @@ def _notes(reading: Reading, left: Sequence[Reading], survey: Survey) -> list[st
         )
     if reading.by == "value" and any(pixel.kind == "equal" for pixel in survey.pixels):
         notes.append("Of RGB masks in which red, green and blue are equal, red is the class.")
-    table = reading.naming.table
     rows = [(str(v), name) for v, name in table.values.items() if v not in survey.values]
     rows += [(color_key(c), name) for c, name in table.colors.items() if c not in survey.colors]
     absent = [f"{key} ({name})" for key, name in rows if name != VOID_CLASS]

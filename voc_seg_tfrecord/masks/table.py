@@ -59,6 +59,19 @@ def is_name(key: Key) -> bool:
     return isinstance(key, str) and key != STAR and color_of(key) is None
 
 
+def are_whole(rows: Rows) -> bool:
+    """Says whether rows may be a whole table: they leave a class, and need no names of classes."""
+    return any(name != VOID_CLASS for _, name in rows) and not any(is_name(k) for k, _ in rows)
+
+
+def rows_over(rows: Rows, found: Rows) -> Rows:
+    """Returns the user's rows, and found ones for other keys; `*` leaves void ones, not by name."""
+    said = dict(rows)
+    if STAR in said:
+        found = tuple((k, name) for k, name in found if name == VOID_CLASS and not is_name(k))
+    return (*rows, *(row for row in found if row[0] not in said))
+
+
 def color_key(color: Sequence[int]) -> str:
     """Returns the key of a colour."""
     return "#{:02x}{:02x}{:02x}".format(*color)

@@ -25,6 +25,7 @@ from voc_seg_tfrecord.masks.table import (
     VOID_CLASS,
     ClassTable,
     Rows,
+    are_whole,
     color_key,
     is_name,
     table_error,
@@ -229,7 +230,7 @@ def numbered_file(
     if len(files) == 1:
         return files[0]
     survey = labels.survey(labels.names, all_colors=True)
-    if rows and not any(is_name(key) for key, _ in rows):
+    if are_whole(rows):
         alone = Naming(ClassTable((), rows, background))
         if all(reading.reads(survey.pixels) for reading in readings(alone, survey)):
             return None
