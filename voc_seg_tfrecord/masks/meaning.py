@@ -19,7 +19,7 @@ import dataclasses
 from typing import Any
 
 from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.masks.read import two_classes
 from voc_seg_tfrecord.masks.readings import Naming, Reading, out_of_place, readings
 from voc_seg_tfrecord.masks.rule import MaskRule
@@ -80,6 +80,7 @@ def decide(survey: Survey, namings: Sequence[Naming], remedy: str) -> Decision:
         found, pixel = reason
         first = survey.pixels[pixel].first
         raise _undecided(first, f"{found}. So values and colours contradict", remedy)
+    _check_colors(taken, survey)
     notes = [*stars, *_notes(taken, left, survey)]
     if taken.by == "value" and taken.final.class_of("grey", VOID, None) == VOID:
         notes += _check_void(taken, survey, remedy)
@@ -156,6 +157,23 @@ def _check_rows(survey: Survey, naming: Naming) -> None:
     for (kind, value, color), seen in survey.pixels.items():
         if kind != "grey" and value is not None and color and len(rule.said_of(value, color)) > 1:
             raise two_classes(value, color, seen.pixels, seen.first)
+
+
+def _check_colors(reading: Reading, survey: Survey) -> None:
+    """Checks that rows by value leave a colour one class wherever colours give the classes."""
+    kinds = ("rgb", "equal", "palette") if reading.by == "color" else ("rgb", "equal")
+    rule, names = reading.final, [*reading.naming.table.class_names]
+    of_color: dict[Color, set[Any]] = {}
+    for kind, value, color in survey.pixels if rule.said_values else ():
+        if color and kind in kinds:
+            classes = of_color.setdefault(color, set())
+            classes |= (rule.said_of(value, color) or {rule.class_of(kind, value, color)}) - {None}
+            if len(classes) > 1:
+                found = " and ".join(VOID_CLASS if n == VOID else names[n] for n in sorted(classes))
+                raise table_error(
+                    f"rows with values, by which pixels of {color_key(color)} are {found}",
+                    "rows with colours or names, because colours give the classes of these masks",
+                )
 
 
 def _choose(ways: Sequence[Reading], survey: Survey) -> tuple[Reading | None, list[Reading]]:
