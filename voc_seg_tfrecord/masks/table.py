@@ -162,7 +162,7 @@ def parse_file(text: str, where: object) -> Rows:
         raise ConfigError(
             where,
             found=f"the first line {text.partition(chr(10))[0][:80]!r}",
-            expected="a head line with class, and value, color or name",
+            expected="a head line with class, and value, color or name; and classes with names",
             remedy="write such a file with voc-seg-tfrecord check and --write_classes",
         )
     rows: dict[Key, str] = {}
@@ -192,7 +192,7 @@ def has_unknown(text: str) -> bool:
 
 def _lines(text: str) -> Iterator[tuple[int, str, dict[str, str]]]:
     """Yields the number, the text and the cells of each line of a table that is not empty."""
-    head, *lines = csv.reader(io.StringIO(text), skipinitialspace=True)
+    head, *lines = csv.reader(io.StringIO(text, newline=None), skipinitialspace=True)
     for number, line in enumerate(lines, start=2):
         cells = dict(zip(table_columns(head), map(str.strip, line), strict=False))
         if any(cells.values()):
@@ -242,6 +242,8 @@ class ClassTable:
                 hint = f", but {alike[0]!r} is one" if alike else near
                 of = several(self.names, _SHOWN) or "values, colours and * alone, without names"
                 raise table_error(f"{name!r}, which is no class{hint}", f"some of {of}")
+        if odd := {STAR, UNKNOWN, str(VOID)}.intersection(self.class_names):
+            raise table_error(f"the class {min(odd)!r}", "a name", "rename this class")
         if self.rows and not self.class_names:
             raise table_error("rows that leave no class", "at least one class that is not void")
         spelled = {plain(name) or name: name for name in self.class_names}
@@ -309,7 +311,8 @@ class ClassTable:
         """Returns the name of the new background, if the user named either the old or the new."""
         if not self.background or self.background in names:
             return self.background
-        became = self._at(self.names.index(self.background)) if self.background in self.names else ""
+        old = self.names.index(self.background) if self.background in self.names else None
+        became = "" if old is None else self._at(old)
         return became if became in names else ""
 
     @property
