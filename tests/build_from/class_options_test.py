@@ -174,6 +174,50 @@ def test_rows_with_values_replace_those_of_a_class_file(write, name, text, words
     check(write("grey", **{name: text}), f"--classes {words}", expected)
 
 
+GAPS = '{"background": 0, "a": 1, "d": 7, "b": 2, "c": 3, "e": 5}'
+
+
+@pytest.mark.parametrize(
+    ("words", "expected", "names"),
+    [
+        ("0=background", B, "background a d b c e"),
+        ("7=x", B, "background a x b c e"),
+        ("2=a,9=y", "background a a c", "background a d c e y"),
+        ("1=void,*=background", "background void background background", "background"),
+        ("b=b,a=x,0=floor,5=void", "floor x b c", "b x floor d c"),
+    ],
+)
+def test_rows_with_values_go_over_a_class_file_with_any_values(write, words, expected, names):
+    root = write("grey", **{"classes.json": GAPS})
+    check(root, f"--classes {words}", expected)
+    assert " ".join(plan_of(root, f"--classes {words}")[0].built_class_names) == names
+
+
+def test_a_list_of_numbers_and_names_is_a_class_file_and_no_table(write):
+    text = "class,name\n3,c\n2,b\n1,a\n0,background\n"
+    check(write("grey", **{"classes.csv": text}), "--classes 3=x", "background a b x")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 2, 0)])
+def test_rows_with_values_are_refused_where_colours_give_the_classes(write, order):
+    root = write("palette", **{"colors.txt": "background 0 0 0\na 128 0 0\nb 0 128 0\nc 128 128 0"})
+    data = write_png(np.argsort(order)[PIXELS].astype(np.uint8), palette=voc_palette()[[*order]])
+    Image.fromarray(RGB).save(root / "JPEGImages/c.png")
+    (root / "SegmentationClass/c.png").write_bytes(data)
+    refused = Refused("pixels of #808000 are y and x")
+    check(root, "", B)
+    check(root, "--classes 0=x,*=y", "x y y y" if order[0] == 0 else refused)
+
+
+def test_an_rgb_mask_of_black_alone_gives_values_no_meaning(write):
+    root = write("rgb")
+    Image.fromarray(RGB).save(root / "JPEGImages/c.png")
+    Image.fromarray(np.zeros_like(RGB)).save(root / "SegmentationClass/c.png")
+    refused = Refused("pixels of #000000 are x and y")
+    check(root, "--classes 0=x,*=y", refused)
+    check(root, "--classes '#000000=x,*=y'", "x y y y")
+
+
 def check(root, words, expected, *, may_refuse=False):
     """Expects the classes of the values 0 1 2 3, the same with the config's JSON, or an error."""
     if isinstance(expected, Refused):
