@@ -19,6 +19,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.masks.readings import rule_of_rows
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.sources.open import own_source
 
@@ -170,8 +171,11 @@ def test_what_is_said_of_names_from_a_file_wins_or_is_refused(write, name, text,
         ("2=x", "background a x c"),
     ],
 )
-def test_rows_with_values_replace_those_of_a_class_file(write, name, text, words, expected):
-    check(write("grey", **{name: text}), f"--classes {words}", expected)
+@pytest.mark.parametrize("kind", ["grey", "palette"])
+def test_rows_with_values_replace_those_of_a_class_file(write, kind, name, text, words, expected):
+    of_voc = "background:0,0,0::\na:128,0,0::\nb:0,128,0::\nc:128,128,0::\n"
+    text = of_voc if (kind, name) == ("palette", "labelmap.txt") else text
+    check(write(kind, **{name: text}), f"--classes {words}", expected)
 
 
 GAPS = '{"background": 0, "a": 1, "d": 7, "b": 2, "c": 3, "e": 5}'
@@ -209,6 +213,25 @@ def test_rows_with_values_are_refused_where_colours_give_the_classes(write, orde
     check(root, "--classes 0=x,*=y", "x y y y" if order[0] == 0 else refused)
 
 
+def test_a_star_takes_no_colour_that_has_a_class_by_its_value_in_a_grey_mask(write):
+    colors = "background 0 0 0\na 128 0 0\nb 0 128 0\nc 128 128 0"
+    root = write("palette", **{"colors.txt": colors})
+    palette = np.concatenate([np.full((4, 3), 9), voc_palette()[:4]])
+    (root / "SegmentationClass/a.png").write_bytes(write_png(PIXELS + 4, palette=palette))
+    Image.fromarray(RGB).save(root / "JPEGImages/c.png")
+    Image.fromarray(np.full_like(PIXELS, 5)).save(root / "SegmentationClass/c.png")
+    check(root, "--classes background=background,a=a,b=b,c=c,9=z,*=y", B)
+
+
+def test_vocs_colour_of_void_is_none_of_the_others(write):
+    root = write("grey")
+    Image.fromarray(RGB).save(root / "JPEGImages/c.png")
+    void = np.where(PIXELS[..., None] == 0, voc_palette()[[255]], RGB).astype(np.uint8)
+    Image.fromarray(void).save(root / "SegmentationClass/a.png")
+    Image.fromarray(PIXELS).save(root / "SegmentationClass/c.png")
+    check(root, "--classes 0=x,1=x,2=x,3=x,*=y", "void y y y")
+
+
 def test_an_rgb_mask_of_black_alone_gives_values_no_meaning(write):
     root = write("rgb")
     Image.fromarray(RGB).save(root / "JPEGImages/c.png")
@@ -232,6 +255,8 @@ def check(root, words, expected, *, may_refuse=False):
             raise
         return
     assert found == expected
+    rule = rule_of_rows(plan.decision.rows, config.built_class_names)  # as verify does it
+    assert classes(config, dataclasses.replace(plan, rule=rule)) == expected
     if "--missing_mask background" in words and "=void" not in words:
         fill = config.example_spec(plan.rule).fill
         assert config.built_class_names[fill] == (

@@ -92,15 +92,16 @@ def _rows(reading: Reading, survey: Survey) -> Rows:
     """Returns what a reading makes of each key that it knows."""
     rule = reading.final
     names = {VOID: VOID_CLASS, **dict(enumerate(reading.naming.table.class_names))}
-    values = {value: index for value, index in rule.all_values.items() if value >= 0}
-    if reading.by == "color":  # values are those of greyscale masks
-        kinds = {pixel.kind for pixel in survey.pixels}
-        greys = {p.value: rule.class_of(*p) for p in survey.pixels if p.kind == "grey"}
-        greys = {} if "palette" in kinds else greys
-        values = {v: index for v, index in greys.items() if v is not None and index is not None}
-    rows: list[tuple[Key, int]] = [*values.items()]
-    rows += [(color_key(color), index) for color, index in rule.all_colors.items()]
-    return tuple((key, names[index]) for key, index in rows)
+    values: dict[Any, Any] = rule.all_values
+    colors = dict(rule.all_colors)
+    if colors:  # then values are those of greyscale masks
+        known = {pixel: rule.class_of(*pixel) for pixel in survey.pixels}
+        colors |= {p.color: index for p, index in known.items() if p.color and p.kind != "grey"}
+        greys = {p.value: index for p, index in known.items() if p.kind == "grey"}
+        values = greys if reading.by == "color" else {**values, **greys}
+    rows: list[tuple[Key, Any]] = [(value, index) for value, index in values.items() if value >= 0]
+    rows += [(color_key(color), index) for color, index in colors.items()]
+    return tuple((key, names[index]) for key, index in rows if index is not None)
 
 
 def weigh(survey: Survey, namings: Sequence[Naming]) -> tuple[Reading | None, list[Reading]]:
@@ -127,21 +128,18 @@ def naming_of(survey: Survey, namings: Sequence[Naming], remedy: str) -> Naming:
 
 
 def _with_star(reading: Reading, survey: Survey) -> tuple[Reading, list[str]]:
-    """Writes `*` out: a row for each value and colour in use that has no class else; and a note."""
+    """Lets `*` take each value and colour in use that has no class else; and a note on them."""
     check_few(survey)
-    table = reading.naming.table
-    rows: dict[Key, int] = {}
+    star, by_color = reading.naming.table.star, reading.rule.colors is not None
+    pixels: dict[Key, int] = {}
     for pixel, seen in survey.pixels.items():
         if reading.final.class_of(*pixel) is None:
-            key = pixel.key(by_color=reading.by == "color")
-            rows[key] = rows.get(key, 0) + seen.pixels
-    counted = ", ".join(f"{key} on {pixels} pixels" for key, pixels in rows.items())
-    star = str(table.star)
-    rows_of_keys = (*table.rows, *((key, star) for key in rows))
-    table = dataclasses.replace(table, rows=rows_of_keys)
-    naming = dataclasses.replace(reading.naming, table=table)
-    note = [f"* is {star}: {counted}."] if rows else []
-    return dataclasses.replace(reading, naming=naming), note
+            key = pixel.key(by_color=by_color)
+            pixels[key] = pixels.get(key, 0) + seen.pixels
+    void = color_key(VOID_COLOR)
+    counted = ", ".join(f"{k} on {number} pixels" for k, number in pixels.items() if k != void)
+    note = [f"* is {star}: {counted}."] if counted else []
+    return dataclasses.replace(reading, others=tuple(pixels)), note
 
 
 def _check_rows(survey: Survey, naming: Naming) -> None:
