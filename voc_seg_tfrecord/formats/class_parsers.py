@@ -108,10 +108,7 @@ TABLE_KEYS = ("value", "color", "name")
 
 
 def is_table(text: str) -> bool:
-    """Says whether a CSV file has the columns of a table of classes.
-
-    One that has a name for each number in the column `class` is a list of classes.
-    """
+    """Says whether a CSV file is a table of classes, and no list of numbers and names."""
     try:
         head, *lines = csv.reader(io.StringIO(text, newline=None))
     except (csv.Error, ValueError):  # nothing in it

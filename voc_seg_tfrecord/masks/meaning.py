@@ -19,7 +19,7 @@ import dataclasses
 from typing import Any
 
 from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR
 from voc_seg_tfrecord.masks.read import two_classes
 from voc_seg_tfrecord.masks.readings import Naming, Reading, out_of_place, readings
 from voc_seg_tfrecord.masks.rule import MaskRule
@@ -130,16 +130,17 @@ def naming_of(survey: Survey, namings: Sequence[Naming], remedy: str) -> Naming:
 def _with_star(reading: Reading, survey: Survey) -> tuple[Reading, list[str]]:
     """Lets `*` take each value and colour in use that has no class else; and a note on them."""
     check_few(survey)
-    star, by_color = reading.naming.table.star, reading.rule.colors is not None
-    pixels: dict[Key, int] = {}
+    star, by_color = str(reading.naming.table.star), reading.rule.colors is not None
+    others: dict[Key, str] = {}
+    pixels = collections.Counter[Key]()
     for pixel, seen in survey.pixels.items():
         if reading.final.class_of(*pixel) is None:
             key = pixel.key(by_color=by_color)
-            pixels[key] = pixels.get(key, 0) + seen.pixels
-    void = color_key(VOID_COLOR)
-    counted = ", ".join(f"{k} on {number} pixels" for k, number in pixels.items() if k != void)
+            others[key] = VOID_CLASS if pixel.color == VOID_COLOR else star
+            pixels[key] += seen.pixels
+    counted = ", ".join(f"{key} on {n} pixels" for key, n in pixels.items() if others[key] == star)
     note = [f"* is {star}: {counted}."] if counted else []
-    return dataclasses.replace(reading, others=tuple(pixels)), note
+    return dataclasses.replace(reading, others=others), note
 
 
 def _check_rows(survey: Survey, naming: Naming) -> None:
@@ -159,19 +160,19 @@ def _check_rows(survey: Survey, naming: Naming) -> None:
 
 def _check_colors(reading: Reading, survey: Survey) -> None:
     """Checks that rows by value leave a colour one class wherever colours give the classes."""
-    kinds = ("rgb", "equal", "palette") if reading.by == "color" else ("rgb", "equal")
-    rule, names = reading.final, [*reading.naming.table.class_names]
-    of_color: dict[Color, set[Any]] = {}
+    rule = reading.final
+    names = {VOID: VOID_CLASS, **dict(enumerate(reading.naming.table.class_names))}
+    of_color: dict[Any, set[Any]] = collections.defaultdict(set)
     for kind, value, color in survey.pixels if rule.said_values else ():
-        if color and kind in kinds:
-            classes = of_color.setdefault(color, set())
-            classes |= (rule.said_of(value, color) or {rule.class_of(kind, value, color)}) - {None}
-            if len(classes) > 1:
-                found = " and ".join(VOID_CLASS if n == VOID else names[n] for n in sorted(classes))
-                raise table_error(
-                    f"rows with values, by which pixels of {color_key(color)} are {found}",
-                    "rows with colours or names, because colours give the classes of these masks",
-                )
+        if color and (kind in ("rgb", "equal") or (kind == "palette" and reading.by == "color")):
+            of_color[color] |= rule.said_of(value, color) or {rule.class_of(kind, value, color)}
+    for color, classes in of_color.items():
+        if len(classes - {None}) > 1:
+            found = " and ".join(names[index] for index in classes - {None})
+            raise table_error(
+                f"rows with values, by which pixels of {color_key(color)} are {found}",
+                "rows with colours or names, because colours give the classes of these masks",
+            )
 
 
 def _choose(ways: Sequence[Reading], survey: Survey) -> tuple[Reading | None, list[Reading]]:

@@ -81,7 +81,7 @@ class Reading:
       reason: why, in a few words that are shown to the user.
       rule: the name, or 255, of each key, without the user's rows.
       high: whether 255 stands for the second of two classes.
-      others: the values and colours in use to which the user's `*` gives a class.
+      others: the class of each value and colour in use that the user's `*` takes.
     """
 
     naming: Naming
@@ -89,7 +89,7 @@ class Reading:
     reason: str
     rule: MaskRule
     high: bool = False
-    others: tuple[Key, ...] = ()
+    others: Mapping[Key, str] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def final(self) -> MaskRule:
@@ -105,10 +105,7 @@ class Reading:
             self.rule.renamed(became),
             said_values={key: table.index(name) for key, name in table.values.items()},
             said_colors={key: table.index(name) for key, name in table.colors.items()},
-            others={
-                color or key: VOID if color == VOID_COLOR else table.index(str(table.star))
-                for key, color in zip(self.others, map(color_of, self.others), strict=True)
-            },
+            others={color_of(key) or key: table.index(name) for key, name in self.others.items()},
         )
 
     def name_of(self, pixel: Pixel) -> str | None:
