@@ -19,6 +19,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.masks.readings import rule_of_rows
 from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.sources.open import own_source
 
@@ -170,8 +171,74 @@ def test_what_is_said_of_names_from_a_file_wins_or_is_refused(write, name, text,
         ("2=x", "background a x c"),
     ],
 )
-def test_rows_with_values_replace_those_of_a_class_file(write, name, text, words, expected):
-    check(write("grey", **{name: text}), f"--classes {words}", expected)
+@pytest.mark.parametrize("kind", ["grey", "palette"])
+def test_rows_with_values_replace_those_of_a_class_file(write, kind, name, text, words, expected):
+    of_voc = "background:0,0,0::\na:128,0,0::\nb:0,128,0::\nc:128,128,0::\n"
+    text = of_voc if (kind, name) == ("palette", "labelmap.txt") else text
+    check(write(kind, **{name: text}), f"--classes {words}", expected)
+
+
+GAPS = '{"background": 0, "a": 1, "d": 7, "b": 2, "c": 3, "e": 5}'
+
+
+@pytest.mark.parametrize(
+    ("words", "expected", "names"),
+    [
+        ("0=background", B, "background a d b c e"),
+        ("7=x", B, "background a x b c e"),
+        ("2=a,9=y", "background a a c", "background a d c e y"),
+        ("1=void,*=background", "background void background background", "background"),
+        ("b=b,a=x,0=floor,5=void", "floor x b c", "b x floor d c"),
+    ],
+)
+def test_rows_with_values_go_over_a_class_file_with_any_values(write, words, expected, names):
+    root = write("grey", **{"classes.json": GAPS})
+    check(root, f"--classes {words}", expected)
+    assert " ".join(plan_of(root, f"--classes {words}")[0].built_class_names) == names
+
+
+def test_a_list_of_numbers_and_names_is_a_class_file_and_no_table(write):
+    text = "class,name\n3,c\n2,b\n1,a\n0,background\n"
+    check(write("grey", **{"classes.csv": text}), "--classes 3=x", "background a b x")
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 2, 0)])
+def test_rows_with_values_are_refused_where_colours_give_the_classes(write, order):
+    root = write("palette", **{"colors.txt": "background 0 0 0\na 128 0 0\nb 0 128 0\nc 128 128 0"})
+    data = write_png(np.argsort(order)[PIXELS].astype(np.uint8), palette=voc_palette()[[*order]])
+    Image.fromarray(RGB).save(root / "JPEGImages/c.png")
+    (root / "SegmentationClass/c.png").write_bytes(data)
+    refused = Refused("pixels of #.* are y and x")
+    check(root, "", B)
+    check(root, "--classes 0=x,*=y", "x y y y" if order[0] == 0 else refused)
+
+
+def test_a_star_takes_no_colour_that_has_a_class_by_its_value_in_a_grey_mask(write):
+    colors = "background 0 0 0\na 128 0 0\nb 0 128 0\nc 128 128 0"
+    root = write("palette", **{"colors.txt": colors})
+    palette = np.concatenate([np.full((4, 3), 9), voc_palette()[:4]])
+    (root / "SegmentationClass/a.png").write_bytes(write_png(PIXELS + 4, palette=palette))
+    Image.fromarray(RGB).save(root / "JPEGImages/c.png")
+    Image.fromarray(np.full_like(PIXELS, 5)).save(root / "SegmentationClass/c.png")
+    check(root, "--classes background=background,a=a,b=b,c=c,9=z,*=y", B)
+
+
+def test_vocs_colour_of_void_is_none_of_the_others(write):
+    root = write("grey")
+    Image.fromarray(RGB).save(root / "JPEGImages/c.png")
+    void = np.where(PIXELS[..., None] == 0, voc_palette()[[255]], RGB).astype(np.uint8)
+    Image.fromarray(void).save(root / "SegmentationClass/a.png")
+    Image.fromarray(PIXELS).save(root / "SegmentationClass/c.png")
+    check(root, "--classes 0=x,1=x,2=x,3=x,*=y", "void y y y")
+
+
+def test_an_rgb_mask_of_black_alone_gives_values_no_meaning(write):
+    root = write("rgb")
+    Image.fromarray(RGB).save(root / "JPEGImages/c.png")
+    Image.fromarray(np.zeros_like(RGB)).save(root / "SegmentationClass/c.png")
+    refused = Refused("pixels of #000000 are x and y")
+    check(root, "--classes 0=x,*=y", refused)
+    check(root, "--classes '#000000=x,*=y'", "x y y y")
 
 
 def check(root, words, expected, *, may_refuse=False):
@@ -188,6 +255,8 @@ def check(root, words, expected, *, may_refuse=False):
             raise
         return
     assert found == expected
+    rule = rule_of_rows(plan.decision.rows, config.built_class_names)  # as verify does it
+    assert classes(config, dataclasses.replace(plan, rule=rule)) == expected
     if "--missing_mask background" in words and "=void" not in words:
         fill = config.example_spec(plan.rule).fill
         assert config.built_class_names[fill] == (
@@ -217,6 +286,8 @@ def test_a_table_of_classes_in_the_folder_is_used_and_one_with_question_marks_is
     root = write("grey", **{"classes.csv": "value,class\n0,floor\n1,a\n2,a\n3,void\n"})
     check(root, "", "floor a a void")
     check(root, "--classes 3=wall", "floor a a wall")
+    check(root, "--classes 1=b,*=floor", "floor b floor void")
+    check(root, "--classes 3=b,*=floor", "floor floor floor b")
     check(root, f"--classes {root}/classes.csv", "floor a a void")
     exports.put(root, "classes.csv", "value,class\n0,floor\n1,?\n")
     check(root, N, B)
@@ -260,6 +331,20 @@ def test_255_and_vocs_colour_of_void_are_void_unless_a_row_names_them(write):
 )
 def test_masks_of_0_and_255(write, words, expected):
     check(write("binary"), words, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "words", "expected"),
+    [
+        ("binary", "crack\nroad\n", "255=void", "crack void void void"),
+        ("binary", "crack\nroad\n", "255=void,0=bg", "bg void void void"),
+        ("grey", "__ignore__\n_background_\na\nb\nc\n", "2=void", "_background_ a void c"),
+    ],
+)
+def test_rows_that_make_all_void_leave_the_names_of_a_list(write, kind, text, words, expected):
+    root = write(kind, **{"labels.txt": text})
+    check(root, f"--classes {words}", expected)
+    assert not any("say --classes" in n for n in plan_of(root, f"--classes {words}")[1].notes)
 
 
 def test_what_is_void_is_void_in_what_is_built(write, tmp_path):

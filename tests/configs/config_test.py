@@ -77,6 +77,9 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
         VocSegConfig(name="mine", class_names=("background", "a"), splits={"train": 0.8, "b": 0.2}),
         VocSegConfig(name="mine", release="2012", strict=False, instance_mask=False, objects=False),
         VocSegConfig(name="mine", release="2012_aug", strict=False),
+        VocSegConfig(name="mine", classes=[(7, "vehicle")]),
+        VocSegConfig(name="mine", class_names=VOC_CLASSES, classes=[(7, "vehicle")]),
+        VocSegConfig(name="mine", classes=[(255, "void")]),
         VocSegConfig(name="mine", tile=512),
         VocSegConfig(name="mine", tile=512, tile_overlap=64, tile_format="jpeg"),
     ],
@@ -84,6 +87,12 @@ def test_fields_that_do_not_go_together_are_refused(fields, words):
 def test_a_config_comes_back_from_its_json(config):
     again = VocSegConfig(**json.loads(config.to_json()))
     assert dataclasses.asdict(again) == dataclasses.asdict(config)
+
+
+def test_a_tuple_of_vocs_names_is_as_good_as_a_list_of_them():
+    for names in (VOC_CLASSES, [*VOC_CLASSES]):
+        config = VocSegConfig(name="mine", class_names=names, classes=[(7, "vehicle")])
+        assert config.built_class_names == (*VOC_CLASSES[:7], "vehicle", *VOC_CLASSES[8:])
 
 
 def test_the_sample_alone_has_its_tree_in_the_package_and_its_json_does_not_say_so():

@@ -25,6 +25,12 @@ from voc_seg_tfrecord.masks.table import (
 NAMES = ("sky", "car", "bus", "background", "tree")
 
 
+@pytest.mark.parametrize("name", ["*", "?", "255"])
+def test_a_class_has_no_name_that_no_row_can_give(name):
+    with pytest.raises(ConfigError, match=rf"the class '[{name}]"):
+        ClassTable(("background", name))
+
+
 def table(text, names=NAMES, **said):
     return ClassTable(tuple(names), parse_pairs(text), **said)
 
@@ -92,6 +98,7 @@ def test_a_file_has_rows_of_values_and_colours_and_columns_for_people():
     }
     by_name = parse_file("name,class\ncar,vehicle\n*,void\n", "c")
     assert by_name == (("car", "vehicle"), ("*", "void"))
+    assert parse_file("value,class\r0,a\r", "c") == ((0, "a"),)
     assert not has_unknown(FILE)
     assert has_unknown(FILE.replace("crop", "?"))
     assert has_unknown(FILE.replace("crop", ""))
@@ -101,6 +108,9 @@ def test_a_file_has_rows_of_values_and_colours_and_columns_for_people():
     ("text", "words"),
     [
         ("id,name\n0,a\n", "the first line 'id,name'"),
+        ("", "the first line ''"),
+        ("name,class\na,0\nb,1\n", "the first line 'name,class'.*classes with names"),
+        ("value,class\n0," + "a" * 200_000, "the first line 'value,class'"),
         ("value,class\n0,?\n1,a\n", "no class for 0"),
         ("value,class\nx,a\n", "in line 2"),
         ("value,class\n,a\n", "no key in line 2"),
@@ -161,6 +171,7 @@ def test_values_win_over_places():
     ("text", "words"),
     [
         ("*=void", "leave no class"),
+        ('sky="?"', r"no class for sky"),
         ("cat=v", "'cat', which is no class"),
         ("Car=v", "'Car', which is no class, but 'car' is one"),
         ("car=v,bus=V", "'v' and 'V'.*one spelling"),
@@ -181,9 +192,12 @@ def test_rows_that_name_no_class_or_leave_none_are_refused(text, words):
         ("sky=floor", "sky", "floor", 0),
         ("sky=floor", "floor", "floor", 0),
         ("sky=void", "sky", "background", VOID),
+        ("3=floor", "", "", 3),
+        ("3=void", "", "", VOID),
+        ("0=floor", "sky", "floor", 0),
     ],
 )
-def test_the_background_moves_with_its_name(text, said, background, fill):
+def test_the_background_moves_with_its_name_and_value(text, said, background, fill):
     found = table(text, background=said)
     assert (found.background_name, found.fill) == (background, fill)
 

@@ -78,6 +78,7 @@ def test_a_line_that_is_no_polygon_is_an_error_with_its_number(line, found):
     [
         ("names: [car, tree]\nnc: 2\n", ("car", "tree")),
         ("train: x\nnames:\n  1: tree\n  0: car\n", ("car", "tree")),
+        ("names: {'0': car, '1': tree}\n", ("car", "tree")),
         ("names: ['0', 1, 'on']\n", ("0", "1", "on")),
         ("train: images/train\n", ()),
         ("", ()),
@@ -91,6 +92,7 @@ def test_class_names_are_read_from_yaml(text, names):
     ("text", "found"),
     [
         ("names: {0: car, 2: tree}\n", "no 1"),
+        ("names: {0: car, '0': tree}\n", "no 1"),
         ("names: [car, tree]\nnc: 3\n", "2 names, and 3 as nc"),
         ("names: [[car]]\n", "the name ['car'], which is no word"),
         ("names: [yes, no]\n", "the name True, which is no word without quotes"),

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.examples.make import band_count
 from voc_seg_tfrecord.examples.tiles import QUALITY, Tiling
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks.table import check_rows, color_key, is_name
+from voc_seg_tfrecord.masks.table import ClassTable, are_whole, check_rows, color_key, rows_over
 from voc_seg_tfrecord.own_data import account
 from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.class_table import seen_in, smoothed
@@ -25,6 +25,7 @@ from voc_seg_tfrecord.own_data.classes import (
     names_from_file,
     numbered_file,
     remedy,
+    rows_of_file,
 )
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.own_data.splits.divide import official_note
@@ -147,11 +148,7 @@ def find_config_of(
         fields["bands"] = _all_bands(tree)
     fields |= {"missing_mask": missing_mask, "background": background}
     rows = check_rows(fields.get("classes") or ())
-    keys = {key for key, _ in rows}
-    fields["classes"] = (
-        *rows,
-        *(row for row in ClassFiles(tree, early_config).rows() if row[0] not in keys),
-    )
+    fields["classes"] = rows_over(rows, ClassFiles(tree, early_config).rows())
     if not class_names:
         fields |= _found_names(tree, {"name": name, **fields})
     return tree, VocSegConfig(name=name, **fields)
@@ -181,17 +178,21 @@ def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
     config = VocSegConfig(name=fields["name"], layout=fields["layout"])
     found = ClassFiles(tree, config).find(named=False, background=background)
     if not found.taken:
-        if rows and not any(is_name(key) for key, _ in rows):
+        if are_whole(rows):
             return {}
         raise _no_names(tree, config, found.notes)
     advice = remedy(tree.given, tree.layout, config, named=False)
     file = numbered_file(tree.labels, found.taken, rows, background, advice)
     if file is None:
         return {}
-    names = names_from_file(file, rows)
-    if any(isinstance(key, int) and key < len(file.entries) for key, _ in rows):
+    names, values = names_from_file(file, rows), {entry.value for entry in file.entries}
+    if not {*range(len(values)), *values - {VOID}}.isdisjoint(key for key, _ in rows):
         names = names_at_values(file)
-    return {"class_names": names, "background": background or _said_in(file, names)}
+    if names:
+        return {"class_names": names, "background": background or _said_in(file, names)}
+    rows = rows_of_file(file, rows, background)
+    names = ClassTable((), rows, background).class_names
+    return {"classes": rows, "background": background or _said_in(file, names)}
 
 
 def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.formats.bands import Bands, Dtype
 from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.masks.table import ClassTable, Rows, check_rows, is_name
+from voc_seg_tfrecord.masks.table import ClassTable, Rows, are_whole, check_rows
 from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, Grouping, by_split_name
 from voc_seg_tfrecord.trees.pair import Parts
 
@@ -96,7 +96,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     release: str = ""
     strict: bool | None = None
     # A JSON config brings a list, so any sequence will do.
-    class_names: Sequence[str] = VOC_CLASSES
+    class_names: Sequence[str] = (*VOC_CLASSES,)  # no tuple that anyone gives
     classes: Sequence[Sequence[Any]] | Mapping[Any, str] = ()
     background: str = ""
     splits: Mapping[str, str | float] | None = None
@@ -137,7 +137,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.version = None if self.version is None else str(self.version)
         self.packaged_tree = packaged_tree
         official = self.official
-        by_default = self.class_names is VOC_CLASSES and official is None
+        by_default = self.class_names is type(self).class_names and official is None
         if self.strict is None:
             self.strict = official is not None
         if self.instance_mask is None:
@@ -152,7 +152,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.class_names = tuple(name.strip() for name in self.class_names)
         self.classes = check_rows(self.classes)
         self.bands = None if self.bands is None else tuple(map(int, self.bands))
-        if by_default and self.classes and not any(is_name(key) for key, _ in self.classes):
+        if by_default and are_whole(self.classes):
             self.class_names = ()
         if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
             self.splits = by_split_name(self.splits, "option splits")
@@ -278,10 +278,10 @@ def changed_fields(config: VocSegConfig) -> dict[str, object]:
     """Returns name and release, and the fields that differ from their defaults."""
     # What a release has by default differs from what own data has.
     default = type(config)(name=config.name, release=config.release)
+    if config.official is None and are_whole(cast(Rows, config.classes)):
+        default.class_names = ()
     names = [field.name for field in dataclasses.fields(config)]
     changed = {n: getattr(config, n) for n in names if getattr(config, n) != getattr(default, n)}
-    if config.classes and not config.class_names:  # as the rows are the whole table
-        del changed["class_names"]
     release = {"release": config.release} if config.release else {}
     return {"name": config.name, **release, **changed}
 

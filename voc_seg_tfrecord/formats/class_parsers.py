@@ -108,9 +108,16 @@ TABLE_KEYS = ("value", "color", "name")
 
 
 def is_table(text: str) -> bool:
-    """Says whether a CSV file has the columns of a table of classes."""
-    columns = table_columns(next(csv.reader(io.StringIO(text)), []))
-    return "class" in columns and not {*TABLE_KEYS}.isdisjoint(columns)
+    """Says whether a CSV file is a table of classes, and no list of numbers and names."""
+    try:
+        head, *lines = csv.reader(io.StringIO(text, newline=None))
+    except (csv.Error, ValueError):  # nothing in it
+        return False
+    columns = table_columns(head)
+    keys = {*TABLE_KEYS} & {*columns}
+    classes = [dict(zip(columns, line, strict=False)).get("class", "") for line in lines if line]
+    numbers = keys == {"name"} and classes and all(word.strip().isdecimal() for word in classes)
+    return "class" in columns and bool(keys) and not numbers
 
 
 def table_columns(head: Collection[str]) -> list[str]:

@@ -80,6 +80,7 @@ def decide(survey: Survey, namings: Sequence[Naming], remedy: str) -> Decision:
         found, pixel = reason
         first = survey.pixels[pixel].first
         raise _undecided(first, f"{found}. So values and colours contradict", remedy)
+    _check_colors(taken, survey)
     notes = [*stars, *_notes(taken, left, survey)]
     if taken.by == "value" and taken.final.class_of("grey", VOID, None) == VOID:
         notes += _check_void(taken, survey, remedy)
@@ -91,15 +92,16 @@ def _rows(reading: Reading, survey: Survey) -> Rows:
     """Returns what a reading makes of each key that it knows."""
     rule = reading.final
     names = {VOID: VOID_CLASS, **dict(enumerate(reading.naming.table.class_names))}
-    values = {value: index for value, index in rule.all_values.items() if value >= 0}
-    if reading.by == "color":  # values are those of greyscale masks
-        kinds = {pixel.kind for pixel in survey.pixels}
-        greys = {p.value: rule.class_of(*p) for p in survey.pixels if p.kind == "grey"}
-        greys = {} if "palette" in kinds else greys
-        values = {v: index for v, index in greys.items() if v is not None and index is not None}
-    rows: list[tuple[Key, int]] = [*values.items()]
-    rows += [(color_key(color), index) for color, index in rule.all_colors.items()]
-    return tuple((key, names[index]) for key, index in rows)
+    values: dict[Any, Any] = rule.all_values
+    colors = dict(rule.all_colors)
+    if colors:  # then values are those of greyscale masks
+        known = {pixel: rule.class_of(*pixel) for pixel in survey.pixels}
+        colors |= {p.color: index for p, index in known.items() if p.color and p.kind != "grey"}
+        greys = {p.value: index for p, index in known.items() if p.kind == "grey"}
+        values = greys if reading.by == "color" else {**values, **greys}
+    rows: list[tuple[Key, Any]] = [(value, index) for value, index in values.items() if value >= 0]
+    rows += [(color_key(color), index) for color, index in colors.items()]
+    return tuple((key, names[index]) for key, index in rows if index is not None)
 
 
 def weigh(survey: Survey, namings: Sequence[Naming]) -> tuple[Reading | None, list[Reading]]:
@@ -126,21 +128,19 @@ def naming_of(survey: Survey, namings: Sequence[Naming], remedy: str) -> Naming:
 
 
 def _with_star(reading: Reading, survey: Survey) -> tuple[Reading, list[str]]:
-    """Writes `*` out: a row for each value and colour in use that has no class else; and a note."""
+    """Lets `*` take each value and colour in use that has no class else; and a note on them."""
     check_few(survey)
-    table = reading.naming.table
-    rows: dict[Key, int] = {}
+    star, by_color = str(reading.naming.table.star), reading.rule.colors is not None
+    others: dict[Key, str] = {}
+    pixels = collections.Counter[Key]()
     for pixel, seen in survey.pixels.items():
         if reading.final.class_of(*pixel) is None:
-            key = pixel.key(by_color=reading.by == "color")
-            rows[key] = rows.get(key, 0) + seen.pixels
-    counted = ", ".join(f"{key} on {pixels} pixels" for key, pixels in rows.items())
-    star = str(table.star)
-    rows_of_keys = (*table.rows, *((key, star) for key in rows))
-    table = dataclasses.replace(table, rows=rows_of_keys)
-    naming = dataclasses.replace(reading.naming, table=table)
-    note = [f"* is {star}: {counted}."] if rows else []
-    return dataclasses.replace(reading, naming=naming), note
+            key = pixel.key(by_color=by_color)
+            others[key] = VOID_CLASS if pixel.color == VOID_COLOR else star
+            pixels[key] += seen.pixels
+    counted = ", ".join(f"{key} on {n} pixels" for key, n in pixels.items() if others[key] == star)
+    note = [f"* is {star}: {counted}."] if counted else []
+    return dataclasses.replace(reading, others=others), note
 
 
 def _check_rows(survey: Survey, naming: Naming) -> None:
@@ -156,6 +156,23 @@ def _check_rows(survey: Survey, naming: Naming) -> None:
     for (kind, value, color), seen in survey.pixels.items():
         if kind != "grey" and value is not None and color and len(rule.said_of(value, color)) > 1:
             raise two_classes(value, color, seen.pixels, seen.first)
+
+
+def _check_colors(reading: Reading, survey: Survey) -> None:
+    """Checks that rows by value leave a colour one class wherever colours give the classes."""
+    rule = reading.final
+    names = {VOID: VOID_CLASS, **dict(enumerate(reading.naming.table.class_names))}
+    of_color: dict[Any, set[Any]] = collections.defaultdict(set)
+    for kind, value, color in survey.pixels if rule.said_values else ():
+        if color and (kind in ("rgb", "equal") or (kind == "palette" and reading.by == "color")):
+            of_color[color] |= rule.said_of(value, color) or {rule.class_of(kind, value, color)}
+    for color, classes in of_color.items():
+        if len(classes - {None}) > 1:
+            found = " and ".join(names[index] for index in classes - {None})
+            raise table_error(
+                f"rows with values, by which pixels of {color_key(color)} are {found}",
+                "rows with colours or names, because colours give the classes of these masks",
+            )
 
 
 def _choose(ways: Sequence[Reading], survey: Survey) -> tuple[Reading | None, list[Reading]]:
@@ -284,8 +301,8 @@ def _check_void(reading: Reading, survey: Survey, remedy: str) -> list[str]:
 
 
 def _notes(reading: Reading, left: Sequence[Reading], survey: Survey) -> list[str]:
-    notes = []
-    if reading.high:
+    notes, table = list[str](), reading.naming.table
+    if reading.high and VOID not in table.values:
         names = [name for name in reading.rule.values.values() if name != VOID]
         notes.append(
             f"The masks hold only the values 0 and 255, and there are two classes. So 0 is "
@@ -304,7 +321,6 @@ def _notes(reading: Reading, left: Sequence[Reading], survey: Survey) -> list[st
         )
     if reading.by == "value" and any(pixel.kind == "equal" for pixel in survey.pixels):
         notes.append("Of RGB masks in which red, green and blue are equal, red is the class.")
-    table = reading.naming.table
     rows = [(str(v), name) for v, name in table.values.items() if v not in survey.values]
     rows += [(color_key(c), name) for c, name in table.colors.items() if c not in survey.colors]
     absent = [f"{key} ({name})" for key, name in rows if name != VOID_CLASS]

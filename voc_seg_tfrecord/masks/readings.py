@@ -14,7 +14,7 @@ from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.survey import Pixel, Survey
-from voc_seg_tfrecord.masks.table import VOID_CLASS, ClassTable, Rows, check_rows
+from voc_seg_tfrecord.masks.table import VOID_CLASS, ClassTable, Key, Rows, check_rows, color_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -81,6 +81,7 @@ class Reading:
       reason: why, in a few words that are shown to the user.
       rule: the name, or 255, of each key, without the user's rows.
       high: whether 255 stands for the second of two classes.
+      others: the class of each value and colour in use that the user's `*` takes.
     """
 
     naming: Naming
@@ -88,6 +89,7 @@ class Reading:
     reason: str
     rule: MaskRule
     high: bool = False
+    others: Mapping[Key, str] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
     def final(self) -> MaskRule:
@@ -103,6 +105,7 @@ class Reading:
             self.rule.renamed(became),
             said_values={key: table.index(name) for key, name in table.values.items()},
             said_colors={key: table.index(name) for key, name in table.colors.items()},
+            others={color_of(key) or key: table.index(name) for key, name in self.others.items()},
         )
 
     def name_of(self, pixel: Pixel) -> str | None:
@@ -145,13 +148,15 @@ def _of_rows(naming: Naming, survey: Survey) -> Reading:
 
 
 def rule_of_rows(rows: Rows, class_names: Sequence[str]) -> MaskRule:
-    """Returns the rule of a whole table of classes, for a dataset that has these classes."""
-    table = ClassTable((), check_rows(rows))
-    index_of = {name: index for index, name in enumerate(class_names)}
-    places = {VOID: VOID} | {
-        index: index_of[name] for index, name in enumerate(table.class_names) if name in index_of
-    }
-    return _of_rows(Naming(table), Survey()).final.renamed(places.get)
+    """Returns the rule of the table of a dataset that has these classes.
+
+    Where it has colours, its values are those of greyscale masks alone.
+    """
+    indices = {VOID_CLASS: VOID} | {name: index for index, name in enumerate(class_names)}
+    of_key = {key: indices[name] for key, name in check_rows(rows) if name in indices}
+    colors = {color: index for key, index in of_key.items() if (color := color_of(key))}
+    values = {key: index for key, index in of_key.items() if isinstance(key, int)}
+    return MaskRule({**_VOIDS, **values}, colors or None)
 
 
 def _reason_of_values(survey: Survey) -> str:

@@ -23,6 +23,7 @@ class MaskRule:
         (v, v, v); otherwise it is a value.
       said_values: the classes that the user gave to values, which win over all others.
       said_colors: likewise those of colours.
+      others: the class that the user gave by `*` to values and colours without any other.
       remedy: what the user can do about a value or colour without a class.
     """
 
@@ -31,6 +32,7 @@ class MaskRule:
     grey_is_color: bool = False
     said_values: Mapping[int, Any] = dataclasses.field(default_factory=dict)
     said_colors: Mapping[Color, Any] = dataclasses.field(default_factory=dict)
+    others: Mapping[Any, Any] = dataclasses.field(default_factory=dict)
     remedy: str = "say the class of each value or colour with --classes, or correct the mask"
 
     def needs_colors(self, kind: str) -> bool:
@@ -59,10 +61,12 @@ class MaskRule:
             return classes.pop() if len(classes) == 1 else None
         if kind == "grey" and value is not None and self.needs_colors("grey"):
             white = VOID if value == VOID else None
-            return (self.colors or {}).get((value, value, value), white)
-        if value is not None and (kind == "grey" or self.colors is None):
-            return self.values.get(value)
-        return None if color is None or self.colors is None else self.colors.get(color)
+            found = (self.colors or {}).get((value, value, value), white)
+        elif value is not None and (kind == "grey" or self.colors is None):
+            found = self.values.get(value)
+        else:
+            found = None if color is None or self.colors is None else self.colors.get(color)
+        return self.others.get(value, self.others.get(color)) if found is None else found
 
     def renamed(self, new: Callable[[Any], Any]) -> "MaskRule":
         """Returns the rule with other classes; keys whose new class is None are left out."""
@@ -82,12 +86,14 @@ class MaskRule:
     @functools.cached_property
     def all_values(self) -> dict[int, Any]:
         """The class of each value of a mask that is read by value."""
-        return {**self.values, **self.said_values}
+        others = {key: index for key, index in self.others.items() if isinstance(key, int)}
+        return {**others, **self.values, **self.said_values}
 
     @functools.cached_property
     def all_colors(self) -> dict[Color, Any]:
         """The class of each colour of an RGB mask."""
-        return {**(self.colors or {}), **self.said_colors}
+        others = {key: index for key, index in self.others.items() if isinstance(key, tuple)}
+        return {**others, **(self.colors or {}), **self.said_colors}
 
     @functools.cached_property
     def packed_colors(self) -> tuple[np.ndarray, np.ndarray]:

@@ -59,6 +59,19 @@ def is_name(key: Key) -> bool:
     return isinstance(key, str) and key != STAR and color_of(key) is None
 
 
+def are_whole(rows: Rows) -> bool:
+    """Says whether rows may be a whole table: they leave a class, and need no names of classes."""
+    return any(name != VOID_CLASS for _, name in rows) and not any(is_name(k) for k, _ in rows)
+
+
+def rows_over(rows: Rows, found: Rows) -> Rows:
+    """Returns the user's rows, and found ones for other keys; `*` leaves void ones, not by name."""
+    said = dict(rows)
+    if STAR in said:
+        found = tuple((k, name) for k, name in found if name == VOID_CLASS and not is_name(k))
+    return (*rows, *(row for row in found if row[0] not in said))
+
+
 def color_key(color: Sequence[int]) -> str:
     """Returns the key of a colour."""
     return "#{:02x}{:02x}{:02x}".format(*color)
@@ -149,7 +162,7 @@ def parse_file(text: str, where: object) -> Rows:
         raise ConfigError(
             where,
             found=f"the first line {text.partition(chr(10))[0][:80]!r}",
-            expected="a head line with class, and value, color or name",
+            expected="a head line with class, and value, color or name; and classes with names",
             remedy="write such a file with voc-seg-tfrecord check and --write_classes",
         )
     rows: dict[Key, str] = {}
@@ -179,7 +192,7 @@ def has_unknown(text: str) -> bool:
 
 def _lines(text: str) -> Iterator[tuple[int, str, dict[str, str]]]:
     """Yields the number, the text and the cells of each line of a table that is not empty."""
-    head, *lines = csv.reader(io.StringIO(text), skipinitialspace=True)
+    head, *lines = csv.reader(io.StringIO(text, newline=None), skipinitialspace=True)
     for number, line in enumerate(lines, start=2):
         cells = dict(zip(table_columns(head), map(str.strip, line), strict=False))
         if any(cells.values()):
@@ -229,6 +242,8 @@ class ClassTable:
                 hint = f", but {alike[0]!r} is one" if alike else near
                 of = several(self.names, _SHOWN) or "values, colours and * alone, without names"
                 raise table_error(f"{name!r}, which is no class{hint}", f"some of {of}")
+        if odd := {STAR, UNKNOWN, str(VOID)}.intersection(self.class_names):
+            raise table_error(f"the class {min(odd)!r}", "a name", "rename this class")
         if self.rows and not self.class_names:
             raise table_error("rows that leave no class", "at least one class that is not void")
         spelled = {plain(name) or name: name for name in self.class_names}
@@ -276,12 +291,16 @@ class ClassTable:
             return VOID_CLASS
         return name if self.star is None else self.star
 
+    def _at(self, value: int) -> str:
+        """Returns what a value of masks that hold numbers of `names` becomes."""
+        return self.values.get(value) or self.target(self.names[value])
+
     @functools.cached_property
     def class_names(self) -> tuple[str, ...]:
         """The classes of the dataset, in order."""
         keyed = [name for key, name in self.rows if not is_name(key)]
         first_names = [n for k, n in self.rows if k in self.named or (k == STAR and self._renames)]
-        first_names += [self.values.get(v, self.target(n)) for v, n in enumerate(self.names)]
+        first_names += map(self._at, range(len(self.names)))
         names = [name for name in dict.fromkeys([*first_names, *keyed]) if name != VOID_CLASS]
         first = background_index(names, self._background_among(names))
         if first and self.rows and (self._renames or not self.names):
@@ -292,7 +311,8 @@ class ClassTable:
         """Returns the name of the new background, if the user named either the old or the new."""
         if not self.background or self.background in names:
             return self.background
-        became = self.target(self.background) if self.background in self.names else ""
+        old = self.names.index(self.background) if self.background in self.names else None
+        became = "" if old is None else self._at(old)
         return became if became in names else ""
 
     @property
@@ -307,10 +327,10 @@ class ClassTable:
 
         It is what the background of the masks becomes, so it may be void.
         """
-        names = [name for name in self.names if not is_void_name(name)]
-        new_named = self.background and self.background not in self.names
-        old = None if new_named else background_index(names, self.background)
-        name = self.background_name if old is None else self.target(names[old])
+        names = {name: v for v, name in enumerate(self.names) if not is_void_name(name)}
+        new_named = self.background and self.background not in names
+        old = None if new_named else background_index([*names], self.background)
+        name = self.background_name if old is None else self._at([*names.values()][old])
         return self.index(name) if name else None
 
     def index(self, name: str) -> int:

@@ -24,7 +24,9 @@ from voc_seg_tfrecord.masks.readings import Naming, readings
 from voc_seg_tfrecord.masks.table import (
     VOID_CLASS,
     ClassTable,
+    Key,
     Rows,
+    are_whole,
     color_key,
     is_name,
     table_error,
@@ -201,6 +203,12 @@ def decide(
       ConfigError: if a row has no effect.
     """
     naming = Naming(config.table, file)
+    if labels.tool and (naming.table.values or naming.table.colors):
+        raise table_error(
+            f"values or colours, but the masks are drawn from the polygons of {labels.tool}",
+            "rows with the names of classes, and *",
+            "change classes, or classes.csv of the folder",
+        )
     survey = labels.survey(ids, all_colors=naming.needs_colors)
     decision = meaning.decide(survey, [naming], advice)
     if decision.reading.high:  # a mask that no list names may show that 255 is void
@@ -236,7 +244,7 @@ def numbered_file(
     if len(files) == 1:
         return files[0]
     survey = labels.survey(labels.names, all_colors=True)
-    if rows and not any(is_name(key) for key, _ in rows):
+    if are_whole(rows):
         alone = Naming(ClassTable((), rows, background))
         if all(reading.reads(survey.pixels) for reading in readings(alone, survey)):
             return None
@@ -258,45 +266,59 @@ def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
 def names_at_values(file: ClassFile) -> tuple[str, ...]:
     """Returns the names of a class file, each at its value, for rows with values to replace.
 
-    Raises:
-      ConfigError: if the values are not 0, 1, 2 and so on.
+    They are none if the values are not 0, 1, 2 and so on.
     """
     spare = iter(VOID_NAMES)
     entries = sorted((e for e in file.entries if 0 <= e.value < VOID), key=lambda e: e.value)
     if [entry.value for entry in entries] != [*range(len(entries))]:
-        raise table_error(
-            f"rows with values, and {file.source} with values that are not 0, 1, 2 and so on",
-            "rows with names, or a row for each value",
-            "write the table of classes with voc-seg-tfrecord check and --write_classes",
-        )
+        return ()
     return tuple(
         (entry.name if is_void_name(entry.name) else next(spare)) if is_void(entry) else entry.name
         for entry in entries
     )
 
 
+def rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:
+    """Returns a class file as a whole table of values and colours, with the user's rows over it."""
+    table = ClassTable(names_from_file(file, rows), rows, background)
+    _check_void(file, table)
+    found: dict[Key, str] = {}
+    for entry in file.entries:
+        name = Naming(table, file).name_of(entry)
+        found[entry.value] = new = VOID_CLASS if name == VOID else table.target(str(name))
+        if entry.color:
+            found[color_key(entry.color)] = new
+    found.pop(-1, None)
+    first = [*table.named.values(), *found.values()]  # the classes, those of rows by name first
+    found = dict(sorted(found.items(), key=lambda row: first.index(row[1])))
+    return tuple((found | {key: name for key, name in rows if not is_name(key)}).items())
+
+
 def void_notes(file: ClassFile | None, config: VocSegConfig) -> list[str]:
     """Returns a note for each class that is void by its name, and not by a tool's name of void.
 
     Raises:
-      ConfigError: if a class has void's value or VOC's colour of it, and no row names it, with the
-        two rows that it may need.
+      ConfigError: see `_check_void`.
     """
-    table, of_file = config.table, list[Entry]()
+    table, odd = config.table, list[str]()
     if file:
-        of_file = [*file.entries]
-        for entry in of_file:
-            by_key = entry.value in table.values or entry.color in table.colors
-            if may_be_void(entry) and not by_key and entry.name not in table.named:
-                raise _may_be_void(file, entry)
+        _check_void(file, table)
+        odd = [e.name for e in file.entries if is_void(e) and e.name not in table.named]
     kept = {*table.named, *(n for v, n in enumerate(config.class_names) if v in table.values)}
     named = [name for name in config.class_names if is_void_name(name) and name not in kept]
-    odd = [e.name for e in of_file if is_void(e) and e.name not in table.named]
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
         "classes after it move up."
         for name in dict.fromkeys([*named, *(name for name in odd if not is_void_name(name))])
     ]
+
+
+def _check_void(file: ClassFile, table: ClassTable) -> None:
+    """Checks that a row says of each class with void's value or VOC's colour of it what it is."""
+    for entry in file.entries:
+        by_key = entry.value in table.values or entry.color in table.colors
+        if may_be_void(entry) and not by_key and entry.name not in table.named:
+            raise _may_be_void(file, entry)
 
 
 def _may_be_void(file: ClassFile, entry: Entry) -> ConfigError:

@@ -73,7 +73,8 @@ def read_names(file: File) -> tuple[str, ...]:
         if isinstance(names, list | dict) and "kpt_shape" in data:
             raise ValueError("kpt_shape, which says that the labels are keypoints")
         if isinstance(names, dict):
-            names = [names[number] for number in range(len(names))]
+            by_number = {int(number): name for number, name in names.items()}
+            names = [by_number[number] for number in range(len(names))]
         if other := [name for name in names or () if type(name) not in (str, int, float)]:
             raise ValueError(f"the name {other[0]}, which is no word without quotes")
         if names and data.get("nc", len(names)) != len(names):
