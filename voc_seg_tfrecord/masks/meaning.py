@@ -163,8 +163,9 @@ def _check_colors(reading: Reading, survey: Survey) -> None:
     rule = reading.final
     names = {VOID: VOID_CLASS, **dict(enumerate(reading.naming.table.class_names))}
     of_color: dict[Any, set[Any]] = collections.defaultdict(set)
-    for kind, value, color in survey.pixels if rule.said_values else ():
-        if color and (kind in ("rgb", "equal") or (kind == "palette" and reading.by == "color")):
+    by_color = reading.by == "color" or any(pixel.kind == "rgb" for pixel in survey.pixels)
+    for kind, value, color in survey.pixels if by_color and rule.said_values else ():
+        if color and kind != "grey":
             of_color[color] |= rule.said_of(value, color) or {rule.class_of(kind, value, color)}
     for color, classes in of_color.items():
         if len(classes - {None}) > 1:
