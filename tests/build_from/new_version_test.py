@@ -187,6 +187,25 @@ def test_ids_in_another_split_than_before_are_counted_in_a_note(tree, tmp_path):
     assert note.startswith("2 ids are in another split than in version 1.1.0: ")
 
 
+def test_an_image_that_went_to_the_folder_of_another_split_is_counted_too(tree, tmp_path):
+    root = tmp_path / "folders"
+    for split in ("train", "train", "train", "val", "val", "test"):
+        for part, ending in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
+            path = min((tree / part).glob(f"*.{ending}"))
+            to = root / {"jpg": "images", "png": "masks"}[ending] / split / path.name
+            to.parent.mkdir(parents=True, exist_ok=True)
+            path.rename(to)
+    from_tree(root, data_dir=tmp_path, **SAID)
+    moved = min((root / "images/val").iterdir()).stem
+    for part, ending in (("images", "jpg"), ("masks", "png")):
+        name = f"{moved}.{ending}"
+        (root / part / "val" / name).rename(root / part / "train" / name)
+    assert notes(from_tree, root, data_dir=tmp_path, version="1.1.0", **SAID) == [
+        "1 id is in another split than in version 1.0.0: "
+        f"val/{moved} -> train/{moved} (validation -> train)."
+    ]
+
+
 def test_where_digests_are_equal_no_record_of_the_older_version_is_read(tree, tmp_path):
     ids = sorted(path.stem for path in (tree / "JPEGImages").iterdir())
     lists(tree, train=ids[:4], val=ids[4:])

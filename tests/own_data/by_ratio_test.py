@@ -16,8 +16,9 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data.splits.by_ratio import check_groups
+from voc_seg_tfrecord.own_data.splits.by_ratio import check_groups, propose_by_looks
 from voc_seg_tfrecord.quality.rules import STOPS
+from voc_seg_tfrecord.splitting.ratios import Grouping
 
 CLASSES = "--class_names=background,apple"
 RATIOS = "--splits=train=0.5,val=0.5"
@@ -176,7 +177,7 @@ def test_photos_of_voc_with_the_ids_of_frames_are_only_noted(real_data):
     assert check_groups(of_voc, of_voc.__getitem__, config(), "here") == []
 
 
-def test_at_most_64_images_are_read_and_those_that_cannot_be_are_not_asked_about(tmp_path):
+def test_at_most_128_images_are_read_and_those_that_cannot_be_are_not_asked_about(tmp_path):
     root = write_films(tmp_path / "films", films=7, frames=20)
     read = []
 
@@ -187,7 +188,7 @@ def test_at_most_64_images_are_read_and_those_that_cannot_be_are_not_asked_about
     ids = [f"vid{v}_frame{n:04}" for v in range(7) for n in range(20)]
     with pytest.raises(LayoutError) as first:
         check_groups(ids, path_of, config(), "here")
-    assert len(read) <= 64
+    assert len(read) <= 128
     assert {i[:4] for i in read} == {f"vid{v}" for v in range(7)}
     for image_id in read[::5]:
         path_of(image_id).write_bytes(b"\xff\xd8 no image")
@@ -337,3 +338,66 @@ def test_a_class_that_a_split_lacks_is_named(tree, capsys):
     lacking = [split for split, counts in by_split.items() if not counts["images"]]
     assert found["messages"][1:] == [f"{s} has no image of 1 of 4 classes: tree" for s in lacking]
     assert sum(counts["pixels"] for counts in by_split.values()) == report["classes"][2]["pixels"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "rule", "blocks"),
+    [
+        ([f"frame_{n:04}" for n in range(60)], r"regex:^(frame_\d*?)\d{0,1}(?!\d)", 6),
+        ([f"{n:05}" for n in range(2000)], r"regex:^(\d+?)\d{0,2}(?!\d)", 20),
+        ([f"cut {n}b" for n in range(2000)], r"regex:^(cut\ \d*?)\d{0,2}(?!\d)", 20),
+        ([str(n) for n in range(300)], r"regex:^(\d+?)\d{0,1}(?!\d)", 30),
+        ([f"f{n:03}_png.rf.{n * 97:x}" for n in range(200)], r"regex:^(f\d*?)\d{0,1}(?!\d)", 20),
+        ([f"f{n}" for n in range(8)], r"regex:^(f\d*?)\d{0,1}(?!\d)", 1),
+    ],
+)
+def test_a_rule_of_blocks_keeps_successive_numbers_together(ids, rule, blocks):
+    found = propose_by_looks(ids[::-1], 2, bool)
+    assert found.rule == rule
+    assert len({*Grouping.parse(rule).groups(ids).values()}) == blocks
+
+
+def of(front, *members):
+    return [[form.format(n, front[n]) for form in members] for n in range(8)]
+
+
+WORDS = ["new_york", "bonn", "ulm", "rom", "oslo", "bern", "kiel", "lyon"]
+HASHES = [f"{n * 7919**4:016x}" for n in range(1, 9)]
+FILMS = [f"{{1}}_{n:03}" for n in range(5)]
+
+# Ids of each group, and the rule.
+LOOKS = {
+    "augmented": (of(WORDS, "img{0}", "img{0}_hflip", "img{0}_rot"), r"regex:^(img\d+)"),
+    "versions": (of(HASHES, "D{0}_a_jpg.rf.1{1}", "D{0}_a_jpg.rf.2{1}"), "prefix:_"),
+    "names and versions": (of(WORDS, "{1}.rf.1{0}", "{1}.rf.2{0}", "{1}.rf.3{0}"), None),
+    "sides": (of(WORDS, "{0:04}_left", "{0:04}_right"), "prefix:_"),
+    "sides first": (of(WORDS, "left_{0:04}", "right_{0:04}"), r"regex:^[^\W\d_]+(_\d+)"),
+    "the frame first": (of([*WORDS[1:], "nizza"], *(f"{n:03}_{{1}}" for n in range(5))), None),
+    "names of two words": (of(WORDS, *FILMS), None),
+    "hashes": (of(HASHES, *FILMS), "prefix:_"),
+    "folders": (of(WORDS, "{1}/north", "{1}/south"), "folder"),
+    "visits": (of(WORDS, "P{0}_2021-01-1{0}", "P{0}_2021-03-2{0}"), "prefix:_"),
+    "crops": (of(WORDS, *(f"v{{0}}_f{n}_c{c}" for n in (1, 5, 9) for c in (0, 1))), "prefix:_"),
+    "few frames": (of(WORDS, "v{0}_3", "v{0}_97", "v{0}_1045", "v{0}_5003"), "prefix:_"),
+    "metres": (of(WORDS, *(f"t_5{{0}}9{x}00_58{y}" for x in "05" for y in "05")), None),
+    "metres both ways": (
+        [[f"{x}{a}00_5{y}{b}00" for a in "05" for b in "05"] for x in (50, 59) for y in (1, 7, 8)],
+        r"regex:^(\d+?)\d{0,3}(_\d*?)\d{0,3}(?!\d)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_the_rule_for_groups_that_look_alike_keeps_each_whole_and_apart(name):
+    groups, rule = LOOKS[name]
+    group_of = {i: n for n, ids in enumerate(groups) for i in ids}
+    found = propose_by_looks(
+        group_of, 2, lambda pairs: np.mean([group_of[a] == group_of[b] for _, a, b in pairs]) > 0.5
+    )
+    assert rule in (None, found.rule)
+    by_rule = Grouping.parse(found.rule).groups(group_of)
+    assert (
+        len({(by_rule[i], n) for i, n in group_of.items()})
+        == len({*by_rule.values()})
+        == len(groups)
+    )

@@ -11,7 +11,6 @@ from voc_seg_tfrecord.splitting.ratios import (
     by_split_name,
     check_ratios,
     propose,
-    propose_blocks,
 )
 
 RATIOS = {"train": 0.8, "validation": 0.1, "test": 0.1}
@@ -198,27 +197,3 @@ def test_ids_that_say_nothing_get_no_rule(name):
 @pytest.mark.parametrize("name", lists.named_lists())
 def test_the_lists_of_papers_get_no_rule(name):
     assert propose(lists.list_ids(name)) is None
-
-
-@pytest.mark.parametrize(
-    ("ids", "rule", "blocks"),
-    [
-        ([f"frame_{n:04}" for n in range(60)], r"regex:^(.+?)\d{0,1}\D*$", 6),
-        ([f"{n:05}" for n in range(2000)], r"regex:^(.+?)\d{0,2}\D*$", 20),
-        ([f"cut {n}b" for n in range(2000)], r"regex:^(.+?)\d{0,2}\D*$", 20),
-        ([str(n) for n in range(300)], r"regex:^(.+?)\d{0,1}\D*$", 30),
-        ([f"f{n:03}_png.rf.{n * 97:x}" for n in range(200)], None, 20),
-        ([f"f{n}" for n in range(8)], r"regex:^(.+?)\d{0,1}\D*$", 1),
-    ],
-)
-def test_a_rule_of_blocks_keeps_successive_numbers_together(ids, rule, blocks):
-    found = propose_blocks(ids[::-1], 2)
-    assert rule in (None, found.rule)
-    assert Grouping.parse(found.rule).groups(ids) == found.groups
-    assert len(found.members) == blocks
-    if blocks != 30:  # where no zeros pad plain numbers, 1 is in the block of 10 to 19
-        assert [image_id for block in found.members for image_id in block] == ids
-
-
-def test_ids_of_which_one_has_no_number_make_no_blocks():
-    assert propose_blocks([*(f"frame_{n:04}" for n in range(60)), "cover"], 2) is None

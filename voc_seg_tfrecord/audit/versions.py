@@ -104,13 +104,21 @@ class OlderVersion:
                     before.setdefault(image_id, []).append(split)
         now: dict[str, list[str]] = {}
         for split in splits:
-            for image_id in ids.get(split, set()) & before.keys():
+            for image_id in ids.get(split, set()):
                 now.setdefault(image_id, []).append(split)
-        return [
-            f"{image_id} ({', '.join(before[image_id])} -> {', '.join(of_id)})"
-            for image_id, of_id in sorted(now.items())
-            if not {*before[image_id]} & {*of_id}
-        ]
+        lost: dict[str, list[str]] = {}
+        for image_id in sorted(before.keys() - now.keys()):
+            lost.setdefault(image_id.rpartition("/")[2], []).append(image_id)
+        moved = []
+        for image_id, of_id in sorted(now.items()):
+            # In the folder of another split an image has another id; `diff` compares bytes too.
+            same = [image_id] if image_id in before else lost.get(image_id.rpartition("/")[2], [])
+            old = next((i for i in same if not {*before[i]} & {*of_id}), None)
+            if old is not None:
+                same.remove(old)
+                name = old if old == image_id else f"{old} -> {image_id}"
+                moved.append(f"{name} ({', '.join(before[old])} -> {', '.join(of_id)})")
+        return moved
 
 
 def _first(texts: Sequence[str]) -> str:

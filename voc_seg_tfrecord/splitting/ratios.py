@@ -3,7 +3,7 @@
 A rule, `--group_by`, says which do. It is proposed where ids say so: frames, slices and tiles are
 numbered below a common name, as in `vid3_frame0007` and `scene2_512_1024`. Numbers that are neither
 dense nor of a grid, as in VOC's `2007_000032`, do not say so, nor do plain numbers, or one name for
-all. Those may be frames of one film: blocks of successive numbers are proposed for them.
+all.
 """
 
 import bisect
@@ -184,7 +184,6 @@ def _error(problem: str, expected: str, remedy: str = "change group_by") -> Conf
 
 
 _FEWEST = 3  # members of a group
-_BLOCKS = 5  # of successive numbers for each split, at least
 _STRIDE = 8  # pixels between tiles, at least
 _LONGEST = 3  # times as many rows as columns; more are numbers of films and frames
 
@@ -248,41 +247,19 @@ def propose(ids: Iterable[str]) -> Proposal | None:
     alone = "" if len(found) == len(composed) and all(by_name) else "|^(.+)$"
     names = {i: found[i][0] if i in found else "" for i in composed}
     meant = {i: f"in {name}" if name else f"is {composed[i]}" for i, name in names.items()}
-    for rule in ("folder", "prefix:_", f"regex:^(.*\\D){numbers}{end}{alone}"):
+    found_rule = first_rule(("folder", "prefix:_", f"regex:^(.*\\D){numbers}{end}{alone}"), meant)
+    return Proposal(*found_rule, [[i for _, i in of] for of in groups]) if found_rule else None
+
+
+def first_rule(rules: Iterable[str], meant: Mapping[str, str]) -> tuple[str, dict[str, str]] | None:
+    """Returns the first rule that makes these groups, and the groups by it; None if none does."""
+    for rule in rules:
         with contextlib.suppress(ConfigError):  # it gives an id no group
             by_rule = Grouping.parse(rule).groups(meant)
             both = {(by_rule[i], meant[i]) for i in meant}
             if len(both) == len({*by_rule.values()}) == len({*meant.values()}):
-                return Proposal(rule, by_rule, [[i for _, i in of] for of in groups])
+                return rule, by_rule
     return None
-
-
-def propose_blocks(ids: Iterable[str], splits: int) -> Proposal | None:
-    """Returns a rule that keeps ids of successive numbers in blocks; None if an id has no number.
-
-    The ids of a block differ in the last digits of their last number. They are as many as leave
-    enough blocks for the splits.
-    """
-    composed = {i: unicodedata.normalize("NFC", i) for i in ids}
-    end = rf"\D*{_common_end(composed.values())}$"
-    last = re.compile(rf"(\d+){end}")
-    matches = {i: last.search(name) for i, name in composed.items()}
-    numbers = {i: (composed[i][: m.start()], m[1]) for i, m in matches.items() if m}
-    if len(numbers) < len(composed):
-        return None
-    longest = max(len(number) for _, number in numbers.values())
-
-    def blocks(digits: int) -> int:
-        return len({(front, number[:-digits]) for front, number in numbers.values()})
-
-    least = _BLOCKS * splits
-    digits = next((n for n in range(1, longest) if blocks(n + 1) < least), longest)
-    groups = {i: front + n[:-digits] or n[0] for i, (front, n) in numbers.items()}  # as by the rule
-    members: dict[str, list[str]] = collections.defaultdict(list)
-    for image_id in sorted(numbers, key=lambda i: (numbers[i][0], numbers[i][1].zfill(longest))):
-        members[groups[image_id]].append(image_id)
-    rule = f"regex:^(.+?)\\d{{0,{digits}}}{end}"
-    return Proposal(rule, groups, [*members.values()], in_a_row=True)
 
 
 def _common_end(names: Iterable[str]) -> str:
