@@ -16,7 +16,8 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data.splits.by_ratio import check_groups, propose_by_looks
+from voc_seg_tfrecord.own_data.splits.alike import propose_by_looks
+from voc_seg_tfrecord.own_data.splits.by_ratio import check_groups
 from voc_seg_tfrecord.quality.rules import STOPS
 from voc_seg_tfrecord.splitting.ratios import Grouping
 

@@ -10,7 +10,7 @@ from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counte
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.own_data.files.folder_names import role_of
 from voc_seg_tfrecord.own_data.files.unreadable import of_objects
-from voc_seg_tfrecord.own_data.splits.by_ratio import look_alike
+from voc_seg_tfrecord.own_data.splits.alike import look_alike
 from voc_seg_tfrecord.own_data.splits.divide import Splits
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
 from voc_seg_tfrecord.trees.tree import VocTree
