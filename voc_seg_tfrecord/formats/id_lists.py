@@ -50,6 +50,7 @@ def parse_ids(
     *,
     plain: bool = True,
     repeats: bool = False,
+    outside: bool = False,
 ) -> list[str]:
     """Reads the ids of a list file.
 
@@ -66,6 +67,7 @@ def parse_ids(
       plain: whether names of images are ids. Then a line that can only be an id is one, and
         is not looked up.
       repeats: whether an id may be there more than once.
+      outside: whether a line that is no image may be a path that leaves the tree.
 
     Raises:
       ListError: if the list is empty, is not text, names an id twice, or an id would leave
@@ -75,7 +77,7 @@ def parse_ids(
     wrong: list[tuple[int, str, str]] = []
     for number, line, image_id in _resolved(data, where, image_ids, plain):
         ids.append(image_id)
-        if fault := _wrong(image_id):
+        if fault := _wrong(image_id, outside=outside):
             wrong.append((number, line, fault))
     if wrong:
         number, line, fault = wrong[0]
@@ -127,9 +129,13 @@ def decode(data: bytes, where: object) -> str:
       ListError: if it is no text.
     """
     encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
+    if encoding == "utf-8" and b"\0" in data:
+        zeros = data[::2].count(0), data[1::2].count(0)
+        if 0 in zeros and 4 * sum(zeros) > len(data) > 8:  # UTF-16 without its BOM
+            encoding = "utf-16-le" if zeros[1] else "utf-16-be"
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         found = "UTF-32 text"
-    elif b"\0" in data and encoding != "utf-16":
+    elif b"\0" in data and not encoding.startswith("utf-16"):
         found = "a zero byte"
     else:
         try:
@@ -302,9 +308,9 @@ def _without_suffix(name: str) -> str:
     return stem if suffix.lower() in (*IMAGE_SUFFIXES, ".npy") else name
 
 
-def _wrong(image_id: str) -> str:
+def _wrong(image_id: str, *, outside: bool = False) -> str:
     """Says what is wrong with an id; empty if nothing is."""
-    if fault := _place_fault(image_id.replace("\\", "/"), "tree"):
+    if fault := not outside and _place_fault(image_id.replace("\\", "/"), "tree"):
         return fault
     if "\t" in image_id:  # a line of columns that was not understood
         return "has a tab, and no image has the name before it"

@@ -1,6 +1,6 @@
 """Finds the image that a list means by any name: an id, a path, the name of a mask."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 import functools
 import posixpath
 import re
@@ -57,6 +57,11 @@ class ImageNames(Mapping[str, str]):
             if ids := [image_id for image_id, path in self._paths if path.startswith(start)]:
                 return ids
         return []
+
+    @property
+    def stems(self) -> KeysView[str]:
+        """The names of images and masks without folders and ending."""
+        return self._by_stem.keys()
 
     @functools.cached_property
     def _paths(self) -> list[tuple[str, str]]:

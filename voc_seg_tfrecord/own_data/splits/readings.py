@@ -5,7 +5,7 @@ VOC's layout has for lists, and in a place that the user named, every list makes
 """
 
 import collections
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
 import functools
 import posixpath
@@ -15,14 +15,14 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ListError
-from voc_seg_tfrecord.formats import class_files, list_files
+from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
-from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed
+from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed, ListReader
 from voc_seg_tfrecord.own_data.files.folder_names import SPLITS, role_of, stem, words
 from voc_seg_tfrecord.own_data.splits.image_names import ImageNames
 from voc_seg_tfrecord.splitting.ratios import split_of
-from voc_seg_tfrecord.trees.layout import LISTS, PICTURES
+from voc_seg_tfrecord.trees.layout import LISTS
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -48,6 +48,8 @@ _NAMED_LISTS = ("split", "splits", "imagesets")  # folders of which every list m
 _LEAST = 0.1  # of the names in a text, which have to be images
 _LONG, _PART, _PARTS = 1 << 20, 1 << 14, 8
 _SHOWN_IDS = 3
+_LINES = 500  # of a text with an error, of which most have to name images
+_BEGINNINGS = {split[:2] for split in SPLITS}
 _TEXTS = 500  # of one folder that are not called as splits
 
 
@@ -93,10 +95,11 @@ def split_word(name: str) -> tuple[str, str]:
     return (SPLITS[said[0]], rest) if len(said) == 1 else ("", " ".join(left))
 
 
-def is_split(name: str) -> bool:
-    """Says whether a name is that of a split and says nothing else."""
+@functools.lru_cache(1024)
+def _split_of(name: str) -> str:
+    """Returns the split of a name that says nothing else; empty if it says more, or none."""
     split, rest = split_word(name)
-    return bool(split) and not rest
+    return "" if rest else split
 
 
 def find_lists(
@@ -115,50 +118,128 @@ def find_lists(
     """
     found, notes, place = list[SplitList](), list[str](), tree.place
     lists_of_user = posixpath.normpath(posixpath.join(place, tree.layout.lists)) if said else None
-    for path in _texts(cast(Listing, tree.listing), tree.labels.sheets):
-        rank = _rank(path, place, lists_of_user)
+    reader = ListReader(names, _split_of)
+    for path in _texts(tree, names):
+        rank, error = _rank(path, place, lists_of_user), None
         must = _is_list(path, rank)
-        if not must and not _may_name(tree.given / path, names):
+        if not must and not _may_name(tree.given / path, reader):
             continue
-        error, lists = None, [Listed("", (), 0)] * must
-        below = functools.partial(names.below, place=posixpath.dirname(path))
         file = tree.read_text(tree.given / path, ListError)
+        below = functools.partial(names.below, place=posixpath.dirname(path))
         try:
-            lists = list_files.read_lists(file, names, is_split, below)
+            lists = [_inside(of, tree, path, names) for of in reader.read(file, below)]
         except ListError as wrong:
-            error = wrong
-        enough = must or sum(of.found for of in lists) > _LEAST * sum(len(of.ids) for of in lists)
-        of_text = [_split_list(path, of, rank) for of in lists]
-        ids = [image_id for of in lists for image_id in of.ids]
-        called = {*words(stem(path))}
-        if path.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
-            notes.append(f"{path} names the same images for several splits, so it makes none.")
-            enough = False
-        elif not enough and any(of.said and not of.found for of in lists):
-            notes.append(f"{path} says splits, but of other images, so it makes none.")
-        elif not enough and called & _OF_SPLITS and called <= _AROUND | SPLITS.keys():
-            notes.append(f"{path} is called as a split, but names other images: it makes none.")
-        if not enough:
-            of_text = [dataclasses.replace(of, split="") for of in of_text]
-        found += [dataclasses.replace(of, error=error) for of in of_text if of.found or must]
+            lists, error = [Listed("", (), 0)], wrong
+        of_text = [_split_list(path, of, rank) for of in lists or [Listed("", (), 0)] * must]
+        makes = any(of.split for of in of_text)
+        why = None if must else _why_none(path, reader, file, lists, error, makes=makes)
+        if why is not None:
+            notes += [f"{path} {why}, so it makes no split."] * bool(why)
+            of_text = [dataclasses.replace(of, split="") for of in of_text if of.found]
+        of_text = [of for of in of_text if of.found or must or error]
+        found += [dataclasses.replace(of, error=error) for of in of_text]
+    found = [*_without_classes(found, notes)]
     return sorted(found, key=lambda of: (of.rank, of.file.count("/"), of.file)), notes
 
 
-def _texts(listing: Listing, labels: Collection[str]) -> Iterator[str]:
+def _why_none(
+    path: str,
+    reader: ListReader,
+    file: File,
+    lists: Sequence[Listed],
+    error: ListError | None,
+    *,
+    makes: bool,
+) -> str | None:
+    """Says why a text makes no split; empty if that need not be said, None if it makes some."""
+    ids, found = [i for of in lists for i in of.ids], sum(of.found for of in lists)
+    enough = found > _LEAST * len(ids) or 2 * found > len(reader.names)
+    called = {*words(stem(path))}
+    is_called = called & _OF_SPLITS and called <= _AROUND | SPLITS.keys()
+    text = file.data[:_LONG].replace(b"\0", b"").decode("utf-8", "replace")
+    if error:
+        lines = [line for line in text.splitlines() if line.strip()][:_LINES]
+        named = sum(map(reader.names_any, lines))
+        if makes and 2 * named > len(lines):
+            return None
+        what = "names images" if named else "is called as a split"
+        return f"{what}, but has {error.found}" if named or is_called else ""
+    if path.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
+        return "names the same images for several splits"
+    if enough and makes:
+        return None
+    if not enough and any(of.said and not of.found for of in lists):
+        return "says splits, but of other images"
+    if not enough and is_called and ids:
+        first = next(image_id for image_id in ids if image_id not in reader.names)
+        count = f"only {found}" if found else "none"
+        return f"is called as a split, but {count} of its {len(ids)} names was found, not {first!r}"
+    begin = (word for word in reader.words(text) if word[:2].lower() in _BEGINNINGS)
+    said = {split: word for word in begin if (split := _split_of(word))}
+    if len(said) < 2 or not (found or reader.names_any(text)):
+        return ""
+    return f"names images and has the words {' and '.join(said.values())}, but divides nothing"
+
+
+def _inside(of: Listed, tree: VocTree, path: str, names: ImageNames) -> Listed:
+    """Returns a list in which a path that leads out of the tree is the name of a missing image.
+
+    Raises:
+      ListError: if there is a file of that path.
+    """
+    ids, own = [*of.ids], str(tree.given)
+    tops = (posixpath.dirname(path), tree.place, posixpath.join(tree.place, tree.layout.images))
+    for n, name in enumerate(ids if of.found < len(ids) else ()):
+        parts = re.split(r"[/\\]", name)
+        inside = [part for part in parts if part not in ("", ".", "..") and part[1:] != ":"]
+        if inside != parts and name not in names.ambiguous:
+            places = {posixpath.normpath(posixpath.join(own, top, name)) for top in tops}
+            outside = [of for of in places if not f"{of}/".startswith(f"{own}/")]
+            if any(epath.Path(of).is_file() for of in outside):
+                raise ListError(
+                    tree.given / path,
+                    found=f"{name!r}, which leaves the folder",
+                    expected="names of images below it",
+                    remedy="remove the name, or give a folder that has the file",
+                )
+            ids[n] = "/".join(inside) or "?"
+    return dataclasses.replace(of, ids=ids)
+
+
+def _without_classes(lists: Sequence[SplitList], notes: list[str]) -> Iterator[SplitList]:
+    """Yields lists; what is called `train` alone among lists of classes makes no split.
+
+    Lists of classes are keys of one text, or files of a folder that is none of lists. They overlap.
+    """
+    alike: dict[tuple[str, str], list[SplitList]] = collections.defaultdict(list)
+    for of in lists:
+        folder, name = posixpath.split(of.file)
+        of_place = of.rank < ELSEWHERE or posixpath.basename(folder).lower() in _NAMED_LISTS
+        file = (of.file, "") if of_place else (folder, posixpath.splitext(name)[1])
+        alike[(of.file, posixpath.dirname(of.key)) if of.key else file].append(of)
+    for group in alike.values():
+        makes = [of for of in group if of.split]
+        if len(makes) == 1 < len(group) and _split_of(stem(makes[0].key or makes[0].file)):
+            ids = {*makes[0].ids}
+            across = (o for o in group if not ids.isdisjoint(o.ids) and not ids <= {*o.ids})
+            if other := next((o for o in across if not ids >= {*o.ids}), None):
+                shown = [f"{of.file}:{of.key}".rstrip(":") for of in (makes[0], other)]
+                notes.append(f"{shown[0]} shares images with {shown[1]}, so it makes no split.")
+                group[group.index(makes[0])] = dataclasses.replace(makes[0], split="")
+        yield from group
+
+
+def _texts(tree: VocTree, names: ImageNames) -> Iterator[str]:
     """Yields the texts that may be lists: no class files of tools, and no label of one image."""
-    stems: set[str] | None = None
-    for folder, files in listing.folders.items():
+    for folder, files in cast(Listing, tree.listing).folders.items():
         count = 0
         for name in (n for n in files if "." not in n or n.lower().endswith(ENDINGS)):
             stem, ending = posixpath.splitext(name)
-            path, called = posixpath.join(folder, name), is_split(stem)
+            path, called = posixpath.join(folder, name), bool(_split_of(stem))
             of_tool = name in class_files.NAMES and name not in class_files.COMMON
-            if path in labels or of_tool or not (ending or called):
+            if path in tree.labels.sheets or of_tool or not (ending or called):
                 continue
-            if not called and stems is None:
-                names = (posixpath.splitext(n) for of in listing.folders.values() for n in of)
-                stems = {stem for stem, ending in names if ending.lower() in PICTURES}
-            if not called and stems and stem in stems:
+            if not called and stem in names.stems:
                 continue
             count += not called
             if called or count <= _TEXTS:
@@ -189,15 +270,18 @@ def _is_list(path: str, rank: int) -> bool:
     return (rank == 0 and not common) or (rank < ELSEWHERE and stem in _KNOWN)
 
 
-def _may_name(path: epath.Path, names: ImageNames) -> bool:
+def _may_name(path: epath.Path, reader: ListReader) -> bool:
     """Says whether a text is worth reading as a whole: of a long one parts are looked at."""
     length = path.stat().length
-    if length <= _LONG:
-        return bool(length)
+    if length <= _LONG or length > LARGEST or split_word(stem(path.name))[0]:
+        return 0 < length <= LARGEST
     with path.open("rb") as file:
-        for part in range(_PARTS if length <= LARGEST else 0):
+        for part in range(_PARTS):
             file.seek((length - _PART) * part // (_PARTS - 1))
-            if list_files.names_any(file.read(_PART), names):
+            text = file.read(_PART).decode("utf-8", "replace")
+            whole = re.sub(r"^[^\s,;|\"]*|[^\s,;|\"]*$", "", text)  # words that are not cut
+            head = text.partition("\n")[0] if not part else ""
+            if reader.may_say_splits(head) or reader.names_any(whole):
                 return True
     return False
 
@@ -209,14 +293,14 @@ def _split_list(path: str, listed: Listed, rank: int) -> SplitList:
     made = SplitList(path, listed.key, listed.ids, listed.found, rank)
     keys = listed.key.split("/") if listed.key else []
     split, kind = "", list[str]()
-    if keys and listed.said and not is_split(keys[-1]):
+    if keys and listed.said and not _split_of(keys[-1]):
         split, keys = keys[-1], [*keys[:-1], ""]
     for text in [*keys[::-1], stem]:
         word, rest = ("", text) if split else split_word(text)
         split = split or word
         kind.append(rest)
     for text in folder.split("/")[::-1]:
-        says = not split and is_split(text)
+        says = not split and bool(_split_of(text))
         split = split_word(text)[0] if says else split
         kind.append("" if says else text)
     if rank == OF_VOC and kind[0]:
