@@ -82,7 +82,7 @@ def parse_ids(
     if wrong:
         number, line, fault = wrong[0]
         more = f". It is the first of {len(wrong)} such lines" if len(wrong) > 1 else ""
-        raise _no_id(f"{where}, line {number}", line, f"{fault}{more}")
+        raise no_id(f"{where}, line {number}", line, f"{fault}{more}")
     if not ids:
         raise ListError(
             where,
@@ -232,11 +232,12 @@ def _chosen(ids: Iterable[str], where: object, how: str) -> list[str]:
             where, found=f"no id {how}", expected="at least one", remedy="choose an image first"
         )
     if faults := [(image_id, fault) for image_id in chosen if (fault := _wrong(image_id))]:
-        raise _no_id(where, *faults[0])
+        raise no_id(where, *faults[0])
     return chosen
 
 
-def _no_id(where: object, line: str, fault: str) -> ListError:
+def no_id(where: object, line: str, fault: str) -> ListError:
+    """Returns the error of a list with a line that can be no id."""
     return ListError(
         where,
         found=f"{line[:200]!r}, which {fault}",

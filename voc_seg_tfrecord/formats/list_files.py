@@ -19,7 +19,6 @@ from typing import Any
 
 import yaml
 
-from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import decode, parse_ids
 
@@ -105,43 +104,26 @@ class ListReader:
           folder: returns the images of a folder.
 
         Raises:
-          ListError: if it is no text, is not what its ending says, or has control characters.
+          ListError: if it is no text, or a line has control characters.
         """
         ending, text = posixpath.splitext(file.where)[1].lower(), decode(file.data, file.where)
-        # What Python prints is YAML too.
-        kind = ".yaml" if ending not in _TREES and text.lstrip()[:1] in ("[", "{") else ending
-        try:
-            places = [*self._places(_load(text, kind), folder)] if kind in _TREES else []
-        except (ValueError, RecursionError, yaml.YAMLError) as error:
-            if kind == ending:
-                found = f"no {ending[1:]} that can be read ({' '.join(str(error).split())})"
-                to_do = {"expected": "lists of images", "remedy": "write the file again"}
-                raise ListError(file.where, found=found, **to_do) from None
-            places = []
+        as_printed = ending not in _TREES and text.lstrip()[:1] in ("[", "{")  # by Python: YAML
+        places = [*self._places(_load(text, ".yaml" if as_printed else ending), folder)]
         others = _OF_OTHERS in places or sum(1 for of in places if of.said and of.ids) > 1
         listed = [of for of in places if of.found] or [_OF_OTHERS] * others
         if listed or ending in _TREES:
             return listed
         return self._sections(text) or self._table(_rows(text, ending)) or self._lines(file, text)
 
-    def words(self, text: str) -> Iterator[str]:
-        """Yields what stands in a text between what separates words, then between blanks."""
-        for part in filter(None, map(str.strip, _BETWEEN.split(text))):
-            yield part
-            if len(of_part := part.split()) > 1:
-                yield from of_part
+    def names_any(self, text: str, *, numbers: bool = True) -> bool:
+        """Says whether a text has the name of an image, be it a number or not."""
+        words = (word for word in words_of(text) if numbers or not word.isdecimal())
+        return any(word in self.names for word in words)
 
-    def names_any(self, text: str) -> bool:
-        """Says whether a text has the name of an image."""
-        return any(word in self.names for word in self.words(text))
-
-    def may_say_splits(self, head: str) -> bool:
-        """Says whether a word of a head is that of a column of splits, or a split."""
-        words = {*map(str.lower, self.words(head))}
-        return any(w in _SAYS or _FOLDS.fullmatch(w) or self._flag(w) for w in words)
-
-    def _flag(self, name: str) -> str:
-        return self.split_of(_IS.sub("", name))
+    def is_of_splits(self, word: str) -> bool:
+        """Says whether a word may be the head of a column of splits, or a split."""
+        word = word.lower()
+        return bool(word in _SAYS or _FOLDS.fullmatch(word) or self.split_of(_IS.sub("", word)))
 
     def _listed(self, groups: Mapping[str, Sequence[str]], *, said: bool) -> list[Listed]:
         return [Listed(key, ids, self._count(ids), said) for key, ids in groups.items()]
@@ -171,26 +153,20 @@ class ListReader:
         if len(known) < 2:
             return []
         signs = {tuple(line.split(_word(line))) for line in known} - {("", "")}
-        groups, key = dict[str, list[str]](), ""
+        rows, key = list[_Row](), ""
         for line in filter(None, map(str.strip, text.splitlines())):
             word = _word(line)
             if line in known or (word and tuple(line.split(word)) in signs):
                 key = word
             elif line in self.names or not line.startswith("#"):
-                groups.setdefault(key, []).append(self.names.get(line, line))
-        found = self._listed(groups, said=True)
-        found = [dataclasses.replace(of, said=of.key.lower() not in _NO_SPLIT) for of in found]
-        return found if "" not in groups and all(of.found for of in found) else []
+                rows.append((key, line))
+        listed = self._table(rows, ("", "image")) if all(key for key, _ in rows) else []
+        return listed if all(of.said and of.found for of in listed) else []
 
     # Tables.
 
     def _table(self, rows: Sequence[_Row], head: _Row = ()) -> list[Listed]:
-        """Returns the lists of a table, one if no column says splits; none if it names no image.
-
-        Args:
-          rows: its cells; the first may be its head if none is given.
-          head: what its columns are called.
-        """
+        """Returns the lists of a table; none if it names no image. Its first row may be a head."""
         if not rows:
             return []
         width = max(map(len, rows[:_SAMPLED]))
@@ -199,7 +175,8 @@ class ListReader:
         found = [len({self.names.get(row[n], "") for row in sample} - {""}) for n in range(width)]
         called = [*(cell.lower().lstrip("# ") for cell in head or rows[0]), *empty]
         if not any(found):
-            ways = self._ways(called, [[*r, *empty] for r in rows[not head :]], width, -1)
+            named = next((n for n in range(width) if called[n] in _NAMED), -1)
+            ways = self._ways(called, [[*r, *empty] for r in rows[not head :]], width, named)
             keys = {key for way in ways.values() for row in sample for key in way(row)}
             return [_OF_OTHERS] if len(keys) > 1 else []
         if not head and sum(map(bool, found)) > 2 and len(rows) < width:  # all names in a line
@@ -257,7 +234,8 @@ class ListReader:
         What is called `train` or `valid` alone may also be a class, or say that a label is right.
         """
         of_yes = [n for n in values if values[n] <= _YES | _NO and not _FOLDS.fullmatch(called[n])]
-        flags = {n: split for n in of_yes if values[n] & _YES and (split := self._flag(called[n]))}
+        flags = {n: self.split_of(_IS.sub("", called[n])) for n in of_yes if values[n] & _YES}
+        flags = {n: split for n, split in flags.items() if split}
         yes = [sum(row[n].lower() in _YES for n in flags) for row in body] if flags else []
         is_class = len(flags) < len(of_yes) and all(self.split_of(called[n]) for n in flags)
         is_class = is_class and not (len(flags) > 1 and {*yes} == {1})
@@ -281,7 +259,7 @@ class ListReader:
             ids = [i for text in texts for i in self._ids(text, folder if keys else None)]
             yield Listed(place, ids, self._count(ids), said)
         elif isinstance(value, dict | list) and len(keys) <= _DEEPEST:
-            listed = self._of_list(value) if isinstance(value, list) else self._of_mapping(value)
+            listed = self._of_mapping(value) if isinstance(value, dict) else self._of_list(value)
             for of in listed:
                 key = "/".join(filter(None, (place, of.key)))
                 is_of = of == _OF_OTHERS
@@ -339,21 +317,30 @@ class ListReader:
         return [*cells], [key.lower() for key in keys]
 
 
+def words_of(text: str) -> Iterator[str]:
+    """Yields what stands in a text between what separates words, then between blanks."""
+    for part in filter(None, map(str.strip, _BETWEEN.split(text))):
+        yield part
+        if len(of_part := part.split()) > 1:
+            yield from of_part
+
+
 def _load(text: str, ending: str) -> Any:
-    """Returns what a text of JSON, TOML or YAML holds; nothing of a YAML that is too long."""
-    if ending in (".yaml", ".yml"):
-        # Text alone: 007 stays as it is, and nothing is ever made of a tag.
-        loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-        return yaml.load(text, loader) if len(text) <= _LARGEST_YAML else None
-    if ending == ".toml":
-        return tomllib.loads(text)
+    """Returns what a text of JSON, TOML or YAML holds; nothing if it is none, or a long YAML."""
     try:
-        return json.loads(text)
-    except ValueError:
-        lines = [line for line in text.splitlines() if line.strip()]
-        if len(lines) < 2 or any(line[0] not in "[{" for line in lines):
-            raise
-        return [json.loads(line) for line in lines]
+        if ending in (".yaml", ".yml"):
+            # Text alone: 007 stays as it is, and nothing is ever made of a tag.
+            loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+            return yaml.load(text, loader) if len(text) <= _LARGEST_YAML else None
+        if ending == ".toml":
+            return tomllib.loads(text)
+        lines = [line for line in text.splitlines() if line.strip()] if ending in _TREES else []
+        is_row = len(lines) > 1 and lines[0][0] == "{" and lines[0].rstrip()[-1] == "}"
+        if is_row or ending in (".jsonl", ".ndjson"):
+            return [json.loads(line) for line in lines]
+        return json.loads(text) if lines else None
+    except (ValueError, RecursionError, yaml.YAMLError):
+        return None
 
 
 def _scalar(value: Any) -> str:
@@ -399,19 +386,15 @@ def _rows(text: str, ending: str) -> list[list[str]]:
     return []
 
 
-def _column(called: _Row, sample: Sequence[_Row], found: Sequence[int]) -> int:
-    """Returns the column that names the images.
-
-    Numbers may be those of rows, so they lose against names of files, and a column of the usual
-    name wins over others that name nearly as many. A column without a name is a number of rows.
-    """
-    order = {name: place for place, name in enumerate(_NAMED)}
+def _column(called: _Row, sample: _Body, found: Sequence[int]) -> int:
+    """Returns the column that names the images: numbers, which may be those of rows, come last."""
 
     def rank(n: int) -> tuple[bool, bool, int, int, int]:
-        numbers = all(row[n].isdecimal() for row in sample if row[n])
-        is_named = 2 * found[n] >= max(found) and not numbers
-        usual = order.get(called[n], len(order) + (not called[n]))
-        return is_named, 5 * found[n] >= 4 * max(found), -usual, found[n], -n
+        is_number = all(row[n].isdecimal() for row in sample if row[n])
+        # A usual name wins over others; a column without a name is of numbers that pandas wrote.
+        usual = _NAMED.index(called[n]) if called[n] in _NAMED else len(_NAMED) + (not called[n])
+        names = 2 * found[n] >= max(found) and not is_number
+        return names, 5 * found[n] >= 4 * max(found), -usual, found[n], -n
 
     return max(range(len(found)), key=rank)
 

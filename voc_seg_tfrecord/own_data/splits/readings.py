@@ -18,7 +18,7 @@ from voc_seg_tfrecord.base.errors import ListError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
-from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed, ListReader
+from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed, ListReader, words_of
 from voc_seg_tfrecord.own_data.files.folder_names import SPLITS, role_of, stem, words
 from voc_seg_tfrecord.own_data.splits.image_names import ImageNames
 from voc_seg_tfrecord.splitting.ratios import split_of
@@ -48,7 +48,6 @@ _NAMED_LISTS = ("split", "splits", "imagesets")  # folders of which every list m
 _LEAST = 0.1  # of the names in a text, which have to be images
 _LONG, _PART, _PARTS = 1 << 20, 1 << 14, 8
 _SHOWN_IDS = 3
-_LINES = 500  # of a text with an error, of which most have to name images
 _BEGINNINGS = {split[:2] for split in SPLITS}
 _TEXTS = 500  # of one folder that are not called as splits
 
@@ -120,51 +119,52 @@ def find_lists(
     lists_of_user = posixpath.normpath(posixpath.join(place, tree.layout.lists)) if said else None
     reader = ListReader(names, _split_of)
     for path in _texts(tree, names):
-        rank, error = _rank(path, place, lists_of_user), None
+        rank, lists, error = _rank(path, place, lists_of_user), list[Listed](), None
         must = _is_list(path, rank)
         if not must and not _may_name(tree.given / path, reader):
             continue
         file = tree.read_text(tree.given / path, ListError)
         below = functools.partial(names.below, place=posixpath.dirname(path))
         try:
-            lists = [_inside(of, tree, path, names) for of in reader.read(file, below)]
+            for listed in reader.read(file, below):
+                lost = listed.found < len(listed.ids)
+                ids = names.inside(listed.ids, file.where, tree.given) if lost else listed.ids
+                lists.append(dataclasses.replace(listed, ids=ids))
         except ListError as wrong:
             lists, error = [Listed("", (), 0)], wrong
         of_text = [_split_list(path, of, rank) for of in lists or [Listed("", (), 0)] * must]
         makes = any(of.split for of in of_text)
-        why = None if must else _why_none(path, reader, file, lists, error, makes=makes)
+        why = None if must else _why_none(reader, file, lists, error, makes=makes)
         if why is not None:
             notes += [f"{path} {why}, so it makes no split."] * bool(why)
             of_text = [dataclasses.replace(of, split="") for of in of_text if of.found]
         of_text = [of for of in of_text if of.found or must or error]
         found += [dataclasses.replace(of, error=error) for of in of_text]
-    found = [*_without_classes(found, notes)]
+    for n, of in enumerate(found):
+        if other := _across(of, found):
+            names_of = [f"{o.file}:{o.key}".rstrip(":") for o in (of, other)]
+            notes.append(f"{' shares images with '.join(names_of)}, so it makes no split.")
+            found[n] = dataclasses.replace(of, split="")
     return sorted(found, key=lambda of: (of.rank, of.file.count("/"), of.file)), notes
 
 
 def _why_none(
-    path: str,
-    reader: ListReader,
-    file: File,
-    lists: Sequence[Listed],
-    error: ListError | None,
-    *,
-    makes: bool,
+    reader: ListReader, file: File, lists: Sequence[Listed], error: ListError | None, *, makes: bool
 ) -> str | None:
     """Says why a text makes no split; empty if that need not be said, None if it makes some."""
     ids, found = [i for of in lists for i in of.ids], sum(of.found for of in lists)
     enough = found > _LEAST * len(ids) or 2 * found > len(reader.names)
-    called = {*words(stem(path))}
+    called = {*words(stem(file.where))}
     is_called = called & _OF_SPLITS and called <= _AROUND | SPLITS.keys()
     text = file.data[:_LONG].replace(b"\0", b"").decode("utf-8", "replace")
     if error:
-        lines = [line for line in text.splitlines() if line.strip()][:_LINES]
+        lines = [line for line in text.splitlines() if line.strip()]
         named = sum(map(reader.names_any, lines))
         if makes and 2 * named > len(lines):
             return None
         what = "names images" if named else "is called as a split"
         return f"{what}, but has {error.found}" if named or is_called else ""
-    if path.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
+    if file.where.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
         return "names the same images for several splits"
     if enough and makes:
         return None
@@ -174,59 +174,27 @@ def _why_none(
         first = next(image_id for image_id in ids if image_id not in reader.names)
         count = f"only {found}" if found else "none"
         return f"is called as a split, but {count} of its {len(ids)} names was found, not {first!r}"
-    begin = (word for word in reader.words(text) if word[:2].lower() in _BEGINNINGS)
+    begin = (word for word in words_of(text) if word[:2].lower() in _BEGINNINGS)
     said = {split: word for word in begin if (split := _split_of(word))}
-    if len(said) < 2 or not (found or reader.names_any(text)):
-        return ""
-    return f"names images and has the words {' and '.join(said.values())}, but divides nothing"
+    if found and len(said) > 1:
+        return f"names images and has the words {' and '.join(said.values())}, but divides nothing"
+    named = not found and reader.names_any(text, numbers=len(said) > 1)
+    return "names images in a way that is not understood" if named else ""
 
 
-def _inside(of: Listed, tree: VocTree, path: str, names: ImageNames) -> Listed:
-    """Returns a list in which a path that leads out of the tree is the name of a missing image.
+def _across(of: SplitList, lists: Sequence[SplitList]) -> SplitList | None:
+    """Returns a list of another name that overlaps with one called `train`: both may be classes."""
 
-    Raises:
-      ListError: if there is a file of that path.
-    """
-    ids, own = [*of.ids], str(tree.given)
-    tops = (posixpath.dirname(path), tree.place, posixpath.join(tree.place, tree.layout.images))
-    for n, name in enumerate(ids if of.found < len(ids) else ()):
-        parts = re.split(r"[/\\]", name)
-        inside = [part for part in parts if part not in ("", ".", "..") and part[1:] != ":"]
-        if inside != parts and name not in names.ambiguous:
-            places = {posixpath.normpath(posixpath.join(own, top, name)) for top in tops}
-            outside = [of for of in places if not f"{of}/".startswith(f"{own}/")]
-            if any(epath.Path(of).is_file() for of in outside):
-                raise ListError(
-                    tree.given / path,
-                    found=f"{name!r}, which leaves the folder",
-                    expected="names of images below it",
-                    remedy="remove the name, or give a folder that has the file",
-                )
-            ids[n] = "/".join(inside) or "?"
-    return dataclasses.replace(of, ids=ids)
+    def place(of: SplitList) -> tuple[str, str]:
+        return (of.file if of.key else posixpath.dirname(of.file)), posixpath.dirname(of.key)
 
-
-def _without_classes(lists: Sequence[SplitList], notes: list[str]) -> Iterator[SplitList]:
-    """Yields lists; what is called `train` alone among lists of classes makes no split.
-
-    Lists of classes are keys of one text, or files of a folder that is none of lists. They overlap.
-    """
-    alike: dict[tuple[str, str], list[SplitList]] = collections.defaultdict(list)
-    for of in lists:
-        folder, name = posixpath.split(of.file)
-        of_place = of.rank < ELSEWHERE or posixpath.basename(folder).lower() in _NAMED_LISTS
-        file = (of.file, "") if of_place else (folder, posixpath.splitext(name)[1])
-        alike[(of.file, posixpath.dirname(of.key)) if of.key else file].append(of)
-    for group in alike.values():
-        makes = [of for of in group if of.split]
-        if len(makes) == 1 < len(group) and _split_of(stem(makes[0].key or makes[0].file)):
-            ids = {*makes[0].ids}
-            across = (o for o in group if not ids.isdisjoint(o.ids) and not ids <= {*o.ids})
-            if other := next((o for o in across if not ids >= {*o.ids}), None):
-                shown = [f"{of.file}:{of.key}".rstrip(":") for of in (makes[0], other)]
-                notes.append(f"{shown[0]} shares images with {shown[1]}, so it makes no split.")
-                group[group.index(makes[0])] = dataclasses.replace(makes[0], split="")
-        yield from group
+    if not of.split or (of.rank < ELSEWHERE and not of.key):
+        return None
+    beside = [o for o in lists if o is not of and place(o) == place(of)]
+    if any(o.split for o in beside) or not _split_of(of.key.rpartition("/")[2] or stem(of.file)):
+        return None
+    ids = {*of.ids}
+    return next((o for o in beside if ids - {*o.ids} and ids & {*o.ids} and {*o.ids} - ids), None)
 
 
 def _texts(tree: VocTree, names: ImageNames) -> Iterator[str]:
@@ -279,9 +247,9 @@ def _may_name(path: epath.Path, reader: ListReader) -> bool:
         for part in range(_PARTS):
             file.seek((length - _PART) * part // (_PARTS - 1))
             text = file.read(_PART).decode("utf-8", "replace")
-            whole = re.sub(r"^[^\s,;|\"]*|[^\s,;|\"]*$", "", text)  # words that are not cut
-            head = text.partition("\n")[0] if not part else ""
-            if reader.may_say_splits(head) or reader.names_any(whole):
+            parts = re.split(r"([\s,;|\"])", text)[1:-1]  # without words that are cut
+            head = words_of(text.partition("\n")[0]) if not part else ()
+            if any(map(reader.is_of_splits, head)) or reader.names_any("".join(parts)):
                 return True
     return False
 
