@@ -227,6 +227,7 @@ ROWS = "".join(f"{i}.jpg,{split}\n" for i, split in rows_of())
             "{}.csv",
             lambda ids: "age,filename,score\n" + "".join(f"7,images/{i}.jpg,0.5\n" for i in ids),
         ),
+        {"t.json": json.dumps({s: {"images": of, "masks": of} for s, of in plain(SPLITS).items()})},
         {"split.txt": "".join(f"{i} {split}\n" for i, split in rows_of())},
         {"split.txt": "".join(f"../images/{i}.jpg {split}\n" for i, split in rows_of())},
         {"t.csv": f"# made by me\nimage,split\n{ROWS}", "docs/t.png": "a plot of the same name"},
@@ -398,7 +399,7 @@ WORDS = "".join(f"{i} is, as we say,{' now' * n} {s}\n" for n, (i, s) in enumera
             "shares",
         ),
         ({"t.json": '{"train": ["k00", "k01"'}, "t.json names images in a way that is not"),
-        ({"t.txt": WORDS}, "t.txt names images and has the words train and val and test, but div"),
+        ({"t.txt": WORDS}, "t.txt names images in a way that is not understood"),
     ],
 )
 def test_classes_and_what_is_not_understood_make_no_split(tmp_path, texts, note):

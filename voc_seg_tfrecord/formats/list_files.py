@@ -255,7 +255,7 @@ class ListReader:
             ids = folder(value) if said else ()
             yield Listed(place, ids, len(ids))
         elif isinstance(value, list) and not any(isinstance(item, dict | list) for item in value):
-            texts = filter(None, map(_cell, value))
+            texts = filter(None, map(self._cell, value))
             ids = [i for text in texts for i in self._ids(text, folder if keys else None)]
             yield Listed(place, ids, self._count(ids), said)
         elif isinstance(value, dict | list) and len(keys) <= _DEEPEST:
@@ -277,13 +277,13 @@ class ListReader:
         tables = list[tuple[_Body, _Row]]()
         inner = [of for of in value.values() if isinstance(of, dict | list)]
         if not inner:
-            tables = [([(str(key), _cell(said)) for key, said in value.items()], ("", ""))]
+            tables = [([(str(key), self._cell(said)) for key, said in value.items()], ("", ""))]
         elif len(inner) == len(value) and all(isinstance(of, dict) for of in inner):
             tables = [self._as_rows([{"": key, **of} for key, of in value.items()])]
         columns = [str(key) for key, of in value.items() if isinstance(of, dict | list)]
         if len({*map(len, inner)}) == 1 and not any(map(self.split_of, columns)):
             cells = [of.values() if isinstance(of, dict) else of for of in inner]
-            tables.append(([[*map(_cell, row)] for row in zip(*cells, strict=True)], columns))
+            tables.append(([[*map(self._cell, row)] for row in zip(*cells, strict=True)], columns))
         found = ([of for of in self._table(*of) if of.said and of.found] for of in tables)
         return next(filter(None, found), [])
 
@@ -303,18 +303,24 @@ class ListReader:
         of_folder = folder(text) if image_id is None and folder else ()
         return of_folder or [text if image_id is None else image_id]
 
+    def _cell(self, value: Any, key: str = "") -> str:
+        """Returns the text of a value; of several files of one image that of the first."""
+        if isinstance(value, list) and value:  # `train` has images of a split, and not of one image
+            of_images = {self.names.get(str(item), "") for item in value[:_MOST]} - {""}
+            value = "" if len(of_images) > 1 or self.split_of(key) else value[0]
+        return str(value) if isinstance(value, str | int | float) else ""
+
     def _as_rows(self, items: Sequence[Any]) -> tuple[_Body, _Row]:
         """Returns entries of JSON as rows, and their head; lists have none."""
         rows = [item for item in items[:_SAMPLED] if isinstance(item, dict)]
-        keys = [*dict.fromkeys(str(key) for row in rows for key in row)][:_MOST_KEYS]
+        keys = [*dict.fromkeys(key for row in rows for key in row)][:_MOST_KEYS]
         if not keys:
-            return [[*map(_cell, i)] if isinstance(i, list) else [_cell(i)] for i in items], ()
-        # What a key such as `train` has a list of are images of a split, and not files of one.
-        texts = {key: _cell if not self.split_of(key) else _scalar for key in keys}
+            lists = (item if isinstance(item, list) else [item] for item in items)
+            return [[*map(self._cell, of)] for of in lists], ()
         named = next((key for key in _NAMED if key in keys), "")
         entries = (item if isinstance(item, dict) else {named: item} for item in items)
-        cells = ([text(entry.get(key)) for key, text in texts.items()] for entry in entries)
-        return [*cells], [key.lower() for key in keys]
+        cells = ([self._cell(entry.get(key), str(key)) for key in keys] for entry in entries)
+        return [*cells], [str(key).lower() for key in keys]
 
 
 def words_of(text: str) -> Iterator[str]:
@@ -341,15 +347,6 @@ def _load(text: str, ending: str) -> Any:
         return json.loads(text) if lines else None
     except (ValueError, RecursionError, yaml.YAMLError):
         return None
-
-
-def _scalar(value: Any) -> str:
-    return str(value) if isinstance(value, str | int | float) else ""
-
-
-def _cell(value: Any) -> str:
-    """Returns the text of a value; of several files of one image that of the first."""
-    return _scalar(value[0] if isinstance(value, list) and value else value)
 
 
 def _word(line: str) -> str:
