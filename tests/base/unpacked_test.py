@@ -2,11 +2,9 @@
 
 import bz2
 import gzip
-import hashlib
 import io
 import lzma
 import os
-import pathlib
 import stat
 import struct
 import tarfile
@@ -14,6 +12,7 @@ import tempfile
 import zipfile
 
 import pytest
+from support.building import files
 
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import LayoutError
@@ -24,13 +23,14 @@ from voc_seg_tfrecord.commands import cli
 ENDINGS = {".zip": "zip", ".tar": "tar", ".tar.gz": "gztar"}
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def temporary(tmp_path, monkeypatch):
-    """Where temporary folders are made, to see that none is left."""
+    """Where temporary folders are made, of which a test must leave none."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    return folder
+    yield folder
+    assert not [*folder.iterdir()]
 
 
 def packed(root, ending):
@@ -46,27 +46,19 @@ def packed(root, ending):
     return path
 
 
-def left(folder):
-    return list(folder.iterdir())
-
-
-def digests(folder):
-    return {
-        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in pathlib.Path(folder).glob("*.tfrecord*")
-    }
+def records(builder):
+    return {name: digest for name, digest in files(builder).items() if ".tfrecord" in name}
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_an_archive_builds_the_bytes_of_its_folder_and_leaves_nothing_behind(
-    cvat, temporary, tmp_path, ending, capsys
+    cvat, tmp_path, ending, capsys
 ):
     plain = builder_from_tree(cvat, name="mine", data_dir=tmp_path / "plain", verbose=False)
     archive = packed(cvat, ending)
     builder = builder_from_tree(archive, name="mine", data_dir=tmp_path / "packed")
-    assert digests(builder.data_dir) == digests(plain.data_dir) != {}
+    assert records(builder) == records(plain) != {}
     assert f"tree:             {archive}" in capsys.readouterr().out
-    assert not left(temporary)
 
 
 @pytest.mark.parametrize("command", [["check"], ["build", "--name", "mine", "--dry_run"]])
@@ -76,7 +68,6 @@ def test_commands_read_an_archive_and_leave_nothing_behind(cvat, temporary, comm
     printed = capsys.readouterr().out
     assert str(archive) in printed
     assert str(temporary) not in printed
-    assert not left(temporary)
 
 
 def put_tar(path, *members):
@@ -109,9 +100,8 @@ def assert_refused(path, words):
     "name", ["../x.png", "/etc/x.png", "a/../../x.png", "..\\x.png", "C:/x.png"]
 )
 @pytest.mark.parametrize(("ending", "put"), [(".zip", put_zip), (".tar", put_tar)])
-def test_names_that_leave_the_folder_are_refused(tmp_path, temporary, name, ending, put):
+def test_names_that_leave_the_folder_are_refused(tmp_path, name, ending, put):
     assert_refused(put(tmp_path / f"hostile{ending}", name), "leaves the folder")
-    assert not left(temporary)
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
@@ -137,11 +127,10 @@ def test_a_file_that_lost_its_name_is_not_left_out(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-def test_a_damaged_archive_is_one_error_that_names_it(cvat, temporary, ending):
+def test_a_damaged_archive_is_one_error_that_names_it(cvat, ending):
     path = packed(cvat, ending)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     assert_refused(path, f"export{ending}: an archive that cannot be unpacked")
-    assert not left(temporary)
 
 
 @pytest.mark.parametrize("ending", [".tar", ".tar.gz"])
@@ -158,11 +147,10 @@ def test_a_tar_that_is_cut_or_damaged_between_two_files_is_refused(cvat, ending)
         assert_refused(path, f"truncated or damaged at byte {place}")
 
 
-def test_more_bytes_than_the_disk_has_are_refused_before_any_is_written(tmp_path, temporary):
+def test_more_bytes_than_the_disk_has_are_refused_before_any_is_written(tmp_path):
     path = tmp_path / "bomb.tar"
     path.write_bytes(tar_header(tarfile.REGTYPE, 1 << 60))
     assert_refused(path, "bytes")
-    assert not left(temporary)
 
 
 def test_what_macos_adds_is_left_out(cvat):

@@ -14,7 +14,7 @@ from support.encoding import encoded
 from support.frames import two_frames
 from support.paths import REPOSITORY
 
-from voc_seg_tfrecord.base import storage
+from voc_seg_tfrecord.base import storage, unpacked
 from voc_seg_tfrecord.base.errors import (
     AnnotationError,
     LayoutError,
@@ -37,7 +37,6 @@ from voc_seg_tfrecord.formats.file import (
 )
 from voc_seg_tfrecord.imports import scan
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.own_data import unpacked
 
 
 def read(path):

@@ -212,13 +212,6 @@ def test_a_value_beyond_the_palette_has_no_class_by_colour():
     assert RULE.class_of("palette", 0, None) is None
 
 
-def test_a_mask_outside_of_folders_with_numbers_of_their_own_is_refused():
-    rule = MaskRule({0: 0, 1: 1}, folders={"/d/train/": {0: 0, 1: 2}})
-    assert rule.of_mask("/d/train/a.png").values == {0: 0, 1: 2}
-    with pytest.raises(MaskError, match="a mask outside the folders of splits"):
-        rule.of_mask("/d/a.png")
-
-
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40)
 
 

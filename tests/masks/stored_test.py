@@ -1,6 +1,7 @@
 from concurrent import futures
 import gc
 import io
+import re
 import struct
 import sys
 import tracemalloc
@@ -12,6 +13,7 @@ import pytest
 from support.encoding import encoded
 from support.frames import two_frames
 from support.png_writer import chunk, write_png
+import tifffile
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.base.errors import MaskError
@@ -25,6 +27,8 @@ from voc_seg_tfrecord.masks.stored import Samples
 
 RNG = np.random.default_rng(11)
 COLORS = RNG.integers(0, 256, (5, 7, 3), np.uint8)
+GREYS = RNG.integers(0, 1 << 16, (5, 7, 1))
+INDICES = (GREYS[..., 0] % 3).astype(np.uint8)
 NPY = "{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}"
 
 
@@ -80,14 +84,141 @@ def test_an_opaque_alpha_channel_is_dropped_and_any_other_refused(mode, kind):
         read(encoded(image))
 
 
-def test_16_bits_with_alpha_are_colours_of_their_high_bytes_or_an_error():
-    values = RNG.integers(0, 1 << 16, (5, 7, 4))
-    values[..., -1] = 0xFFFF
-    samples = read(write_png(values, depth=16, color=6))
-    assert samples.kind == "rgb"
-    assert (samples.values == values[..., :3] >> 8).all()
-    with pytest.raises(MaskError, match="16-bit grey"):
-        read(write_png(values[..., 2:], depth=16, color=4))
+def png16(samples):
+    """Returns a PNG of 16 bits, whatever its channels."""
+    return write_png(samples, depth=16, color={2: 4, 3: 2, 4: 6}[samples.shape[2]])
+
+
+def tiff(samples, **options):
+    """Returns a TIFF; three channels are colours."""
+    buffer, order = io.BytesIO(), samples.dtype.str[0].replace("|", "<")
+    options = {"photometric": "rgb" if samples.ndim == 3 else "minisblack"} | options
+    tifffile.imwrite(buffer, samples, byteorder=order, **options)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize("opaque", [False, True])
+@pytest.mark.parametrize(
+    ("samples", "kind", "expected"),
+    [
+        (COLORS.astype(int), "rgb", COLORS),
+        (COLORS.astype(int) * 257, "rgb", COLORS),
+        (COLORS.astype(int) << 8, "rgb", COLORS),
+        (np.repeat(GREYS % 3, 3, 2), "rgb", np.repeat(GREYS % 3, 3, 2)),
+        (np.repeat(GREYS, 3, 2), "grey", GREYS[..., 0]),
+        (np.repeat(GREYS % 3 * 257, 3, 2), "grey", GREYS[..., 0] % 3 * 257),
+    ],
+    ids=["small", "times 257", "times 256", "equal and small", "equal", "equal times 257"],
+)
+def test_16_bits_are_colours_of_8_bits_or_if_all_are_equal_values_as_stored(
+    samples, kind, expected, opaque
+):
+    files = [tiff(samples.astype(order)) for order in ("<u2", ">u2")]
+    if opaque:
+        alpha = np.full((5, 7, 1), 0xFFFF)
+        files = [png16(np.append(samples, alpha, 2))]
+        files += [png16(np.append(samples[..., :1], alpha, 2))] * (kind == "grey")
+    else:
+        files.append(png16(samples))
+    for data in files:
+        read_ones = read(data)
+        assert read_ones.kind == kind
+        assert (read_ones.values == expected).all()
+
+
+def test_16_bits_that_are_no_colours_of_8_or_not_opaque_are_refused():
+    with pytest.raises(MaskError, match="colours of 16 bits"):
+        read(png16(COLORS.astype(int) * 257 + np.eye(3, dtype=int)[0]))
+    for channels in (2, 4):
+        with pytest.raises(MaskError, match="35 pixels that are not opaque"):
+            read(png16(np.full((5, 7, channels), 0xFFFE)))
+
+
+def tagged(tag, value, samples=bytes(35), bits=8):
+    """Returns a TIFF whose directory has one more, or another, entry."""
+    tags = {256: 7, 257: 5, 258: bits, 259: 1, 262: 1, 273: 8, 277: 1, 278: 5, 279: len(samples)}
+    entries = sorted((tags | {tag: value}).items())
+    packed = (struct.pack("<HHII", number, 4, 1, content) for number, content in entries)
+    head = b"II*\0" + struct.pack("<I", 8 + len(samples)) + samples
+    return head + struct.pack("<H", len(entries)) + b"".join(packed) + bytes(4)
+
+
+def bits_of(values, bits):
+    return np.packbits(np.unpackbits(values[..., None], 2)[..., -bits:].reshape(5, -1), 1)
+
+
+@pytest.mark.parametrize("bits", [1, 2, 4])
+@pytest.mark.parametrize("fill_order", [1, 2])
+def test_a_tiff_of_few_bits_has_its_values_as_stored(bits, fill_order):
+    values = RNG.integers(0, 1 << bits, (5, 7), np.uint8)
+    packed = bits_of(values, bits)
+    if fill_order == 2:
+        packed = np.packbits(np.unpackbits(packed, bitorder="little"))
+    assert (read(tagged(266, fill_order, packed.tobytes(), bits)).values == values).all()
+
+
+@pytest.mark.parametrize(
+    "dtype", ["i1", "u1", "<u2", ">u2", "<i2", ">i2", "<u4", "<i4", ">i4", "<f4", ">f4"]
+)
+def test_a_tiff_of_whole_numbers_of_any_dtype_has_its_values_as_stored(dtype):
+    kind = np.iinfo(dtype) if dtype[-2] != "f" else np.iinfo("i2")
+    values = RNG.integers(kind.min, kind.max, (5, 7), endpoint=True).astype(dtype)
+    for compression in (None, "deflate"):
+        samples = read(tiff(values, compression=compression))
+        assert samples.kind == "grey"
+        assert (samples.values == values).all()
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, 0.5, -1e20])
+def test_a_float_that_is_no_whole_number_is_refused(value):
+    values = INDICES.astype(np.float32)
+    values[2, 3:5] = value
+    with pytest.raises(MaskError, match=rf"2 pixels .* such as {re.escape(f'{value:g}')}"):
+        read(tiff(values))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (encoded(COLORS, "TIFF", compression="jpeg"), "compression 7"),
+        (tiff(INDICES, photometric="miniswhite"), "photometric interpretation 0"),
+        (tagged(262, 0, bits=1), "photometric interpretation 0"),
+        (encoded(Image.fromarray(COLORS).convert("CMYK"), "TIFF"), "photometric interpretation 5"),
+        *((tagged(274, turn), f"orientation {turn}") for turn in range(2, 9)),
+        (tagged(32997, 2), "number of slices 2"),
+        (encoded(COLORS, "WEBP", quality=100), "compression VP8"),
+        (encoded(COLORS, "WEBP", xmp=b"VP8L"), "compression VP8"),
+    ],
+)
+def test_a_file_from_which_programs_read_different_values_is_refused(data, words):
+    with pytest.raises(MaskError, match=rf"(?s)m\.png: a .* the {words}, .*expected: {words[:6]}"):
+        read(data)
+
+
+def test_a_webp_without_loss_is_read():
+    samples = read(encoded(COLORS, "WEBP", lossless=True, xmp=b"VP8 "))
+    assert (samples.values == COLORS).all()
+
+
+@pytest.mark.parametrize("most", [255, 65_280, 65_535])
+def test_the_colours_of_a_tiff_may_have_8_or_16_bits(most):
+    table = np.zeros((3, 256), np.uint16)
+    table[:, :21] = voc_palette()[:21].T * np.uint16(most // 255)
+    samples = read(tiff(INDICES, photometric="palette", colormap=table))
+    assert (samples.values == INDICES).all()
+    assert (samples.palette == table.T // (most // 255)).all()
+
+
+@pytest.mark.parametrize("bits", [1, 4, 8])
+def test_a_bmp_of_two_colours_has_its_values_as_stored(bits):
+    values = RNG.integers(0, 2, (5, 7), np.uint8)
+    rows = bits_of(values[::-1], bits)
+    rows = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 4)))
+    header = struct.pack("<IiiHHIIiiII", 40, 7, 5, 1, bits, 0, rows.size, 0, 0, 2, 0)
+    colors = bytes(4) + b"\xff\xff\xff\0"
+    data = b"BM" + struct.pack("<III", 62 + rows.size, 0, 62) + header + colors + rows.tobytes()
+    assert (read(data).values == values).all()
+    assert (pillow.decode(File(data, "a.bmp"), MaskError).rgb()[..., 1] == values * 255).all()
 
 
 def test_a_text_that_pillow_refuses_does_no_harm_to_a_mask():
@@ -192,7 +323,7 @@ def pieces(request, monkeypatch):
     monkeypatch.setattr(stored, "_SORTED", request.param)
 
 
-@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i4", "i8", "?"])
+@pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i4", "i8", "u8", "?"])
 @pytest.mark.usefixtures("pieces")
 def test_values_are_counted_and_mapped_as_one_by_one(dtype):
     values = RNG.integers(-3 if dtype[0] == "i" else 0, 9, (13, 7)).astype(dtype)

@@ -4,15 +4,14 @@ import os
 import numpy as np
 from PIL import Image
 import pytest
-from support import exports, made_folders
+from support import exports
+from support.folders import NAMES, write
 from support.png_writer import write_png
 
 from voc_seg_tfrecord.base import processes
-from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.own_data import check as check_module
-from voc_seg_tfrecord.own_data.check import IGNORED, STOPS, Finding, finding_of
 from voc_seg_tfrecord.quality import evidence
 
 
@@ -44,6 +43,10 @@ def test_a_good_tree_passes_and_its_classes_are_counted(cvat, capsys):
     assert kinds(report) == {"no mask": 1, "note": 2}  # CVAT's list, and background
     assert [row["images"] for row in report["classes"]] == [3, 3, 3, 0]
     assert sum(row["pixels"] for row in report["classes"]) == 3 * 12 * 16
+    assert cli.main(["check", str(cvat)]) == 0
+    printed = capsys.readouterr().out
+    assert "1 x no mask (left out of a build)" in printed
+    assert "a build would go through" in printed
 
 
 def test_of_json_files_those_with_the_name_of_an_image_are_said_not_to_be_used(cvat, capsys):
@@ -70,7 +73,7 @@ def test_every_problem_is_found_in_one_go(cvat, folders, capsys):
     once += ("mask in no split", "class missing in a split")
     assert kinds(report) == {**dict.fromkeys(once, 1), "no mask": 2}
     effects = [finding["effect"] for finding in report["findings"]]
-    assert effects == sorted(effects, key=STOPS.__ne__)
+    assert effects == sorted(effects, key="stops".__ne__)
     words = "extra.png is in no split", "JPEGImages/gone: no such file", "mask of 5 x 5 pixels"
     assert all(text in json.dumps(report) for text in (*words, "JPEG truncated"))
 
@@ -80,7 +83,7 @@ def test_a_photo_with_bytes_that_no_pixel_needs_is_named_and_stops_no_build(cvat
     photo.write_bytes(photo.read_bytes()[:-2] + bytes(9) + b"\xff\xd9")
     status, report = check(cvat, capsys)
     (named,) = [f for f in report["findings"] if f["kind"] == "image that may be damaged"]
-    assert (status, named["effect"], named["where"]) == (0, IGNORED, [str(photo)])
+    assert (status, named["effect"], named["where"]) == (0, "ignored", [str(photo)])
 
 
 def test_the_same_image_in_two_splits_is_told(cvat, folders, capsys):
@@ -118,11 +121,9 @@ def test_images_of_wrong_lists_are_not_said_to_be_in_train(cvat, capsys):
     put_list(cvat, "test", "no\x01body\n")
     status, report = check(cvat, capsys)
     assert (status, kinds(report)) == (1, {"id list": 1, "note": 2, "no mask": 1})
-    assert report["examined"] == 3
     text = json.dumps(report)
-    assert "unannotated: this image has no mask" in text
-    assert "The splits are not decided, so all images were read" in text
-    assert "train" not in text
+    told = "unannotated: this image has no mask", "splits are not decided, so all images were read"
+    assert (report["examined"], [words in text for words in (*told, "train")]) == (3, [1, 1, 0])
 
 
 def test_an_error_about_the_meaning_of_masks_hides_no_damaged_file(cvat, folders, capsys):
@@ -142,25 +143,15 @@ def test_an_error_about_the_meaning_of_masks_hides_no_damaged_file(cvat, folders
     assert all(row["pixels"] == 0 for row in report["classes"])
 
 
-def test_a_tree_without_class_names_is_still_read(tmp_path, capsys):
-    exports.mmsegmentation(tmp_path)
-    status, report = check(tmp_path, capsys)
-    assert (status, kinds(report)["no class names"]) == (1, 1)
-
-
 @pytest.mark.parametrize("content", [b"", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
-def test_no_file_stops_the_check(cvat, capsys, content):
+def test_no_file_and_no_missing_names_stop_the_check(cvat, capsys, content):
     for path in [*cvat.rglob("*.png"), *cvat.rglob("*.jpg"), *cvat.rglob("*.JPG")]:
         path.write_bytes(content)
     status, report = check(cvat, capsys)
     assert (status, report["examined"]) == (1, 3)
-
-
-def test_the_page_for_people_names_kind_count_and_effect(cvat, capsys):
-    assert cli.main(["check", str(cvat)]) == 0
-    printed = capsys.readouterr().out
-    assert "1 x no mask (left out of a build)" in printed
-    assert "a build would go through" in printed
+    exports.mmsegmentation(cvat.parent / "other")
+    status, report = check(cvat.parent / "other", capsys)
+    assert (status, kinds(report)["no class names"]) == (1, 1)
 
 
 def test_what_is_no_file_is_named_and_stops_no_check(cvat, folders, capsys):
@@ -176,13 +167,6 @@ def test_what_is_no_file_is_named_and_stops_no_check(cvat, folders, capsys):
     assert "000032.JPG: this file cannot be read: there is none, or it is a link" in text
     assert "photo.v1.2.png: this file cannot be read: it is a named pipe" in text
     assert "The link JPEGImages/again leads to" in text
-
-
-def test_an_error_is_a_finding_that_stops_a_build():
-    finding = finding_of(MaskError("m.png", found="value 3", kind="unknown mask value"))
-    assert finding == Finding(
-        "unknown mask value", "m.png", "m.png: value 3", "stops", detail="value 3"
-    )
 
 
 def test_a_line_that_a_list_repeats_stops_check_as_little_as_a_build(cvat, capsys):
@@ -231,21 +215,10 @@ def test_of_many_ids_without_an_image_the_first_are_named_and_the_others_counted
     assert "3 more ids of the split 'train' without an image. 5 of 6 ids have no image" in others
 
 
-@pytest.fixture
-def pairs(tmp_path):
-    """Six pairs without lists."""
-    rng = np.random.default_rng(0)
-    for number in range(6):
-        pixels, mask = made_folders.draw(rng, (24, 32))
-        for folder, content in (("images", pixels), ("masks", mask)):
-            (tmp_path / folder).mkdir(exist_ok=True)
-            Image.fromarray(content).save(tmp_path / folder / f"p{number}.png")
-    return tmp_path
-
-
-def test_questions_about_splits_and_class_files_hide_no_damaged_file(pairs, capsys):
-    names = [*made_folders.CLASSES]
-    (pairs / "images" / "p3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+def test_questions_about_splits_and_class_files_hide_no_damaged_file(tmp_path, capsys):
+    pairs = write(tmp_path, "abcdef images/{}.png masks/{}.png")
+    names = [*NAMES]
+    (pairs / "images" / "d.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     exports.put(pairs, "class_names.txt", "\n".join(names))
     lines = (f"{name}:{value},0,0::\n" for value, name in enumerate(names[::-1]))
     exports.put(pairs, "labelmap.txt", "".join(lines))
@@ -255,8 +228,8 @@ def test_questions_about_splits_and_class_files_hide_no_damaged_file(pairs, caps
         assert kinds(report)["damaged file"] == kinds(report)["class files that contradict"] == 1
     (pairs / "labelmap.txt").unlink()
     for fold in range(2):
-        exports.put(pairs, f"fold{fold}/train.txt", "p1\np2\np3\n")
-        exports.put(pairs, f"fold{fold}/val.txt", f"p{4 + fold}\n")
+        exports.put(pairs, f"fold{fold}/train.txt", "b\nc\nd\n")
+        exports.put(pairs, f"fold{fold}/val.txt", "ef"[fold])
     status, report = check(pairs, capsys)
     assert (status, report["examined"], report["splits"]) == (1, 6, {})
     assert kinds(report)["several ways to divide"] == kinds(report)["damaged file"] == 1

@@ -3,107 +3,64 @@
 import json
 import pathlib
 import re
-import shlex
 
 import apache_beam
 import numpy as np
 import pytest
 from support import exports
 from support.building import build, examples, from_tree, records
+from support.folders import NAMES, images_of, pairs_of, plan_of, proposed, refused, said_by, write
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, ListError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.base.names import voc_palette
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, describe, find_config
+from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.stored import read_samples
 
-NAMES = ["background", "apple", "tree"]
-ONE = [("train", "abc")]
-TWO = [("train", "abc"), ("validation", "de")]
+ONE = {"train": "abc"}
+TWO = {"train": "abc", "validation": "de"}
 
 
-def write(root, splits, *patterns):
-    """Writes an image and masks for each id, all different; patterns have one {} for the id."""
-    for (_, ids), (image, *masks) in zip(splits, patterns, strict=True):
-        for image_id in ids:
-            exports.put_image(root, image.format(image_id))
-            for number, mask in enumerate(masks):
-                values = np.roll(exports.truth(image_id), number, 1)
-                exports.put_mask(root, mask.format(image_id), values)
-    return root
-
-
-def proposals(text):
-    """Returns the options of each line of a question, as `plan_of` takes them."""
-    lines = [line for line in text.splitlines() if "images with masks: --" in line]
-    words = [shlex.split(line.partition(": ")[2]) for line in lines]
-    return [
-        {name.removeprefix("--"): text for name, text in zip(w[::2], w[1::2], strict=True)}
-        for w in words
-    ]
-
-
-def plan_of(root, **said):
-    return find_config(root, name="mine", class_names=NAMES, **said)[1]
-
-
-def question(root, words, **said):
-    """Checks that a folder cannot be read, with words of the error; returns its text."""
-    with pytest.raises(LayoutError, match=words) as caught:
-        plan_of(root, **said)
-    return str(caught.value)
+def letter(image):
+    return re.sub("[_ ](img|sat|image)$", "", image.stem)[-1]
 
 
 def assert_right(plan, splits, which=0):
     """Checks that each split has its ids, and each id one of the masks that were drawn for it."""
-    found = {}
-    for split, ids in plan.splits.items():
-        for pair in plan.tree.pairs(split, ids):
-            letter = pathlib.Path(pair.image).stem[-1]
-            mask = read_samples(File.read(pair.mask, VocSegError)).values
-            assert np.array_equal(mask.squeeze(), np.roll(exports.truth(letter), which, 1))
-            found.setdefault(split, []).append(letter)
-    assert {split: "".join(ids) for split, ids in found.items()} == dict(splits)
+    found = pairs_of(plan)
+    assert {s: "".join(letter(image) for image in of) for s, of in found.items()} == splits
+    for image, mask in [pair for of in found.values() for pair in of.items()]:
+        values = read_samples(File.read(mask, VocSegError)).values.squeeze()
+        assert np.array_equal(values, np.roll(exports.truth(letter(image)), which, 1))
+
+
+NAMED = """
+images/{}.jpg masks/{}.png | img/{}.png label/{}.png | Images/{}.JPG Labels/{}.PNG
+imgs/{}.jpg gt/{}.png | JPEGImages/{}.jpg annotations/{}.png
+images/{}.jpg SegmentationClass/{}.png | images/{}.jpg segmentation/{}.png
+img_dir/{}.jpg ann_dir/{}.png | images/{}.jpg annotations/trimaps/{}.png
+images/images/{}.jpg masks/masks/{}.png | data/cracks/images/{}.jpg data/cracks/masks/{}.png
+{}.jpg masks/{}.png | {}.jpg {}.png | {}.png {}_L.png | {}.jpg {}-mask.png | {}.tif {}_mask.tif
+{}.jpg {}_mask.bmp | {}.jpg {}_mask.npy | 0_{}.jpg 0_{}_label.png
+images/frame_{}.jpg masks/gt_{}.png | images/{}.jpg masks/{}_segmentation.png
+images/{}.jpg masks/{}.jpg.png | left_l_{}.jpg left_l_{}.png | stills/{}.png labelsRGB/{}.png
+stills/{}.jpg approved/{}.png | b/{}.png a/{}_L.png | Round2_data/x/{}.png Round2_Labels/x/{}.png
+{}_img.png {}_mask.png | {}_sat.jpg {}_mask.png
+"""
+WITH_BLANKS = [
+    ["Original/{}.tif", "Ground Truth/{}.tif"],
+    ["train/{} image.jpg", "train/{}_mask.png"],
+]
 
 
 @pytest.mark.parametrize(
-    ("image", "mask"),
-    [
-        ("images/{}.jpg", "masks/{}.png"),
-        ("img/{}.png", "label/{}.png"),
-        ("Images/{}.JPG", "Labels/{}.PNG"),
-        ("imgs/{}.jpg", "gt/{}.png"),
-        ("JPEGImages/{}.jpg", "annotations/{}.png"),
-        ("images/{}.jpg", "SegmentationClass/{}.png"),
-        ("images/{}.jpg", "segmentation/{}.png"),
-        ("Original/{}.tif", "Ground Truth/{}.tif"),
-        ("img_dir/{}.jpg", "ann_dir/{}.png"),
-        ("images/{}.jpg", "annotations/trimaps/{}.png"),
-        ("images/images/{}.jpg", "masks/masks/{}.png"),
-        ("data/cracks/images/{}.jpg", "data/cracks/masks/{}.png"),
-        ("{}.jpg", "masks/{}.png"),
-        ("{}.jpg", "{}.png"),
-        ("{}.png", "{}_L.png"),
-        ("{}.jpg", "{}-mask.png"),
-        ("{}.tif", "{}_mask.tif"),
-        ("{}.jpg", "{}_mask.bmp"),
-        ("{}.jpg", "{}_mask.npy"),
-        ("0_{}.jpg", "0_{}_label.png"),
-        ("images/frame_{}.jpg", "masks/gt_{}.png"),
-        ("images/{}.jpg", "masks/{}_segmentation.png"),
-        ("images/{}.jpg", "masks/{}.jpg.png"),
-        ("left_l_{}.jpg", "left_l_{}.png"),
-        ("stills/{}.png", "labelsRGB/{}.png"),
-        ("stills/{}.jpg", "approved/{}.png"),
-        ("b/{}.png", "a/{}_L.png"),
-        ("Round2_data/x/{}.png", "Round2_Labels/x/{}.png"),
-    ],
+    ("image", "mask"), [*(row.split() for row in re.split(r"[|\n]", NAMED.strip())), *WITH_BLANKS]
 )
 def test_images_and_masks_are_found_in_folders_that_are_said_or_not(tmp_path, image, mask):
-    root = write(tmp_path, ONE, (image, mask))
-    for path in [root / mask.format(image_id) for image_id in "abc"]:
+    root = write(tmp_path, f"abc '{image}' '{mask}'")
+    for path in (root / mask.format(image_id) for image_id in "abc"):
         if mask.endswith("npy"):
             np.save(path, exports.truth(path.stem[0]))
         elif not mask.casefold().endswith("png"):
@@ -114,41 +71,39 @@ def test_images_and_masks_are_found_in_folders_that_are_said_or_not(tmp_path, im
 
 
 @pytest.mark.parametrize(
-    ("train", "val"),
+    ("train", "val"),  # an empty one is that of train with another word
     [
-        ("train/images/{}.jpg train/masks/{}.png", "val/images/{}.jpg val/masks/{}.png"),
+        ("train/images/{}.jpg train/masks/{}.png", ""),
         ("Train/img/{}.jpg Train/gt/{}.png", "valid/img/{}.jpg valid/gt/{}.png"),
-        ("images/train/{}.jpg masks/train/{}.png", "images/val/{}.jpg masks/val/{}.png"),
-        ("img_dir/train/{}.jpg ann_dir/train/{}.png", "img_dir/val/{}.jpg ann_dir/val/{}.png"),
+        ("images/train/{}.jpg masks/train/{}.png", ""),
+        ("img_dir/train/{}.jpg ann_dir/train/{}.png", ""),
         (
             "images/training/{}.jpg annotations/training/{}.png",
             "images/validation/{}.jpg annotations/validation/{}.png",
         ),
-        ("train/sky/{}.png train/labels/{}.png", "val/sky/{}.png val/labels/{}.png"),
-        ("train/{}.png trainannot/{}.png", "val/{}.png valannot/{}.png"),
-        ("train/{}.png train_labels/{}_L.png", "val/{}.png val_labels/{}_L.png"),
+        ("train/sky/{}.png train/labels/{}.png", ""),
+        ("train/{}.png trainannot/{}.png", ""),
+        ("train/{}.png train_labels/{}_L.png", ""),
         (
             "images_prepped_train/{}.png annotations_prepped_train/{}.png",
             "images_prepped_validation/{}.png annotations_prepped_validation/{}.png",
         ),
-        ("train/{}.jpg train/{}.png", "val/{}.jpg val/{}.png"),
-        (
-            "train/JPEGImages/{}.jpg train/SegmentationClass/{}.png",
-            "val/JPEGImages/{}.jpg val/SegmentationClass/{}.png",
-        ),
+        ("train/{}.jpg train/{}.png", ""),
+        ("train/JPEGImages/{}.jpg train/SegmentationClass/{}.png", ""),
         ("train/images/{}.jpg train/masks/{}.png", "val/img/{}.jpg val/gt/{}.png"),
         ("images/train/{}.jpg masks/train/{}.png", "x/{}.jpg masks/val/{}.png"),
     ],
 )
 def test_folders_that_are_called_as_splits_make_splits(tmp_path, train, val):
-    plan = plan_of(write(tmp_path, TWO, train.split(), val.split()))
+    val = val or train.replace("train", "val")
+    plan = plan_of(write(tmp_path, f"abc {train}", f"de {val}"))
     assert_right(plan, TWO)
     assert plan.sources["train"].endswith("/")
 
 
 def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_path):
-    folders = ("train/{}.png", "trainannot/{}_L.png"), ("val/{}.png", "valannot/{}_L.png")
-    root = write(tmp_path / "tree", TWO, *folders)
+    folders = "abc train/{}.png trainannot/{}_L.png", "de val/{}.png valannot/{}_L.png"
+    root = write(tmp_path / "tree", *folders)
     words = ["--class_names", ",".join(NAMES), "--data_dir", str(tmp_path / "tree.data")]
     builder = from_tree(root, class_names=NAMES)
     config = VocSegConfig(**json.loads(builder.builder_config.to_json()))
@@ -157,7 +112,7 @@ def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_p
         flags=["--runner=DirectRunner", "--direct_running_mode=in_memory"]
     )
     beams = build(tmp_path / "beam", config, root, beam_options=options)
-    for split in ("train", "validation"):
+    for split in TWO:
         assert records(builder, split) == records(again, split) == records(beams, split)
     found = examples(builder, "validation")
     assert (found["val/d.png"]["segmentation_mask"][..., 0] == exports.truth("d")).all()
@@ -183,8 +138,8 @@ def test_folders_of_splits_build_alike_with_tfds_and_beam_and_are_verified(tmp_p
     ],
 )
 def test_two_kinds_of_masks_are_asked_about(tmp_path, patterns, option, answers):
-    root = write(tmp_path, ONE, patterns.split())
-    lines = proposals(question(root, "2 ways"))
+    root = write(tmp_path, f"abc {patterns}")
+    lines = [said_by(options) for _, options in proposed(refused(root, "2 ways"))]
     for which, (said, answer) in enumerate(zip(lines, answers.split(), strict=True)):
         assert said[option] == answer
         assert_right(plan_of(root, **said), ONE, which)
@@ -192,59 +147,70 @@ def test_two_kinds_of_masks_are_asked_about(tmp_path, patterns, option, answers)
 
 
 def test_a_pattern_that_was_found_is_told(tmp_path):
-    root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}_seg.png"))
+    root = write(tmp_path, "abc images/{}.jpg masks/{}_seg.png")
     text = describe(*find_config(root, name="mine", class_names=NAMES)[::-1])
     assert "Masks are named {id}_seg.png where images are named {id}: 3 of 3" in text
 
 
-def test_an_image_beside_a_set_is_in_the_account(tmp_path):
-    root = write(tmp_path / "flat", ONE, ("{}.jpg", "{}.png"))
-    exports.put_image(root, "figure.png")
-    plan = plan_of(root)
-    assert_right(plan, ONE)
-    assert plan.account == {("", "mask without an image"): ["figure.png"]}
-    folders = ("train/{}.jpg", "train/{}_mask.png"), ("val/{}.jpg", "val/{}_mask.png")
-    root = write(tmp_path / "splits", TWO, *folders)
-    exports.put_image(root, "drawing.jpg")
-    plan = plan_of(root)
-    assert_right(plan, TWO)
-    assert plan.account == {("", "image without a mask"): ["drawing.jpg"]}
+# The set, the splits it makes, an image beside it, and what the account says of that.
+BESIDE = [
+    (["abc {}.jpg {}.png"], ONE, "figure.png", ("", "mask without an image")),
+    (
+        ["abc train/{}.jpg train/{}_mask.png", "de val/{}.jpg val/{}_mask.png"],
+        TWO,
+        "drawing.jpg",
+        ("", "image without a mask"),
+    ),
+    # The folder of a split, whose images lie elsewhere in it.
+    (["abc train/image/{}.png train/label/{}.png"], ONE, "test/0.png", ("test", "PNG")),
+]
 
 
-def test_photographs_are_not_taken_for_masks(tmp_path):
-    write(tmp_path, 2 * ONE, ("{}.jpg",), ("{}.png",))
-    question(tmp_path, "no masks")
+@pytest.mark.parametrize(("sets", "splits", "beside", "said"), BESIDE)
+def test_an_image_beside_a_set_is_in_the_account(tmp_path, sets, splits, beside, said):
+    exports.put_image(write(tmp_path, *sets), beside)
+    plan = plan_of(tmp_path)
+    assert_right(plan, splits)
+    assert plan.account == {said: [pathlib.PurePath(beside).name]}
 
 
-def test_a_split_of_masks_without_images_is_not_lost(tmp_path):
-    write(tmp_path, ONE, ("images/train/{}.jpg", "masks/train/{}.png"))
-    for image_id in "de":
-        exports.put_mask(tmp_path, f"masks/val/{image_id}.png", exports.truth(image_id))
-    question(tmp_path, "masks for a split 'val', which has no images")
-    write(tmp_path, [("validation", "fg")], ("images/valid/{}.jpg", "masks/valid/{}.png"))
-    question(tmp_path, "--splits train=train/,validation=valid/")
+JPEGS = ["abc images/{}.jpg", "abc masks/{}_mask.jpg"]
+TRAIN, VAL = (f"{s}/images/{{}}.jpg {s}/masks/{{}}.png" for s in ("train", "val"))
+LEFT_OUT = ["abc images/train/{}.jpg masks/train/{}.png", "de - masks/val/{}.png"]
+REFUSED = {
+    "photographs are not taken for masks": (["abc {}.jpg", "abc {}.png"], "no masks"),
+    "a split of masks without images": (LEFT_OUT, "masks for a split 'val', which has no images"),
+    "a split of masks without images beside two splits": (
+        [*LEFT_OUT, "fg images/valid/{}.jpg masks/valid/{}.png"],
+        "--splits train=train/,validation=valid/",
+    ),
+    "images of train without masks": (
+        ["abc train/images/{}.jpg", f"de {VAL}"],
+        "^(?!.*background)(?=.*no mask for any of its 3 images)",
+    ),
+    "masks beside images of two kinds of names": (
+        ["abc {}.jpg {}.png", "de {}.jpg {}_mask.png"],
+        "ways to read",
+    ),
+    "complete pairs and a tree below": (
+        ["abc data/img/{}.jpg data/label/{}.png", "de {}.png {}_L.png"],
+        "3 ways to read images and masks",
+    ),
+}
 
 
-def test_test_images_without_masks_make_no_split_but_training_images_do_not_vanish(tmp_path):
-    pair = ("val/images/{}.jpg", "val/masks/{}.png")
-    train = "train/images/{}.jpg", "train/masks/{}.png"
-    write(tmp_path / "one", [*TWO, ("test", "f")], train, pair, ("test/images/{}.jpg",))
-    plan = plan_of(tmp_path / "one")
+@pytest.mark.parametrize(("sets", "words"), [*REFUSED.values()], ids=REFUSED)
+def test_what_is_no_set_beyond_doubt_is_refused(tmp_path, sets, words):
+    refused(write(tmp_path, *sets), f"(?s){words}", VocSegError)
+
+
+def test_test_images_without_masks_make_no_split(tmp_path):
+    plan = plan_of(write(tmp_path, f"abc {TRAIN}", f"de {VAL}", "f test/images/{}.jpg"))
     assert_right(plan, TWO)
     assert "test/ has no image with a mask, so it makes no split." in " ".join(plan.notes)
-    write(tmp_path / "two", TWO, ("train/images/{}.jpg",), pair)
-    with pytest.raises(ListError, match="no mask for any of its 3 images") as caught:
-        plan_of(tmp_path / "two")
-    assert "background" not in str(caught.value)
 
 
-def test_folders_of_other_names_make_no_splits(tmp_path):
-    folders = ("images/berlin/{}.jpg", "masks/berlin/{}.png"), ("images/{}.jpg", "masks/{}.png")
-    root = write(tmp_path, [("berlin", "ab"), ("bonn", "c")], *folders)
-    assert_right(plan_of(root), ONE)
-
-
-CAMVID = [("train/{}.png", "trainannot/{}.png"), ("val/{}.png", "valannot/{}.png")]
+CAMVID = "abc train/{}.png trainannot/{}.png", "de val/{}.png valannot/{}.png"
 
 
 @pytest.mark.parametrize(
@@ -258,17 +224,17 @@ CAMVID = [("train/{}.png", "trainannot/{}.png"), ("val/{}.png", "valannot/{}.png
     ],
 )
 def test_lists_name_images_in_folders_by_the_ends_of_their_paths(tmp_path, line):
-    root = write(tmp_path, TWO, *CAMVID)
+    root = write(tmp_path, *CAMVID)
     for folder, ids in (("train", "ab"), ("val", "de")):
         text = "".join(line.format(folder=folder, id=i) + "\n" for i in ids)
         exports.put(root, f"{folder}.txt", text)
     plan = plan_of(root)
-    assert_right(plan, [("train", "ab"), ("validation", "de")])
+    assert_right(plan, {"train": "ab", "validation": "de"})
     assert "--splits train=train/,validation=val/ takes the folders" in " ".join(plan.notes)
 
 
 def test_lists_and_folders_that_say_the_same_need_no_note(tmp_path):
-    root = write(tmp_path, TWO, *CAMVID)
+    root = write(tmp_path, *CAMVID)
     exports.put(root, "train.txt", "train/a\ntrain/b\ntrain/c\n")
     exports.put(root, "val.txt", "val/d\nval/e\n")
     plan = plan_of(root)
@@ -277,8 +243,8 @@ def test_lists_and_folders_that_say_the_same_need_no_note(tmp_path):
 
 
 def test_a_list_that_names_masks_in_another_folder_than_they_are_read_from_is_told(tmp_path):
-    masks = "SegmentationClass/{}.png", "SegmentationClassAug/{}.png"
-    root = write(tmp_path, ONE, ("JPEGImages/{}.jpg", *masks))
+    masks = "SegmentationClass/{}.png SegmentationClassAug/{}.png"
+    root = write(tmp_path, f"abc JPEGImages/{{}}.jpg {masks}")
     lines = "".join(f"/JPEGImages/{i}.jpg /SegmentationClassAug/{i}.png\n" for i in "abc")
     exports.put(root, "train.txt", lines)
     (note,) = plan_of(root).notes
@@ -286,27 +252,29 @@ def test_a_list_that_names_masks_in_another_folder_than_they_are_read_from_is_to
     assert plan_of(root, masks="SegmentationClassAug").notes == ()
 
 
-def test_jpegs_in_the_folder_of_masks_are_no_masks_whatever_is_said(tmp_path):
-    write(tmp_path, 2 * ONE, ("images/{}.jpg",), ("masks/{}_mask.jpg",))
-    for said in (
+@pytest.mark.parametrize(
+    "said",
+    [
         {},
         {"masks": "masks"},
         {"masks": "masks", "missing_mask": "background"},
         {"masks": "masks", "mask_name": "{id}_mask.jpg", "missing_mask": "background"},
         {"images": "images", "masks": "masks", "missing_mask": "background"},
-    ):
-        text = question(tmp_path, "JPEG", **said)
-        assert "a_mask.jpg" in text
-        assert said or "no masks, but a_mask.jpg lies under masks" in text
-        assert "take them as that" not in text
+    ],
+)
+def test_jpegs_in_the_folder_of_masks_are_no_masks_whatever_is_said(tmp_path, said):
+    text = refused(write(tmp_path, *JPEGS), "JPEG", **said)
+    assert "a_mask.jpg" in text
+    assert said or "no masks, but a_mask.jpg lies under masks" in text
+    assert "take them as that" not in text
 
 
 def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_path):
-    root = write(tmp_path, ONE, ("images/{}.jpg", "masks/{}.png"))
+    root = write(tmp_path, "abc images/{}.jpg masks/{}.png")
     for number, city in enumerate(("berlin", "bonn", "ulm", "wien")):
         exports.put_image(root, f"images/{city}.jpg")
         exports.put_mask(root, f"masks/drawn_{number}x.png", exports.truth("a"))
-    question(root, "first of 4 files that belong to no image", missing_mask="background")
+    refused(root, "first of 4 files that belong to no image", missing_mask="background")
 
 
 @pytest.mark.parametrize(
@@ -326,25 +294,14 @@ def test_boxes_are_named_and_are_no_masks(tmp_path, name, text, words):
     for image_id in "abc":
         exports.put_image(tmp_path, f"images/{image_id}.jpg")
         exports.put(tmp_path, name.format(image_id), text)
-    with pytest.raises(VocSegError, match=re.escape(words)):
-        plan_of(tmp_path)
-
-
-@pytest.mark.parametrize("image", ["{}_img.png", "{}_sat.jpg", "train/{} image.jpg"])
-def test_masks_are_found_beside_images_whose_names_say_that_they_are_images(tmp_path, image):
-    mask = re.sub(r"[ _](img|sat|image)\.\w+", "_mask.png", image)
-    plan = plan_of(write(tmp_path, ONE, (image, mask)))
-    pairs = plan.tree.pairs("train", plan.splits["train"])
-    found = [tuple(str(path) for path in (pair.image, pair.mask)) for pair in pairs]
-    assert found == [tuple(str(tmp_path / n.format(i)) for n in (image, mask)) for i in "abc"]
+    refused(tmp_path, re.escape(words), VocSegError)
 
 
 def test_drives_field_of_view_is_not_taken_for_its_masks_without_a_question(tmp_path):
-    splits = [("train", "abc"), ("test", "de")]
-    for (split, ids), word in zip(splits, ("training", "test"), strict=True):
-        names = [f"{word}/images/{{}}_{word}.jpg", f"{word}/mask/{{}}_{word}_mask.png"]
-        write(tmp_path, [(split, ids)], [*names, f"{word}/1st_manual/{{}}_manual1.png"])
-    question(tmp_path, "ways to read images and masks")
+    for ids, word in (("abc", "training"), ("de", "test")):
+        masks = f"{word}/mask/{{}}_{word}_mask.png {word}/1st_manual/{{}}_manual1.png"
+        write(tmp_path, f"{ids} {word}/images/{{}}_{word}.jpg {masks}")
+    refused(tmp_path, "ways to read images and masks")
     plan = plan_of(tmp_path, images="images", masks="1st_manual")
     found = {split: [i.rpartition("/")[2] for i in ids] for split, ids in plan.splits.items()}
     assert found == {"train": [*"abc"], "test": [*"de"]}
@@ -353,86 +310,60 @@ def test_drives_field_of_view_is_not_taken_for_its_masks_without_a_question(tmp_
 
 
 def test_two_sets_that_are_no_splits_are_asked_about_and_may_be_one(tmp_path):
-    write(tmp_path, [("train", "ab")], ("cats/{}.png", "cats_mask/{}.png"))
-    write(tmp_path, [("train", "cd")], ("dogs/{}.png", "dogs_mask/{}.png"))
-    ways = [plan_of(tmp_path, **said) for said in proposals(question(tmp_path, "3 ways"))]
+    write(tmp_path, "ab cats/{}.png cats_mask/{}.png", "cd dogs/{}.png dogs_mask/{}.png")
+    ways = [plan_of(tmp_path, **said_by(o)) for _, o in proposed(refused(tmp_path, "3 ways"))]
     for plan, ids in zip(ways, ("ab", "cd", "abcd"), strict=True):
-        assert_right(plan, [("train", ids)])
+        assert_right(plan, {"train": ids})
 
 
-def test_ids_without_an_image_are_counted_with_what_leaves_them_out(tmp_path):
-    root = write(tmp_path / "tree", TWO, *(2 * [("images/{}.jpg", "masks/{}.png")]))
-    exports.put(root, "train.txt", "a\nb\nx\ny\n")
-    exports.put(root, "val.txt", "c\n")
-    said = {"name": "mine", "class_names": NAMES, "data_dir": tmp_path / "data", "verbose": False}
-    words = r"2 of 4 ids have no image in images. --missing_image skip"
-    with pytest.raises(VocSegError, match=words):
-        builder_from_tree(root, **said)
-    exports.put(root, "val.txt", "p\nq\n")
+def test_a_list_of_other_images_is_counted_with_what_leaves_it_out(tmp_path):
+    root = write(tmp_path / "tree", "abcde images/{}.jpg masks/{}.png")
     exports.put(root, "train.txt", "a\nb\n")
+    exports.put(root, "val.txt", "p\nq\n")
     with pytest.raises(VocSegError, match=r"2 of 2 ids .* Without the list: --splits train=train"):
-        builder_from_tree(root, **said)
+        from_tree(root, class_names=NAMES)
 
 
 def test_a_list_that_cannot_be_read_is_refused_with_what_leaves_it_out(tmp_path):
-    root = write(tmp_path, TWO, *(2 * [("images/{}.jpg", "masks/{}.png")]))
+    root = write(tmp_path, "abcde images/{}.jpg masks/{}.png")
     exports.put(root, "train.txt", "a\nb\n")
     exports.put(root, "val.txt", b"c\0")
-    with pytest.raises(ListError, match="or do without the list: --splits train=train"):
-        plan_of(root)
-    assert_right(plan_of(root, splits={"train": "train"}), [("train", "ab")])
+    refused(root, "or do without the list: --splits train=train", ListError)
+    assert_right(plan_of(root, splits={"train": "train"}), {"train": "ab"})
 
 
 def test_a_pattern_or_a_folder_that_is_said_holds_in_the_folders_of_all_splits(tmp_path):
-    masks = ("{0}/masks/{{}}_x.png", "{0}/masks/{{}}_y.png", "{0}/labels/{{}}_x.png")
-    patterns = [
-        tuple(text.format(split) for text in ("{0}/images/{{}}.jpg", *masks))
-        for split in ("train", "val")
-    ]
-    root = write(tmp_path / "one", TWO, *patterns)
-    question(root, "ways to read", mask_name="{id}_x.png")
+    masks = "{0}/masks/{{}}_x.png {0}/masks/{{}}_y.png {0}/labels/{{}}_x.png"
+    text = f"{{1}} {{0}}/images/{{{{}}}}.jpg {masks}"
+    root = write(tmp_path / "one", text.format("train", "abc"), text.format("val", "de"))
+    refused(root, "ways to read", mask_name="{id}_x.png")
     assert_right(plan_of(root, mask_name="{id}_y.png", masks="masks"), TWO, 1)
     assert_right(plan_of(root, masks="labels"), TWO, 2)
     assert_right(plan_of(root, masks="{split}/labels"), TWO, 2)
-    with pytest.raises(ConfigError, match="option masks"):
-        plan_of(root, masks="nowhere")
-    camvid = [("train/{}.png", "trainannot/{}_L.png", "trainannot/{}_M.png")]
-    root = write(tmp_path / "two", ONE, *camvid)
+    refused(root, "option masks", ConfigError, masks="nowhere")
+    camvid = "abc train/{}.png trainannot/{}_L.png trainannot/{}_M.png"
+    root = write(tmp_path / "two", camvid)
     assert_right(plan_of(root, mask_name="{id}_L.png"), ONE)
     assert_right(plan_of(root, mask_name="{id}_M.png"), ONE, 1)
-    with pytest.raises(ConfigError, match="option mask_name"):
-        plan_of(root, mask_name="{split}annot/{id}_M.png")
+    refused(root, "option mask_name", ConfigError, mask_name="{split}annot/{id}_M.png")
 
 
 def test_images_in_folders_of_splits_and_beside_them_are_asked_about(tmp_path):
-    three = [("train", "abc"), ("validation", "de"), ("top", "f")]
-    folders = ("train/", "val/", "")
-    root = write(tmp_path, three, *((f"images/{f}{{}}.jpg", f"masks/{f}{{}}.png") for f in folders))
-    assert "f.jpg" in question(root, r"--splits train=train/,validation=val/, or all")
+    sets = zip(("abc", "de", "f"), ("train/", "val/", ""), strict=True)
+    root = write(tmp_path, *(f"{ids} images/{f}{{}}.jpg masks/{f}{{}}.png" for ids, f in sets))
+    assert "f.jpg" in refused(root, r"--splits train=train/,validation=val/, or all")
     assert_right(plan_of(root, splits={"train": "train/", "validation": "val/"}), TWO)
 
 
-def test_masks_beside_images_of_two_kinds_of_names_are_asked_about(tmp_path):
-    root = write(tmp_path, TWO, ("{}.jpg", "{}.png"), ("{}.jpg", "{}_mask.png"))
-    question(root, "ways to read")
-
-
-def test_a_folder_of_a_split_whose_images_lie_elsewhere_in_it_is_told(tmp_path):
-    root = write(tmp_path, ONE, ("train/image/{}.png", "train/label/{}.png"))
-    exports.put_image(root, "test/0.png")
-    assert plan_of(root).account == {("test", "PNG"): ["0.png"]}
-
-
 def test_images_in_a_folder_of_any_name_are_found_by_the_names_of_all_masks(tmp_path):
-    root = write(tmp_path, ONE, ("xrays/{}.png", "masks/{}.png"))
+    root = write(tmp_path, "abc xrays/{}.png masks/{}.png")
     exports.put_image(root, "CSVs/chart.png")
     exports.put_image(root, "screen.jpg")
-    plan = plan_of(root)
-    assert_right(plan, ONE)
+    assert_right(plan_of(root), ONE)
     (root / "scans").mkdir()
     for image_id, other in zip("abc", "def", strict=True):
         exports.picture(other).save(root / f"scans/{image_id}.png")
-    question(root, r"(?s)2 ways.*--images scans.*--images xrays")
+    refused(root, r"(?s)2 ways.*--images scans.*--images xrays")
     assert_right(plan_of(root, images="xrays"), ONE)
 
 
@@ -442,4 +373,62 @@ def test_masks_of_objects_and_drawn_masks_are_never_taken_as_images(tmp_path, fo
         for image_id in "abc":
             palette = exports.write_png(exports.truth(image_id), color=3, palette=voc_palette())
             exports.put(tmp_path, f"{name}/{image_id}.png", palette)
-    question(tmp_path, "no image")
+    refused(tmp_path, "no image")
+
+
+def test_a_link_to_a_tree_is_no_second_tree_and_is_named(tmp_path):
+    write(tmp_path, "a data/JPEGImages/{}.jpg data/SegmentationClass/{}.png")
+    (tmp_path / "latest").symlink_to("data")
+    (tmp_path / "again").symlink_to(".")
+    plan = plan_of(tmp_path)
+    assert images_of(plan) == {"train": ["a"]}
+    linked = [note for note in plan.notes if note.startswith("The link ")]
+    assert [note.split()[2] for note in linked] == ["again", "latest"]
+    said = {"images": "latest/JPEGImages", "masks": "data/SegmentationClass"}
+    assert images_of(plan_of(tmp_path, **said)) == {"train": ["a"]}
+
+
+def test_pngs_are_preferred_to_the_arrays_of_old_labelme(tmp_path):
+    exports.labelme_old(tmp_path)
+    for folder in ("SegmentationClass", "SegmentationClassPNG"):
+        masks = pairs_of(plan_of(tmp_path, class_names=None))["train"].values()
+        assert [mask.parent.name for mask in masks] == [folder] * 2
+        write(tmp_path, "ab - SegmentationClassPNG/{}.png")
+
+
+def test_what_is_no_tree_is_told_the_layouts_one_per_line(tmp_path):
+    (tmp_path / "photos").mkdir()
+    text = refused(tmp_path, "no masks among photos")
+    layouts = [line for line in text.splitlines() if line.startswith("    ")]
+    assert len(layouts) == 6
+    assert max(map(len, layouts)) < 90
+
+
+def test_a_pair_among_other_images_loses_to_the_complete_tree_below(tmp_path):
+    write(tmp_path, "abc data/img/{}.jpg data/label/{}.png", "d {}.png {}_L.png", "ef {}.jpg")
+    assert_right(plan_of(tmp_path), ONE)
+
+
+def test_complete_pairs_and_a_tree_below_are_read_as_is_said(tmp_path):
+    write(tmp_path, "abc data/img/{}.jpg data/label/{}.png", "de {}.png {}_L.png")
+    at_top = {"images": ".", "masks": ".", "mask_name": "{id}_L.png"}
+    assert_right(plan_of(tmp_path, **at_top), {"train": "de"})
+    assert_right(plan_of(tmp_path, images="data/img", masks="data/label"), ONE)
+
+
+def test_folders_of_pairs_that_are_named_alike_are_one_set(tmp_path):
+    write(tmp_path, "ab p1/{}.png p1/{}_mask.png", "cd p2/{}.png p2/{}_mask.png")
+    assert plan_of(tmp_path).splits == {"train": ["p1/a", "p1/b", "p2/c", "p2/d"]}
+
+
+def test_said_folders_are_those_of_the_given_folder_though_it_holds_one_of_its_name(
+    tmp_path, monkeypatch
+):
+    names = "data/img/{}.jpg", "data/label/{}.png"
+    write(tmp_path, "ab set/{} set/{}".format(*names), "cde set/set/{} set/set/{}".format(*names))
+    monkeypatch.chdir(tmp_path)
+    inner, outer = ({"images": f"{at}data/img", "masks": f"{at}data/label"} for at in ("set/", ""))
+    for root in ("set", tmp_path / "set"):
+        assert_right(plan_of(root, **inner), {"train": "cde"})
+        assert_right(plan_of(root, **outer), {"train": "ab"})
+    assert_right(plan_of("set/data", images="set/data/img", masks="label"), {"train": "ab"})

@@ -1,14 +1,15 @@
-"""Where a tree's class file lies, and what several of them mean together."""
+"""Where a tree's class file lies, what several of them mean, and which class is background."""
 
 import numpy as np
 import pytest
 from support import exports
-from support.building import examples
+from support.building import examples, from_tree
+from support.folders import refused
 from support.own_tree import read_as
 
-from voc_seg_tfrecord import VOC_CLASSES, voc_palette
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.build_from.tree import find_config
 
 TRUTH = exports.truth("a")  # has 0, 1 and 2
 
@@ -19,10 +20,6 @@ def tree(tmp_path):
     root = tmp_path / "mine" / "VOC"
     exports.put_pair(root, "a", TRUTH)
     return root
-
-
-def put_colored(root):
-    exports.rgb(TRUTH).save(root / "SegmentationClass/a.png")
 
 
 def found(root, **said):
@@ -38,65 +35,102 @@ def expect(root, *names, **said):
     return notes
 
 
+def expect_values(root, mask, names, **said):
+    pixels, _ = found(root, **said)
+    assert (pixels == np.vectorize(names.get)(mask)).all()
+
+
 ABC = "background\na\nb\n"
+LABELMAP = "background:::\na:::\nb:::\nignored:224,224,192::\n"
+ROW_FILE = "Pixel Value, Class\n0, background\n1, b\n2, a\n"
+BACD, MASKS_FILE = "b\na\nc\nd\n", "SegmentationClass/classes.txt"
+NOT_READ = "classes.json is not used as a class file: not readable"
+ROAD, TREE = "sky\ncrack\nroad\n", "sky\ncrack\nroad\ntree\n"
+COLORS = "sand 10 200 30\ncrop 200 20 20\nroad 30 30 220\nsoil 240 200 10\n"
+NO_BACKGROUND = "{} has no background, so value 0 is background, and value 1 is crack"
 
 
-def put_texts(root, texts):
+AS_A_B, AS_B_A = ({"class_names": ["background", *names]} for names in ("ab", "ba"))
+SKY_AT_0 = COLORS.replace("sand 10 200 30", "sky 0 0 0")
+WITH_BACKGROUND = COLORS.replace("sand 10 200 30", "background 1 1 1")
+# Names of the values 0, 1 and 2, what is said, a note (behind `!` one that is not there), texts.
+NUMBERED = [
+    ("background a b", {}, "", {"colors.txt": "a 10 0 1\nb 20 0 2\n"}),
+    ("Unlabeled crack road", {}, "", {"classes.txt": "Unlabeled\ncrack\nroad\ntree\n"}),
+    ("void a b", {}, "", {"label_colors.txt": "0 0 0\t__ignore__\n128 0 0\ta\n0 128 0\tb\n"}),
+    ("void a b", {}, "", {"classes.json": '["__ignore__", "a", "b"]'}),
+    ("background a b", {}, "", {"labels.txt": f"__ignore__\n{ABC}"}),  # which is labelme's
+    ("background a b", {}, "", {MASKS_FILE: ABC}),
+    ("background b a", {}, "", {MASKS_FILE: ABC, "classes.txt": "background\nb\na"}),
+    ("background a b", {}, "", {"class_names.txt": ABC, "classes.txt": "a\nb\n"}),
+    ("background a b", {}, "", {"labelmap.txt": LABELMAP, "class_names.txt": f"__ignore__\n{ABC}"}),
+    ("sky crack road", {"background": "sky"}, "", {"classes.txt": TREE}),
+    ("edge a b", {"classes": {"Void": "edge"}}, "", {"classes.txt": "Void\na\nb\n"}),
+    ("background a b", AS_B_A, "labels.txt says which value or colour each", {"labels.txt": ABC}),
+    ("background a b", {}, NOT_READ, {"class_names.txt": ABC, "classes.json": '{"tasks": 1.5}'}),
+    (
+        "background a b",
+        AS_A_B,
+        "labels.txt has other class names than you gave",
+        {"labels.txt": BACD},
+    ),
+    ("background a b", AS_A_B, "classes.txt has other class names than you", {"classes.txt": BACD}),
+    *(
+        ("background crack road", said, NO_BACKGROUND.format(name), {name: "crack\nroad\n"})
+        for name in ("classes.txt", "labels.txt", "class_names.txt")
+        for said in ({}, {"class_names": ["background", "crack", "road"]})
+    ),
+    ("sky crack road", {}, "background. Value 0 is sky, its first name.", {"classes.txt": ROAD}),
+    (
+        "background sky crack",
+        {"class_names": ["background", *TREE.split()]},
+        "",
+        {"classes.txt": TREE},
+    ),
+    ("sky crack road", {"class_names": TREE.split()}, "", {"classes.txt": TREE}),
+    ("void a b", {"class_names": [*"ab"]}, "!other class", {"classes.txt": "Void\na\nb\n"}),
+    # Of two files that contradict each other, that with the given names is read.
+    ("background a b", AS_A_B, "", {"class_names.txt": ABC, "_classes.csv": ROW_FILE}),
+    ("background b a", AS_B_A, "", {"class_names.txt": ABC, "_classes.csv": ROW_FILE}),
+    ("sky crop road", {}, "!no background", {"colors.txt": SKY_AT_0}),
+    ("background crop road", {}, "!no background", {"colors.txt": WITH_BACKGROUND}),
+]
+
+
+@pytest.mark.parametrize(("names", "said", "note", "texts"), NUMBERED)
+def test_names_are_numbered_as_masks_files_and_options_together_show(
+    tree, names, said, note, texts
+):
     for name, text in texts.items():
-        exports.put(root, name, text)
+        exports.put(tree, name, text)
+    notes = expect(tree, *names.split(), **said)
+    assert (note.strip("!") in notes) != note.startswith("!")
+
+
+COLORS_TXT = "\n".join(f"{{}} {10 * n} 0 {n}" for n in (1, 2, 3)) + "\n"  # none is black
+PALETTE = np.array([(128, 64, 128), (244, 35, 232), (70, 70, 70)])
 
 
 @pytest.mark.parametrize(
-    ("texts", "names"),
+    "mask",
     [
-        ({"colors.txt": "a 10 0 1\nb 20 0 2\n"}, "background a b"),
-        ({"classes.txt": "Unlabeled\ncrack\nroad\ntree\n"}, "Unlabeled crack road"),
-        ({"label_colors.txt": "0 0 0\t__ignore__\n128 0 0\ta\n0 128 0\tb\n"}, "void a b"),
-        ({"classes.json": '["__ignore__", "a", "b"]'}, "void a b"),
-        ({"labels.txt": f"__ignore__\n{ABC}"}, "background a b"),  # which is labelme's
-        ({"SegmentationClass/classes.txt": ABC}, "background a b"),
-        (
-            {"SegmentationClass/classes.txt": ABC, "classes.txt": "background\nb\na\n"},
-            "background b a",
-        ),
-        ({"class_names.txt": ABC, "classes.txt": "a\nb\n"}, "background a b"),
-        (
-            {
-                "labelmap.txt": "background:::\na:::\nb:::\nignored:224,224,192::\n",
-                "class_names.txt": f"__ignore__\n{ABC}",
-            },
-            "background a b",
-        ),
+        exports.write_png(TRUTH, color=0),
+        exports.write_png(TRUTH, depth=4, palette=PALETTE),
+        exports.write_png(np.stack([TRUTH] * 3, -1), color=2),
     ],
+    ids=["grey", "palette", "rgb"],
 )
-def test_names_are_numbered_as_the_masks_and_the_files_together_show(tree, texts, names):
-    put_texts(tree, texts)
-    expect(tree, *names.split())
+@pytest.mark.parametrize("names", [("bg", "a", "b"), ("a", "b", "c")])
+def test_colors_txt_gets_no_background_that_values_do_not_use(tree, names, mask):
+    exports.put(tree, "SegmentationClass/a.png", mask)
+    exports.put(tree, "colors.txt", COLORS_TXT.format(*names))
+    expect(tree, *names)
 
 
-def test_labels_of_labelme_are_numbered_as_labelme_does(tree):
-    exports.put(tree, "labels.txt", "__ignore__\n_background_\nweed\nsoil\n")
-    mask = put_masks(tree, 0, 1)
-    expect_values(tree, mask, {0: "_background_", 1: "weed"})
-
-
-def test_what_the_user_says_of_one_class_leaves_the_others_where_they_are(tree):
-    exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
-    expect(tree, "sky", "crack", "road", background="sky")
-    exports.put(tree, "classes.txt", "Void\na\nb\n")
-    expect(tree, "edge", "a", "b", classes={"Void": "edge"})
-
-
-def test_given_names_in_another_order_than_the_files_get_a_note(tree):
-    exports.put(tree, "labels.txt", ABC)
-    notes = expect(tree, "background", "a", "b", class_names=["background", "b", "a"])
-    assert "labels.txt says which value or colour each name has" in notes
-
-
-def test_a_file_that_is_no_class_file_after_all_is_named_in_a_note(tree):
-    put_texts(tree, {"class_names.txt": ABC, "classes.json": '{"tasks": 1.5}'})
-    notes = expect(tree, "background", "a", "b")
-    assert "classes.json is not used as a class file: not readable" in notes
+def test_the_one_name_of_a_list_is_not_background(tree):
+    exports.put_mask(tree, "SegmentationClass/a.png", TRUTH % 2)
+    exports.put(tree, "classes.txt", "crack\n")
+    expect_values(tree, TRUTH % 2, {0: "background", 1: "crack"})
 
 
 @pytest.mark.parametrize("other", ["labelmap.txt", "classes.txt"])
@@ -105,9 +139,8 @@ def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, othe
     ending = ":::" if other == "labelmap.txt" else ""
     exports.put(tree, other, "".join(f"{n}{ending}\n" for n in ("background", "b", "a")))
     words = r"ways to name the classes.*'[ab]' has the value [12] in \w+\.txt and [12] in \w+\.txt"
-    with pytest.raises(LayoutError, match=words) as error:
-        find_config(tree, name="mine")
-    lines = [line for line in str(error.value).splitlines() if "--class_names" in line]
+    text = refused(tree, words, class_names=None)
+    lines = [line for line in text.splitlines() if "--class_names" in line]
     assert len(lines) == 2
     for line in lines:
         names = line.rpartition("--class_names ")[2].split(",")
@@ -117,47 +150,40 @@ def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, othe
 def test_names_that_an_option_would_take_apart_at_a_comma_are_not_proposed(tree):
     exports.put(tree, "class_names.txt", "background\ndry, road\nb\n")
     exports.put(tree, "classes.txt", "background\nb\ndry, road\n")
-    with pytest.raises(LayoutError) as error:
-        find_config(tree, name="mine")
-    assert str(error.value).count(": rename or delete the other files") == 2
-    assert "do what a line says" in str(error.value)
-    assert "--class_names" not in str(error.value)
+    text = refused(tree, "do what a line says", class_names=None)
+    assert text.count(": rename or delete the other files") == 2
+    assert "--class_names" not in text
 
 
-def test_of_class_files_that_contradict_the_one_with_the_given_names_is_read(tree):
-    exports.put(tree, "class_names.txt", ABC)
-    exports.put(tree, "_classes.csv", "Pixel Value, Class\n0, background\n1, b\n2, a\n")
-    expect(tree, "background", "a", "b", class_names=["background", "a", "b"])
-    expect(tree, "background", "b", "a", class_names=["background", "b", "a"])
+def test_given_names_that_the_option_would_take_apart_are_not_proposed(tree):
+    exports.put_mask(tree, "SegmentationClass/a.png", TRUTH * 100)
+    for names, proposed in ((["background", "road"], True), (["background", "dry, road"], False)):
+        with pytest.raises(VocSegError, match="--write_classes") as caught:
+            from_tree(tree, class_names=names)
+        assert ("--class_names" in str(caught.value)) is proposed
 
 
-def test_a_class_file_with_other_colours_contradicts(tree):
-    put_colored(tree)
-    exports.put(tree, "class_dict.csv", "name,r,g,b\nbackground,0,0,0\napple,250,50,83\n")
-    exports.put(tree, "colors.txt", "apple 51 221 255\n")
-    with pytest.raises(LayoutError, match=r"'apple' has the colour 51,221,255 in colors\.txt"):
-        find_config(tree, name="mine")
-
-
-def test_class_files_that_agree_are_read_with_the_colours_of_one(tree):
-    put_colored(tree)
+def test_class_files_that_agree_are_read_with_the_colours_of_one_unless_they_differ(tree):
+    exports.rgb(TRUTH).save(tree / "SegmentationClass/a.png")
     exports.put(tree, "class_names.txt", "background\napple\ntree\n")
     lines = [f"{name},{','.join(map(str, rgb))}" for name, rgb in exports.COLORS.items()]
     exports.put(tree, "class_dict.csv", "name,r,g,b\n" + "\n".join(lines))
     expect(tree, *exports.COLORS)
+    (tree / "class_names.txt").unlink()
+    exports.put(tree, "class_dict.csv", "name,r,g,b\nbackground,0,0,0\napple,250,50,83\n")
+    exports.put(tree, "colors.txt", "apple 51 221 255\n")
+    refused(tree, r"'apple' has the colour 51,221,255 in colors\.txt", class_names=None)
 
 
-@pytest.mark.parametrize("name", ["labels.txt", "classes.txt"])
-def test_names_that_the_user_gave_win_over_a_list_of_other_names(tree, name):
-    exports.put(tree, name, "b\na\nc\nd\n")
-    notes = expect(tree, "background", "a", "b", class_names=["background", "a", "b"])
-    assert f"{name} has other class names than you gave" in notes
+def test_labels_of_labelme_are_numbered_as_labelme_does(tree):
+    exports.put(tree, "labels.txt", "__ignore__\n_background_\nweed\nsoil\n")
+    mask = put_masks(tree, 0, 1)
+    expect_values(tree, mask, {0: "_background_", 1: "weed"})
 
 
 def test_a_list_of_images_beside_a_class_file_is_no_class_file(tree):
     exports.put(tree, "labels.txt", "a.jpg 3\n")
-    with pytest.raises(LayoutError, match=r"labels\.txt: the image 'a\.jpg' in line 1"):
-        find_config(tree, name="mine")
+    refused(tree, r"labels\.txt: the image 'a\.jpg' in line 1", class_names=None)
     exports.put(tree, "class_names.txt", ABC)
     expect(tree, "background", "a", "b")
 
@@ -167,26 +193,9 @@ def test_a_class_file_above_a_tree_is_read_if_it_can_be_of_no_other(tree):
     expect(tree.parent, "background", "a", "b")
     expect(tree, "background", "a", "b")
     (tree.parent / "other").mkdir()
-    with pytest.raises(LayoutError, match="no class names"):
-        find_config(tree, name="mine")
+    refused(tree, "no class names", class_names=None)
     devkit = tree.parent.rename(tree.parent.parent / "VOCdevkit")
     expect(devkit / "VOC", "background", "a", "b")
-
-
-COLORS_TXT = "\n".join(f"{{}} {10 * n} 0 {n}" for n in (1, 2, 3)) + "\n"  # none is black
-
-
-@pytest.mark.parametrize("kind", ["grey", "palette", "rgb"])
-@pytest.mark.parametrize("names", [("bg", "a", "b"), ("a", "b", "c")])
-def test_colors_txt_gets_no_background_that_values_do_not_use(tree, names, kind):
-    if kind == "palette":
-        palette = np.array([(128, 64, 128), (244, 35, 232), (70, 70, 70)])
-        mask = exports.write_png(TRUTH, depth=4, palette=palette)
-        exports.put(tree, "SegmentationClass/a.png", mask)
-    elif kind == "rgb":
-        exports.Image.fromarray(np.stack([TRUTH] * 3, -1)).save(tree / "SegmentationClass/a.png")
-    exports.put(tree, "colors.txt", COLORS_TXT.format(*names))
-    expect(tree, *names)
 
 
 def roboflow(root, **classes):
@@ -199,34 +208,6 @@ def roboflow(root, **classes):
         exports.put_mask(root, f"{split}/{split}1_mask.png", TRUTH)
 
 
-def by_split(root, **said):
-    """Returns the name at each pixel of each split, by the split's name."""
-    said = {"name": "mine", "data_dir": root / "data", "overwrite": True, **said}
-    builder = builder_from_tree(root, **said)
-    names = np.array([*builder.info.features["segmentation_mask"].names, *["void"] * 253])
-    return {
-        split: names[example["segmentation_mask"][..., 0]]
-        for split in builder.info.splits
-        for example in examples(builder, split).values()
-    }
-
-
-@pytest.mark.filterwarnings("ignore:Classes have other numbers")
-def test_roboflows_splits_are_read_by_their_own_numbers(tmp_path):
-    roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "c", "a"])
-    for said in ({}, {"class_names": ["background", "c", "a", "b"]}):
-        pixels = by_split(tmp_path, **said)
-        assert (pixels["train"] == np.array(["background", "a", "b"])[TRUTH]).all()
-        assert (pixels["validation"] == np.array(["background", "b", "c"])[TRUTH]).all()
-
-
-def test_numbers_per_split_are_kept_by_rows_with_names(tmp_path):
-    roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
-    pixels = by_split(tmp_path, classes={"b": "background"})
-    assert (pixels["train"] == np.array(["background", "a", "background"])[TRUTH]).all()
-    assert (pixels["validation"] == np.array(["background", "background", "a"])[TRUTH]).all()
-
-
 def test_a_split_without_one_of_the_classes_has_the_numbers_of_all(tmp_path):
     roboflow(tmp_path, test=["background", "a"], train=["background", "a", "b"])
     config, plan = find_config(tmp_path, name="mine")
@@ -234,13 +215,34 @@ def test_a_split_without_one_of_the_classes_has_the_numbers_of_all(tmp_path):
     assert "The splits have different files _classes.csv; all are used." in plan.notes
 
 
-def test_numbers_per_split_are_refused_where_one_split_has_none_or_values_are_for_all(tmp_path):
+def test_splits_that_number_classes_in_their_own_way_are_refused(tmp_path):
     roboflow(tmp_path, train=["background", "a", "b"], valid=["background", "b", "a"])
-    with pytest.raises(ConfigError, match=r"other numbers|values that are not 0, 1, 2"):
-        find_config(tmp_path, name="mine", classes={0: "a"})
-    roboflow(tmp_path, test=[])
-    with pytest.raises(LayoutError, match="different numbers in train, valid, and none in test"):
-        find_config(tmp_path, name="mine")
+    for said in ({}, {"class_names": ["background", "a", "b"]}, {"classes": {"b": "background"}}):
+        with pytest.raises(LayoutError, match="'b' with the value 1, and 'a' with the value 1 in "):
+            find_config(tmp_path, name="mine", **said)
+
+
+def test_labelmes_names_of_one_split_that_has_more_are_numbered_as_those_of_the_others(tmp_path):
+    for split, more in (("train", ""), ("valid", "c\n")):
+        roboflow(tmp_path, **{split: []})
+        exports.put(tmp_path, f"{split}/labels.txt", f"__ignore__\n_background_\na\nb\n{more}")
+    _, plan = find_config(tmp_path, name="mine")
+    assert [plan.rule.values[value] for value in (-1, 0, 1, 2)] == [255, 0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["classes.txt", "class_names.txt"])
+def test_an_empty_line_between_names_is_an_error_as_some_tools_count_it(tree, name):
+    exports.put(tree, name, "background\na\n\nb\n")
+    with pytest.raises(LayoutError, match="an empty line behind 'a'"):
+        find_config(tree, name="mine")
+
+
+@pytest.mark.parametrize("name", ["class_dict.csv", "label_colors.txt"])
+def test_a_list_with_colours_and_without_background_has_both_readings(tree, name):
+    text = "name,r,g,b\ncrack,200,10,10\nroad,10,200,10\n"
+    exports.put(tree, name, text if name.endswith("csv") else "200 10 10 crack\n10 200 10 road\n")
+    notes = expect(tree, "background", "crack", "road")
+    assert f"{name} has no background, so value 0 is background, and value 1 is crack" in notes
 
 
 @pytest.mark.parametrize("name", ["classes.txt", "labels.txt", "class_names.txt"])
@@ -268,21 +270,8 @@ def test_names_without_background_that_values_fit_in_two_ways_are_asked_about(
     exports.put(tree, "SegmentationClass/a.png", mask)
     exports.put(tree, name, text)
     before, after = words.split(" .* ")
-    with pytest.raises(MaskError, match=f"is {before} by value .* and {after} by value"):
-        find_config(tree, name="mine")
-
-
-def test_a_list_without_background_of_which_all_names_are_used_is_read_from_0(tree):
-    exports.put(tree, "classes.txt", "sky\ncrack\nroad\n")
-    notes = expect(tree, "sky", "crack", "road")
-    assert "classes.txt has no background. Value 0 is sky, its first name." in notes
-
-
-def test_given_names_say_whether_a_list_without_background_has_it(tree):
-    exports.put(tree, "classes.txt", "sky\ncrack\nroad\ntree\n")
-    names = ["background", "sky", "crack", "road", "tree"]
-    for given in (names, names[1:]):
-        expect(tree, *given[:3], class_names=given)
+    words = f"is {before} by value .* and {after} by value"
+    refused(tree, words, MaskError, class_names=None)
 
 
 def put_masks(root, *values):
@@ -290,9 +279,6 @@ def put_masks(root, *values):
     mask = np.resize(np.array(values, np.uint8), TRUTH.shape)
     exports.put_mask(root, "SegmentationClass/a.png", mask)
     return mask
-
-
-COLORS = "sand 10 200 30\ncrop 200 20 20\nroad 30 30 220\nsoil 240 200 10\n"
 
 
 @pytest.mark.parametrize("first", ["sand", "bg", "BACKGROUND"])
@@ -317,16 +303,9 @@ def test_colors_txt_without_black_has_background_at_0_if_values_need_it(tree):
 def test_colors_txt_without_black_is_asked_about_if_values_fit_both_readings(tree):
     exports.put(tree, "colors.txt", COLORS)
     put_masks(tree, 0, 1, 2)
-    with pytest.raises(MaskError, match=r"is background by value .* and sand by value"):
-        find_config(tree, name="mine")
+    refused(tree, "is background by value .* and sand by value", MaskError, class_names=None)
     exports.put(tree, "colors.txt", COLORS.replace("sand", "bg"))
     assert find_config(tree, name="mine")[0].class_names[0] == "bg"
-
-
-@pytest.mark.parametrize("first", ["sky 0 0 0", "background 1 1 1"])
-def test_colors_txt_with_black_or_background_is_numbered_from_0(tree, first):
-    exports.put(tree, "colors.txt", COLORS.replace("sand 10 200 30", first))
-    assert "no background" not in expect(tree, first.split()[0], "crop", "road")
 
 
 @pytest.mark.parametrize(
@@ -372,24 +351,65 @@ def test_ignore_in_the_first_line_is_asked_about_unless_labelme_wrote_it(tree, n
     mask = put_masks(tree, 1, 2)
     if name in ("class_names.txt", "labels.txt"):
         return expect_values(tree, mask, {1: "weed", 2: "soil"})
-    with pytest.raises(MaskError, match=r"value 1 is weed by value .* and bg by value"):
-        find_config(tree, name="mine")
+    refused(tree, "value 1 is weed by value .* and bg by value", MaskError, class_names=None)
     expect_values(tree, mask, {1: "weed", 2: "soil"}, class_names=["bg", "weed", "soil"])
     by_line = ["__ignore__", "bg", "weed", "soil"]
     expect_values(tree, mask, {1: "bg", 2: "weed"}, class_names=by_line)
 
 
-def expect_values(root, mask, names, **said):
-    pixels, _ = found(root, **said)
-    assert (pixels == np.vectorize(names.get)(mask)).all()
+@pytest.fixture
+def apple(tmp_path):
+    """Grey masks with 0 apple, 1 background, 2 tree, and a row of void."""
+    values = exports.truth("a")
+    values[0] = VOID
+    exports.put_pair(tmp_path, "a", values)
+    return tmp_path, values
 
 
-def test_the_one_name_of_a_list_is_not_background(tree):
-    exports.put_mask(tree, "SegmentationClass/a.png", TRUTH % 2)
-    exports.put(tree, "classes.txt", "crack\n")
-    expect_values(tree, TRUTH % 2, {0: "background", 1: "crack"})
+APPLE = ["apple", "background", "tree"]
 
 
-def test_a_list_with_void_is_not_other_than_the_names_without_it(tree):
-    exports.put(tree, "classes.txt", "Void\na\nb\n")
-    assert "other class names" not in expect(tree, "void", "a", "b", class_names=["a", "b"])
+def built(root, **said):
+    builder = from_tree(root, **said)
+    (example,) = examples(builder, "train").values()
+    names = np.array([*builder.info.features["segmentation_mask"].names, *[""] * 255])
+    return names[example["segmentation_mask"][..., 0]], list(example["labels"])
+
+
+def test_a_row_makes_background_class_0_and_moves_the_pixels_with_the_names(apple):
+    root, values = apple
+    names, labels = built(root, class_names=APPLE, classes={"background": "background"})
+    assert (names == np.array([*APPLE, *[""] * 255])[values]).all()
+    assert labels == [1, 2]
+
+
+def test_rows_of_colours_move_no_pixel_to_another_class(tmp_path):
+    exports.put_image(tmp_path, "JPEGImages/a.jpg")
+    exports.put(tmp_path, "labelmap.txt", "pomme:250,50,83::\nfond:0,0,0::\narbre:51,221,255::\n")
+    (tmp_path / "SegmentationClass").mkdir()
+    order = {"apple": (250, 50, 83), "background": (0, 0, 0), "tree": (51, 221, 255)}
+    exports.rgb(exports.truth("a"), order).save(tmp_path / "SegmentationClass/a.png")
+    names, labels = built(tmp_path, background="fond", classes={"fond": "fond"})
+    assert (names == np.array(["pomme", "fond", "arbre"])[exports.truth("a")]).all()
+    assert labels == [1, 2]
+
+
+def test_a_missing_mask_is_background_only_where_a_background_class_is_known(apple):
+    root, _ = apple
+    exports.put_image(root, "JPEGImages/b.jpg")
+    said = {"class_names": ["Apple", "Ground", "tree"], "missing_mask": "background"}
+    with pytest.raises(ConfigError, match="--background NAME"):
+        find_config(root, name="mine", **said)
+    builder = from_tree(root, background="Ground", **said)
+    found = examples(builder, "train")["b.jpg"]
+    assert (found["segmentation_mask"] == 1).all()
+    assert list(found["labels"]) == []
+
+
+def test_the_background_that_datumaro_names_fills_missing_masks(apple):
+    root, _ = apple
+    exports.put_image(root, "JPEGImages/b.jpg")
+    meta = '{"label_map": {"0": "apple", "1": "ground", "2": "tree"}, "background_label": "1"}'
+    exports.put(root, "dataset_meta.json", meta)
+    builder = from_tree(root, missing_mask="background")
+    assert (examples(builder, "train")["b.jpg"]["segmentation_mask"] == 1).all()

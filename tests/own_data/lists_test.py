@@ -1,11 +1,19 @@
+"""Which images the lists of a folder give to which split, and what images without masks become."""
+
+import numpy as np
+from PIL import Image
 import pytest
 from support import exports
+from support.building import examples, from_tree
+from support.folders import NAMES, plan_of, refused
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
+from voc_seg_tfrecord.commands import cli
 
-NAMES = ["background", "apple", "tree"]
+IDS = ("0001", "0002", "0010")
+LISTS = "ImageSets/Segmentation"
 CLASSES = "background\napple\ntree\n"
+CVAT = "CVAT calls the list of images without a subset default.txt"
 
 
 @pytest.fixture
@@ -20,128 +28,317 @@ def flat(tmp_path):
     return tmp_path
 
 
-def put(root, **texts):
-    """Writes lists at the root."""
+def lists(**ids):
+    """Returns texts of lists in VOC's place; an id is a letter."""
+    return {f"{LISTS}/{name}.txt": "\n".join(of) for name, of in ids.items()}
+
+
+def put(root, texts):
     for name, text in texts.items():
-        exports.put(root, f"{name}.txt", text)
+        exports.put(root, name, text)
+    return root
 
 
-def splits(root, **said):
-    _, plan = find_config(root, name="mine", class_names=NAMES, **said)
-    return plan.splits, " ".join(plan.notes)
+def read(root, **said):
+    """Returns the ids of each split in one word, and the notes."""
+    plan = plan_of(root, **said)
+    return {split: "".join(ids) for split, ids in plan.splits.items()}, " ".join(plan.notes)
 
 
-LISTS = {
-    "lists at the root": (
+def case(texts, found, note="", /, **said):
+    """Describes lists of images a, b and c, the splits they make, and words of the notes."""
+    return texts, said, found, note
+
+
+READ = {
+    "lists at the root": case(
         {"train.txt": "a\nb\n", "val.txt": "c\n", "class_names.txt": CLASSES},
-        {"train": ["a", "b"], "validation": ["c"]},
+        {"train": "ab", "validation": "c"},
     ),
-    "an empty text at the root is no list": ({"requirements.txt": ""}, {"train": ["a", "b", "c"]}),
-    "lists in ImageSets win over those at the root": (
-        {"train.txt": "a\nb\n", "ImageSets/Segmentation/train.txt": "c\n"},
-        {"train": ["c"]},
+    "an empty text at the root is no list": case({"requirements.txt": ""}, {"train": "abc"}),
+    "lists in ImageSets win over those at the root": case(
+        {"train.txt": "a\nb\n", **lists(train="c")}, {"train": "c"}
     ),
-    "an ending in upper case, and leftovers of macOS": (
+    "an ending in upper case, and leftovers of macOS": case(
         {
-            "ImageSets/Segmentation/train.TXT": "a\n",
-            "ImageSets/Segmentation/._train.txt": b"\0\5\26\7\0\2\0\0Mac OS X",
-            "ImageSets/Segmentation/.DS_Store": b"\0\0\0\1Bud1",
+            f"{LISTS}/train.TXT": "a\n",
+            f"{LISTS}/._train.txt": b"\0\5\26\7\0\2\0\0Mac OS X",
+            f"{LISTS}/.DS_Store": b"\0\0\0\1Bud1",
         },
-        {"train": ["a"]},
+        {"train": "a"},
+    ),
+    "an id that an own list repeats is built once": case(
+        {"train.txt": "a\nb\na\nJPEGImages/a.jpg\n"},
+        {"train": "ab"},
+        "train.txt has 4 lines for 2 ids.",
+    ),
+    "an empty list makes no split": case(
+        lists(train="a", val="b", test=""),
+        {"train": "a", "validation": "b"},
+        "test.txt is empty, so it makes no split.",
+    ),
+    "a union makes no split": case(
+        lists(train="a", trainval="ab", val="b"),
+        {"train": "a", "validation": "b"},
+        "so it makes no split",
+    ),
+    "a list of all makes no split": case(
+        lists(train="a", all="ab", val="b"), {"train": "a", "validation": "b"}
+    ),
+    "a union alone is a split": case(lists(trainval="a"), {"trainval": "a"}),
+    "CVAT's default is train": case(lists(default="a"), {"train": "a"}, CVAT),
+    "CVAT's default beside others": case(
+        lists(default="a", train="b"), {"default": "a", "train": "b"}
+    ),
+    "CVAT's default if it is said": case(
+        lists(default="a"), {"default": "a"}, splits={"default": "default"}
+    ),
+    "names of splits in other cases": case(
+        lists(Train="a", Trainval="a", VAL="b", night="c"),
+        {"train": "a", "validation": "b", "night": "c"},
+    ),
+    "an id in two splits if that is allowed": case(
+        lists(train="a", val="a"), {"train": "a", "validation": "a"}, overlap=True
+    ),
+    "lists in the folder that is said": case(
+        {"lists/train.txt": "a\n", "lists/val.txt": "c\n"},
+        {"train": "a", "validation": "c"},
+        lists="lists",
     ),
 }
 
 
-@pytest.mark.parametrize(("texts", "found"), [*LISTS.values()], ids=LISTS)
-def test_texts_are_lists_by_their_place_and_ending(voc, texts, found):
-    for name, text in texts.items():
-        exports.put(voc, name, text)
-    assert splits(voc)[0] == found
+@pytest.mark.parametrize(("texts", "said", "splits", "note"), [*READ.values()], ids=READ)
+def test_lists_say_which_images_are_in_which_split(voc, texts, said, splits, note):
+    found, notes = read(put(voc, texts), **said)
+    assert found == splits
+    assert note in notes
+    assert ("CVAT calls" in notes) == (note == CVAT)
 
 
-def test_class_files_readmes_and_other_texts_of_a_flat_folder_are_no_lists(flat):
-    exports.put(flat, "class_names.txt", CLASSES)
-    exports.put(flat, "labelmap.txt", "background:0,0,0::\na:1,1,1::\ntree:2,2,2::\n")
-    exports.put(flat, "README.roboflow.txt", "a\n")
-    exports.put(flat, "notes.txt", "taken in May\n")
-    assert splits(flat)[0] == {"train": ["a", "b", "c"]}
-    put(flat, train="a\n", val="b.jpg\nc.jpg\n")
-    assert splits(flat)[0] == {"train": ["a"], "validation": ["b", "c"]}
-
-
-def test_a_list_of_images_that_are_not_there_is_not_passed_over(flat):
-    put(flat, train="x\ny\n", val="a\n")
-    with pytest.raises(VocSegError, match="no such file"):
-        builder_from_tree(flat, name="mine", data_dir=flat.parent / "d", class_names=NAMES)
-
-
-def test_lists_lie_in_the_folder_that_is_said(voc):
-    exports.put(voc, "lists/train.txt", "a\n")
-    exports.put(voc, "lists/val.txt", "c\n")
-    assert splits(voc, lists="lists")[0] == {"train": ["a"], "validation": ["c"]}
-    with pytest.raises(ConfigError, match="option lists"):
-        splits(voc, lists="no")
+IN_BOTH = r"train\.txt and val\.txt have 1 of 1 and 1 ids in both, such as a"
+LOST = "remove these ids from one of the lists, or allow"
+TWICE = "--splits .*={}\n.*--splits .*={}\n"
+RATIOS = {"splits": {"train": 0.999, "rest": 0.001}}
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("texts", "said", "error", "words"),
     [
-        "JPEGImages\\a.jpg",
-        "data\\VOC2012\\JPEGImages\\a.jpg",
-        "JPEGImages\\a.jpg SegmentationClass\\a.png",
-        "VOC2012/JPEGImages/a.jpg",
-        "C:\\data\\JPEGImages\\a.jpg",
+        (lists(train="a", val="a"), {}, ListError, IN_BOTH),
+        (lists(train="ab", val="bc"), {}, ListError, LOST),
+        (lists(train="ab", val="b"), {}, ListError, LOST),
+        (lists(train="a", val="a"), {}, ListError, LOST),
+        (lists(val="a", valid="b"), {}, ListError, TWICE.format("val", "valid")),
+        (lists(train="a", trainval="ab"), {}, ListError, "--splits validation=rest,train=train"),
+        (lists(Train="a", train="b"), {}, ListError, TWICE.format("Train", "train")),
+        ({}, RATIOS, ListError, "split 'rest'"),
+        ({}, {"splits": {"train": "mine"}}, ConfigError, "mine, but there is no such list"),
+        ({}, {"lists": "no"}, ConfigError, "option lists"),
     ],
 )
-def test_lines_of_lists_may_be_paths_with_backslashes_and_more_folders(voc, line):
-    exports.put(voc, "ImageSets/Segmentation/train.txt", f"{line}\r\n")
-    assert splits(voc)[0] == {"train": ["a"]}
+def test_lists_that_cannot_make_splits_are_refused(voc, texts, said, error, words):
+    refused(put(voc, texts), words, error, **said)
+
+
+def test_the_advice_about_shared_ids_is_a_choice_of_lists_that_works(voc):
+    put(voc, lists(train="a", val="b", every="abc", test="c"))
+    text = refused(voc, "every.txt and train.txt have 1 of 3 and 1 ids in both, such as a")
+    assert "every.txt and val.txt have 1 of 3 and 1 ids" in text
+    assert "leave out every.txt with --splits test=test,train=train,validation=val, or" in text
+    assert "no lists of splits, say --splits train=0.8,validation=0.2, which reads none" in text
+    advised = {"test": "test", "train": "train", "validation": "val"}
+    assert read(voc, splits=advised)[0] == {"test": "c", "train": "a", "validation": "b"}
+
+
+def test_class_files_readmes_and_other_texts_of_a_flat_folder_are_no_lists(flat):
+    labels = "background:0,0,0::\na:1,1,1::\ntree:2,2,2::\n"
+    put(flat, {"class_names.txt": CLASSES, "labelmap.txt": labels})
+    put(flat, {"README.roboflow.txt": "a\n", "notes.txt": "taken in May\n"})
+    assert read(flat)[0] == {"train": "abc"}
+    put(flat, {"train.txt": "a\n", "val.txt": "b.jpg\nc.jpg\n"})
+    assert read(flat)[0] == {"train": "a", "validation": "bc"}
+
+
+def test_a_folder_below_a_flat_tree_makes_no_split(flat):
+    exports.put_pairs(flat, "d", "more/{}.jpg", "more/{}_mask.png")
+    assert plan_of(flat).splits == {"train": ["a", "b", "c", "more/d"]}
+
+
+def images_of_train(plan):
+    return plan.tree.pairs("train", plan.splits["train"])
+
+
+def test_a_list_of_images_that_are_not_there_is_not_passed_over(flat):
+    put(flat, {"train.txt": "x\ny\n", "val.txt": "a\n"})
+    with pytest.raises(VocSegError, match="no such file"):
+        images_of_train(plan_of(flat))
 
 
 def test_a_list_without_any_mask_makes_no_split_unless_asked_for(voc):
     for image_id in "de":
         exports.put_image(voc, f"JPEGImages/{image_id}.jpg")
-    exports.put(voc, "ImageSets/Segmentation/train.txt", "a\nb\nc\n")
-    exports.put(voc, "ImageSets/Segmentation/test.txt", "d\ne\n")
-    found, notes = splits(voc)
-    assert found == {"train": ["a", "b", "c"]}
+    found, notes = read(put(voc, lists(train="abc", test="de")))
+    assert found == {"train": "abc"}
     assert "test.txt has no image with a mask, so it makes no split." in notes
     asked = {"train": "train", "test": "test"}
-    with pytest.raises(VocSegError, match=r"no mask for any of its 2 images, such as d\.jpg"):
-        splits(voc, splits=asked)
-    found, _ = splits(voc, splits=asked, missing_mask="background")
-    assert found["test"] == ["d", "e"]
-
-
-def test_a_folder_below_a_flat_tree_makes_no_split(flat):
-    exports.put_pairs(flat, "d", "more/{}.jpg", "more/{}_mask.png")
-    assert splits(flat)[0] == {"train": ["a", "b", "c", "more/d"]}
-
-
-def test_an_id_that_an_own_list_repeats_is_built_once_and_a_note_counts_it(voc):
-    exports.put(voc, "train.txt", "a\nb\na\nJPEGImages/a.jpg\n")
-    found, notes = splits(voc)
-    assert found == {"train": ["a", "b"]}
-    assert "train.txt has 4 lines for 2 ids." in notes
+    refused(voc, r"no mask for any of its 2 images, such as d\.jpg", splits=asked)
+    assert read(voc, splits=asked, missing_mask="background")[0] == {"train": "abc", "test": "de"}
 
 
 def test_names_that_differ_in_their_unicode_form_alone_are_one(voc):
     exports.put_image(voc, "JPEGImages/cafe\u0301.jpg")
     exports.put_mask(voc, "SegmentationClass/caf\u00e9.png", exports.truth("a"))
-    put(voc, train="a\ncaf\u00e9\n", val="b\n")
-    _, plan = find_config(voc, name="mine", class_names=NAMES)
+    plan = plan_of(put(voc, {"train.txt": "a\ncaf\u00e9\n", "val.txt": "b\n"}))
     assert plan.splits["train"] == ["a", "cafe\u0301"]
     (_, found) = plan.tree.pairs("train", plan.splits["train"])
     assert str(found.mask).endswith("caf\u00e9.png")
-    exports.put(voc, "val.txt", "cafe\u0301\n")
-    with pytest.raises(VocSegError, match="1 of 2 and 1 ids in both"):
-        splits(voc)
+    refused(put(voc, {"val.txt": "cafe\u0301\n"}), "1 of 2 and 1 ids in both")
 
 
 def test_of_two_files_that_differ_in_their_unicode_form_none_is_chosen(voc):
     exports.put_image(voc, "JPEGImages/\u1e69.jpg")
-    for form in ("s\u0323\u0307", "s\u0307\u0323"):
-        exports.put(voc, f"SegmentationClass/{form}.png", b"")
-    exports.put(voc, "train.txt", "a\n\u1e69\n")
+    put(voc, {f"SegmentationClass/{form}.png": b"" for form in ("s\u0323\u0307", "s\u0307\u0323")})
+    plan = plan_of(put(voc, {"train.txt": "a\n\u1e69\n"}))
     with pytest.raises(VocSegError, match="whose name looks the same is there"):
-        builder_from_tree(voc, name="mine", data_dir=voc.parent / "d", class_names=NAMES)
+        images_of_train(plan)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """The images a, b and c, of which c has no mask."""
+    exports.put_pairs(tmp_path, "ab", "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
+    exports.put_image(tmp_path, "JPEGImages/c.jpg")
+    return tmp_path
+
+
+def put_named(root, image, mask):
+    exports.put_pairs(root, IDS, f"JPEGImages/{image}.jpg", f"SegmentationClass/{mask}.png")
+
+
+def test_ids_without_a_mask_are_left_out_unless_the_config_says_otherwise(tree):
+    exports.put(tree, f"{LISTS}/train.txt", "a\nc\nb")
+    plan = plan_of(tree)
+    assert (plan.splits, plan.left_out) == ({"train": ["a", "b"]}, {"train": ["c"]})
+    plan = plan_of(tree, missing_mask="error")
+    assert (plan.splits, plan.left_out) == ({"train": ["a", "c", "b"]}, {})
+
+
+def test_an_id_whose_mask_has_a_name_that_looks_the_same_is_not_left_out(tree):
+    exports.put_image(tree, "JPEGImages/caf\u00e9.jpg")
+    exports.put_mask(tree, "SegmentationClass/Caf\u00e9.png", exports.truth("a"))
+    exports.put(tree, f"{LISTS}/train.txt", "a\ncaf\u00e9")
+    plan = plan_of(tree)
+    assert (plan.splits, plan.left_out) == ({"train": ["a", "caf\u00e9"]}, {})
+
+
+@pytest.mark.parametrize("missing_mask", ["skip", "error"])
+def test_another_folder_that_has_the_masks_is_named(tree, missing_mask):
+    exports.put(tree, f"{LISTS}/train.txt", "a\nb\n")
+    exports.put(tree, f"{LISTS}/aug.txt", "c\n")
+    for name in "abc":
+        exports.put_mask(tree, f"SegmentationClassAug/{name}.png", exports.truth(name))
+    told = "SegmentationClassAug has masks for 1 of the 1 listed images that have none in"
+    assert told in " ".join(plan_of(tree, missing_mask=missing_mask).notes)
+    found = plan_of(tree, masks="SegmentationClassAug", missing_mask=missing_mask)
+    assert found.splits == {"train": ["a", "b"], "aug": ["c"]}
+
+
+def test_a_mask_that_is_a_jpeg_never_becomes_background(tree):
+    exports.put(tree, "SegmentationClass/c.jpg", b"")
+    exports.put(tree, "SegmentationClass/unlisted.jpg", b"")
+    exports.put(tree, f"{LISTS}/train.txt", "a\nc")
+    words = r"SegmentationClass/c.jpg: a JPEG, or the like, where a mask"
+    refused(tree, words, missing_mask="background")
+    notes = " ".join(plan_of(tree, missing_mask="error").notes)
+    assert "c.jpg in SegmentationClass is the first of 1 files" in notes
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        ("{}", "gt_{}"),
+        ("image_{}", "gt_{}"),
+        ("{}_rgb", "{}"),
+        ("x_{}_leftImg8bit", "x_{}_labelIds"),
+        ("frame{}", "frame{} (mask)"),
+    ],
+)
+def test_names_that_differ_are_read_by_their_pattern_and_the_rest_stands_in_the_account(
+    tmp_path, image, mask
+):
+    root = tmp_path / "tree"
+    put_named(root, image, mask)
+    exports.put_image(root, f"JPEGImages/{image.format('0020')}.jpg")
+    exports.put_mask(root, f"SegmentationClass/{mask.format('0030')}.png", exports.truth("a"))
+    found = examples(from_tree(root, class_names=NAMES), "train")
+    masks = {name: example["segmentation_mask"][..., 0] for name, example in found.items()}
+    assert masks.keys() == {f"{image.format(image_id)}.jpg" for image_id in IDS}
+    for image_id in IDS:
+        assert (masks[f"{image.format(image_id)}.jpg"] == exports.truth(image_id)).all()
+    assert plan_of(root).account == {
+        ("JPEGImages", "image without a mask"): [f"{image.format('0020')}.jpg"],
+        ("SegmentationClass", "mask without an image"): [f"{mask.format('0030')}.png"],
+    }
+
+
+@pytest.mark.parametrize("missing_mask", ["background", "error", "skip"])
+def test_masks_that_fit_no_image_are_never_ignored(tmp_path, missing_mask):
+    put_named(tmp_path, "{}", "gt_{}")
+    exports.put_mask(tmp_path, "SegmentationClass/more.png", exports.truth("a"))
+    assert [*plan_of(tmp_path, missing_mask=missing_mask).account.values()] == [["more.png"]]
+
+
+def test_two_patterns_of_which_each_fits_some_masks_are_asked_about(tmp_path):
+    put_named(tmp_path, "{}", "gt_{}")
+    exports.put_pair(tmp_path, "other")
+    refused(tmp_path, r"(?s)--mask_name 'gt_\{id\}.png'", missing_mask="background")
+
+
+def test_names_that_no_pattern_matches_are_shown(tmp_path):
+    exports.put_image(tmp_path, "JPEGImages/berlin.jpg")
+    exports.put_mask(tmp_path, "SegmentationClass/x.png", exports.truth("x"))
+    text = refused(tmp_path, r"berlin\.jpg and SegmentationClass/x\.png")
+    assert "--mask_name" in text
+    assert "missing_mask" not in text
+
+
+def test_a_pattern_of_the_config_is_checked_and_printed_for_tfds(tmp_path, capsys):
+    put_named(tmp_path, "image_{}", "gt_{}")
+    words = ["build", str(tmp_path), "--name", "mine", "--class_names", ",".join(NAMES)]
+    patterns = ["--image_name", "image_{id}", "--mask_name", "gt_{id}.png"]
+    assert cli.main([*words, *patterns, "--dry_run"]) == 0
+    layout = '"layout": {"image_name": "image_{id}", "mask_name": "gt_{id}.png"}'
+    assert layout in capsys.readouterr().out
+    assert cli.main([*words, "--mask_name", "gt.png", "--dry_run"]) == 2
+
+
+def test_lists_may_name_images_with_or_without_what_the_pattern_has(tmp_path):
+    put_named(tmp_path, "image_{}", "gt_{}")
+    exports.put(tmp_path, "train.txt", "0001\nimage_0002\nimage_0010.jpg\n")
+    said = {"image_name": "image_{id}", "mask_name": "gt_{id}"}
+    assert plan_of(tmp_path, **said).splits == {"train": [*IDS]}
+
+
+@pytest.mark.parametrize("options", [{}, {"images": "data"}, {"masks": "data"}])
+def test_small_copies_of_labelled_images_never_become_background(tmp_path, options):
+    some = np.random.default_rng(0)
+    (tmp_path / "data" / "more").mkdir(parents=True)
+    for name in "abcd":
+        pixels = np.kron(some.integers(0, 255, (6, 8)), np.ones((8, 8))).astype(np.uint8)
+        photo = Image.fromarray(pixels).convert("RGB")
+        photo.save(tmp_path / f"data/{name}.jpg")
+        photo.resize((32, 24)).save(tmp_path / f"data/more/{name}.jpg")
+        exports.put_mask(tmp_path, f"data/{name}.png", (pixels > 99).astype(np.uint8))
+    said = {"missing_mask": "background", **options}
+    refused(tmp_path, r"more/a\.jpg: an image .* that is a copy of data/a\.jpg", **said)
+    for name, other in zip("abcd", "bcda", strict=True):  # images of their own
+        other_photo = Image.open(tmp_path / f"data/{other}.jpg").resize((32, 24))
+        other_photo.transpose(Image.Transpose.ROTATE_180).save(tmp_path / f"data/more/{name}.jpg")
+    plan = plan_of(tmp_path, **said)
+    assert [len(ids) for ids in plan.splits.values()] == [8]
+    if options:
+        (tmp_path / "data/more").rename(tmp_path / "data/overlays")
+        refused(tmp_path, r"is a copy of .* the first of 4 such images", **said)
+        (tmp_path / "data/overlays").rename(tmp_path / "data/more")
+    assert "4 images without a mask are background alone, such as data/more/a.jpg." in plan.notes

@@ -1,4 +1,4 @@
-"""What a plan looks at, and what it leaves alone."""
+"""What a plan looks at and leaves alone, and what a user is told of it beside errors."""
 
 import re
 import shlex
@@ -7,24 +7,26 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import exports
-from support.building import examples
+from support.building import examples, from_tree
+from support.folders import plan_of, refused
+from support.small_tree import write_small_tree
 
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
-from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
+from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats import png_pixels
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.sources.open import own_source
 
 
 def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
     exports.mmsegmentation(tmp_path)
-    names = ["a", "b", "c"]
-    _, before = find_config(tmp_path, name="mine", class_names=names)
+    before = plan_of(tmp_path)
     Image.new("RGB", (16, 12), (1, 2, 3)).save(tmp_path / "gts" / "stray_gt.png")
-    _, after = find_config(tmp_path, name="mine", class_names=names)
-    assert after.decision == before.decision
+    assert plan_of(tmp_path).decision == before.decision
 
 
 def flat(root, masks):
@@ -44,13 +46,13 @@ GREY = np.minimum(BINARY, 1)
 def test_masks_of_0_and_255_have_two_classes_unless_a_mask_of_the_folder_has_1(tmp_path):
     names = ["background", "crack"]
     flat(tmp_path, {"a": BINARY, "b": BINARY})
-    _, plan = find_config(tmp_path, name="mine", class_names=names)
+    plan = plan_of(tmp_path, class_names=names)
     assert plan.rule.all_values == {-1: 255, 0: 0, 255: 1}
     assert any("255 is crack" in note for note in plan.notes)
     for other in ("x", "c"):  # one that no list names, and a listed one
         flat(tmp_path / other, {"a": BINARY, "b": BINARY, other: GREY})
-        with pytest.raises(MaskError, match="2 of 3 masks hold nothing but 255 and 0"):
-            find_config(tmp_path / other, name="mine", class_names=names)
+        words = "2 of 3 masks hold nothing but 255 and 0"
+        refused(tmp_path / other, words, MaskError, class_names=names)
 
 
 def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_path):
@@ -59,8 +61,8 @@ def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_p
     (masks / "cafe\u0301.png").rename(masks / "caf\u00e9.png")
     for listed in ("caf\u00e9", "cafe\u0301"):
         exports.put(tmp_path, "ImageSets/Segmentation/train.txt", f"a\n{listed}\n")
-        with pytest.raises(MaskError, match="1 of 2 masks hold nothing but 255 and 0"):
-            find_config(tmp_path, name="mine", class_names=["background", "crack"])
+        words = "1 of 2 masks hold nothing but 255 and 0"
+        refused(tmp_path, words, MaskError, class_names=["background", "crack"])
 
 
 @pytest.mark.parametrize(
@@ -73,9 +75,9 @@ def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_p
 def test_a_class_with_the_colour_or_value_of_void_is_asked_about(tmp_path, table, asked, value):
     flat(tmp_path, {"a": GREY * min(value, 128), "b": GREY * value})
     exports.put(tmp_path, "class_dict.csv", table)
-    with pytest.raises(ConfigError, match=f"{asked} for the class 'dry road'") as e:
-        find_config(tmp_path, name="mine")
-    assert "--classes 'dry road=dry road' if it is a class, or --classes 'dry road=void'" in str(e)
+    words = f"{asked} for the class 'dry road'"
+    text = refused(tmp_path, words, ConfigError, class_names=None)
+    assert "--classes 'dry road=dry road' if it is a class, or --classes 'dry road=void'" in text
     for new in ("dry road", "void"):
         config, plan = find_config(tmp_path, name="mine", classes={"dry road": new})
         names = config.built_class_names
@@ -86,32 +88,30 @@ def test_a_class_with_the_colour_or_value_of_void_is_asked_about(tmp_path, table
 def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, capsys):
     flat(tmp_path, {"a": np.maximum(GREY * 128, BINARY // 2), "b": BINARY})
     exports.put(tmp_path, "labelmap.csv", 'id,name\n0,background\n128,edge\n255,"dry, road"\n')
-    with pytest.raises(ConfigError) as asked:
-        find_config(tmp_path, name="mine")
-    as_class, as_void = re.findall(r"--classes '[^']*'", str(asked.value))
+    asked = refused(tmp_path, "--classes", ConfigError, class_names=None)
+    as_class, as_void = re.findall(r"--classes '[^']*'", asked)
     for options, line in ((as_class, "3 from labelmap.csv"), (as_void, "2 from labelmap.csv")):
         words = ["build", str(tmp_path), "--name", "mine", "--dry_run", *shlex.split(options)]
         assert cli.main(words) == 0
         assert f"classes:          {line}" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("void", ["255,void", "255,Unlabeled", "-1,dry road", "-1,a\n-1,b"])
-def test_void_at_its_value_and_what_no_pixel_has_are_not_asked_about(tmp_path, void):
-    flat(tmp_path, {"a": GREY, "b": GREY * 2})
-    exports.put(tmp_path, "labelmap.csv", f"id,name\n0,background\n1,road\n2,wall\n{void}\n")
-    config, _ = find_config(tmp_path, name="mine")
-    assert list(config.class_names) == ["background", "road", "wall"]
-
-
 @pytest.mark.parametrize(
-    ("void", "noted"), [("2,Unlabeled,224,224,192", False), ("255,border,224,224,192", True)]
+    ("table", "noted"),
+    [
+        *(
+            (f"id,name\n0,background\n1,road\n2,wall\n{void}\n", False)
+            for void in ("255,void", "255,Unlabeled", "-1,dry road", "-1,a\n-1,b")
+        ),
+        ("id,name,r,g,b\n0,background,0,0,0\n1,road,9,9,9\n2,Unlabeled,224,224,192\n", False),
+        ("id,name,r,g,b\n0,background,0,0,0\n1,road,9,9,9\n255,border,224,224,192\n", True),
+    ],
 )
-def test_a_class_that_is_void_beyond_doubt_is_not_asked_about(tmp_path, void, noted):
-    flat(tmp_path, {"a": GREY})
-    table = f"id,name,r,g,b\n0,background,0,0,0\n1,road,9,9,9\n{void}\n"
-    exports.put(tmp_path, "class_dict.csv", table)
+def test_what_is_void_beyond_doubt_or_has_no_pixel_is_not_asked_about(tmp_path, table, noted):
+    flat(tmp_path, {"a": GREY, "b": GREY * (1 + ("wall" in table))})
+    exports.put(tmp_path, "class_dict.csv" if "r,g,b" in table else "labelmap.csv", table)
     config, plan = find_config(tmp_path, name="mine")
-    assert list(config.class_names) == ["background", "road"]
+    assert [*config.class_names] == ["background", "road", "wall"][: 2 + ("wall" in table)]
     assert any("border means void" in note for note in plan.notes) == noted
 
 
@@ -135,7 +135,7 @@ def test_a_build_reads_each_own_mask_twice_and_decodes_it_once(tmp_path, monkeyp
     exports.put(tmp_path, "classes.txt", "crop\nweed\n")  # which has two readings
     read = noted(monkeypatch, storage, "read_bytes")
     inflated = noted(monkeypatch, png_pixels, "inflate")
-    builder_from_tree(tmp_path, name="mine", data_dir=tmp_path / "data", verbose=False, **said)
+    from_tree(tmp_path, **said)
     masks = [str(tmp_path / "SegmentationClass" / f"{name}.png") for name in "ab"]
     assert sorted(inflated) == masks
     # Stratified splits read the bytes too, to see that they are those that were decoded.
@@ -163,7 +163,7 @@ def test_an_image_of_16_bits_is_named_with_its_range(tmp_path, capsys, ending):
     values = np.linspace(300, 4095, GREY.size).reshape(GREY.shape).astype(np.uint16)
     Image.fromarray(values).save(tmp_path / "JPEGImages" / f"a.{ending}")
     names = ["background", "crack"]
-    _, plan = find_config(tmp_path, name="mine", class_names=names)
+    plan = plan_of(tmp_path, class_names=names)
     lost = "16 bits with values 300 to 4095, of which the high byte is kept, so 1 to 15 is stored"
     assert any(lost in note for note in plan.notes)
     assert cli.main(["check", str(tmp_path), "--class_names", ",".join(names)]) == 0
@@ -181,3 +181,124 @@ def test_of_an_account_with_many_folders_the_rest_is_counted(tmp_path, capsys):
     printed = capsys.readouterr().out
     assert printed.count("notes") == 12
     assert "6 more files; --json lists all" in printed
+
+
+BUILD = "build", "--name", "m"
+
+
+def dry_run(root, capsys, *words):
+    status = cli.main(["build", str(root), "--name", "mine", "--dry_run", *words])
+    return status, capsys.readouterr()
+
+
+def test_background_that_is_not_class_0_gets_a_hint(cvat, capsys):
+    _, printed = dry_run(cvat, capsys)
+    hint = "With --classes background=background"
+    assert f"Class 1 is background, and class 0 is apple. {hint}" in printed.out
+    assert hint not in dry_run(cvat, capsys, "--classes", "background=background")[1].out
+
+
+def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
+    (cvat / "labelmap.txt").unlink()
+    status, printed = dry_run(cvat, capsys)
+    assert status == 1
+    told = "no class names", "colour #000000 in 3 masks, 432 pixels"
+    for words in (*told, f"check {cvat} --write_classes classes.csv"):
+        assert words in printed.err
+
+
+GREYS = np.repeat(np.array([[0, 255]], np.uint8), 500, axis=0)
+GREYS[:100, 0] = np.arange(100)
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [(GREYS, "they hold 101 values.*the masks were smoothed"), ([[0, 1]], "value 1 in 3 masks")],
+)
+def test_before_names_are_asked_for_the_values_of_masks_with_an_image_are_told(
+    cvat, capsys, values, told
+):
+    (cvat / "labelmap.txt").unlink()
+    for path in (cvat / "SegmentationClass").rglob("*.png"):
+        Image.fromarray(np.array(values, np.uint8)).save(path)
+    exports.put_mask(cvat, "SegmentationClass/old/x.png", np.array([[77]]))
+    _, printed = dry_run(cvat, capsys)
+    assert re.search(told, printed.err, re.S)
+    assert "smoothed" in told or "77" not in printed.err.replace(str(cvat), "")  # pytest's numbers
+
+
+def test_a_dry_run_fails_where_the_build_would(cvat, tmp_path, capsys):
+    data = ["--data_dir", str(tmp_path / "data")]
+    assert cli.main(["build", str(cvat), "--name", "mine", *data]) == 0
+    status, printed = dry_run(cvat, capsys, *data)
+    assert status == 2
+    assert "a dataset that exists already" in printed.err
+    assert dry_run(cvat, capsys, *data, "--overwrite")[0] == 0
+    image = cvat / "JPEGImages" / "000032.JPG"
+    image.write_bytes(image.read_bytes()[:-40])
+    status, printed = dry_run(cvat, capsys)
+    assert status == 1
+    assert "000032.JPG" in printed.out
+    assert cli.main(["build", str(cvat), "--name", "m", "--data_dir", str(tmp_path / "d")]) == 1
+
+
+@pytest.mark.parametrize("words", [[], ["--class_names", "voc"]])
+def test_a_tree_with_all_ids_of_a_release_is_told_which_it_is(tmp_path, capsys, monkeypatch, words):
+    root = write_small_tree(tmp_path / "VOC2012", 8)
+    ids = (root / "ImageSets" / "Segmentation" / "train.txt").read_text().split()
+    for known, told in ((ids, True), (["other"], False)):
+        split = releases.Split("2012", "train", (8,), id_list_sha256(known), "")
+        monkeypatch.setattr(releases, "splits", lambda split=split: {("2012", "train"): split})
+        printed = "".join(dry_run(root, capsys, *words)[1])
+        assert ("The lists are those of VOC2012" in printed) == told
+        assert (f"--config 2012 --manual_dir {root}" in printed) == told
+
+
+def test_listed_ids_without_an_image_are_left_out_if_asked_and_counted(cvat, capsys):
+    (cvat / "JPEGImages" / "000032.JPG").unlink()
+    assert dry_run(cvat, capsys)[0] == 1
+    status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
+    assert status == 0
+    line = "2 ids, default.txt; 1 left out, without a mask; 1 left out, without an image"
+    assert line in printed.out
+    assert cli.main(["check", str(cvat), "--missing_image", "skip"]) == 0
+    assert "000032: listed in split 'train', but it has no image" in capsys.readouterr().out
+    exports.put(cvat, "ImageSets/Segmentation/default.txt", "elsewhere\n")
+    status, printed = dry_run(cvat, capsys, "--missing_image", "skip")
+    assert status == 1  # all images are missing
+    assert "elsewhere" in printed.err
+
+
+@pytest.mark.parametrize(
+    ("lines", "advice"),
+    [
+        ("000032\ngone\n", "1 of 2 ids have no image in JPEGImages. --missing_image skip leaves"),
+        ('{"a": [1, 2]}\n', "Without the list: --splits train=0.8,validation=0.2"),
+    ],
+)
+def test_check_dry_run_and_build_say_what_to_do_about_absent_images(
+    cvat, tmp_path, capsys, lines, advice
+):
+    (cvat / "ImageSets" / "Segmentation" / "default.txt").write_text(lines)
+    data = ["--data_dir", str(tmp_path / "data")]
+    for command, *words in (["check"], [*BUILD, *data], [*BUILD, "--dry_run"]):
+        assert cli.main([command, str(cvat), *words]) == 1
+        printed = capsys.readouterr()
+        assert (printed.out + printed.err).count(advice) == 1
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        ("images/a{}.jpg", "masks/a{}_{}.png"),
+        ("images/{}.jpg", "masks/{}_mask_{}.png"),
+        ("images/a{}.jpg", "masks/a{}/{}.png"),
+        ("images/{}.jpg", "masks/{}/{}.png"),
+    ],
+)
+def test_a_mask_for_each_object_is_named_for_what_it_is(tmp_path, image, mask):
+    for number in range(4):
+        exports.put_image(tmp_path, image.format(number))
+        for place in range(2):
+            exports.put_mask(tmp_path, mask.format(number, place), exports.truth(str(number)))
+    refused(tmp_path, "a mask for each object, such as")

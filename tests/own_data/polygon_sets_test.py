@@ -1,6 +1,7 @@
 """Folders of photos and polygons, built as folders of masks are."""
 
 import base64
+import functools
 import hashlib
 import io
 import json
@@ -14,13 +15,19 @@ from apache_beam.options import pipeline_options
 import numpy as np
 from PIL import Image, ImageDraw
 import pytest
-from support import exports
+from support import exports, folders
 from support.building import build, examples, from_tree
 
-from voc_seg_tfrecord.base.errors import LayoutError, ListError, MaskError, SplitError, VocSegError
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    LayoutError,
+    ListError,
+    MaskError,
+    SplitError,
+    VocSegError,
+)
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data.splits import by_ratio
 from voc_seg_tfrecord.trees.drawn_labels import number_classes
 
 pytest.importorskip("pycocotools")
@@ -54,16 +61,12 @@ def shapes_of(path):
     return [(s["label"], s["points"]) for s in json.loads(path.read_text())["shapes"]]
 
 
+refused = functools.partial(folders.refused, class_names=None)
+
+
 def notes(root, **options):
     config, plan = find_config(root, name="street", **options)
     return describe(plan, config)
-
-
-def refused(root, words, error=LayoutError):
-    """Checks that no plan is made of a folder, with words of the error; returns its text."""
-    with pytest.raises(error, match=words) as caught:
-        find_config(root, name="street")
-    return str(caught.value)
 
 
 def change(path, **fields):
@@ -118,18 +121,6 @@ def test_class_names_choose_the_order(street):
     _, plan = find_config(street("labelme"), name="street", class_names=names)
     assert {1, 2, 3} <= plan.rule.values.keys()
     assert [plan.rule.values[value] for value in (1, 2, 3)] == [3, 2, 1]
-
-
-def test_a_file_of_all_labels_orders_the_classes_of_labelme(street):
-    root = street("labelme")
-    (root / "labels.txt").write_text("__ignore__\n_background_\ntree\nbus\nroad\ncar\n")
-    text = notes(root)
-    assert "5 from labels.txt: 0 _background_, 1 tree, 2 bus, 3 road, 4 car" in text
-    assert "sorted by name" not in text
-    (root / "labels.txt").write_text("tree\nroad\n")
-    text = notes(root)
-    assert "0 background, 1 car, 2 road, 3 tree" in text
-    assert "labels.txt lacks car, so it does not number the classes." in text
 
 
 @pytest.mark.parametrize("objects", [False, True])
@@ -214,11 +205,35 @@ def points_of_cvat(root):
     path.write_text(path.read_text().replace("</image>", f"{spots}</image>", 1))
 
 
+def write_masks(root, *, wrong=0):
+    (root / "masks").mkdir()
+    for path in root.glob("street_*.json"):
+        mask = drawn({"car": 9, "road": 3, "tree": 20}, *shapes_of(path))
+        mask[0, :wrong] = 3
+        Image.fromarray(mask).save(root / "masks" / f"{path.stem}.png")
+
+
+def masks_beside_texts(root):
+    write_masks(root)
+    for path in root.glob("*.json"):
+        path.unlink()
+        path.with_suffix(".txt").write_text("0 0.1 0.1 0.2 0.2 0.1 0.2\n")
+
+
+def list_of_names_alone(root):
+    list_of_names(root)
+    (root / "data.yaml").unlink()
+
+
+list_of_names = written("classes.txt", "road\ntree\ncar\n")
+labels = written("labels.txt", "__ignore__\n_background_\ntree\nbus\nroad\ncar\n")
+fewer_labels = written("labels.txt", "tree\nroad\n")
+other_ending = changed("street_1.json", imagePath="street_1.png")
 elsewhere = changed("street_1.json", imagePath="IMG_0001.JPG")
 in_two_cases = replaced("street_2.json", '"car"', '"Car "')
 gone = removed("train/street_1.jpg")
 
-# Tool, what is changed in its folder, and what is said then.
+# Tool, what is changed in its folder, and what is said then; what stands behind `!` is not.
 TOLD = [
     ("labelme", nothing, "masks:            4 drawn from the polygons of labelme"),
     ("labelme", nothing, "labelme does not number classes, so they are sorted by name."),
@@ -232,8 +247,18 @@ TOLD = [
     ("labelme", elsewhere, "such as IMG_0001.JPG, read from street_1.jpg."),
     ("labelme", boxes, "1 shape with the outline of a box; all pixels in it have the class."),
     ("labelme", boxes, "2 points drawn as a disc with a radius of 5 pixels."),
-    ("labelme", in_two_cases, "Car and car are classes that differ in case alone."),
+    ("labelme", in_two_cases, "Car and car are classes that differ in their spelling alone."),
     ("labelme", written("street_2.json", ""), "1 files such as street_2.json are not labelme's."),
+    ("labelme", labels, "5 from labels.txt: 0 _background_, 1 tree, 2 bus, 3 road, 4 car"),
+    ("labelme", labels, "!sorted by name"),
+    ("labelme", fewer_labels, "0 background, 1 car, 2 road, 3 tree"),
+    ("labelme", fewer_labels, "labels.txt lacks car, so it does not number the classes."),
+    ("labelme", other_ending, "!other places"),
+    ("labelme", write_masks, "masks:            4 in masks"),
+    ("labelme", write_masks, "The masks are read. labelme's polygons have the same pixels."),
+    ("labelme", masks_beside_texts, "street_1.txt is not read: polygons of YOLO, and 0 files that"),
+    ("yolo", list_of_names, "0 background, 1 road, 2 tree, 3 car"),
+    ("yolo", list_of_names_alone, "0 background, 1 road, 2 tree, 3 car"),
     ("yolo", yolo_without_labels, "2 images without a shape: background everywhere."),
     ("yolo", as_roboflow_writes, "split train:      3 ids"),
     ("yolo", as_roboflow_writes, "split validation: 1 ids"),
@@ -242,7 +267,7 @@ TOLD = [
     ("coco", coco_with_one_folder, "split validation: 1 ids"),
     ("coco", keypoints, "person_keypoints_val.json is not read: keypoints."),
     ("cvat", points_of_cvat, "2 shapes of the kind points, which CVAT draws in no mask."),
-    ("cvat", gone, "1 images in CVAT's files are not here, such as train/street_1.jpg."),
+    ("cvat", gone, "1 image is in CVAT's files and not here, such as train/street_1.jpg."),
 ]
 
 
@@ -250,13 +275,8 @@ TOLD = [
 def test_what_is_left_out_added_or_drawn_in_a_certain_way_is_said(street, tool, edit, text):
     root = street(tool)
     edit(root)
-    assert text in notes(root)
-
-
-def test_a_renamed_image_whose_file_names_only_another_ending_needs_no_note(street):
-    root = street("labelme")
-    change(root / "street_1.json", imagePath="street_1.png")
-    assert "other places" not in notes(root)
+    names = {"class_names": MANY} if (root / "masks").exists() else {}
+    assert (text.strip("!") in notes(root, **names)) != text.startswith("!")
 
 
 def boxes_alone(root):
@@ -270,26 +290,14 @@ def no_images(root):
         shutil.rmtree(root / split)
 
 
+def two_lists_of_names(root):
+    list_of_names(root)
+    (root / "data.yaml").write_text("names: [car, road, tree]\n")
+
+
 renamed = changed("street_1.json", imagePath="street_2.jpg")
 with_control_character = replaced("street_1.json", '"tree"', '"tr\\u0007ee"')
 without_a_name = written("data.yaml", "names: {0: road, 2: car}\n")
-
-
-@pytest.mark.parametrize(
-    ("tool", "edit", "error", "words"),
-    [
-        ("labelme", renamed, VocSegError, r"street_1\.jpg beside it"),
-        ("labelme", with_control_character, VocSegError, "names without control characters"),
-        ("yolo", removed("data.yaml"), LayoutError, "0 files that name their classes"),
-        ("yolo", without_a_name, LayoutError, r"data\.yaml: no 1"),
-        ("coco", boxes_alone, VocSegError, "boxes only"),
-        ("cvat", no_images, LayoutError, r"annotations\.xml, but no image train/street_1\.jpg"),
-    ],
-)
-def test_polygons_that_cannot_be_used_are_refused(street, tool, edit, error, words):
-    root = street(tool)
-    edit(root)
-    refused(root, words, error)
 
 
 def with_a_box(root):
@@ -305,31 +313,29 @@ wider = changed("street_2.json", imageWidth=80)
 huge = changed("street_2.json", imageWidth=900_000, imageHeight=900_000)
 
 
-@pytest.mark.parametrize(
-    ("tool", "edit", "words"),
-    [
-        ("yolo", with_a_box, r"street_2\.txt, line 4: a box"),
-        ("labelme", wider, r"street_2\.json, image street_2\.jpg: mask of 80 x 48"),
-        ("labelme", huge, "900000 x 900000 pixels for the image"),
-        ("labelme", cut_short, r"street_2\.json"),
-    ],
-)
-def test_shapes_that_cannot_be_drawn_stop_the_build_with_their_file(street, tool, edit, words):
+# Tool, what is changed in its folder, and the error: of a plan, or of shapes that cannot be drawn.
+REFUSED = [
+    ("labelme", renamed, VocSegError, r"street_1\.jpg beside it"),
+    ("labelme", with_control_character, ConfigError, "names without control characters"),
+    ("yolo", removed("data.yaml"), LayoutError, "0 files that name their classes"),
+    ("yolo", two_lists_of_names, LayoutError, r"2 files that name their classes classes\.txt and"),
+    ("yolo", without_a_name, LayoutError, r"data\.yaml: no 1"),
+    ("coco", boxes_alone, VocSegError, "boxes only"),
+    ("cvat", no_images, LayoutError, r"annotations\.xml, but no image train/street_1\.jpg"),
+    ("yolo", with_a_box, SplitError, r"street_2\.txt, line 4: a box"),
+    ("labelme", wider, SplitError, r"street_2\.json, image street_2\.jpg: mask of 80 x 48"),
+    ("labelme", huge, SplitError, "900000 x 900000 pixels for the image"),
+    ("labelme", cut_short, SplitError, r"street_2\.json"),
+]
+
+
+@pytest.mark.parametrize(("tool", "edit", "error", "words"), REFUSED)
+def test_polygons_that_cannot_be_used_stop_the_build(street, tool, edit, error, words):
     root = street(tool)
     edit(root)
-    with pytest.raises(SplitError, match=words):
+    with pytest.raises(error, match=words):
         from_tree(root)
-    assert cli.main(["check", str(root)]) == 1
-
-
-def test_a_list_of_names_that_other_tools_write_beside_yolos_files_is_one_too(street):
-    root = street("yolo")
-    (root / "classes.txt").write_text("road\ntree\ncar\n")
-    assert "0 background, 1 road, 2 tree, 3 car" in notes(root)
-    (root / "data.yaml").unlink()
-    assert "0 background, 1 road, 2 tree, 3 car" in notes(root)
-    (root / "data.yaml").write_text("names: [car, road, tree]\n")
-    refused(root, r"2 files that name their classes classes\.txt and")
+    assert cli.main(["check", str(root)]) == (2 if error is ConfigError else 1)
 
 
 def rotated(path, orientation=6):
@@ -339,13 +345,10 @@ def rotated(path, orientation=6):
     image.rotate(90, expand=True).save(path, exif=exif)
 
 
-def test_an_image_that_labelme_showed_rotated_is_rotated(street):
-    root = street("labelme")
+def test_an_image_is_rotated_as_its_tool_showed_it_or_as_the_user_says(street, tmp_path):
+    root = street("labelme", "other")
     rotated(root / "street_1.jpg")
     assert examples(from_tree(root), "train")["street_1.jpg"]["image"].shape == (48, 64, 3)
-
-
-def test_where_nothing_tells_whether_an_image_was_rotated_the_user_is_asked(street, tmp_path):
     root = street("yolo")
     rotated(root / "images" / "train" / "street_1.jpg")
     with pytest.raises(SplitError, match="say --exif apply"):
@@ -365,43 +368,23 @@ def test_two_files_with_other_shapes_of_an_image_are_an_error_until_one_is_chose
     assert "images:           1 in val" in notes(root, masks="annotations/instances_val.json")
 
 
-def test_polygons_of_two_tools_are_asked_about(street):
+def test_polygons_of_two_tools_are_asked_about_and_chosen_with_one_option(street):
     root = street("coco")
     shutil.copy(street("cvat", "other") / "annotations.xml", root)
     refused(root, "polygons of several tools:\n    CVAT's")
     assert "polygons of CVAT" in notes(root, masks="annotations.xml")
-
-
-def test_all_files_of_labelme_beside_those_of_another_tool_are_chosen_with_one_option(street):
-    root = street("labelme")
+    root = street("labelme", "third")
     coco_file(root / "all.json", "street_1.jpg")
     refused(root, r"--masks all\.json\n    labelme's .*: --mask_name '\{id")
     assert "4 drawn from the polygons of labelme" in notes(root, mask_name="{id}.json")
     assert "1 drawn from the polygons of COCO" in notes(root, masks="all.json")
 
 
-def write_masks(root, *, wrong=0):
-    (root / "masks").mkdir()
-    for path in root.glob("street_*.json"):
-        mask = drawn({"car": 9, "road": 3, "tree": 20}, *shapes_of(path))
-        mask[0, :wrong] = 3
-        Image.fromarray(mask).save(root / "masks" / f"{path.stem}.png")
-
-
-def test_masks_with_the_pixels_of_the_polygons_are_read_in_place_of_them(street):
-    root = street("labelme")
-    write_masks(root)
-    text = notes(root, class_names=MANY)
-    assert "masks:            4 in masks" in text
-    assert "The masks are read. labelme's polygons have the same pixels." in text
-
-
 def test_a_folder_of_polygons_is_chosen_beside_masks(tmp_path):
-    photos(tmp_path, "images/a.jpg", "images/b.jpg")
-    coco_file(tmp_path / "annotations" / "train.json", "a.jpg")
-    coco_file(tmp_path / "annotations" / "val.json", "b.jpg")
-    photos(tmp_path, "masks/a.png", "masks/b.png")
-    text = notes(tmp_path, masks="annotations")
+    root = photos(tmp_path, "images/a.jpg", "images/b.jpg", "masks/a.png", "masks/b.png")
+    for name, image in (("train", "a.jpg"), ("val", "b.jpg")):
+        coco_file(root / "annotations" / f"{name}.json", image)
+    text = notes(root, masks="annotations")
     assert "2 drawn from the polygons of COCO" in text
     assert "split validation: 1 ids, annotations/val.json" in text
 
@@ -420,11 +403,14 @@ def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
 def test_splits_by_class_read_the_drawn_masks(street, tool):
     root = street(tool)
     options = {"splits": {"train": 0.5, "validation": 0.5}, "split_by": "stratified"}
-    config, plan = find_config(root, name="street", **options)
+    _, plan = find_config(root, name="street", **options)
     assert [len(ids) for ids in plan.splits.values()] == [2, 2]
-    for image_id in plan.tree.masks:
-        classes = by_ratio._classes(plan.tree.labels, config.example_spec(plan.rule), image_id)
-        assert list(classes) == [0, 1, 2, 3]
+    if tool == "labelme":
+        for name in ("street_1", "street_2"):
+            replace(root / f"{name}.json", '"tree"', '"car"')
+        _, plan = find_config(root, name="street", **options)
+        with_tree = {"street_3", "street_4"}
+        assert [len(with_tree & {*ids}) for ids in plan.splits.values()] == [1, 1]
 
 
 def test_the_page_of_a_check_is_written(street, tmp_path):
@@ -517,31 +503,22 @@ def test_polygons_behind_many_other_files_are_found(street, tool):
     assert tool == "yolo" or "60 files such as " in text
 
 
-def test_masks_are_read_beside_files_of_polygons_that_cannot_be_and_a_note_names_them(street):
-    root = street("labelme")
-    write_masks(root)
-    for path in root.glob("*.json"):
-        path.unlink()
-        path.with_suffix(".txt").write_text("0 0.1 0.1 0.2 0.2 0.1 0.2\n")
-    words = "street_1.txt is not read: polygons of YOLO, and 0 files that name"
-    assert words in notes(root, class_names=MANY)
-
-
-def coco_file(path, *images):
+def coco_file(path, *names):
     """Writes a file with a square in each image, which is larger from image to image."""
-    images = dict(enumerate(images, start=1))
-    size = {"width": 64, "height": 48}
-    shapes = {n: [[0, 0, 9 + n, 0, 9 + n, 10, 0, 10]] for n in images}
-    data = {
-        "images": [{"id": n, "file_name": name, **size} for n, name in images.items()],
-        "categories": [{"id": 1, "name": "road"}],
-        "annotations": [
-            {"id": n, "image_id": n, "category_id": 1, "segmentation": shape}
-            for n, shape in shapes.items()
-        ],
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data))
+    images = [
+        {"id": n, "file_name": name, "width": 64, "height": 48} for n, name in enumerate(names, 1)
+    ]
+    shapes = [
+        {
+            "id": n,
+            "image_id": n,
+            "category_id": 1,
+            "segmentation": [[0, 0, 9 + n, 0, 9 + n, 10, 0, 10]],
+        }
+        for n in range(1, 1 + len(names))
+    ]
+    data = {"images": images, "categories": [{"id": 1, "name": "road"}], "annotations": shapes}
+    exports.put(path.parent, path.name, json.dumps(data))
     return path
 
 
@@ -550,6 +527,13 @@ def photos(root, *names):
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         Image.new("RGB", SIZE).save(root / name)
     return root
+
+
+def of_coco(root, names, **files):
+    """Writes photos, and COCO's files, each with the photos that it names."""
+    for name, images in files.items():
+        coco_file(root / f"{name}.json", *images.split())
+    return photos(root, *names.split())
 
 
 def sizes_of_shapes(root):
@@ -562,34 +546,46 @@ def sizes_of_shapes(root):
 
 
 def test_images_of_one_name_in_two_folders_have_their_own_shapes(tmp_path):
-    photos(tmp_path, "day/a.jpg", "night/a.jpg", "night/b.jpg")
-    coco_file(tmp_path / "all.json", "C:\\work\\night\\a.jpg", "night/b.jpg", "/home/me/day/a.jpg")
+    names = "C:\\work\\night\\a.jpg night/b.jpg /home/me/day/a.jpg"
+    of_coco(tmp_path, "day/a.jpg night/a.jpg night/b.jpg", all=names)
     assert sizes_of_shapes(tmp_path) == {"night/a.jpg": 100, "night/b.jpg": 110, "day/a.jpg": 120}
     words = "2 images in other places than COCO's files say, such as /home/me/day/a"
     assert words in notes(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["train.json", "train/a.json"])
-def test_images_of_one_name_in_two_splits_are_those_of_the_files_split(tmp_path, name):
-    photos(tmp_path, "train/a.jpg", "val/a.jpg", "val/b.jpg")
-    coco_file(tmp_path / name, "a.jpg")
-    assert sizes_of_shapes(tmp_path) == {"a.jpg": 100}
+@pytest.mark.parametrize(
+    ("names", "files", "sizes"),
+    [
+        ("train/a.jpg val/a.jpg val/b.jpg", {"train": "a.jpg"}, {"a.jpg": 100}),
+        ("train/a.jpg val/a.jpg val/b.jpg", {"train/a": "a.jpg"}, {"a.jpg": 100}),
+        ("val/a.jpg train/b.jpg", {"all": "train/a.jpg train/b.jpg"}, {"b.jpg": 110}),
+        ("f_01.png f_02.png", {"all": "f_01 f_02"}, {"f_01.png": 100, "f_02.png": 110}),
+    ],
+)
+def test_a_name_without_folder_or_ending_means_the_image_of_the_files_split(
+    tmp_path, names, files, sizes
+):
+    assert sizes_of_shapes(of_coco(tmp_path, names, **files)) == sizes
+    lost = "1 image is in COCO's files and not here, such as train/a.jpg"
+    assert (lost in notes(tmp_path)) == ("all" in files and "train/b.jpg" in names)
 
 
-def test_an_image_of_another_split_with_the_same_name_is_not_taken(tmp_path):
-    photos(tmp_path, "val/a.jpg", "train/b.jpg")
-    coco_file(tmp_path / "all.json", "train/a.jpg", "train/b.jpg")
-    assert sizes_of_shapes(tmp_path) == {"b.jpg": 110}
-    assert "1 images in COCO's files are not here, such as train/a.jpg" in notes(tmp_path)
-    coco_file(tmp_path / "all.json", "train/b.jpg")
-    coco_file(tmp_path / "instances_train.json", "a.jpg")
+def test_an_image_that_lies_in_the_folder_of_another_split_is_refused(tmp_path):
+    of_coco(tmp_path, "val/a.jpg train/b.jpg", all="train/b.jpg", instances_train="a.jpg")
     refused(tmp_path, r"a\.jpg, and val/a\.jpg, which lies in the folder of another", MaskError)
 
 
-def test_an_image_that_may_be_one_of_two_is_an_error(tmp_path):
-    photos(tmp_path, "day/a.jpg", "night/a.jpg")
-    coco_file(tmp_path / "all.json", "a.jpg")
-    refused(tmp_path, r"which may be day/a\.jpg or night/a\.jpg", MaskError)
+@pytest.mark.parametrize(
+    ("names", "files", "error", "words"),
+    [
+        ("day/a.jpg night/a.jpg", ["all"], MaskError, r"which may be day/a\.jpg or night/a\.jpg"),
+        ("a.jpg b.jpg", ["train", "val"], ListError, "1 of 1 and 1 ids in both, such as a"),
+    ],
+)
+def test_an_image_that_may_be_one_of_two_or_is_in_two_splits_is_an_error(
+    tmp_path, names, files, error, words
+):
+    refused(of_coco(tmp_path, names, **dict.fromkeys(files, "a.jpg")), words, error)
 
 
 def lines_of_question(root):
@@ -613,8 +609,8 @@ def test_folders_with_images_of_one_file_are_a_question_with_a_line_for_each(tmp
 
 
 def test_no_line_proposes_a_folder_in_which_an_image_is_there_twice(tmp_path):
-    photos(tmp_path, "x/t/a.jpg", "x/v/a.jpg", "y/a.jpg", "y/t/b.jpg", "y/v/b.jpg", "a.jpg")
-    coco_file(tmp_path / "all.json", "a.jpg", "b.jpg")
+    names = "x/t/a.jpg x/v/a.jpg y/a.jpg y/t/b.jpg y/v/b.jpg a.jpg"
+    of_coco(tmp_path, names, all="a.jpg b.jpg")
     expected = [("1", folder) for folder in ("x/t", "x/v", "y/t", "y/v")]
     assert lines_of_question(tmp_path) == expected
 
@@ -650,18 +646,8 @@ def test_two_images_whose_names_differ_in_the_ending_are_an_error(street, tmp_pa
     refused(root, r"\.png: polygons of this image, and of \w+\.jpg")
 
 
-def test_an_image_in_the_files_of_two_splits_is_an_error(tmp_path):
-    photos(tmp_path, "a.jpg", "b.jpg")
-    for split in ("train", "val"):
-        coco_file(tmp_path / f"{split}.json", "a.jpg")
-    refused(tmp_path, r"1 of 1 and 1 ids in both, such as a", ListError)
-
-
 def test_a_file_of_all_images_beside_those_of_splits_changes_nothing(tmp_path):
-    photos(tmp_path, "a.jpg", "b.jpg")
-    coco_file(tmp_path / "train.json", "a.jpg")
-    coco_file(tmp_path / "val.json", "b.jpg")
-    coco_file(tmp_path / "trainval.json", "a.jpg", "b.jpg")
+    of_coco(tmp_path, "a.jpg b.jpg", train="a.jpg", val="b.jpg", trainval="a.jpg b.jpg")
     shapes = json.loads((tmp_path / "trainval.json").read_text())["annotations"]
     shapes[1]["segmentation"] = shapes[0]["segmentation"]  # as in val.json
     change(tmp_path / "trainval.json", annotations=shapes)
@@ -768,12 +754,6 @@ def test_an_error_about_an_image_outlives_a_later_entry_that_agrees_with_the_las
     change(path, annotations=[first | {"category_id": 9}])
     with pytest.raises(MaskError, match="the category_id 9"):
         sizes_of_shapes(tmp_path)
-
-
-def test_an_image_that_a_file_names_without_its_ending_is_found(tmp_path):
-    coco_file(tmp_path / "all.json", "frame_000001", "frame_000002")
-    photos(tmp_path, "frame_000001.png", "frame_000002.png")
-    assert sizes_of_shapes(tmp_path) == {"frame_000001.png": 100, "frame_000002.png": 110}
 
 
 @pytest.mark.parametrize(

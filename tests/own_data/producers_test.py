@@ -8,6 +8,7 @@ from PIL import Image
 import pytest
 from support import exports
 from support.building import examples
+from support.folders import plan_of, refused
 
 from voc_seg_tfrecord import VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
@@ -124,8 +125,7 @@ def test_supervisely_masks_are_read_by_their_colours(real_data, tmp_path):
 
 @pytest.mark.parametrize("export", REFUSED)
 def test_what_a_real_export_lacks_is_named(real_data, export):
-    with pytest.raises(VocSegError, match=REFUSED[export]):
-        find_config(real_data / "producers" / export, name="real")
+    refused(real_data / "producers" / export, REFUSED[export], VocSegError, class_names=None)
 
 
 CASES = ("case_1", "case_2", "case_10")
@@ -144,22 +144,18 @@ def put_cases(root, images, masks="", cases=CASES, number="_0000"):
             Image.fromarray(exports.truth(case).astype(np.uint8)).save(path)
 
 
-def built(root, data_dir, **said):
-    """Builds a folder, compares the masks; returns the class names and the cases of each split."""
+def built(root, data_dir, values=(0, 1, 2), **said):
+    """Builds a folder, compares its masks; returns the class names and the cases of each split."""
     builder = builder_from_tree(root, name="mine", data_dir=data_dir, verbose=False, **said)
     cases = {}
     for split in builder.info.splits:
         for name, example in examples(builder, split).items():
             case = pathlib.PurePosixPath(name).stem.removesuffix("_0000")
-            assert (example["segmentation_mask"][..., 0] == exports.truth(case)).all()
+            assert (
+                example["segmentation_mask"][..., 0] == np.array(values)[exports.truth(case)]
+            ).all()
             cases.setdefault(split, set()).add(case)
     return builder.info.features["segmentation_mask"].names, cases
-
-
-def error_of(root, **said):
-    with pytest.raises(VocSegError) as caught:
-        find_config(root, name="mine", **said)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("dataset", [V2, V1])
@@ -177,27 +173,22 @@ def test_nnunets_folders_are_train_and_test_with_the_classes_of_its_file(tmp_pat
     assert built(root, tmp_path / "out") == (NAMES, cases)
 
 
-def test_a_case_without_its_other_half_does_not_hide_those_of_its_folder(tmp_path):
-    for which in ("Tr", "Ts"):
-        put_cases(tmp_path, f"images{which}/*.png", f"labels{which}/*.png")
-    (tmp_path / "labelsTr" / "case_1.png").unlink()
-    (tmp_path / "imagesTs" / "case_2_0000.png").unlink()
-    _, plan = find_config(tmp_path, name="mine", class_names=NAMES)
-    assert {s: {*ids} for s, ids in plan.splits.items()} == {
-        "train": {"Tr/case_2", "Tr/case_10"},
-        "test": {"Ts/case_1", "Ts/case_10"},
-    }
-    assert {kind for _, kind in plan.account} == {"image without a mask", "mask without an image"}
-
-
-def test_monais_folders_are_train_and_test_also_if_both_have_the_same_names(tmp_path):
-    root = tmp_path / "Task01_x"
+def test_folders_of_train_and_test_may_have_the_same_names_and_lack_some_files(tmp_path):
+    root = tmp_path / "Task01_x"  # MONAI's
     for which in ("Tr", "Ts"):
         put_cases(root, f"images{which}/*.png", f"labels{which}/*.png", number="")
     for case in CASES:  # or all of them would be copies
         exports.picture(f"other {case}").save(root / "imagesTs" / f"{case}.png")
     cases = {"train": {*CASES}, "test": {*CASES}}
     assert built(root, tmp_path / "out", class_names=NAMES) == (NAMES, cases)
+    (root / "labelsTr" / "case_1.png").unlink()
+    (root / "imagesTs" / "case_2.png").unlink()
+    plan = plan_of(root)
+    assert {s: {*ids} for s, ids in plan.splits.items()} == {
+        "train": {"Tr/case_2", "Tr/case_10"},
+        "test": {"Ts/case_1", "Ts/case_10"},
+    }
+    assert {kind for _, kind in plan.account} == {"image without a mask", "mask without an image"}
 
 
 @pytest.mark.parametrize("with_test", [False, True])
@@ -207,7 +198,7 @@ def test_channels_of_nnunet_are_named_and_the_option_chooses_one(tmp_path, with_
     put_cases(root, "imagesTr/*.png", number="_0001")
     if with_test:  # one that could be read alone
         put_cases(root, "imagesTs/*.png", "labelsTs/*.png", ["case_9"])
-    text = error_of(root, class_names=NAMES)
+    text = refused(root, "2 channels, a file for each")
     assert "2 channels, a file for each, such as case_10_0000.png and case_10_0001.png" in text
     assert "--image_name '{id}_0000.png'" in text
     cases = {"train": {*CASES}, **({"test": {"case_9"}} if with_test else {})}
@@ -220,7 +211,7 @@ def test_channels_of_nnunet_beside_other_images_of_the_masks_are_only_named(tmp_
     put_cases(tmp_path, "imagesTr/*.png", number="_0001")
     put_cases(tmp_path, "rgb/*.png", number="")
     for said in ({}, {"images": "rgb", "masks": "labelsTr"}):
-        _, plan = find_config(tmp_path, name="mine", class_names=NAMES, **said)
+        plan = plan_of(tmp_path, **said)
         assert plan.tree.layout.images == "rgb"
         assert {key: len(names) for key, names in plan.account.items()} == {("imagesTr", "PNG"): 6}
 
@@ -228,33 +219,25 @@ def test_channels_of_nnunet_beside_other_images_of_the_masks_are_only_named(tmp_
 def test_numbers_of_other_images_than_nnunets_are_no_channels(tmp_path):
     put_cases(tmp_path, "images/*.png", "masks/*.png", CASES[:2])
     put_cases(tmp_path, "images/*.png", cases=CASES[:2], number="_0001")
-    assert "channels" not in error_of(tmp_path, class_names=NAMES)
+    refused(tmp_path, "(?s)^(?!.*channels)")
     put_cases(tmp_path / "one", "images/*.png", "masks/*.png", CASES)
     (tmp_path / "one" / "masks" / "case_1.png").unlink()
-    assert "no mask fits an image by its name" in error_of(tmp_path / "one", class_names=NAMES)
+    refused(tmp_path / "one", "no mask fits an image by its name")
 
 
-def test_ignore_of_nnunet_is_void(tmp_path):
-    root = tmp_path / "Dataset001_x"
-    put_cases(root, "imagesTr/*.png", "labelsTr/*.png")
-    labels = {"background": 0, "ignore": 2, "tumor": 1}
-    exports.put(root, "dataset.json", json.dumps(V2 | {"labels": labels}))
-    builder = builder_from_tree(root, name="mine", data_dir=tmp_path / "out", verbose=False)
-    assert builder.info.features["segmentation_mask"].names == ["background", "tumor"]
-    for name, example in examples(builder, "train").items():
-        truth = exports.truth(name.removesuffix("_0000.png"))
-        assert (truth == 2).any()
-        assert (example["segmentation_mask"][..., 0] == np.where(truth == 2, 255, truth)).all()
-
-
-def test_regions_of_nnunet_are_refused_by_name_and_a_table_is_read_in_their_place(tmp_path):
+def test_regions_of_nnunet_are_refused_a_table_is_read_in_their_place_and_ignore_is_void(tmp_path):
     root = tmp_path / "Dataset001_x"
     put_cases(root, "imagesTr/*.png", "labelsTr/*.png")
     labels = {"background": 0, "whole": [1, 2], "core": 2}
     exports.put(root, "dataset.json", json.dumps(V2 | {"labels": labels}))
-    assert "the region 'whole' has the values 1, 2, and regions overlap" in error_of(root)
+    words = "the region 'whole' has the values 1, 2, and regions overlap"
+    refused(root, words, class_names=None)
     rows = [*enumerate(NAMES)]
     assert built(root, tmp_path / "out", classes=rows) == (NAMES, {"train": {*CASES}})
+    labels = {"background": 0, "ignore": 2, "tumor": 1}
+    exports.put(root, "dataset.json", json.dumps(V2 | {"labels": labels}))
+    found = built(root, tmp_path / "void", (0, 1, 255))  # ignore is void
+    assert found == (["background", "tumor"], {"train": {*CASES}})
 
 
 @pytest.mark.parametrize(
@@ -270,26 +253,22 @@ def test_regions_of_nnunet_are_refused_by_name_and_a_table_is_read_in_their_plac
 def test_a_dataset_json_of_another_tool_gives_no_classes_and_stops_no_build(tmp_path, other):
     put_cases(tmp_path / "x", "images/*.png", "masks/*.png", number="")
     exports.put(tmp_path / "x", "dataset.json", json.dumps(other))
-    text = error_of(tmp_path / "x")
-    assert "no class names: dataset.json is not used as a class file" in text
-    assert "value 1 in 3 masks" in text
+    words = "no class names: dataset.json is not used as a class file"
+    assert "value 1 in 3 masks" in refused(tmp_path / "x", words, class_names=None)
     _, plan = find_config(tmp_path / "x", name="mine", class_names=NAMES)
     assert any("dataset.json is not used as a class file" in note for note in plan.notes)
     exports.put(tmp_path / "x", "classes.txt", "\n".join(NAMES))
     assert find_config(tmp_path, name="mine")[0].class_names == tuple(NAMES)
-
-
-def test_a_dataset_json_between_a_tree_and_its_class_file_does_not_hide_it(tmp_path):
-    put_cases(tmp_path / "a" / "b", "images/*.png", "masks/*.png", number="")
-    exports.put(tmp_path, "a/dataset.json", "[]")
-    exports.put(tmp_path, "classes.txt", "\n".join(NAMES))
-    assert find_config(tmp_path, name="mine")[0].class_names == tuple(NAMES)
+    put_cases(tmp_path / "y" / "a" / "b", "images/*.png", "masks/*.png", number="")
+    exports.put(tmp_path, "y/a/dataset.json", json.dumps(other))
+    exports.put(tmp_path, "y/classes.txt", "\n".join(NAMES))  # above, and not hidden by it
+    assert find_config(tmp_path / "y", name="mine")[0].class_names == tuple(NAMES)
 
 
 def test_volumes_of_nifti_are_called_so(tmp_path):
     for name in ("imagesTr/a_0000.nii.gz", "labelsTr/a.nii.gz"):
         exports.put(tmp_path, name, b"")
-    assert "volumes of NIfTI, which are not read: 2 files, such as imagesTr/a" in error_of(tmp_path)
+    refused(tmp_path, "volumes of NIfTI, which are not read: 2 files, such as imagesTr/a")
 
 
 def test_arrays_as_images_are_named_with_the_options_that_read_them(tmp_path):
@@ -298,31 +277,29 @@ def test_arrays_as_images_are_named_with_the_options_that_read_them(tmp_path):
         path = tmp_path / "images" / f"{case}.png"
         np.save(path.with_suffix(".npy"), np.asarray(Image.open(path)))
         path.unlink()
-    text = error_of(tmp_path, class_names=NAMES)
-    assert "NumPy arrays as images, and 3 masks: 3 arrays" in text
+    text = refused(tmp_path, "NumPy arrays as images, and 3 masks: 3 arrays")
     assert "--bands all --dtype uint16" in text
     told = {"class_names": NAMES, "bands": "all"}
     assert built(tmp_path, tmp_path / "out", **told) == (NAMES, {"train": {*CASES}})
 
 
 @pytest.mark.parametrize(
-    ("folders", "splits"),
+    "splits",
     [
-        (("tr", "ts"), {"tr": "train", "ts": "test"}),
-        (("trn", "dev", "tst"), {"trn": "train", "dev": "validation", "tst": "test"}),
-        (("tst", "val"), {"tst": "test", "val": "validation"}),
-        (("tr", "de", "en"), {"tr": "train", "de": "train", "en": "train"}),  # languages
+        {"tr": "train", "ts": "test"},
+        {"trn": "train", "dev": "validation", "tst": "test"},
+        {"tst": "test", "val": "validation"},
+        {"tr": "train", "de": "train", "en": "train"},  # languages
     ],
 )
-@pytest.mark.parametrize("inner", [False, True])
-def test_short_names_are_splits_where_all_folders_are_called_as_splits(
-    tmp_path, folders, splits, inner
-):
-    for folder in folders:
-        names = [f"{a}/{folder}" if inner else f"{folder}/{a}" for a in ("images", "masks")]
-        put_cases(tmp_path, f"{names[0]}/*.png", f"{names[1]}/*.png", [f"{folder}1", f"{folder}2"])
-    _, plan = find_config(tmp_path, name="mine", class_names=NAMES)
-    found = {i.rpartition("/")[2][:-1]: s for s, ids in plan.splits.items() for i in ids}
+@pytest.mark.parametrize("names", ["{0}/{1}", "{1}/{0}"])
+def test_short_names_are_splits_where_all_folders_are_called_as_splits(tmp_path, splits, names):
+    for folder in splits:
+        images, masks = (names.format(folder, kind) + "/*.png" for kind in ("images", "masks"))
+        put_cases(tmp_path, images, masks, [f"{folder}1", f"{folder}2"])
+    found = {
+        i.rpartition("/")[2][:-1]: s for s, ids in plan_of(tmp_path).splits.items() for i in ids
+    }
     assert found == splits
 
 
@@ -330,4 +307,4 @@ def test_short_names_are_splits_where_all_folders_are_called_as_splits(
 def test_two_folders_of_one_split_are_a_question(tmp_path, folders):
     for folder in folders:
         put_cases(tmp_path, f"{folder}/images/*.png", f"{folder}/masks/*.png", [f"{folder}1"])
-    assert "ways to read images and masks" in error_of(tmp_path, class_names=NAMES)
+    refused(tmp_path, "ways to read images and masks")

@@ -5,16 +5,16 @@ import io
 import json
 import pathlib
 import re
-import shlex
 
 import numpy as np
 from PIL import Image
 import pytest
 from support import exports, made_folders
+from support.folders import NAMES as CLASSES
+from support.folders import pairs_of, plan_of, proposed, refused, said_by
 
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.build_from.tree import describe, find_config
-from voc_seg_tfrecord.commands import arguments, cli
 
 IDS = [f"k{n:02}" for n in range(20)]
 SPLITS = {"train": IDS[:12], "validation": IDS[12:16], "test": IDS[16:]}
@@ -27,9 +27,9 @@ def put(root, image=IMAGES, mask=MASKS, ids=IDS):
     """Writes pairs."""
     for image_id in ids:
         for pattern, pixels in zip((image, mask), made_folders.draw(RNG, (24, 32)), strict=True):
-            path = root / pattern.format(image_id)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(pixels).save(path)
+            out = io.BytesIO()
+            Image.fromarray(pixels).save(out, "PNG" if pattern.endswith("png") else "JPEG")
+            exports.put(root, pattern.format(image_id), out.getvalue())
 
 
 def lists(root, pattern="{}.txt", line="{}", names=NAMES, splits=SPLITS):
@@ -53,6 +53,10 @@ def plain(splits):
     return {NAMES[split]: ids for split, ids in splits.items()}
 
 
+def put_json(root, name, content):
+    exports.put(root, name, json.dumps(content))
+
+
 def folders(root, splits=SPLITS):
     """Writes pairs in folders of splits."""
     for split, ids in splits.items():
@@ -61,23 +65,18 @@ def folders(root, splits=SPLITS):
 
 def found(root, **said):
     """Returns the last part of the ids of each split, sorted, and the plan."""
-    _, plan = find_config(root, name="mine", class_names=made_folders.CLASSES, **said)
+    plan = plan_of(root, **said)
     last = {s: sorted(i.rpartition("/")[2] for i in ids) for s, ids in plan.splits.items()}
-    for split, ids in plan.splits.items():
-        for pair in plan.tree.pairs(split, ids):
-            assert pathlib.Path(pair.mask).stem.startswith(pathlib.Path(pair.image).stem[:3])
+    pairs = (pair for of in pairs_of(plan).values() for pair in of.items())
+    assert all(mask.stem.startswith(image.stem[:3]) for image, mask in pairs)
     return last, plan
 
 
 def asked(root):
-    """Returns the lines of the question that a folder is, and the splits that each gives."""
-    with pytest.raises(ListError) as caught:
-        found(root)
-    lines = re.findall(r"^    (.*): (--.*)$", str(caught.value), re.M)
+    """Returns the splits that each line of the question gives that a folder is."""
     answers = []
-    for counts, options in lines:
-        args = cli.make_parser(["check"]).parse_args(["check", str(root), *shlex.split(options)])
-        splits, _ = found(root, **arguments.tree_fields(args))
+    for counts, options in proposed(refused(root, "--splits", ListError)):
+        splits, _ = found(root, **said_by(options))
         assert counts == ", ".join(f"{split} {len(ids)}" for split, ids in splits.items())
         answers.append(splits)
     return answers
@@ -86,18 +85,15 @@ def asked(root):
 # The table of the page on splits.
 
 
-def rows_as_json(root, splits):
-    rows = [{"image": f"{i}.jpg", "split": s} for s, ids in plain(splits).items() for i in ids]
-    exports.put(root, "rows.json", json.dumps(rows))
-
-
 WAYS = {
     "a list for each split": lambda root, of: lists(root, "list/{}.lst", splits=of),
     "lists of pairs": lambda root, of: lists(root, "{}_list.txt", "{0}.jpg {0}.png", splits=of),
     "a table for each split": lambda root, of: lists(root, "{}.csv", "{0}.jpg,{0}.png", splits=of),
     "one table": lambda root, of: table(root, "t.csv", ("name", "split"), rows_of(splits=of)),
-    "one JSON or YAML": lambda root, of: exports.put(root, "s.json", json.dumps(plain(of))),
-    "rows with a split each": rows_as_json,
+    "one JSON or YAML": lambda root, of: put_json(root, "s.json", plain(of)),
+    "rows with a split each": lambda root, of: put_json(
+        root, "rows.json", rows_of(lambda i, s: {"image": f"{i}.jpg", "split": s}, of)
+    ),
     "folders": folders,
     "one fold": lambda root, of: lists(root, "fold0/{}.txt", splits=of),
 }
@@ -143,6 +139,11 @@ def test_nobody_is_in_a_wrong_split_without_a_word(tmp_path, way, other):
         ("fold0/{}.txt", "{}.png"),
         ("ImageSets/Main/{}.txt", "{}"),
         ("ImageSets/Segmentation/{}.txt", "{}"),
+        ("ImageSets/Segmentation/{}.txt", "images\\{}.jpg\r"),
+        ("ImageSets/Segmentation/{}.txt", "images\\{0}.jpg masks\\{0}.png\r"),
+        ("ImageSets/Segmentation/{}.txt", "data\\VOC2012\\images\\{}.jpg"),
+        ("ImageSets/Segmentation/{}.txt", "VOC2012/images/{}.jpg"),
+        ("ImageSets/Segmentation/{}.txt", "C:\\data\\images\\{}.jpg"),
         ("{}", "{}.jpg"),
     ],
 )
@@ -158,20 +159,17 @@ def test_lists_beside_the_folders_of_images_are_read_wherever_they_lie(tmp_path,
 
 
 @pytest.mark.parametrize("column", ["split", "Subset", "set", "partition", "what"])
-def test_a_table_with_a_column_of_splits(tmp_path, column):
+def test_a_column_of_a_table_says_the_splits_or_which_images_are_valid(tmp_path, column):
     put(tmp_path)
     rows = [(f"{i}.jpg", n, s.upper()) for n, (i, s) in enumerate(rows_of())]
     table(tmp_path, "metadata.csv", ("file_name", "n", column), rows)
     splits, plan = found(tmp_path)
     assert splits == SPLITS
     assert "metadata.csv:TRAIN makes the split train" in " ".join(plan.notes)
-
-
-def test_a_table_that_says_which_images_are_valid(tmp_path):
-    put(tmp_path)
-    table(tmp_path, "t.csv", ("id", "is_valid"), [(i, i in SPLITS["validation"]) for i in IDS])
-    rest = sorted({*IDS} - {*SPLITS["validation"]})
-    assert found(tmp_path)[0] == {"train": rest, "validation": SPLITS["validation"]}
+    valid = SPLITS["validation"]
+    table(tmp_path, "metadata.csv", ("id", "is_valid"), [(i, i in valid) for i in IDS])
+    rest = [i for i in IDS if i not in valid]
+    assert found(tmp_path)[0] == {"train": rest, "validation": valid}
 
 
 def of_each(name, text, splits=SPLITS):
@@ -189,6 +187,7 @@ def entries(ids):
     return [{"image": f"images/{i}.jpg", "label": f"masks/{i}.png"} for i in ids]
 
 
+IMAGES_OF_COCO = [{"file_name": f"{i}.jpg", "split": s} for i, s in rows_of()]
 CONTENTS = [  # of JSON, which is YAML too
     plain(SPLITS),
     {
@@ -198,11 +197,7 @@ CONTENTS = [  # of JSON, which is YAML too
     },
     [{"image": image_id, "split": split} for image_id, split in rows_of()],
     dict(rows_of()),
-    {
-        "images": [
-            {"file_name": f"{i}.jpg", "id": n, "split": s} for n, (i, s) in enumerate(rows_of())
-        ]
-    },
+    {"images": [image | {"id": n} for n, image in enumerate(IMAGES_OF_COCO)]},
     [plain(SPLITS)],
     [*rows_of()],
     {"image": IDS, "phase": [split for _, split in rows_of()]},
@@ -300,8 +295,8 @@ def test_what_the_option_says_is_kept_to_the_letter(tmp_path):
     said = {"training": "list/train.lst", "dev": "list/val.lst"}
     splits = {"training": SPLITS["train"], "dev": SPLITS["validation"]}
     assert found(tmp_path, splits=said)[0] == splits
-    with pytest.raises(ConfigError, match=r"a=list/tain.lst, .*did you mean 'list/train.lst'"):
-        found(tmp_path, splits={"a": "list/tain.lst"})
+    words = "a=list/tain.lst, .*did you mean 'list/train.lst'"
+    refused(tmp_path, words, ConfigError, splits={"a": "list/tain.lst"})
 
 
 # Not everything that names images is a split.
@@ -323,7 +318,7 @@ def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, n
     exports.put(tmp_path, name, text)
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS}
-    config, _ = find_config(tmp_path, name="mine", class_names=made_folders.CLASSES)
+    config, _ = find_config(tmp_path, name="mine", class_names=CLASSES)
     assert f"not used:         {name}, {count} ids of images\n" in describe(plan, config)
     assert "No text says which images are in which split, so all images are in train." in plan.notes
     lists(tmp_path)
@@ -462,33 +457,34 @@ def test_folds_seeds_and_texts_that_contradict_are_questions_with_a_line_for_eac
     for n, way in enumerate(ways):
         lists(tmp_path / "folds", f"{{}}_fold{n}.txt", splits=way)
     assert asked(tmp_path) == ways
-    exports.put(tmp_path, "folds.json", json.dumps([{"train": IDS[9:], "val": IDS[:2]}]))
+    put_json(tmp_path, "folds.json", [{"train": IDS[9:], "val": IDS[:2]}])
     assert len(asked(tmp_path)) == 5  # it is a part of another
 
 
+FIRST, LAST = ({"train": IDS[4:], "val": IDS[:4]}, {"train": IDS[:16], "val": IDS[16:]})
+NUMBERS = [str(n) for n in range(8)]
+
+
 @pytest.mark.parametrize(
-    "content",
+    ("content", "ids", "folds"),
     [
-        [{"train": IDS[4:], "val": IDS[:4]}, {"train": IDS[:16], "val": IDS[16:]}],
-        {"a": {"train": IDS[4:], "val": IDS[:4]}, "b": {"train": IDS[:16], "val": IDS[16:]}},
+        ([FIRST, LAST], IDS, [IDS[:4], IDS[16:]]),
+        ({"a": FIRST, "b": LAST}, IDS, [IDS[:4], IDS[16:]]),
+        # The number of a fold is not the image of that name.
+        (
+            {i: {"train": [*{*NUMBERS} - {i}], "val": [i]} for i in NUMBERS[:3]},
+            NUMBERS,
+            [[i] for i in NUMBERS[:3]],
+        ),
     ],
 )
-def test_folds_of_one_text_are_a_question(tmp_path, content):
-    put(tmp_path)
-    exports.put(tmp_path, "splits_final.json", json.dumps(content))
-    answers = asked(tmp_path)
-    assert [answer["validation"] for answer in answers] == [IDS[:4], IDS[16:]]
-    exports.put(tmp_path, "splits_final.json", json.dumps([{"train": IDS[4:], "val": IDS[:4]}]))
-    assert found(tmp_path)[0] == {"train": IDS[4:], "validation": IDS[:4]}
-
-
-def test_the_number_of_a_fold_is_not_the_image_of_that_name(tmp_path):
-    ids = [str(n) for n in range(8)]
+def test_folds_of_one_text_are_a_question_if_there_are_several(tmp_path, content, ids, folds):
     put(tmp_path, ids=ids)
-    ways = {str(n): {"train": ids[:n] + ids[n + 2 :], "val": ids[n : n + 2]} for n in range(3)}
-    exports.put(tmp_path, "splits/folds.json", json.dumps(ways))
-    answers = asked(tmp_path)
-    assert [of["validation"] for of in answers] == [way["val"] for way in ways.values()]
+    put_json(tmp_path, "splits_final.json", content)
+    assert [answer["validation"] for answer in asked(tmp_path)] == folds
+    if ids == IDS:
+        put_json(tmp_path, "splits_final.json", [FIRST])
+        assert found(tmp_path)[0] == {"train": IDS[4:], "validation": IDS[:4]}
 
 
 def test_a_column_of_folds_is_a_question(tmp_path):
@@ -521,7 +517,7 @@ def test_lists_against_folders_and_a_table_against_json_are_questions(tmp_path):
     assert asked(tmp_path / "a") == [moved, SPLITS]
     put(tmp_path / "b")
     table(tmp_path / "b", "meta.csv", ("id", "split"), rows_of())
-    exports.put(tmp_path / "b", "meta.json", json.dumps(plain(moved)))
+    put_json(tmp_path / "b", "meta.json", plain(moved))
     assert sorted(map(str, asked(tmp_path / "b"))) == sorted(map(str, [moved, SPLITS]))
 
 
@@ -544,29 +540,87 @@ def test_lists_of_other_splits_belong_together(tmp_path):
     assert found(tmp_path)[0] == SPLITS
 
 
+@pytest.mark.parametrize("place", ["ImageSets/Segmentation/", "splits/"])
+def test_lists_of_other_splits_belong_together_whatever_their_places(tmp_path, place):
+    put(tmp_path)
+    lists(tmp_path, f"{place}{{}}.txt", splits={"validation": IDS[12:16]})
+    lists(tmp_path, "{}.csv", splits={"train": IDS[:12], "test": IDS[16:]})
+    assert found(tmp_path)[0] == SPLITS
+
+
+def test_divisions_of_other_images_are_one_and_may_be_said_so(tmp_path):
+    put(tmp_path)
+    for city, part in (("rome", slice(0, None, 2)), ("bonn", slice(1, None, 2))):
+        lists(tmp_path, f"{city}/{{}}.txt", splits={s: ids[part] for s, ids in SPLITS.items()})
+    said = {"train": "rome/train.txt+bonn/train.txt", "test": "bonn/test.txt", "validation": "rest"}
+    rest = IDS[12:16] + IDS[16::2]
+    assert found(tmp_path)[0] == SPLITS
+    assert found(tmp_path, splits=said)[0] == {**SPLITS, "test": IDS[17::2], "validation": rest}
+
+
+def test_what_contradicts_no_fold_belongs_to_each(tmp_path):
+    put(tmp_path)
+    lists(tmp_path, splits={"test": IDS[16:]})
+    for n in range(2):
+        fold = {"train": IDS[4 * n : 4 * n + 12], "validation": IDS[12:16] if n == 0 else IDS[:4]}
+        lists(tmp_path, f"fold{n}/{{}}.txt", splits=fold)
+    assert [answer["test"] for answer in asked(tmp_path)] == [IDS[16:]] * 2
+
+
+def test_lists_that_say_more_are_no_splits_without_a_question(tmp_path):
+    folders(tmp_path / "a")
+    small = {split: ids[:2] for split, ids in SPLITS.items()}
+    lists(tmp_path / "a", "{}_small.txt", splits=small)
+    assert found(tmp_path / "a")[0] == SPLITS
+    put(tmp_path / "b")
+    exports.put(tmp_path / "b", "train.txt", "\n".join(IDS[:12]))
+    exports.put(tmp_path / "b", "train_all.txt", "\n".join(IDS))
+    assert asked(tmp_path / "b") == [{"train": IDS[:12]}, {"train": IDS}]
+
+
+@pytest.mark.parametrize(
+    "names", ["train2017 val2017", "1_train 2_val", "rome/train bonn/val", "road_train road_val"]
+)
+def test_folders_whose_names_say_a_word_more_than_a_split_make_it(tmp_path, names):
+    for folder, split in zip(names.split(), ("train", "validation"), strict=True):
+        put(tmp_path, f"images/{folder}/{{}}.jpg", f"masks/{folder}/{{}}.png", SPLITS[split])
+    assert found(tmp_path)[0] == {split: SPLITS[split] for split in ("train", "validation")}
+
+
+def test_lists_that_the_user_named_and_that_say_no_split_are_an_error(tmp_path):
+    put(tmp_path)
+    exports.put(tmp_path, "lists/ages.csv", "age\n3\n")
+    with pytest.raises(ListError, match="no list of a split"):
+        found(tmp_path, lists="lists")
+
+
+def test_an_option_says_names_with_commas_and_equal_signs(tmp_path):
+    put(tmp_path)
+    for n in range(2):
+        splits = {"train": IDS[n : 12 + n], "validation": [*IDS[:n], *IDS[12 + n : 16]]}
+        lists(tmp_path, f"{{}}_lr=0,{n}.txt", splits=splits)
+    assert len(asked(tmp_path)) == 2
+
+
 def test_a_list_of_validation_images_alone_is_a_question(tmp_path):
     put(tmp_path)
     exports.put(tmp_path, "val.txt", "\n".join(IDS[12:16]))
-    assert asked(tmp_path) == [{"validation": IDS[12:16]}, {"train": IDS}]
+    rest = {"train": IDS[:12] + IDS[16:], "validation": IDS[12:16]}
+    assert asked(tmp_path) == [{"validation": IDS[12:16]}, rest, {"train": IDS}]
 
 
-def test_a_name_of_two_images_means_that_in_the_folder_of_the_lists_split(tmp_path):
+def test_a_name_of_two_images_means_the_one_in_the_folder_of_the_lists_split(tmp_path):
     folders(tmp_path, {"train": IDS[:4], "validation": IDS[:4]})
     lists(tmp_path, splits={"train": IDS[:4], "validation": IDS[:4]})
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS[:4], "validation": IDS[:4]}
     assert plan.splits["validation"] == [f"val/{image_id}" for image_id in IDS[:4]]
     lists(tmp_path, splits={"test": IDS[:4]})
-    with pytest.raises(ListError, match="'k00', which may be train/k00 or val/k00"):
-        found(tmp_path)
-
-
-def test_a_name_of_two_images_in_the_folder_of_the_lists_split_is_an_error(tmp_path):
+    refused(tmp_path, "'k00', which may be train/k00 or val/k00", ListError)
     for place in ("train/a", "train/b", "val/a"):
-        put(tmp_path, f"images/{place}/{{}}.jpg", f"masks/{place}/{{}}.png", IDS[:3])
-    lists(tmp_path, splits={"train": IDS[:3]})
-    with pytest.raises(ListError, match="which may be train/a/k00 or train/b/k00"):
-        found(tmp_path)
+        put(tmp_path / "b", f"images/{place}/{{}}.jpg", f"masks/{place}/{{}}.png", IDS[:3])
+    lists(tmp_path / "b", splits={"train": IDS[:3]})
+    refused(tmp_path / "b", "which may be train/a/k00 or train/b/k00", ListError)
 
 
 def test_a_path_whose_folder_is_another_means_no_image(tmp_path):
@@ -588,7 +642,7 @@ def test_nnunets_folds_divide_its_folder_of_train(tmp_path, folds):
     put(tmp_path, "imagesTr/{}_0000.png", "labelsTr/{}.png", IDS[:16])
     put(tmp_path, "imagesTs/{}_0000.png", "labelsTs/{}.png", IDS[16:])
     ways = [{"train": IDS[:n] + IDS[n + 4 : 16], "val": IDS[n : n + 4]} for n in range(folds)]
-    exports.put(tmp_path, "splits_final.json", json.dumps(ways))
+    put_json(tmp_path, "splits_final.json", ways)
     answers = asked(tmp_path) if folds > 1 else [found(tmp_path)[0]]
     names = [f"{image_id}_0000" for image_id in IDS]
     assert [sorted(of) for of in answers] == [["test", "train", "validation"]] * folds

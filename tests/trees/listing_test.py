@@ -5,11 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 import pytest
 
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.trees.layout import ANY, Naming
-from voc_seg_tfrecord.trees.listing import Listing, Names, index_files
-
-MASK = Naming(suffix="_mask")
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.trees.layout import ANY, Naming, find_release
+from voc_seg_tfrecord.trees.listing import Listing, index_files
 
 
 def put(root, *names):
@@ -52,11 +50,6 @@ def test_a_loop_of_links_and_a_second_way_to_a_folder_give_no_file_twice(tmp_pat
     assert sorted(found.links) == ["again", "sub/up", "the same"]
 
 
-def test_a_link_to_nowhere_keeps_its_name_for_the_error_of_whoever_reads_it(tmp_path):
-    (tmp_path / "a.jpg").symlink_to("gone")
-    assert index_files(epath.Path(tmp_path), (".jpg",)) == {"a": "a.jpg"}
-
-
 @pytest.mark.parametrize("name", [b"a\nb.jpg", b"caf\xe9.jpg", b"a\\b.jpg"])
 def test_a_name_that_cannot_be_an_id_or_no_export_may_have_is_refused(tmp_path, name):
     folder = put(tmp_path, os.fsdecode(name), "z\x01.jpg")
@@ -64,19 +57,20 @@ def test_a_name_that_cannot_be_an_id_or_no_export_may_have_is_refused(tmp_path, 
         index_files(folder, (".jpg",))
 
 
-def test_ids_that_look_alike_are_found(tmp_path):
+def test_an_id_has_the_file_of_its_name_and_is_found_by_one_that_looks_alike(tmp_path):
     found = index_files(put(tmp_path, "caf\u00e9.jpg"), (".jpg",))
     assert found.alike("cafe\u0301") == "caf\u00e9"
     assert found.alike("Caf\u00e9") == "caf\u00e9"
     assert found.alike("cafe") == ""
+    with pytest.raises(KeyError):
+        found["cafe"]
 
 
-def test_masks_beside_their_images_are_told_apart_by_their_suffix(tmp_path):
-    folder = put(tmp_path, "a.png", "a_mask.png")
-    assert index_files(folder, (".png",), MASK) == {"a": "a_mask.png"}
-
-
-def test_a_folder_that_is_not_there_has_no_files(tmp_path):
+def test_names_are_listed_by_their_suffix_and_those_of_links_to_nowhere_too(tmp_path):
+    put(tmp_path, "a.png", "a_mask.png")
+    (tmp_path / "b_mask.png").symlink_to("gone")  # whoever reads it says so
+    masks = index_files(epath.Path(tmp_path), (".png",), Naming(suffix="_mask"))
+    assert masks == {"a": "a_mask.png", "b": "b_mask.png"}
     assert index_files(epath.Path(tmp_path) / "no", (".png",)) == {}
 
 
@@ -89,13 +83,48 @@ def test_the_name_of_an_id_is_the_one_that_the_id_came_from(stem, naming):
     assert image_id is None or naming.name_of(image_id, ".png") == f"{stem}.png"
 
 
-def test_an_id_that_is_not_there_has_no_name():
-    with pytest.raises(KeyError):
-        Names({"a": "a.jpg"})["b"]
-
-
 def test_the_folders_in_a_folder_are_its_children_alone(tmp_path):
     for name in ("a/b/c", "a/d", "ab/e"):
         (tmp_path / name).mkdir(parents=True)
     listing = Listing.of(epath.Path(tmp_path))
     assert (listing.children(), listing.children("a")) == (["a", "ab"], ["b", "d"])
+
+
+@pytest.mark.parametrize("below", [".", "VOCdevkit", "VOCdevkit/VOC2012"])
+def test_a_release_is_found_at_every_height_and_by_its_year(devkit, below):
+    assert find_release(epath.Path(devkit) / below, "2012").name == "VOC2012"
+    (devkit / "VOCdevkit" / "VOC2007" / "JPEGImages").mkdir(parents=True)
+    assert find_release(epath.Path(devkit), "2007").name == "VOC2007"
+    assert find_release(epath.Path(devkit) / "VOCdevkit" / "VOC2007" / "JPEGImages", "2012") is None
+
+
+def test_the_root_of_the_2011_archive_is_found(devkit):
+    (devkit / "TrainVal").mkdir()
+    (devkit / "VOCdevkit").rename(devkit / "TrainVal" / "VOCdevkit")
+    root = devkit / "TrainVal" / "VOCdevkit"
+    (root / "VOC2012").rename(root / "VOC2011")
+    assert find_release(epath.Path(devkit), "2011").name == "VOC2011"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "image_id"),
+    [
+        ("gt_{id}.png", "gt_0001.png", "0001"),
+        ("gt_{id}.png", "gt_0001.PNG", "0001"),
+        ("gt_{id}.png", "gt_0001.bmp", None),
+        ("gt_{id}", "gt_0001.bmp", "0001"),
+        ("{id}.png", "a.v1.png", "a.v1"),
+        ("{id}_L.v2.png", "a_L.v2.png", "a"),
+        ("{id}_mask", "city/a_mask.png", "city/a"),
+        ("gt_{id}", "gt_.png", None),
+        ("{id}/mask.png", "scene 1/mask.png", "scene 1"),
+    ],
+)
+def test_a_pattern_finds_the_id_in_a_name(pattern, name, image_id):
+    assert Naming.parse(pattern).id_of(name) == image_id
+
+
+@pytest.mark.parametrize("pattern", ["gt.png", "{id}_{id}.png", "/a/{id}.png", "gt_{ID}.png"])
+def test_a_pattern_without_exactly_one_id_is_refused(pattern):
+    with pytest.raises(ConfigError, match="option mask_name"):
+        Naming.parse(pattern)

@@ -1,13 +1,33 @@
 import dataclasses
+import pickle
 
 from etils import epath
 import pytest
 from support import exports
 
 from voc_seg_tfrecord.base.errors import LayoutError, SplitError
+from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.trees.layout import Layout
 from voc_seg_tfrecord.trees.pair import Parts, Place
 from voc_seg_tfrecord.trees.tree import VocTree
+
+ALL = Parts(instances=True, annotations=True)
+FILES = {
+    "image": "JPEGImages/2012_000006.jpg",
+    "mask": "SegmentationClass/2012_000006.png",
+    "instances": "SegmentationObject/2012_000006.png",
+    "annotation": "Annotations/2012_000006.xml",
+}
+
+
+@pytest.mark.parametrize(("parts", "asked"), [(ALL, [*FILES]), (Parts(), ["image", "mask"])])
+def test_a_pair_reads_the_files_that_were_asked_for_in_another_process_too(root, parts, asked):
+    (pair,) = VocTree(root).pairs("test", ["2012_000006"], parts)
+    assert pickle.loads(pickle.dumps(pair)) == pair
+    raw = pair.read()
+    assert raw.filename == "2012_000006.jpg"
+    for part, name in FILES.items():
+        assert getattr(raw, part) == (File.read(root / name) if part in asked else None)
 
 
 def test_a_missing_list_is_named_with_those_that_are_there(root):
@@ -25,28 +45,17 @@ def test_all_missing_files_are_counted_before_any_is_read(root):
         tree.pairs("train", ids)
     with pytest.raises(SplitError, match="3 of 3"):
         tree.pairs("train", ids, Parts(instances=True))
-
-
-def test_an_id_whose_image_and_mask_are_missing_counts_once(root):
     with pytest.raises(SplitError, match=r"(?s)1 of 1.*JPEGImages/x: no such file"):
-        VocTree(root).pairs("train", ["x"])
+        tree.pairs("train", ["x"])  # whose image and mask are missing, counts once
 
 
-def test_two_images_or_two_masks_of_one_id_are_refused_naming_both(root):
+def test_two_images_or_two_masks_of_one_id_are_refused_if_it_is_read(root):
     for name in ("JPEGImages/2007_000001.png", "SegmentationClass/2008_000002.npy"):
         (root / name).touch()
-    words = (
-        r"(?s)2 of 2.*2007_000001\.jpg and 2007_000001\.png"
-        r".*2008_000002\.png and 2008_000002\.npy"
-    )
+    words = r"(?s)2 of 2.*1\.jpg and 2007_000001\.png.*2\.png and 2008_000002\.npy"
     with pytest.raises(SplitError, match=words):
         VocTree(root).pairs("train", ["2007_000001", "2008_000002"])
-
-
-def test_two_files_of_an_id_that_no_list_has_stop_nothing(root):
-    for name in ("x.jpg", "x.png"):
-        (root / "JPEGImages" / name).touch()
-    assert len(VocTree(root).pairs("train", ["2007_000001"])) == 1
+    assert len(VocTree(root).pairs("train", ["2009_000003"])) == 1
 
 
 def test_a_file_whose_name_only_looks_like_the_id_is_told(root):

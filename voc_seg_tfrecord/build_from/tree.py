@@ -27,8 +27,8 @@ from voc_seg_tfrecord.own_data.classes import (
     remedy,
 )
 from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
-from voc_seg_tfrecord.own_data.splits.choice import Facts
 from voc_seg_tfrecord.own_data.splits.divide import official_note
+from voc_seg_tfrecord.own_data.splits.ways import Facts
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.trees.tree import VocTree
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder

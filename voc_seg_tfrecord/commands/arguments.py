@@ -1,6 +1,7 @@
 """Arguments that several commands have, among them those about a tree, and what they hold."""
 
 import argparse
+import csv
 from typing import Any, get_args
 
 from etils import epath
@@ -95,7 +96,8 @@ def pairs(option: str, text: str) -> dict[str, str]:
     Raises:
       ConfigError: if the text has another form, or has a name twice.
     """
-    parts = [[word.strip() for word in part.partition("=")[::2]] for part in text.split(",")]
+    (fields,) = csv.reader([text]) if text.strip() else [[""]]  # a part with a comma is quoted
+    parts = [[word.strip() for word in part.partition("=")[::2]] for part in fields]
     names = [name for name, _ in parts]
     if not all(name and value for name, value in parts) or len(set(names)) < len(names):
         raise ConfigError(
@@ -197,7 +199,8 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument(
         "--splits",
         help="ratios such as train=0.8,validation=0.2; or lists, places in files and folders such "
-        "as train=my_list,val=meta.csv:val,test=images/test/; default: what ROOT says",
+        "as train=my_list,val=meta.csv:val,test=images/test/, several with + between them, and "
+        "rest for all other labelled images; default: what ROOT says",
     )
     folders.add_argument(
         "--split_by",

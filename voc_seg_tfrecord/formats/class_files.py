@@ -1,7 +1,7 @@
 """The files in which labelling tools say which value or colour means which class."""
 
 import collections
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container
 import dataclasses
 import json
 import pathlib
@@ -47,8 +47,6 @@ class ClassFile:
       source: the file's name.
       entries: its classes in its order; void is among them where the file lists it.
       background: name of the class that the file says is background; mostly empty.
-      folders: the entries for the masks below each folder, where folders number the classes in
-        different ways; the values of `entries` are then only places.
       numbered: a note on how names without values were numbered, if there are two ways.
       by_name: whether nobody numbered the classes, so that they are sorted by name.
     """
@@ -56,7 +54,6 @@ class ClassFile:
     source: str
     entries: tuple[Entry, ...]
     background: str = ""
-    folders: Mapping[str, tuple[Entry, ...]] = dataclasses.field(default_factory=dict)
     numbered: str = dataclasses.field(default="", compare=False)
     by_name: bool = False
 

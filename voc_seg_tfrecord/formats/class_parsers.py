@@ -69,8 +69,19 @@ def _name(value: object) -> str:
 
 def _class_names(text: str) -> list[Entry]:
     """Labelme: one name per line."""
-    names = [line.strip() for line in text.splitlines() if line.strip()]
-    return _placed([Entry(0, name, by_place=True) for name in names])
+    return _placed([Entry(0, name, by_place=True) for name in lines_of_names(text)])
+
+
+def lines_of_names(text: str) -> list[str]:
+    """Returns the lines of a text of names that are numbered by their lines.
+
+    Raises:
+      ValueError: if a line between them is empty, which some programs count.
+    """
+    lines = [line.strip() for line in text.strip().splitlines()]
+    if "" in lines:
+        raise ValueError(f"an empty line behind {lines[lines.index('') - 1]!r:.80}")
+    return [line for line in lines if line]
 
 
 def _colors(text: str) -> list[Entry]:
@@ -130,8 +141,10 @@ def _table(text: str) -> list[Entry]:
         lines = lines[1:]
     if len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0]):
         lines = lines[0].split(",")
-    names = [Entry(0, line.strip(" \t\"'"), by_place=True) for line in lines]
-    return _placed(_by_color(lines) or _by_number(lines) or names)
+    if found := _by_color(lines) or _by_number(lines):
+        return _placed(found)
+    lines_of_names(text[text.index(lines[0]) :])  # checks that none is empty
+    return _placed([Entry(0, line.strip(" \t\"'"), by_place=True) for line in lines])
 
 
 _NAME_COLUMNS = ("name", "classname", "labelname", "label", "class", "category")

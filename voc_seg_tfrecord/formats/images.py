@@ -247,7 +247,7 @@ def lost_bits(file: File) -> str:
     if not deep and file.kind is not Kind.TIFF:
         return ""
     values = pillow.decode(file, ImageError).values()
-    if values.dtype == np.uint8 or values.dtype == bool:
+    if values.dtype.kind not in "iu" or values.itemsize == 1:
         return "16 bits per channel, of which the high byte is kept" if deep else ""
     low, high = int(values.min()), int(values.max())
     stored = f"so {low >> 8} to {high >> 8} is stored"

@@ -11,11 +11,12 @@ import contextlib
 import dataclasses
 import io
 import itertools
+import re
 from typing import Any
 import warnings
 
 import numpy as np
-from PIL import Image, ImageFile, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageFile, ImageOps, ImagePalette, UnidentifiedImageError
 
 from voc_seg_tfrecord.base.errors import ImageError, VocSegError
 from voc_seg_tfrecord.formats.file import (
@@ -39,7 +40,14 @@ _PIECE = 1 << 22  # pixels that are copied at once
 # Pillow's own size, 16 MB, it keeps for the thread that had them.
 Image.core.set_block_size(1 << 26)  # type: ignore[attr-defined]
 _BOX = Image.Resampling.BOX
-_PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA")
+_PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA", "F")
+# Tags of a TIFF: the default, and the values with which all programs read what was written.
+_ALIKE = {
+    "compression": (259, 1, (1, 2, 3, 4, 5, 8, 32773, 32946, 34925, 50000), "without loss"),
+    "photometric interpretation": (262, 0, (1, 2, 3), "1 (0 is black), 2 (RGB) or 3 (palette)"),
+    "orientation": (274, 1, (1,), "1 (upright)"),
+    "number of slices": (32997, 1, (1,), "1"),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,8 +81,8 @@ class Still:
         """Returns the samples, with no meaning given to them.
 
         Returns:
-          Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16 or int32 `[H, W]`;
-          grey and alpha, uint8 `[H, W, 2]`; or colours with or without alpha, uint8
+          Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16, int32 or float32
+          `[H, W]`; grey and alpha, uint8 `[H, W, 2]`; or colours with or without alpha, uint8
           `[H, W, 4]` or `[H, W, 3]`.
         """
         with translated(self._where, self._error):
@@ -218,6 +226,29 @@ def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
         return height, width
 
 
+def depth_as_written(file: File, error: type[VocSegError]) -> tuple[int, bool]:
+    """Returns the bits of a sample of a TIFF, 8 of any other kind, and whether it has a sign.
+
+    Raises:
+      VocSegError: of the class `error`, if programs may read other values than were written: if
+        the file is compressed with loss, or if some programs invert, convert or turn it.
+    """
+    with translated(file.where, error):
+        image = _opened(file, error)
+        lossy = file.kind is Kind.WEBP and re.findall(b"VP8[ L]", file.data)[:1] == [b"VP8 "]
+        tags = getattr(image, "tag_v2", {258: (8,), 259: "VP8" if lossy else 1, 262: 1})
+        for name, (tag, default, alike, expected) in _ALIKE.items():
+            if (value := tags.get(tag, default)) not in alike:
+                raise error(
+                    file.where,
+                    found=f"{file.kind.value} with the {name} {value}, from which programs may "
+                    "read other values than were drawn",
+                    expected=f"{name} {expected}",
+                    remedy="export the masks as PNG, and compare the values with those drawn",
+                )
+        return tags.get(258, (1,))[0], tags.get(339, (1,))[0] == 2
+
+
 def is_turned(file: File) -> bool:
     """Says whether readers that apply an orientation show an image otherwise than it is stored.
 
@@ -267,12 +298,27 @@ def _opened(file: File, error: type[VocSegError]) -> Image.Image:
     if kind is Kind.WEBP:
         check_webp(file, error)
     # Only the plugin of this kind is asked: others would start programs, such as Ghostscript.
-    image = Image.open(io.BytesIO(file.data), formats=(kind.name,))
-    check_pixels(*image.size, file, error)
+    image: Any = Image.open(io.BytesIO(file.data), formats=(kind.name,))
+    check_pixels(image.width, image.height, file, error)
     # Known without decoding a frame. Further images in a JPEG are previews or depth maps.
     if kind is not Kind.JPEG and getattr(image, "is_animated", False):
         raise animated_error(file, error, kind)
+    _correct(image, file)
     return image
+
+
+def _correct(image: Any, file: File) -> None:
+    """Puts right what Pillow takes for something else in the headers of some files."""
+    (tile, *_), mode = image.tile or [None], ""
+    if file.kind is Kind.TIFF and image.mode[0] == "P" and max(image.tag_v2[320]) < 256:
+        image.palette = ImagePalette.raw("RGB;L", bytes(image.tag_v2[320]))  # 8 bits, and not 16
+    if tile and tile.codec_name == "libtiff":  # which swaps the bytes of all numbers already
+        mode = re.sub("B(?=[SF]$)", "N", tile.args[0])
+    if file.kind is Kind.BMP and image.mode == "1" and (bits := file.data[28]) > 1:
+        image._mode, image.palette = "P", ImagePalette.raw("RGB", bytes(3) + b"\xff" * 3)
+        mode = "P;4" if bits == 4 else "P"  # and not 1 bit, although it has only black and white
+    if mode:
+        image.tile = [tile._replace(args=(mode, *tile.args[1:]))]
 
 
 def _joined(height: int, bands: Iterable[np.ndarray]) -> np.ndarray:

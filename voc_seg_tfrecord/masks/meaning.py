@@ -40,7 +40,7 @@ class Decision:
       reading: the reading that was taken.
       rule: how each mask is read.
       notes: what the user should look at.
-      rows: the rule as a table of classes; nothing if each split has its own.
+      rows: the rule as a table of classes.
     """
 
     reading: Reading
@@ -91,8 +91,6 @@ def _rows(reading: Reading, survey: Survey) -> Rows:
     """Returns what a reading makes of each key that it knows."""
     rule = reading.final
     names = {VOID: VOID_CLASS, **dict(enumerate(reading.naming.table.class_names))}
-    if rule.folders:
-        return ()
     values = {value: index for value, index in rule.all_values.items() if value >= 0}
     if reading.by == "color":  # values are those of greyscale masks
         kinds = {pixel.kind for pixel in survey.pixels}
@@ -150,11 +148,6 @@ def _check_rows(survey: Survey, naming: Naming) -> None:
     table = naming.table
     if not (survey.pixels or survey.voc.masks):
         return
-    if naming.file and naming.file.folders and (table.values or table.colors):
-        raise table_error(
-            f"values or colours, but {naming.file.source} has other numbers in each split",
-            "names of classes, which mean the same in each split",
-        )
     if table.values and not (survey.values or survey.voc.masks):
         raise table_error("values, but the masks hold only colours", "rows with colours or names")
     if table.colors and not table.values and not survey.colors and not survey.voc.masks:
@@ -167,7 +160,7 @@ def _check_rows(survey: Survey, naming: Naming) -> None:
 
 def _choose(ways: Sequence[Reading], survey: Survey) -> tuple[Reading | None, list[Reading]]:
     """Returns the reading that is taken, if any, and those that were possible before rule 3."""
-    if ways[0].rule.folders or not (survey.pixels or survey.voc.masks):
+    if not (survey.pixels or survey.voc.masks):
         return ways[0], []
     out = _useless(survey, ways[0].naming)
     of_file = [w for w in ways if w.by == "color" and w.by not in out and _uses_colors(w, survey)]

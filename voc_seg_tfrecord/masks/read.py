@@ -74,7 +74,6 @@ def read_mask(
         kind, or has values or colours that the rule does not know, naming them with their
         number of pixels.
     """
-    rule = rule.of_mask(file.where)
     header = None
     if official or file.kind is Kind.PNG:
         header = png.read_header(file)

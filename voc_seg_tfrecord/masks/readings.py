@@ -38,9 +38,9 @@ class Naming:
             return self.file.entries
         return [Entry(value, name) for value, name in enumerate(self.table.names)]
 
-    def by_value(self, entries: Sequence[Entry] = ()) -> dict[int, str | int]:
-        """Returns the class name, or 255, of each value of some entries; by default of all."""
-        return {entry.value: self.name_of(entry) for entry in entries or self.entries}
+    def by_value(self) -> dict[int, str | int]:
+        """Returns the class name, or 255, of each value."""
+        return {entry.value: self.name_of(entry) for entry in self.entries}
 
     def name_of(self, entry: Entry) -> str | int:
         """Returns an entry's name; 255 if it means void, and no row says something else."""
@@ -129,12 +129,7 @@ def readings(naming: Naming, survey: Survey) -> list[Reading]:
     if not naming.entries:
         return [_of_rows(naming, survey)]
     by_value = {**_VOIDS, **naming.by_value()}
-    folders = naming.file.folders if naming.file else {}
-    of_folders = {path: {**_VOIDS, **naming.by_value(e)} for path, e in folders.items()}
-    rule = MaskRule(by_value, folders=of_folders)
-    first = Reading(naming, "value", _reason_of_values(survey), rule)
-    if folders:
-        return [first]
+    first = Reading(naming, "value", _reason_of_values(survey), MaskRule(by_value))
     ways = [first, *_high(naming, survey)]
     if naming.colored:
         return ways + _of_file(naming, by_value, survey)
@@ -170,9 +165,9 @@ def _reason_of_values(survey: Survey) -> str:
 
 
 def _high(naming: Naming, survey: Survey) -> list[Reading]:
-    """Two classes, and masks of 0 and 255 alone: 255 is the second class."""
+    """Two classes, and masks of 0 and 255 alone, which are not void's: 255 is the second class."""
     named = {v: name for v, name in naming.by_value().items() if name != VOID}
-    void = any(map(is_void, naming.entries))
+    void = any(map(is_void, naming.entries)) or survey.void.masks
     if named.keys() != {0, 1} or void or {*survey.values} - {0, VOID}:
         return []
     rule = MaskRule({-1: VOID, 0: named[0], VOID: named[1]})

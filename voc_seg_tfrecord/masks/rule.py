@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOID, Color
 
 
@@ -24,8 +23,6 @@ class MaskRule:
         (v, v, v); otherwise it is a value.
       said_values: the classes that the user gave to values, which win over all others.
       said_colors: likewise those of colours.
-      folders: `values` of the masks below each folder, where folders number the classes in
-        different ways.
       remedy: what the user can do about a value or colour without a class.
     """
 
@@ -34,26 +31,7 @@ class MaskRule:
     grey_is_color: bool = False
     said_values: Mapping[int, Any] = dataclasses.field(default_factory=dict)
     said_colors: Mapping[Color, Any] = dataclasses.field(default_factory=dict)
-    folders: Mapping[str, Mapping[int, Any]] = dataclasses.field(default_factory=dict)
     remedy: str = "say the class of each value or colour with --classes, or correct the mask"
-
-    def of_mask(self, path: str) -> "MaskRule":
-        """Returns the rule of one mask: that of its folder, where folders differ.
-
-        Raises:
-          MaskError: if folders differ, and the mask is in none of them.
-        """
-        if not self.folders:
-            return self
-        for folder, values in self.folders.items():
-            if path.startswith(folder):
-                return dataclasses.replace(self, values=values, folders={})
-        raise MaskError(
-            path,
-            found="a mask outside the folders of splits, which number the classes in their own way",
-            expected=f"a mask below one of {', '.join(self.folders)}",
-            remedy="move the mask to its split",
-        )
 
     def needs_colors(self, kind: str) -> bool:
         """Says whether colours may give the classes of a mask of a kind of `stored.Samples`."""
@@ -99,7 +77,6 @@ class MaskRule:
             colors=None if self.colors is None else changed(self.colors),
             said_values=changed(self.said_values),
             said_colors=changed(self.said_colors),
-            folders={folder: changed(values) for folder, values in self.folders.items()},
         )
 
     @functools.cached_property

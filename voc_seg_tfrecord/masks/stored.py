@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels
+from voc_seg_tfrecord.base.errors import ImageError, MaskError
+from voc_seg_tfrecord.formats import array_files, bands, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import IMAGE_KINDS, File, Kind, check_pixels
 from voc_seg_tfrecord.formats.png import Chunk
 
@@ -54,34 +54,38 @@ def read_samples(file: File) -> Samples:
     kind = file.kind
     if kind is Kind.NUMPY:
         return Samples("grey", _load_array(file))
-    depth = 8
     if kind is Kind.PNG or kind not in _KINDS:
         header = png.read_header(file)  # of another kind it says what the file is
         chunks = png.read_chunks(file, header)
         if png_pixels.holds_values(header):
             return _eight_bits(file, header, chunks)
         png_pixels.check(file, header, chunks)
-        depth = header.depth
-        if depth == 16 and header.color is png.ColorType.GREY_ALPHA:
-            raise MaskError(  # decoders keep the high byte alone
-                file.where,
-                found=header.describe(),
-                expected="a mask without transparency",
-                remedy="export the mask without an alpha channel",
-            )
-        file = File(png.critical_chunks(chunks), file.where)
+        return _decode(File(png.critical_chunks(chunks), file.where), header.depth)
+    return _decode(file, *pillow.depth_as_written(file, MaskError))
+
+
+def _decode(file: File, depth: int, signed: bool = False) -> Samples:
+    """Returns the samples of a file that Pillow decodes, as they were before it changed them."""
     still = pillow.decode(file, MaskError)
     values, palette = still.values(), still.palette()
     if palette is not None:
         return Samples("palette", values, palette)
     if values.dtype == bool:
         return Samples("grey", values.astype(np.uint8))
+    if values.dtype.kind == "f":
+        return Samples("grey", _whole(values, file))
+    values = values.view(f"{values.dtype.str[0]}{'i' if signed else 'u'}{values.itemsize}")
     if values.ndim == 2:  # decoders stretch 1, 2 and 4 bits over 0 to 255
         return Samples("grey", values // (255 // ((1 << depth) - 1)) if depth < 8 else values)
-    channels = values.shape[2]
-    if channels in (2, 4):  # the last one is alpha
+    if depth == 16:  # of which Pillow keeps the high byte alone
+        with ImageError.raised_as(MaskError):
+            values = bands.read(file)
+    if values.shape[2] in (2, 4):  # the last one is alpha
         _check_opaque(values[..., -1], file)
-    return Samples("grey", values[..., 0]) if channels == 2 else Samples("rgb", values[..., :3])
+        values = values[..., :-1]
+    if values.shape[2] == 1 or (values.max() > 255 and equal_channels(values)):
+        return Samples("grey", values[..., 0])
+    return Samples("rgb", _eight_bit_colors(values, file))
 
 
 def equal_channels(colors: np.ndarray) -> bool:
@@ -111,13 +115,37 @@ def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Sa
 
 
 def _check_opaque(alpha: np.ndarray, file: File) -> None:
-    if transparent := int((alpha != 255).sum()):
+    if transparent := int((alpha != np.iinfo(alpha.dtype).max).sum()):
         raise MaskError(
             file.where,
             found=f"{transparent} pixels that are not opaque",
             expected="a mask without transparency: such a pixel may be void or background",
             remedy="export the mask without an alpha channel, with a class or void on each pixel",
         )
+
+
+def _eight_bit_colors(colors: np.ndarray, file: File) -> np.ndarray:
+    """Returns colours `[H, W, 3]` as uint8; 16 bits hold them as they are, or stretched."""
+    if colors.max() < 256:
+        return colors.astype(np.uint8, copy=False)
+    high, low = colors >> 8, colors & 255
+    if ((low != 0) & (low != high)).any():
+        raise _inexact(file, "colours of 16 bits", "colours of 8 bits, or these times 256 or 257")
+    return high.astype(np.uint8)
+
+
+def _whole(values: np.ndarray, file: File) -> np.ndarray:
+    """Returns floats that are whole numbers as int32."""
+    wrong = values[(values != np.floor(values)) | (np.abs(values) >= 1 << 31)]
+    if wrong.size:
+        found = f"{wrong.size} pixels with values that are not whole, such as {wrong[0]:g}"
+        raise _inexact(file, found, _INDICES)
+    return values.astype(np.int32)
+
+
+def _inexact(file: File, found: str, expected: str) -> MaskError:
+    remedy = "export the masks as PNG with a class or void on each pixel, also where no data are"
+    return MaskError(file.where, found=found, expected=expected, remedy=remedy)
 
 
 def _load_array(file: File) -> np.ndarray:
@@ -133,8 +161,7 @@ def _load_array(file: File) -> np.ndarray:
         )
     check_pixels(array.shape[1], array.shape[0], file, MaskError)
     # In this machine's byte order, and no wider than need be: it may have 100 megapixels.
-    wide = array.dtype.itemsize == 8
-    return array.astype(np.int64 if wide else np.promote_types(array.dtype, np.uint8))
+    return array.astype(np.promote_types(array.dtype, np.uint8))
 
 
 _PIXELS = 1 << 20  # worked on at a time

@@ -306,7 +306,7 @@ def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
     """Returns boxes around the largest unknown regions of a mask; none if it cannot be read."""
     with images.large_in_turn(mask):
         try:
-            unknown = read.unknown_pixels(stored.read_samples(mask), rule.of_mask(mask.where))
+            unknown = read.unknown_pixels(stored.read_samples(mask), rule)
         except Exception:  # whatever a file does to a decoder
             return []
         known = np.where(unknown, np.uint8(0), np.uint8(VOID))

@@ -1,6 +1,6 @@
 """Which class file a set is read by, and what if several contradict; and its colours."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import contextlib
 import dataclasses
 import itertools
@@ -109,48 +109,16 @@ class ClassFiles:
 
     def _of_splits(self) -> tuple[list[ClassFile], list[str]]:
         """Reads the class files in the folders of splits: one of each name; and notes."""
-        tree = self._tree
-        files: dict[str, dict[str, ClassFile]] = {}
-        folders = SplitFolders(tree).names
-        # Names are in the order of the folder with the most; of two, in that of train.
-        for folder in sorted(folders, key=lambda name: name != "train"):
+        tree, notes = self._tree, list[str]()
+        files: dict[str, list[ClassFile]] = {}
+        for folder in SplitFolders(tree).names:
             for file in class_files.read_all(tree.root / folder, read=tree.read_text)[0]:
-                files.setdefault(file.source, {})[folder] = file
-        per_split, notes = [], []
-        for source, by_folder in files.items():
-            first, *others = by_folder.values()
-            if all(file.entries == first.entries for file in others):
-                per_split.append(first)
-                continue
-            if any(entry.color for file in by_folder.values() for entry in file.entries):
-                for folder, file in by_folder.items():
-                    per_split.append(dataclasses.replace(file, source=f"{folder}/{source}"))
-                continue
-            per_split.append(self._merged(source, by_folder))
-            if per_split[-1].folders and len(by_folder) < len(folders):
-                raise LayoutError(
-                    tree.root,
-                    found=f"{source} with different numbers in {', '.join(by_folder)}, and none in "
-                    + ", ".join(name for name in folders if name not in by_folder),
-                    expected=f"{source} in each split, or one for all",
-                    remedy="copy the right one to each split",
-                )
-            by_split = bool(per_split[-1].folders)
-            how = "masks are read by that of their split" if by_split else "all are used"
-            notes.append(f"The splits have different files {source}; {how}.")
-        return per_split, notes
-
-    def _merged(self, source: str, by_folder: Mapping[str, ClassFile]) -> ClassFile:
-        """Returns one file with the names of all splits, which may have numbers of their own."""
-        lists = sorted((file.entries for file in by_folder.values()), key=len, reverse=True)
-        pairs = {(entry.value, entry.name) for entries in lists for entry in entries}
-        names = list(dict.fromkeys(entry.name for entries in lists for entry in entries))
-        if len({value for value, _ in pairs}) == len(pairs) == len(names):
-            return ClassFile(source, tuple(Entry(value, name) for value, name in sorted(pairs)))
-        folders = {
-            f"{self._tree.masks_of(name)}/": file.entries for name, file in by_folder.items()
-        }
-        return ClassFile(source, tuple(itertools.starmap(Entry, enumerate(names))), folders=folders)
+                named = dataclasses.replace(file, source=f"{folder}/{file.source}")
+                files.setdefault(file.source, []).append(named)
+        for source, of_splits in files.items():
+            if len({file.entries for file in of_splits}) > 1:
+                notes.append(f"The splits have different files {source}; all are used.")
+        return [_united(tree.root, source, of) for source, of in files.items()], notes
 
     def _beside_masks(self) -> list[ClassFile]:
         """Reads the class files in the folder of masks."""
@@ -182,6 +150,36 @@ class ClassFiles:
         if named:
             files = [f for f in files if {*f.class_names} == {*self._config.named_classes}]
         return files
+
+
+def _united(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFile:
+    """Returns one file with the classes of the files that several splits have.
+
+    Raises:
+      LayoutError: if two of them give a class other values or colours, or one value two classes.
+    """
+    entries: dict[int | str, tuple[Entry, str]] = {}
+    for file in files:
+        for entry in file.entries:
+            for key in (entry.value, entry.name):
+                other, where = entries.setdefault(key, (entry, file.source))
+                if other != entry:
+                    raise LayoutError(
+                        root / file.source,
+                        found=f"{_shown(entry)}, and {_shown(other)} in {where}",
+                        expected="the same value and colour of each class in all splits",
+                        remedy="export all splits from one project. Only if the masks of all mean "
+                        "the same, keep the file that is right, and delete the others",
+                    )
+    first = max(files, key=lambda file: len(file.entries))
+    others = [of for key, (of, _) in entries.items() if key == of.value and of not in first.entries]
+    every = (*first.entries, *sorted(others, key=lambda of: of.value))
+    return dataclasses.replace(first, source=source, entries=every)
+
+
+def _shown(entry: Entry) -> str:
+    color = f" and the colour {','.join(map(str, entry.color))}" if entry.color else ""
+    return f"{entry.name!r} with the value {entry.value}{color}"
 
 
 def _fitting(files: list[ClassFile], config: VocSegConfig) -> tuple[list[ClassFile], list[str]]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 import dataclasses
-import itertools
 import posixpath
 
 from etils import epath
@@ -48,7 +47,7 @@ def numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
     the tool left something out:
 
     1. Lists of objects, such as those for YOLO, and Supervisely's `colors.txt` do not name
-       background, which is value 0 or black then.
+       background, which is value 0 or black then, unless another name is.
     2. labelme writes `__ignore__` into the first line and does not count it.
 
     So such a file has two readings. The user's class names choose one, or else the masks do, by the
@@ -57,10 +56,6 @@ def numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
     names = [entry.name for entry in file.entries]
     if not all(entry.by_place for entry in file.entries):
         return [file]
-    if _is_supervisely(file):
-        if "background" in names or any(entry.color == _BLACK for entry in file.entries):
-            return [file]
-        return [_with_background(file), _from_0(file)]
     if _ignores_first(file):
         note = (
             f"{IGNORED} in the first line of {file.source} counts. So value 0 is void, and value 1 "
@@ -68,12 +63,16 @@ def numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
         )
         return [_as_labelme(file), dataclasses.replace(file, numbered=note)]
     has_background = (
-        plain(names[0]) in _AS_BACKGROUND or background_index(names, background) is not None
+        (file.plain and plain(names[0]) in _AS_BACKGROUND)
+        or background_index(names, background) is not None
+        or any(entry.color == _BLACK for entry in file.entries)
     )
-    if not file.plain or has_background:
+    if has_background:
         return [file]
-    # The one name of a list is no background.
-    return [*([_from_0(file)] if len(names) > 1 else []), _with_background(file)]
+    ways = [_from_0(file), _with_background(file)]
+    if _is_supervisely(file):
+        return ways[::-1]
+    return ways if len(names) > 1 else ways[1:]  # the one name of a list is no background
 
 
 def _is_supervisely(file: ClassFile) -> bool:  # then black may be background without being listed
@@ -188,13 +187,20 @@ def _of_cityscapes(layout: Layout) -> str:
     return f"take the 19 classes of Cityscapes' benchmark, if these are its ids: {options}"
 
 
-def decide(labels: Labels, ids: Collection[str], naming: Naming, advice: str) -> Decision:
+def decide(
+    labels: Labels,
+    ids: Collection[str],
+    config: VocSegConfig,
+    file: ClassFile | None,
+    advice: str,
+) -> Decision:
     """Decides what the masks of ids mean.
 
     Raises:
       MaskError: if it is not known what the masks mean; `advice` says what to do then.
       ConfigError: if a row has no effect.
     """
+    naming = Naming(config.table, file)
     survey = labels.survey(ids, all_colors=naming.needs_colors)
     decision = meaning.decide(survey, [naming], advice)
     if decision.reading.high:  # a mask that no list names may show that 255 is void
@@ -257,7 +263,7 @@ def names_at_values(file: ClassFile) -> tuple[str, ...]:
     """
     spare = iter(VOID_NAMES)
     entries = sorted((e for e in file.entries if 0 <= e.value < VOID), key=lambda e: e.value)
-    if [entry.value for entry in entries] != [*range(len(entries))] or file.folders:
+    if [entry.value for entry in entries] != [*range(len(entries))]:
         raise table_error(
             f"rows with values, and {file.source} with values that are not 0, 1, 2 and so on",
             "rows with names, or a row for each value",
@@ -279,11 +285,12 @@ def void_notes(file: ClassFile | None, config: VocSegConfig) -> list[str]:
     table, of_file = config.table, list[Entry]()
     if file:
         of_file = [*file.entries]
-        for entry in itertools.chain(of_file, *file.folders.values()):
+        for entry in of_file:
             by_key = entry.value in table.values or entry.color in table.colors
             if may_be_void(entry) and not by_key and entry.name not in table.named:
                 raise _may_be_void(file, entry)
-    named = [name for name in config.class_names if is_void_name(name)]
+    kept = {*table.named, *(n for v, n in enumerate(config.class_names) if v in table.values)}
+    named = [name for name in config.class_names if is_void_name(name) and name not in kept]
     odd = [e.name for e in of_file if is_void(e) and e.name not in table.named]
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "

@@ -20,7 +20,6 @@ from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.meaning import Decision
-from voc_seg_tfrecord.masks.readings import Naming
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.own_data import classes
 from voc_seg_tfrecord.own_data.account import Account, LeftOver
@@ -28,9 +27,9 @@ from voc_seg_tfrecord.own_data.class_file import ClassFiles
 from voc_seg_tfrecord.own_data.files import discovery
 from voc_seg_tfrecord.own_data.question import Choice, Problems
 from voc_seg_tfrecord.own_data.splits.by_ratio import POOL, divide_stratified
-from voc_seg_tfrecord.own_data.splits.choice import Facts
 from voc_seg_tfrecord.own_data.splits.divide import Splits, official_note, split_ids
 from voc_seg_tfrecord.own_data.splits.missing_masks import MissingMasks
+from voc_seg_tfrecord.own_data.splits.ways import Facts
 from voc_seg_tfrecord.trees.tree import VocTree
 
 ANY_VALUE = index_rule(VOID)
@@ -166,7 +165,7 @@ def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits
     tree, used = splits.facts.tree, splits.used
     advice = classes.remedy(tree.given, tree.layout, config, named=file is None)
     ids = [i for i in tree.images if i in used and i in tree.masks]
-    return classes.decide(tree.labels, ids, Naming(config.table, file), advice)
+    return classes.decide(tree.labels, ids, config, file, advice)
 
 
 def _stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:

@@ -12,6 +12,7 @@ import re
 
 import yaml
 
+from voc_seg_tfrecord.formats.class_parsers import lines_of_names
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.polygons.shapes import (
     Annotation,
@@ -61,8 +62,8 @@ def read_names(file: File) -> tuple[str, ...]:
     A text such as `classes.txt`, which other tools write beside YOLO's files, has one per line.
     """
     if file.where.lower().endswith(".txt"):
-        lines = file.data.decode("utf-8-sig", "replace").splitlines()
-        return tuple(line.strip() for line in lines if line.strip())
+        with as_written(file.where, "the name of a class on each line"):
+            return tuple(lines_of_names(file.data.decode("utf-8-sig", "replace")))
     with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
         try:
             data = yaml.safe_load(file.data)

@@ -8,8 +8,10 @@ import dataclasses
 import functools
 import hashlib
 import io
+import os
 import posixpath
 from typing import Any, Self, cast
+import unicodedata
 
 from etils import epath
 
@@ -23,18 +25,18 @@ from voc_seg_tfrecord.base.errors import (
     VocSegError,
     counted,
 )
-from voc_seg_tfrecord.base.names import VOID, background_index
+from voc_seg_tfrecord.base.names import VOID, background_index, plain
 from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.class_files import ClassFile, is_void_name
-from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void_name
+from voc_seg_tfrecord.formats.class_parsers import Entry, lines_of_names
 from voc_seg_tfrecord.formats.file import File, check_pixels
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.survey import Look, Survey
 from voc_seg_tfrecord.polygons import labelme
 from voc_seg_tfrecord.polygons.drawing import Drawn, draw
-from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
+from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
 from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.pair import Labels, Pair, Parts
 
@@ -57,7 +59,8 @@ def number_classes(
             remedy="merge classes in the tool",
         )
     entries = tuple(Entry(value, name) for value, name in enumerate([background, *classes]))
-    return entries, {e.name: e.value for e in entries} | dict.fromkeys(void, VOID)
+    entries += tuple(Entry(VOID, name) for name in void)
+    return entries, {e.name: e.value for e in entries}
 
 
 def classes_of(
@@ -74,7 +77,8 @@ def classes_of(
         for path in listing.below():
             if posixpath.basename(path) == "labels.txt":  # which labelme's converters number by
                 text = File.read(listing.root / path, MaskError).data.decode("utf-8-sig", "replace")
-                listed = [name for line in text.splitlines() if (name := line.strip())]
+                with as_written(os.fspath(listing.root / path), "the name of a class on each line"):
+                    listed = lines_of_names(text)
                 if not (unknown := used - {*listed}):
                     names, source, by_name, notes = listed, path, False, []
                     break
@@ -86,9 +90,14 @@ def classes_of(
             notes.append(f"{', '.join(sorted(groups))} only groups other classes, so it is none.")
             names = [name for name in names if name not in groups]
     entries, values = number_classes([*dict.fromkeys(names)], listing.root)
-    count = collections.Counter(entry.name.casefold() for entry in entries)
-    if alike := [entry.name for entry in entries if count[entry.name.casefold()] > 1]:
-        notes.append(f"{' and '.join(alike)} are classes that differ in case alone.")
+    forms = {name: " ".join(unicodedata.normalize("NFKC", name).split()) for name in values}
+    shown = {name: plain(form) for name, form in forms.items()}
+    count = collections.Counter(shown.values())
+    if alike := [name for name in shown if count[shown[name]] > 1]:
+        notes.append(f"{' and '.join(alike)} are classes that differ in their spelling alone.")
+    if void := [name for name in used - {IGNORED} if values.get(name) == VOID]:
+        shapes = ", ".join(sorted(void))
+        notes.append(f"{shapes} means void, {VOID}, unless --classes gives it a class.")
     return ClassFile(source, entries, by_name=by_name), values, notes
 
 

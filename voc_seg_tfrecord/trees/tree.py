@@ -297,11 +297,6 @@ class VocTree:
         """Returns the names of files of other endings that lie and are named as masks do, by id."""
         return index_names(self._files("masks"), self.root / self.layout.masks, endings)
 
-    def masks_of(self, part: str) -> epath.Path:
-        """Returns the folder of the masks whose ids begin with a folder, or name of a part."""
-        folders = (self.root / p.masks for p in self.layout.parts if p.name == part)
-        return next(folders, self.root / self.layout.masks / part)
-
     def _files(self, which: str) -> Iterable[tuple[str | None, str]]:
         """Returns the id of each file of `images` or `masks`, and its name below their folder."""
         files = [*self._files_but(self.layout.without, which)]

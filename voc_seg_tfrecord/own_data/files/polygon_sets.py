@@ -9,7 +9,7 @@ import os
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError, command
+from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError, command, counted
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.own_data.files.folder_names import below, common, split_word, stem
@@ -292,7 +292,8 @@ def _tree(
     ids = {path: posixpath.splitext(name)[0] for path, name in names.items()}
     _check_unique(listing, ids)
     if lost:
-        notes = [*notes, f"{len(lost)} images in {tool}'s files are not here, such as {min(lost)}."]
+        are = f"{counted(len(lost), 'image')} {'is' if len(lost) == 1 else 'are'}"
+        notes = [*notes, f"{are} in {tool}'s files and not here, such as {min(lost)}."]
     used = {shape.label for _, annotation in shapes.values() for shape in annotation.shapes}
     class_file, values, class_notes = classes_of(tool, sheets.values(), used, listing)
     notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]

@@ -33,6 +33,12 @@ class SheetImages:
         self._by_stem: dict[str, list[str]] = collections.defaultdict(list)
         self._by_name: dict[str, list[str]] = collections.defaultdict(list)
         self._moved: dict[str, str] = {}  # by what files call them, where images are
+        every = (
+            (posixpath.dirname(f), a) for f, sheet in sheets.items() for a in sheet.annotations
+        )
+        # Folders in which files and the images that they name lie beside each other.
+        self._beside = {f for f, a in every if posixpath.join(f, a.image) in self._paths}
+        self._folders = {path.split("/")[-2] for path in self._paths if "/" in path}
         # Of a.jpg and a.png, the latter may be a mask.
         for path in sorted(
             paths, key=lambda p: WITH_ARRAYS.index(posixpath.splitext(p)[1].lower())
@@ -69,10 +75,16 @@ class SheetImages:
     def _alike(self, file: str, image: str) -> tuple[list[str], int]:
         """Returns the images whose paths end most as a name does, and how many parts they lack.
 
-        Of several these are the nearest to the file, or else those of its split.
+        Of several these are the nearest to the file, or else those of its split. Where images lie
+        beside the file, or in the folder that it names, others of the same name are not meant.
         """
         wanted = [p for p in composed(image).split("/") if p not in ("", ".", "..")]
         alike = self._by_name.get(wanted[-1], []) if wanted else []
+        folder = posixpath.dirname(file)
+        if folder in self._beside:
+            alike = [path for path in alike if folder in ("", posixpath.dirname(path))]
+        if len(wanted) > 1 and wanted[-2] in self._folders:
+            alike = [path for path in alike if f"/{path}".endswith("/".join(["", *wanted[-2:]]))]
         same = {path: same_parts(composed(path).split("/"), wanted) for path in alike}
         best = [path for path in alike if same[path] == max(same.values())]
         if len(best) > 1:

@@ -13,16 +13,17 @@ from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.own_data.question import Choice, Problems
 from voc_seg_tfrecord.own_data.splits.by_ratio import by_ratio, check_groups
-from voc_seg_tfrecord.own_data.splits.choice import RATIOS, Facts, Way, choose
+from voc_seg_tfrecord.own_data.splits.choice import choose
 from voc_seg_tfrecord.own_data.splits.readings import (
     ELSEWHERE,
     PLACES,
     SplitList,
     read_said,
+    split_word,
     with_folders,
 )
+from voc_seg_tfrecord.own_data.splits.ways import RATIOS, REST, Facts, Way
 from voc_seg_tfrecord.trees.layout import MASKS
-from voc_seg_tfrecord.trees.listing import Listing
 
 _SHOWN_IDS = 3
 _SHOWN_PAIRS = 6  # of lists
@@ -94,7 +95,7 @@ def split_ids(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
                 remedy="change the ratios or the seed, or add images",
             )
     if not config.overlap:
-        problems.of(_check_disjoint, splits)
+        problems.of(_check_disjoint, splits, config.missing_image == "skip")
     return splits
 
 
@@ -102,15 +103,16 @@ def _of_way(facts: Facts, choice: Choice[Way]) -> Splits:
     """Returns the splits of a way, each id once, and notes on what is odd in its lists."""
     way, notes, once = choice.taken, [*choice.notes], dict[str, Sequence[str]]()
     for split, ids in way.ids.items():
-        if way.by == "lists" and split in way.files:
-            notes += _notes_on_masks(facts, way.files[split])
+        for file in way.files.get(split, ()) if way.by == "lists" else ():
+            notes += _notes_on_masks(facts, file)
         once[split] = list(dict.fromkeys(ids))
         if len(once[split]) < len(ids):
             notes.append(
                 f"{way.shown[split]} has {len(ids)} lines for {len(once[split])} ids. An id that "
                 "it repeats is in the split once."
             )
-    return Splits(facts, once, {**way.shown}, notes, way.sources, [*way.files.values()])
+    files = [*itertools.chain(*way.files.values())]
+    return Splits(facts, once, {**way.shown}, notes, way.sources, files)
 
 
 def _as_said(facts: Facts, sources: Mapping[str, str]) -> Way:
@@ -119,21 +121,38 @@ def _as_said(facts: Facts, sources: Mapping[str, str]) -> Way:
     Raises:
       ConfigError: if there is no list or folder of a name.
     """
-    tree, ids, shown = facts.tree, dict[str, Sequence[str]](), dict(sources)
-    files = dict[str, str]()
+    ids, shown, files = dict[str, list[str]](), dict(sources), dict[str, list[str]]()
     for split, source in sources.items():
-        if source.endswith("/"):
-            ids[split] = [i for i in tree.images if i.startswith(source)]
-        elif of := _named(facts, split, source):
-            ids[split] = with_folders(facts.names, tree.given, split, of)
-            shown[split], files[split] = facts.path(of), of.file
-        else:
-            for name, of_label in tree.labels.splits.items():
-                if source in (name, file := tree.masks[of_label[0]]):
-                    ids[split], shown[split] = of_label, file
-        if split not in ids or (source.endswith("/") and not ids[split]):
-            raise _no_source(facts, split, source)
-    return Way(ids, sources, shown, files=files)
+        found = _of_source(facts, split, source)
+        parts = [found] if found else [_of_source(facts, split, part) for part in source.split("+")]
+        if not all(parts):
+            if source != REST:
+                raise _no_source(facts, split, source)
+            parts = []
+        ids[split] = [image_id for part in parts if part for image_id in part[0]]
+        files[split] = [part[2] for part in parts if part and part[2]]
+        shown[split] = " and ".join(part[1] for part in parts if part) or source
+    tree, used = facts.tree, {*itertools.chain(*ids.values())}
+    for split, source in sources.items():
+        if source == REST and not ids[split]:
+            ids[split] = [i for i in tree.images if i in tree.masks and i not in used]
+    return Way(ids, sources, shown, files={split: of for split, of in files.items() if of})
+
+
+def _of_source(
+    facts: Facts, split: str, source: str
+) -> tuple[Sequence[str], str, str | None] | None:
+    """Returns the ids of a source, how it is shown, and its text; None if it is not there."""
+    tree = facts.tree
+    if source.endswith("/"):
+        ids = facts.split_folders.images(source)
+        return (ids, source, None) if ids else None
+    if of := _named(facts, split, source):
+        return with_folders(facts.names, tree.given, split, of), facts.path(of), of.file
+    for name, of_label in tree.labels.splits.items():
+        if source in (name, file := tree.masks[of_label[0]]):
+            return of_label, file, None
+    return None
 
 
 def _named(facts: Facts, split: str, source: str) -> SplitList | None:
@@ -154,11 +173,11 @@ def _named(facts: Facts, split: str, source: str) -> SplitList | None:
             meant.append((True, of.rank, True, of))
     if meant:
         return min(meant, key=lambda found: found[:3])[3]
-    listing = cast(Listing, tree.listing)
+    assert tree.listing
     folders = [*(posixpath.join(place, f) for f in (tree.layout.lists, *PLACES)), ""]
     for folder, name in itertools.product(folders, (f"{source}.txt", source)):
         path = posixpath.normpath(posixpath.join(folder, name))
-        if posixpath.basename(path) in listing.folders.get(posixpath.dirname(path), ()):
+        if posixpath.basename(path) in tree.listing.folders.get(posixpath.dirname(path), ()):
             file = tree.read_text(tree.given / path, ListError)
             return read_said(file, path, facts.names)
     return None
@@ -202,12 +221,14 @@ def _notes_on_masks(facts: Facts, file: str) -> list[str]:
     ]
 
 
-def _check_disjoint(splits: Splits) -> None:
+def _check_disjoint(splits: Splits, skips: bool) -> None:
     ids, sources, facts = {n: {*of} for n, of in splits.ids.items()}, splits.sources, splits.facts
+    if skips:  # then ids without an image are left out anyway
+        ids = {name: {i for i in of if i in facts.tree.images} for name, of in ids.items()}
     shared = {
         (a, b): both
         for a, b in itertools.combinations(ids, 2)
-        if (both := [i for i in splits.ids[a] if i in ids[b]])
+        if (both := [i for i in splits.ids[a] if i in ids[a] and i in ids[b]])
     }
     if not shared:
         return
@@ -247,7 +268,8 @@ def _without_unions(ids: Mapping[str, set[str]]) -> list[str] | None:
         if ids[name] == set().union(*(other for other in left.values() if other < ids[name])):
             del left[name]
     alone = sum(map(len, left.values())) == len(set().union(*left.values()))
-    return list(left) if alone else None
+    trains = [{split_word(name)[0] for name in names} >= {"train"} for names in (ids, left)]
+    return list(left) if alone and trains[0] == trains[1] else None
 
 
 def official_note(facts: Facts) -> str:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 import dataclasses
 import functools
+import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, command
 from voc_seg_tfrecord.own_data.files.folder_names import SPLITS, are_splits, is_split
+from voc_seg_tfrecord.own_data.splits.readings import split_word
 from voc_seg_tfrecord.splitting.ratios import named_by_split
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -39,6 +41,8 @@ class SplitFolders:
         Raises:
           LayoutError: if a folder has masks and no images, which would be lost.
         """
+        if not self.names:
+            return self._with_words_around()
         tree = self.tree
         by_split = _by_split(self.names, tree.root / tree.layout.images)
         lost = {name.partition("/")[0] for name in tree.masks if "/" in name} - {*self.names}
@@ -53,6 +57,28 @@ class SplitFolders:
                 f"say which splits you want, such as {_choice(by_split)}",
             )
         return {split: f"{name}/" for split, name in by_split.items()}
+
+    def images(self, folder: str) -> list[str]:
+        """Returns the ids below a folder that ends with a slash; `*` stands for any one folder."""
+        pattern = re.compile(re.escape(folder).replace(re.escape("*"), "[^/]+"))
+        return [image_id for image_id in self.tree.images if pattern.match(image_id)]
+
+    def _with_words_around(self) -> dict[str, str]:
+        """Returns folders whose names say splits and a word more, the same in all, or a number.
+
+        They may lie below others, as in `rome/train` and `bonn/val`: `*/train/` and `*/val/`. There
+        are none unless each labelled image lies in one.
+        """
+        paths = [i.split("/")[:-1] for i in self.tree.images if i in self.tree.masks]
+        for level in range(min(map(len, paths), default=0)):
+            said = {name: split_word(name) for name in sorted({path[level] for path in paths})}
+            by_split = {split: f"{'*/' * level}{name}/" for name, (split, _) in said.items()}
+            around = {rest for _, rest in said.values() if not rest.isdigit()}
+            if len(by_split) == len(said) > 1 >= len(around) and {"", "train"} & {*by_split} == {
+                "train"
+            }:
+                return by_split
+        return {}
 
     def check_all_train(self) -> None:
         """Checks that images that shall all be in train do not lie in folders of other splits.

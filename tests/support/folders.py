@@ -1,0 +1,87 @@
+"""Reads folders as a user does: what is found in them, or why they are refused."""
+
+import pathlib
+import re
+import shlex
+import subprocess
+
+import numpy as np
+import pytest
+from support import exports
+
+from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.commands import arguments, cli
+from voc_seg_tfrecord.own_data.plan import Plan
+
+NAMES = ["background", "apple", "tree"]
+
+
+def plan_of(root: pathlib.Path, **said) -> Plan:
+    """Returns the plan of a folder, whose classes are `NAMES` unless others are said."""
+    return find_config(root, name="mine", **{"class_names": NAMES, **said})[1]
+
+
+def pairs_of(plan: Plan) -> dict[str, dict[pathlib.Path, pathlib.Path]]:
+    """Returns by split the mask file of each image file."""
+    return {
+        split: {
+            pathlib.Path(pair.image): pathlib.Path(pair.mask)
+            for pair in plan.tree.pairs(split, ids)
+        }
+        for split, ids in plan.splits.items()
+    }
+
+
+def images_of(plan: Plan) -> dict[str, list[str]]:
+    """Returns by split the names of the images, without folders and endings, sorted."""
+    found = pairs_of(plan)
+    return {split: sorted(image.stem for image in pairs) for split, pairs in found.items()}
+
+
+def refused(root: pathlib.Path, words: str, error: type[VocSegError] = LayoutError, **said) -> str:
+    """Checks that a folder cannot be read, with words of the error; returns its text."""
+    with pytest.raises(error, match=words) as caught:
+        plan_of(root, **said)
+    return str(caught.value)
+
+
+def proposed(text: str) -> list[tuple[str, str]]:
+    """Returns the lines of a question: what each gives, and its options."""
+    return re.findall(r"^    (.*): (--.*)$", text, re.M)
+
+
+def pasted(text: str) -> list[str]:
+    """Returns the words that Bash makes of a text."""
+    words = ["bash", "-c", f'printf "%s\\n" {text}']
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+def said_by(options: str) -> dict:
+    """Returns what options say, as the command line reads them."""
+    words = ["check", "folder", *shlex.split(options)]
+    fields = arguments.tree_fields(cli.make_parser(["check"]).parse_args(words))
+    return {name: value for name, value in fields.items() if name != "class_names" or value}
+
+
+def write(root: pathlib.Path, *sets: str | tuple[str, str]) -> pathlib.Path:
+    """Writes images and masks, all different, and texts, and returns their folder.
+
+    Args:
+      root: the folder.
+      *sets: ids of a letter each, the pattern of the images' names, and those of masks, quoted as
+        for a shell, such as "abc images/{}.jpg masks/{}.png". The n-th mask of an image is
+        `exports.truth` of its id, rolled by n columns; the image `-` is none. A text stands
+        behind its name.
+    """
+    for of in sets:
+        ids, image, *masks = shlex.split(of) if isinstance(of, str) else ("", "")
+        if not isinstance(of, str):
+            exports.put(root, *of)
+        for image_id in ids:
+            if image != "-":
+                exports.put_image(root, image.format(image_id))
+            for number, mask in enumerate(masks):
+                values = np.roll(exports.truth(image_id), number, 1)
+                exports.put_mask(root, mask.format(image_id), values)
+    return root
