@@ -112,8 +112,7 @@ def find_lists(
       said: whether the user named the folder or file of lists that its layout has.
 
     Returns:
-      What names images, the most usual places first; and notes on texts that are called as splits
-      are and name no image.
+      What names images, the most usual places first; and notes on texts that make no split.
     """
     found, notes, place = list[SplitList](), list[str](), tree.place
     lists_of_user = posixpath.normpath(posixpath.join(place, tree.layout.lists)) if said else None
