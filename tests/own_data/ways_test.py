@@ -236,7 +236,7 @@ ROWS = "".join(f"{i}.jpg,{split}\n" for i, split in rows_of())
         of_each("{}.txt", lambda ids: "image label\n" + "".join(f"{i}.jpg {i}.png\n" for i in ids)),
         of_each("crack_{}.txt", lambda ids: "".join(map(FAR.format, ids)) * 200),  # 1 MiB or more
         {"splits.txt": sections("[{}]")},
-        {"splits.txt": sections("{}:")},
+        {"splits.ini": sections("{}:")},
         {"splits.txt": sections("# {}")},
         {"splits.txt": repr(plain(SPLITS))},
         {"splits.toml": "".join(f"{n} = {ids}\n" for n, ids in plain(SPLITS).items())},
@@ -254,7 +254,7 @@ def test_texts_of_many_kinds_say_the_splits(tmp_path, texts):
     assert found(tmp_path)[0] == SPLITS
 
 
-NUMBERS = [str(n * 7 % 20) for n in range(20)]
+MIXED = [str(n * 7 % 20) for n in range(20)]
 
 
 @pytest.mark.parametrize(
@@ -271,11 +271,11 @@ NUMBERS = [str(n * 7 % 20) for n in range(20)]
     ],
 )
 def test_the_number_of_a_row_is_not_the_image_of_that_name(tmp_path, name, head, row):
-    put(tmp_path, ids=NUMBERS)
+    put(tmp_path, ids=MIXED)
     said = ["train" if n < 12 else "val" for n in range(20)]
-    rows = [row(n, i, s) for n, (i, s) in enumerate(zip(NUMBERS, said, strict=True))]
+    rows = [row(n, i, s) for n, (i, s) in enumerate(zip(MIXED, said, strict=True))]
     exports.put(tmp_path, name, head + "".join(rows))
-    assert found(tmp_path)[0] == {"train": sorted(NUMBERS[:12]), "validation": sorted(NUMBERS[12:])}
+    assert found(tmp_path)[0] == {"train": sorted(MIXED[:12]), "validation": sorted(MIXED[12:])}
 
 
 @pytest.mark.parametrize(

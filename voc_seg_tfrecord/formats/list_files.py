@@ -23,7 +23,7 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import decode, parse_ids
 
 _TREES = (".json", ".jsonl", ".ndjson", ".yaml", ".yml", ".toml")
-ENDINGS = (".txt", ".lst", ".list", ".ids", ".csv", ".tsv", *_TREES)
+ENDINGS = (".txt", ".lst", ".list", ".ids", ".ini", ".csv", ".tsv", *_TREES)
 """Endings, in lower case, of texts that may be lists. One without an ending may be one too."""
 
 LARGEST = 64 << 20
