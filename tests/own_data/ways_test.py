@@ -199,7 +199,13 @@ CONTENTS = [  # of JSON, which is YAML too
     dict(rows_of()),
     {"images": [image | {"id": n} for n, image in enumerate(IMAGES_OF_COCO)]},
     [plain(SPLITS)],
+    [*rows_of()],
+    {"image": IDS, "phase": [split for _, split in rows_of()]},
+    {"image": dict(enumerate(IDS)), "split": dict(enumerate(s for _, s in rows_of()))},  # pandas
+    {n: {"image": f"{i}.jpg", "Split": s} for n, (i, s) in enumerate(rows_of())},
 ]
+FAR = "far/" * 500 + "{0}.jpg /far/{0}.png\n"
+ROWS = "".join(f"{i}.jpg,{split}\n" for i, split in rows_of())
 
 
 @pytest.mark.parametrize(
@@ -216,9 +222,21 @@ CONTENTS = [  # of JSON, which is YAML too
             "{}.csv",
             lambda ids: "age,filename,score\n" + "".join(f"7,images/{i}.jpg,0.5\n" for i in ids),
         ),
+        {"t.json": json.dumps({s: {"images": of, "masks": of} for s, of in plain(SPLITS).items()})},
         {"split.txt": "".join(f"{i} {split}\n" for i, split in rows_of())},
+        {"split.txt": "".join(f"../images/{i}.jpg {split}\n" for i, split in rows_of())},
+        {"t.csv": f"# made by me\nimage,split\n{ROWS}", "docs/t.png": "a plot of the same name"},
+        {"t.csv": f"sep=,\nimage,split\n{ROWS}"},
+        {"t.csv": f"image,split\n{ROWS}".encode("utf-16")},
+        {"t.json": "\n".join(json.dumps({"id": i, "phase": s}) for i, s in rows_of())},
+        {"t.json": json.dumps(plain(SPLITS)).encode("utf-16-le")},
+        {"t.csv": f"image,orig_split,split\n{ROWS.replace(',', ',train,')}"},
+        {"t.csv": f"image,subset,split\n{ROWS.replace(',', ',v2,').replace('v2,te', 'v1,te')}"},
+        of_each("{}.csv", lambda ids: "\n".join(["ImageId", *ids])),
+        of_each("{}.txt", lambda ids: "image label\n" + "".join(f"{i}.jpg {i}.png\n" for i in ids)),
+        of_each("crack_{}.txt", lambda ids: "".join(map(FAR.format, ids)) * 200),  # 1 MiB or more
         {"splits.txt": sections("[{}]")},
-        {"splits.txt": sections("{}:")},
+        {"splits.ini": sections("{}:")},
         {"splits.txt": sections("# {}")},
         {"splits.txt": repr(plain(SPLITS))},
         {"splits.toml": "".join(f"{n} = {ids}\n" for n, ids in plain(SPLITS).items())},
@@ -234,6 +252,30 @@ def test_texts_of_many_kinds_say_the_splits(tmp_path, texts):
     for name, text in texts.items():
         exports.put(tmp_path, name, text)
     assert found(tmp_path)[0] == SPLITS
+
+
+MIXED = [str(n * 7 % 20) for n in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("name", "head", "row"),
+    [
+        ("t.csv", ",picture,split\n", lambda n, i, s: f"{n},{i},{s}\n"),
+        ("t.csv", "id,img_name,split\n", lambda n, i, s: f"{n},images/{i}.jpg,{s}\n"),
+        ("t.txt", "", lambda n, i, s: f"{n + 1} {i}.jpg {s}\n"),
+        (
+            "t.jsonl",
+            "",
+            lambda n, i, s: json.dumps({"id": n, "file": f"{i}.jpg", "split": s}) + "\n",
+        ),
+    ],
+)
+def test_the_number_of_a_row_is_not_the_image_of_that_name(tmp_path, name, head, row):
+    put(tmp_path, ids=MIXED)
+    said = ["train" if n < 12 else "val" for n in range(20)]
+    rows = [row(n, i, s) for n, (i, s) in enumerate(zip(MIXED, said, strict=True))]
+    exports.put(tmp_path, name, head + "".join(rows))
+    assert found(tmp_path)[0] == {"train": sorted(MIXED[:12]), "validation": sorted(MIXED[12:])}
 
 
 @pytest.mark.parametrize(
@@ -302,8 +344,8 @@ def test_lists_of_a_set_in_a_folder_called_as_copies_are_its_own(tmp_path):
     assert found(tmp_path)[0] == SPLITS
 
 
-CALLED = " is called as a split, but names other images: it makes none."
-SAYS = " says splits, but of other images, so it makes none."
+CALLED = " is called as a split, but none of its "
+SAYS = " says splits, but of other images, so it makes no split."
 BY_NUMBERS = "".join(f"{n} 000{n}.jpg\n" for n in (7, 8, 9)), "7 0\n8 1\n9 0\n"
 
 
@@ -324,8 +366,67 @@ def test_a_text_that_says_splits_of_other_images_is_noted_and_no_list(tmp_path, 
         exports.put(tmp_path, name, text)
     splits, plan = found(tmp_path)
     assert splits == {"train": ["0007", "0008", "0009"]}
-    assert not note or [*texts][-1] + note in plan.notes
+    assert not note or any(n.startswith([*texts][-1] + note) for n in plan.notes)
     assert ("There are no lists, so all images are in train." in plan.notes) == (not note)
+
+
+def labels(head, row):
+    return f"{head}\n" + "".join(f"{i},{row(n)}\n" for n, i in enumerate(IDS))
+
+
+WORDS = "".join(f"{i} is, as we say,{' now' * n} {s}\n" for n, (i, s) in enumerate(rows_of()))
+
+
+@pytest.mark.parametrize(
+    ("texts", "note"),
+    [
+        (
+            {"t.csv": labels("image,person,train", lambda n: f"{n % 2},{int(n < 9)}")},
+            "No text says",
+        ),
+        ({"t.csv": labels("image,valid", lambda n: int(n != 3))}, "No text says"),
+        (
+            {"t.json": json.dumps({"bus": IDS[:9], "train": IDS[5:11]})},
+            "train shares images with t.js",
+        ),
+        (
+            {f"t/{c}.txt": "\n".join(IDS[n : n + 9]) for n, c in ((0, "bus"), (5, "train"))},
+            "shares",
+        ),
+        ({"t.json": '{"train": ["k00", "k01"'}, "t.json names images in a way that is not"),
+        ({"t.txt": WORDS}, "t.txt names images in a way that is not understood"),
+    ],
+)
+def test_classes_and_what_is_not_understood_make_no_split(tmp_path, texts, note):
+    put(tmp_path)
+    for name, text in texts.items():
+        exports.put(tmp_path, name, text)
+    splits, plan = found(tmp_path)
+    assert splits == {"train": IDS}
+    assert note in " ".join(plan.notes)
+
+
+def test_a_section_of_another_name_is_none_of_the_split_before_it(tmp_path):
+    put(tmp_path)
+    exports.put(tmp_path, "splits.txt", sections("[{}]").replace("[test]", "[unused]"))
+    assert found(tmp_path)[0] == {s: SPLITS[s] for s in ("train", "validation")}
+
+
+def test_a_list_with_a_path_of_no_file_is_one_and_a_file_elsewhere_is_refused(tmp_path):
+    put(root := tmp_path / "set")
+    lists(root, "crack_{}.txt", "../far/{}.jpg", splits={**SPLITS, "train": [*IDS[:12], "gone"]})
+    assert found(root, missing_image="skip")[0] == SPLITS
+    exports.put(tmp_path, "far/gone.jpg", "")
+    with pytest.raises(ListError, match=r"gone\.jpg', which leaves the folder"):
+        found(root)
+
+
+@pytest.mark.parametrize("others", [300, 50_000])
+def test_a_table_of_a_larger_set_divides_the_images_that_are_here(tmp_path, others):
+    put(tmp_path)
+    more = [(f"other{n:020}", NAMES["train"]) for n in range(others)]
+    table(tmp_path, "t.csv", ("id", "split"), [*more, *rows_of(), *more])
+    assert found(tmp_path, missing_image="skip")[0] == SPLITS
 
 
 def test_a_list_of_which_some_images_are_not_there_is_one(tmp_path):
@@ -391,6 +492,22 @@ def test_a_column_of_folds_is_a_question(tmp_path):
     table(tmp_path, "folds.csv", ("id", "fold"), [(i, n % 5) for n, i in enumerate(IDS)])
     answers = asked(tmp_path)
     assert [answer["validation"] for answer in answers] == [IDS[n::5] for n in range(5)]
+
+
+@pytest.mark.parametrize(
+    ("head", "row", "count"),
+    [
+        ("image,split_a,split_b", lambda n, s: (s, "train" if n else "val"), 2),
+        ("image,fold_0,fold_1", lambda n, _: ["val" if n % 2 == k else "train" for k in (0, 1)], 2),
+        ("image,is_valid,split", lambda n, s: (n % 4 == 0, s), 2),
+        ("image,kfold_id", lambda n, _: (n % 5,), 5),
+    ],
+)
+def test_columns_that_contradict_are_a_question(tmp_path, head, row, count):
+    put(tmp_path)
+    rows = [(i, *row(n, s)) for n, (i, s) in enumerate(rows_of())]
+    table(tmp_path, "t.csv", head.split(","), rows)
+    assert len({*map(str, asked(tmp_path))}) == count
 
 
 def test_lists_against_folders_and_a_table_against_json_are_questions(tmp_path):

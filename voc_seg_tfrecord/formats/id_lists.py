@@ -50,6 +50,7 @@ def parse_ids(
     *,
     plain: bool = True,
     repeats: bool = False,
+    outside: bool = False,
 ) -> list[str]:
     """Reads the ids of a list file.
 
@@ -66,6 +67,7 @@ def parse_ids(
       plain: whether names of images are ids. Then a line that can only be an id is one, and
         is not looked up.
       repeats: whether an id may be there more than once.
+      outside: whether a line that is no image may be a path that leaves the tree.
 
     Raises:
       ListError: if the list is empty, is not text, names an id twice, or an id would leave
@@ -75,12 +77,12 @@ def parse_ids(
     wrong: list[tuple[int, str, str]] = []
     for number, line, image_id in _resolved(data, where, image_ids, plain):
         ids.append(image_id)
-        if fault := _wrong(image_id):
+        if fault := _wrong(image_id, outside=outside):
             wrong.append((number, line, fault))
     if wrong:
         number, line, fault = wrong[0]
         more = f". It is the first of {len(wrong)} such lines" if len(wrong) > 1 else ""
-        raise _no_id(f"{where}, line {number}", line, f"{fault}{more}")
+        raise no_id(f"{where}, line {number}", line, f"{fault}{more}")
     if not ids:
         raise ListError(
             where,
@@ -127,9 +129,13 @@ def decode(data: bytes, where: object) -> str:
       ListError: if it is no text.
     """
     encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
+    if encoding == "utf-8" and b"\0" in data:
+        zeros = data[::2].count(0), data[1::2].count(0)
+        if 0 in zeros and 4 * sum(zeros) > len(data) > 8:  # UTF-16 without its BOM
+            encoding = "utf-16-le" if zeros[1] else "utf-16-be"
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         found = "UTF-32 text"
-    elif b"\0" in data and encoding != "utf-16":
+    elif b"\0" in data and not encoding.startswith("utf-16"):
         found = "a zero byte"
     else:
         try:
@@ -226,11 +232,12 @@ def _chosen(ids: Iterable[str], where: object, how: str) -> list[str]:
             where, found=f"no id {how}", expected="at least one", remedy="choose an image first"
         )
     if faults := [(image_id, fault) for image_id in chosen if (fault := _wrong(image_id))]:
-        raise _no_id(where, *faults[0])
+        raise no_id(where, *faults[0])
     return chosen
 
 
-def _no_id(where: object, line: str, fault: str) -> ListError:
+def no_id(where: object, line: str, fault: str) -> ListError:
+    """Returns the error of a list with a line that can be no id."""
     return ListError(
         where,
         found=f"{line[:200]!r}, which {fault}",
@@ -302,9 +309,9 @@ def _without_suffix(name: str) -> str:
     return stem if suffix.lower() in (*IMAGE_SUFFIXES, ".npy") else name
 
 
-def _wrong(image_id: str) -> str:
+def _wrong(image_id: str, *, outside: bool = False) -> str:
     """Says what is wrong with an id; empty if nothing is."""
-    if fault := _place_fault(image_id.replace("\\", "/"), "tree"):
+    if fault := not outside and _place_fault(image_id.replace("\\", "/"), "tree"):
         return fault
     if "\t" in image_id:  # a line of columns that was not understood
         return "has a tab, and no image has the name before it"

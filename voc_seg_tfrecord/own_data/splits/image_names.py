@@ -1,11 +1,14 @@
 """Finds the image that a list means by any name: an id, a path, the name of a mask."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, KeysView, Mapping, Sequence
 import functools
 import posixpath
 import re
 import unicodedata
 
+from etils import epath
+
+from voc_seg_tfrecord.formats.id_lists import no_id
 from voc_seg_tfrecord.own_data.files.folder_names import same_parts
 from voc_seg_tfrecord.trees.layout import PICTURES
 from voc_seg_tfrecord.trees.listing import Names
@@ -57,6 +60,28 @@ class ImageNames(Mapping[str, str]):
             if ids := [image_id for image_id, path in self._paths if path.startswith(start)]:
                 return ids
         return []
+
+    @property
+    def stems(self) -> KeysView[str]:
+        """The names of images and masks without folders and ending."""
+        return self._by_stem.keys()
+
+    def inside(self, names: Sequence[str], where: str, top: epath.Path) -> list[str]:
+        """Returns the names of a list; paths that lead out of a folder as those of missing images.
+
+        Raises:
+          ListError: if there is such a file; `where` is the list.
+        """
+        found = [*names]
+        for n, name in enumerate(names):
+            parts = re.split(r"[/\\]", name)
+            inside = [part for part in parts if part not in ("", ".", "..") and part[1:] != ":"]
+            if inside != parts and name not in self and name not in self.ambiguous:
+                place = posixpath.normpath(posixpath.join(posixpath.dirname(where), name))
+                if not f"{place}/".startswith(f"{top}/") and epath.Path(place).is_file():
+                    raise no_id(where, name, "leaves the folder")
+                found[n] = "/".join(inside) or "?"
+        return found
 
     @functools.cached_property
     def _paths(self) -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ VOC's layout has for lists, and in a place that the user named, every list makes
 """
 
 import collections
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 import dataclasses
 import functools
 import posixpath
@@ -15,14 +15,14 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ListError
-from voc_seg_tfrecord.formats import class_files, list_files
+from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
-from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed
+from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed, ListReader, words_of
 from voc_seg_tfrecord.own_data.files.folder_names import SPLITS, role_of, stem, words
 from voc_seg_tfrecord.own_data.splits.image_names import ImageNames
 from voc_seg_tfrecord.splitting.ratios import split_of
-from voc_seg_tfrecord.trees.layout import LISTS, PICTURES
+from voc_seg_tfrecord.trees.layout import LISTS
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -48,6 +48,7 @@ _NAMED_LISTS = ("split", "splits", "imagesets")  # folders of which every list m
 _LEAST = 0.1  # of the names in a text, which have to be images
 _LONG, _PART, _PARTS = 1 << 20, 1 << 14, 8
 _SHOWN_IDS = 3
+_BEGINNINGS = {split[:2] for split in SPLITS}
 _TEXTS = 500  # of one folder that are not called as splits
 
 
@@ -93,10 +94,11 @@ def split_word(name: str) -> tuple[str, str]:
     return (SPLITS[said[0]], rest) if len(said) == 1 else ("", " ".join(left))
 
 
-def is_split(name: str) -> bool:
-    """Says whether a name is that of a split and says nothing else."""
+@functools.lru_cache(1024)
+def _split_of(name: str) -> str:
+    """Returns the split of a name that says nothing else; empty if it says more, or none."""
     split, rest = split_word(name)
-    return bool(split) and not rest
+    return "" if rest else split
 
 
 def find_lists(
@@ -110,55 +112,101 @@ def find_lists(
       said: whether the user named the folder or file of lists that its layout has.
 
     Returns:
-      What names images, the most usual places first; and notes on texts that are called as splits
-      are and name no image.
+      What names images, the most usual places first; and notes on texts that make no split.
     """
     found, notes, place = list[SplitList](), list[str](), tree.place
     lists_of_user = posixpath.normpath(posixpath.join(place, tree.layout.lists)) if said else None
-    for path in _texts(cast(Listing, tree.listing), tree.labels.sheets):
-        rank = _rank(path, place, lists_of_user)
+    reader = ListReader(names, _split_of)
+    for path in _texts(tree, names):
+        rank, lists, error = _rank(path, place, lists_of_user), list[Listed](), None
         must = _is_list(path, rank)
-        if not must and not _may_name(tree.given / path, names):
+        if not must and not _may_name(tree.given / path, reader):
             continue
-        error, lists = None, [Listed("", (), 0)] * must
-        below = functools.partial(names.below, place=posixpath.dirname(path))
         file = tree.read_text(tree.given / path, ListError)
+        below = functools.partial(names.below, place=posixpath.dirname(path))
         try:
-            lists = list_files.read_lists(file, names, is_split, below)
+            for listed in reader.read(file, below):
+                lost = listed.found < len(listed.ids)
+                ids = names.inside(listed.ids, file.where, tree.given) if lost else listed.ids
+                lists.append(dataclasses.replace(listed, ids=ids))
         except ListError as wrong:
-            error = wrong
-        enough = must or sum(of.found for of in lists) > _LEAST * sum(len(of.ids) for of in lists)
-        of_text = [_split_list(path, of, rank) for of in lists]
-        ids = [image_id for of in lists for image_id in of.ids]
-        called = {*words(stem(path))}
-        if path.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
-            notes.append(f"{path} names the same images for several splits, so it makes none.")
-            enough = False
-        elif not enough and any(of.said and not of.found for of in lists):
-            notes.append(f"{path} says splits, but of other images, so it makes none.")
-        elif not enough and called & _OF_SPLITS and called <= _AROUND | SPLITS.keys():
-            notes.append(f"{path} is called as a split, but names other images: it makes none.")
-        if not enough:
-            of_text = [dataclasses.replace(of, split="") for of in of_text]
-        found += [dataclasses.replace(of, error=error) for of in of_text if of.found or must]
+            lists, error = [Listed("", (), 0)], wrong
+        of_text = [_split_list(path, of, rank) for of in lists or [Listed("", (), 0)] * must]
+        makes = any(of.split for of in of_text)
+        why = None if must else _why_none(reader, file, lists, error, makes=makes)
+        if why is not None:
+            notes += [f"{path} {why}, so it makes no split."] * bool(why)
+            of_text = [dataclasses.replace(of, split="") for of in of_text if of.found]
+        of_text = [of for of in of_text if of.found or must or error]
+        found += [dataclasses.replace(of, error=error) for of in of_text]
+    for n, of in enumerate(found):
+        if other := _across(of, found):
+            names_of = [f"{o.file}:{o.key}".rstrip(":") for o in (of, other)]
+            notes.append(f"{' shares images with '.join(names_of)}, so it makes no split.")
+            found[n] = dataclasses.replace(of, split="")
     return sorted(found, key=lambda of: (of.rank, of.file.count("/"), of.file)), notes
 
 
-def _texts(listing: Listing, labels: Collection[str]) -> Iterator[str]:
+def _why_none(
+    reader: ListReader, file: File, lists: Sequence[Listed], error: ListError | None, *, makes: bool
+) -> str | None:
+    """Says why a text makes no split; empty if that need not be said, None if it makes some."""
+    ids, found = [i for of in lists for i in of.ids], sum(of.found for of in lists)
+    enough = found > _LEAST * len(ids) or 2 * found > len(reader.names)
+    called = {*words(stem(file.where))}
+    is_called = called & _OF_SPLITS and called <= _AROUND | SPLITS.keys()
+    text = file.data[:_LONG].replace(b"\0", b"").decode("utf-8", "replace")
+    if error:
+        lines = [line for line in text.splitlines() if line.strip()]
+        named = sum(map(reader.names_any, lines))
+        if makes and 2 * named > len(lines):
+            return None
+        what = "names images" if named else "is called as a split"
+        return f"{what}, but has {error.found}" if named or is_called else ""
+    if file.where.lower().endswith((".yaml", ".yml")) and len({*ids}) < len(ids):
+        return "names the same images for several splits"
+    if enough and makes:
+        return None
+    if not enough and any(of.said and not of.found for of in lists):
+        return "says splits, but of other images"
+    if not enough and is_called and ids:
+        first = next(image_id for image_id in ids if image_id not in reader.names)
+        count = f"only {found}" if found else "none"
+        return f"is called as a split, but {count} of its {len(ids)} names was found, not {first!r}"
+    begin = (word for word in words_of(text) if word[:2].lower() in _BEGINNINGS)
+    said = {split: word for word in begin if (split := _split_of(word))}
+    if found and len(said) > 1:
+        return f"names images and has the words {' and '.join(said.values())}, but divides nothing"
+    named = not found and reader.names_any(text, numbers=len(said) > 1)
+    return "names images in a way that is not understood" if named else ""
+
+
+def _across(of: SplitList, lists: Sequence[SplitList]) -> SplitList | None:
+    """Returns a list of another name that overlaps with one called `train`: both may be classes."""
+
+    def place(of: SplitList) -> tuple[str, str]:
+        return (of.file if of.key else posixpath.dirname(of.file)), posixpath.dirname(of.key)
+
+    if not of.split or (of.rank < ELSEWHERE and not of.key):
+        return None
+    beside = [o for o in lists if o is not of and place(o) == place(of)]
+    if any(o.split for o in beside) or not _split_of(of.key.rpartition("/")[2] or stem(of.file)):
+        return None
+    ids = {*of.ids}
+    return next((o for o in beside if ids - {*o.ids} and ids & {*o.ids} and {*o.ids} - ids), None)
+
+
+def _texts(tree: VocTree, names: ImageNames) -> Iterator[str]:
     """Yields the texts that may be lists: no class files of tools, and no label of one image."""
-    stems: set[str] | None = None
-    for folder, files in listing.folders.items():
+    for folder, files in cast(Listing, tree.listing).folders.items():
         count = 0
         for name in (n for n in files if "." not in n or n.lower().endswith(ENDINGS)):
             stem, ending = posixpath.splitext(name)
-            path, called = posixpath.join(folder, name), is_split(stem)
+            path, called = posixpath.join(folder, name), bool(_split_of(stem))
             of_tool = name in class_files.NAMES and name not in class_files.COMMON
-            if path in labels or of_tool or not (ending or called):
+            if path in tree.labels.sheets or of_tool or not (ending or called):
                 continue
-            if not called and stems is None:
-                names = (posixpath.splitext(n) for of in listing.folders.values() for n in of)
-                stems = {stem for stem, ending in names if ending.lower() in PICTURES}
-            if not called and stems and stem in stems:
+            if not called and stem in names.stems:
                 continue
             count += not called
             if called or count <= _TEXTS:
@@ -189,15 +237,18 @@ def _is_list(path: str, rank: int) -> bool:
     return (rank == 0 and not common) or (rank < ELSEWHERE and stem in _KNOWN)
 
 
-def _may_name(path: epath.Path, names: ImageNames) -> bool:
+def _may_name(path: epath.Path, reader: ListReader) -> bool:
     """Says whether a text is worth reading as a whole: of a long one parts are looked at."""
     length = path.stat().length
-    if length <= _LONG:
-        return bool(length)
+    if length <= _LONG or length > LARGEST or split_word(stem(path.name))[0]:
+        return 0 < length <= LARGEST
     with path.open("rb") as file:
-        for part in range(_PARTS if length <= LARGEST else 0):
+        for part in range(_PARTS):
             file.seek((length - _PART) * part // (_PARTS - 1))
-            if list_files.names_any(file.read(_PART), names):
+            text = file.read(_PART).decode("utf-8", "replace")
+            parts = re.split(r"([\s,;|\"])", text)[1:-1]  # without words that are cut
+            head = words_of(text.partition("\n")[0]) if not part else ()
+            if any(map(reader.is_of_splits, head)) or reader.names_any("".join(parts)):
                 return True
     return False
 
@@ -209,14 +260,14 @@ def _split_list(path: str, listed: Listed, rank: int) -> SplitList:
     made = SplitList(path, listed.key, listed.ids, listed.found, rank)
     keys = listed.key.split("/") if listed.key else []
     split, kind = "", list[str]()
-    if keys and listed.said and not is_split(keys[-1]):
+    if keys and listed.said and not _split_of(keys[-1]):
         split, keys = keys[-1], [*keys[:-1], ""]
     for text in [*keys[::-1], stem]:
         word, rest = ("", text) if split else split_word(text)
         split = split or word
         kind.append(rest)
     for text in folder.split("/")[::-1]:
-        says = not split and is_split(text)
+        says = not split and bool(_split_of(text))
         split = split_word(text)[0] if says else split
         kind.append("" if says else text)
     if rank == OF_VOC and kind[0]:
