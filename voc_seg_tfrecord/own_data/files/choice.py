@@ -159,7 +159,14 @@ class Chooser(Companions):
         named = _best(left, self.as_images, at_least=2)
         named += [r for r in left if r.of_split and r not in named]
         if min(r.steps for r in left) == min(r.steps for r in named):
-            left = named
+            # What has a worse name and shows something else may be what was labelled.
+            left = named + [
+                r
+                for r in left
+                if r not in named and not any(self._show_same_scenes(of, r) for of in named)
+            ]
+        if not are_parts(left):
+            left = _best(left, lambda r: r.shared_words, at_least=max(r.shared_words for r in left))
         left = left if len(left) < 2 else self._first_of_same(left)
         perhaps_masks = self.as_images(left[0]) < 2 and self._images_drawn(left[0])
         left += self._of_other_masks(readings, left)

@@ -67,16 +67,15 @@ class Companions(Looks):
         Args:
           files: the files.
           affix: what their names have around the ids and those of their other halves have not.
-          flat: whether they lie in one folder with their other halves, so that its name does not
-            count before theirs.
+          flat: whether they lie in one folder with their other halves, of which its name says
+            nothing, unless it is that of drawings.
         """
         of_files = role(" ".join([*files.affix, *affix]))
         below = posixpath.relpath(files.folder or ".", self.common or ".")
         of_folders = [of_folder for part in below.split("/")[::-1] if (of_folder := role(part))]
         if "drawn" in (of_files, *of_folders):
             return "drawn"
-        of_folder = next(iter(of_folders), "")
-        return of_files or of_folder if flat else of_folder or of_files
+        return of_files if flat else next(iter(of_folders), of_files)
 
     def as_images(self, reading: Reading) -> int:
         """Returns how well names allow a reading's images: 2 well, 0 and below not."""

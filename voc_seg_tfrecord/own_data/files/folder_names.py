@@ -21,12 +21,13 @@ _IMAGES = _set(
 # field of view.
 _MASKS = _set(
     """
-    mask masks label labels labeled labelled lbl lb l annotation annotations annotated annot annots
-    ann anns
+    mask masks label labels lbl lb l annotation annotations annot annots ann anns
     gt gts ground truth truths groundtruth groundtruths seg segs segmentation segmentations
     manual manuals segmap segmaps semantic target targets
     """
 )
+# Of masks, unless a word for images says what was labelled.
+_LABELED = _set("labeled labelled annotated")
 # What has the names of images or masks and is neither, or is no longer: what lies beside a folder
 # that is called masks is not taken if it is called so.
 DRAWN = _set(
@@ -49,7 +50,7 @@ EXTRA = _set(
     thumbs thumbnail thumbnails preview previews copy copies
     """
 )
-ROLES = _IMAGES | _MASKS | DRAWN
+ROLES = _IMAGES | _MASKS | _LABELED | DRAWN
 _ENDINGS = frozenset({"jpg", "jpeg", "png"})
 _SPLITS = {
     "train": "train",
@@ -118,6 +119,8 @@ def role(text: str) -> str:
         return "drawn"
     if _MASKS.intersection(named):
         return "masks"
+    if _LABELED.intersection(named):
+        return "" if _IMAGES.intersection(named) else "masks"
     return "images" if _IMAGES.intersection(named) and not EXTRA.intersection(named) else ""
 
 

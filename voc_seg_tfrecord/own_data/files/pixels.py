@@ -17,13 +17,14 @@ from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data.files.file_sets import FileSet
-from voc_seg_tfrecord.own_data.files.readings import Reading, few, parts_of_all
+from voc_seg_tfrecord.own_data.files.readings import SAMPLE, Reading, few, parts_of_all
 
 _COLORS = 64  # distinct colours of a mask; photos have more
 _NO_IMAGE = 60  # bytes, in which no format has more than a few pixels
 _COPIED = 50  # images at most that are looked for under other names,
 _LOOKED_THROUGH = 5000  # among so many at most
 _CORRELATED = 0.9  # at least, of a photo and what it was mixed with
+_RELATED = 0.5  # at least, of two sensors that saw the same
 _MOST_SAMPLES = 1 << 24  # of an image that is compared in full
 _NOISE = 14  # levels between a photo and its JPEG, as a mean over a few pixels
 
@@ -60,13 +61,16 @@ def _length(path: epath.Path) -> int:
 
 def show_same(first: epath.Path, other: epath.Path) -> bool:
     """Says whether two images look alike: one is a smaller copy of the other, or saved again."""
-    files = (File.read(path, ImageError) for path in (first, other))
     try:
-        stills = [pillow.decode(file, ImageError, side=8).resized(8, 8) for file in files]
+        return bool(np.abs(_small(first) - _small(other)).mean() < _NOISE)
     except VocSegError:
         return False
-    small = [still.rgb().astype(np.float64) for still in stills]
-    return bool(np.abs(small[0] - small[1]).mean() < _NOISE)
+
+
+def _small(path: epath.Path) -> np.ndarray:
+    """Returns an image squeezed to a few pixels, float `[8, 8, 3]`."""
+    still = pillow.decode(File.read(path, ImageError), ImageError, side=8)
+    return still.resized(8, 8).rgb().astype(np.float64)
 
 
 def looks_drawn(path: epath.Path) -> bool:
@@ -75,8 +79,6 @@ def looks_drawn(path: epath.Path) -> bool:
         samples = stored.read_samples(File.read(path, MaskError))
     except VocSegError:
         return False
-    if samples.palette is not None:
-        return True
     height, width = samples.values.shape[:2]
     if samples.kind == "rgb":
         occurring = len(stored.counts_by_color(samples.values)[0])
@@ -189,6 +191,28 @@ class Looks:
             if (which := painted_one(files)) is not None:
                 painted.add(id((reading, other)[which]))
         return [r for r in readings if id(r) not in painted] or readings
+
+    def _show_same_scenes(self, reading: Reading, other: Reading) -> bool:
+        """Says whether images of the same masks may show the same, maybe by another sensor.
+
+        Beside what all images of a set show, such as sky above a road, what is bright in one is
+        bright in the other, or dark. So it is where nothing can be compared.
+        """
+        of_mask = {mask: stem for stem, mask in reading.pairs.items()}
+        stems = few([s for s, mask in other.pairs.items() if mask in of_mask], 2 * SAMPLE)
+        paths = [
+            [self.path(reading.images, of_mask[other.pairs[s]]) for s in stems],
+            [self.path(other.images, s) for s in stems],
+        ]
+        try:
+            both = [np.stack([_small(path).mean(-1).ravel() for path in each]) for each in paths]
+        except (ValueError, VocSegError):
+            return True
+        both = [small - small.mean(1, keepdims=True) for small in both]
+        both = [small / np.maximum(small.std(1, keepdims=True), 1) for small in both]
+        first, second = (small - small.mean(0) for small in both)
+        squares = float((first * first).sum() * (second * second).sum())
+        return abs(float((first * second).sum())) >= _RELATED * squares**0.5
 
     def _first_of_same(self, readings: list[Reading]) -> list[Reading]:
         """Returns one of readings whose images are all the same, else all of them.

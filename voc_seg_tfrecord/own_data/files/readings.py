@@ -117,9 +117,9 @@ class Reading:
         return self.masks.pattern or _pattern(self.mask_affix, ending)
 
 
-def few(items: Sequence[str]) -> list[str]:
+def few(items: Sequence[str], most: int = SAMPLE) -> list[str]:
     """Returns a few of a sequence, spread over it."""
-    return list(items[:: max(1, len(items) // SAMPLE)][:SAMPLE])
+    return list(items[:: max(1, len(items) // most)][:most])
 
 
 def _pattern(affix: Affix, ending: str) -> str:
