@@ -130,13 +130,14 @@ class Chooser(Companions):
     def _without_drawn(self, readings: list[Reading], choice: FileChoice) -> list[Reading]:
         """Leaves out masks that are called predictions or the like, also of images without others.
 
-        Where nothing else is there, drawings of masks are taken, and predictions asked about.
+        Where nothing else is there, drawings of masks are taken, and predictions asked about,
+        unless the user said them.
         """
         left = [r for r in readings if self.as_masks(r) > 0]
         if left:
             choice.rivals = [r for r in choice.rivals if r in left]
             return left
-        for reading in readings:
+        for reading in () if {"masks", "mask_name"} & {*self._said} else readings:
             names = f"{reading.masks.folder} {' '.join(reading.masks.affix)}"
             if not any(role(word) == "masks" for word in words(names)):
                 choice.rivals.append(reading)
@@ -168,7 +169,8 @@ class Chooser(Companions):
         if not are_parts(left):
             left = _best(left, lambda r: r.shared_words, at_least=max(r.shared_words for r in left))
         left = left if len(left) < 2 else self._first_of_same(left)
-        perhaps_masks = self.as_images(left[0]) < 2 and self._images_drawn(left[0])
+        unsaid = not {"images", "image_name"} & {*self._said}
+        perhaps_masks = unsaid and self.as_images(left[0]) < 2 and self._images_drawn(left[0])
         left += self._of_other_masks(readings, left)
         choice.rivals += left if perhaps_masks or not are_parts(left) else []
         return left
