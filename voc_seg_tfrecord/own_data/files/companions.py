@@ -262,10 +262,14 @@ def _around(stem: str, image_id: str, *, glued: bool) -> Affix | None:
 
 
 def _may_have_ids(affix: Affix, of_image: Affix, of_mask: Affix) -> bool:
-    """Says whether numbers around ids are no parts of other ids: `1_f2` beside `1_f0`."""
+    """Says whether numbers around ids are no parts of other ids: `1_f2` beside `1_f0`.
+
+    Where the ids are whole names, a number that all have is none: `1_2` and `7_2` beside `1`.
+    """
     numbers, of_images = (re.findall(r"\d+", " ".join(around)) for around in (affix, of_image))
     same = numbers == of_images or not (numbers and of_images)
-    return same and alone(affix) in (alone(of_image), alone(of_mask))
+    whole = ("", "") in (affix, of_image)
+    return same and (whole or alone(affix) in (alone(of_image), alone(of_mask)))
 
 
 def has_any(sets: Iterable[FileSet], files: FileSet) -> bool:
