@@ -25,6 +25,7 @@ from voc_seg_tfrecord.own_data.files.folder_names import role, role_of, split_wo
 from voc_seg_tfrecord.own_data.files.readings import (
     Reading,
     are_parts,
+    few,
     largest,
     of_voc,
     parts_of_all,
@@ -45,7 +46,10 @@ class Chooser(Companions):
         left = self._each(left, lambda r: r.images, lambda of: self._masks_of(of, choice))
         left = self._without_copies(self._without_drawn(left, choice), choice)
         choice.chosen = self._compared(self._without_strays(left, choice), choice)
-        choice.beside = self._beside(choice)
+        choice.copies += {r.images.folder: 0 for r in self.readings if self._is_flat_and_drawn(r)}
+        again = self._of_others(choice.chosen)
+        choice.beside = [*again, *self._beside(choice)]
+        choice.chosen = [r for r in choice.chosen if r not in again]
         self.role.cache_clear()  # it would keep all names
         self._drawn.cache_clear()
         return choice
@@ -241,6 +245,27 @@ class Chooser(Companions):
                 copied.discard(id(reading.masks))
         choice.rivals = [r for r in choice.rivals if id(r.masks) not in copied]
         return [r for r in readings if r in left and id(r.masks) not in copied]
+
+    def _is_flat_and_drawn(self, reading: Reading) -> bool:
+        """Says whether both halves lie in one folder that is called as a backup or the like.
+
+        A set whose halves lie in one folder has all folders below it otherwise.
+        """
+        below = posixpath.relpath(reading.images.folder or ".", self.common or ".")
+        return reading.is_flat and role_of(below) == "drawn"
+
+    def _of_others(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Returns a part whose images are those of several others, smaller or mirrored."""
+        for reading in readings if len(readings) > 2 else ():
+            has = {
+                s: [r for r in readings if r is not reading and s in r.pairs] for s in reading.pairs
+            }
+            of = {id(r): r for others in has.values() for r in others}
+            if {*map(len, has.values())} == {1} and len(of) > 1:
+                both = ((s, (reading.images, has[s][0].images)) for s in few([*reading.pairs]))
+                if all(self._alike(sets, [(s, s)], mirrored=True) for s, sets in both):
+                    return [reading]
+        return []
 
     @staticmethod
     def _without_strays(readings: list[Reading], choice: FileChoice) -> list[Reading]:

@@ -51,7 +51,7 @@ def are_same(first: epath.Path, other: epath.Path) -> bool:
         return False
 
 
-def _length(path: epath.Path) -> int:
+def length(path: epath.Path) -> int:
     """Returns how many bytes a file has; -1 if it leads nowhere."""
     try:
         return int(path.stat().length)
@@ -59,12 +59,14 @@ def _length(path: epath.Path) -> int:
         return -1
 
 
-def show_same(first: epath.Path, other: epath.Path) -> bool:
+def show_same(first: epath.Path, other: epath.Path, *, mirrored: bool = False) -> bool:
     """Says whether two images look alike: one is a smaller copy of the other, or saved again."""
     try:
-        return bool(np.abs(_small(first) - _small(other)).mean() < _NOISE)
+        image, small = _small(first), _small(other)
     except VocSegError:
         return False
+    views = [small, small[:, ::-1], small[::-1], small[::-1, ::-1]] if mirrored else [small]
+    return min(float(np.abs(image - view).mean()) for view in views) < _NOISE
 
 
 def _small(path: epath.Path) -> np.ndarray:
@@ -265,14 +267,14 @@ class Looks:
         if len(reading.pairs) > _COPIED or len(other.pairs) > _LOOKED_THROUGH:
             return []
         of_length = self._by_length(other)
-        return of_length.get(_length(self.path(reading.images, stem)), [])
+        return of_length.get(length(self.path(reading.images, stem)), [])
 
     @functools.cache  # noqa: B019 - a chooser lives as long as one choice
     def _by_length(self, reading: Reading) -> dict[int, list[str]]:
         """Returns the labelled images of a reading by how long their files are."""
         stems: dict[int, list[str]] = {}
         for stem in reading.pairs:
-            stems.setdefault(_length(self.path(reading.images, stem)), []).append(stem)
+            stems.setdefault(length(self.path(reading.images, stem)), []).append(stem)
         return {length: of_length for length, of_length in stems.items() if length > _NO_IMAGE}
 
     def _are_copies(self, reading: Reading, originals: Mapping[str, tuple[Reading, str]]) -> bool:
@@ -282,6 +284,13 @@ class Looks:
             for s, (of, other) in originals.items()
         )
 
-    def _alike(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
-        """Says whether all of these images of two sets look alike."""
-        return all(show_same(self.path(sets[0], a), self.path(sets[1], b)) for a, b in stems)
+    def _alike(
+        self,
+        sets: tuple[FileSet, FileSet],
+        stems: Iterable[tuple[str, str]],
+        *,
+        mirrored: bool = False,
+    ) -> bool:
+        """Says whether all of these images of two sets look alike, maybe mirrored."""
+        paths = ((self.path(sets[0], a), self.path(sets[1], b)) for a, b in stems)
+        return all(show_same(*both, mirrored=mirrored) for both in paths)
