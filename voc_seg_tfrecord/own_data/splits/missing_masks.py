@@ -1,14 +1,16 @@
 """What becomes of listed images without a mask, and which pattern would find their masks."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 import dataclasses
+import hashlib
 import itertools
 import posixpath
 import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.own_data.files.folder_names import role_of
+from voc_seg_tfrecord.own_data.files.folder_names import role_of, stem
+from voc_seg_tfrecord.own_data.files.pixels import length
 from voc_seg_tfrecord.own_data.files.unreadable import of_objects
 from voc_seg_tfrecord.own_data.splits.by_ratio import look_alike
 from voc_seg_tfrecord.own_data.splits.divide import Splits
@@ -42,6 +44,7 @@ class MissingMasks:
         self._check_files(lacking)
         if lacking and self._config.missing_mask == "background":
             self._check_copies(lacking)
+            self._check_elsewhere(lacking)
             notes.append(
                 f"{counted(len(lacking), 'image')} without a mask are background alone, such as "
                 f"{self._tree.image_path(min(lacking))}."
@@ -127,18 +130,21 @@ class MissingMasks:
     def _check_copies(self, lacking: Collection[str]) -> None:
         """Checks that images that would become background are no copies of labelled ones.
 
-        They are if they look like those of the same name, or lie in a folder such as `overlays`.
+        They are if they are the same file, or look like those of the same name, but for a word
+        more, or lie in a folder such as `overlays`.
         """
+        tree = self._tree
         labelled = {posixpath.basename(i): i for i in self._images if i in self._masks}
         twins = [
             [image_id, labelled[name]]
             for image_id in sorted(lacking)
-            if (name := posixpath.basename(image_id)) in labelled
+            for name in (posixpath.basename(image_id), _MORE.sub("", posixpath.basename(image_id)))
+            if name in labelled
         ]
-        tree = self._tree
         copies = [pair for pair in twins if role_of(posixpath.dirname(pair[0])) == "drawn"]
         if not copies and twins and look_alike(twins, tree.image_file):
             copies = twins
+        copies = copies or [*self._same_files(lacking)]
         if not copies:
             return
         copy, image = map(tree.image_path, copies[0])
@@ -151,6 +157,40 @@ class MissingMasks:
             "--missing_mask skip",
             kind="copies without a mask",
         )
+
+    def _same_files(self, lacking: Collection[str]) -> Iterator[list[str]]:
+        """Yields images without a mask, each with one that has the same bytes and a mask."""
+        file = self._tree.image_file
+
+        def content(image_id: str) -> bytes:
+            return hashlib.sha256(file(image_id).read_bytes()).digest()
+
+        lengths = {length(file(image_id)) for image_id in lacking}
+        labelled = (i for i in self._images if i in self._masks and length(file(i)) in lengths)
+        of_bytes = {content(image_id): image_id for image_id in labelled}
+        for image_id in sorted(lacking) if of_bytes else ():
+            if other := of_bytes.get(content(image_id)):
+                yield [image_id, other]
+
+    def _check_elsewhere(self, lacking: Collection[str]) -> None:
+        """Checks that no other folder of masks has those of images that would be background."""
+        tree, names = self._tree, {posixpath.basename(image_id) for image_id in lacking}
+        top = posixpath.join(tree.place, self._layout.masks)
+        paths = (posixpath.normpath(posixpath.join(top, name)) for name in self._masks.values())
+        used = {posixpath.dirname(path) for path in paths}
+        for folder, files in tree.listing.folders.items() if tree.listing else ():
+            masks = [n for n in files if n.lower().endswith(MASK_SUFFIXES) and stem(n) in names]
+            if folder in used or role_of(folder) != "masks" or 2 * len(masks) < len(lacking):
+                continue
+            raise LayoutError(
+                tree.given / folder / masks[0],
+                found=f"the first of {len(masks)} files with the names of images that would become "
+                "background",
+                expected="no masks elsewhere of images that are background alone",
+                remedy="name all folders of masks with --masks, or leave out all images without a "
+                "mask: --missing_mask skip",
+                kind="masks elsewhere",
+            )
 
     def _check_names_match(self) -> None:
         """Checks that some masks belong to images by their names."""
@@ -237,5 +277,6 @@ class MissingMasks:
         ]
 
 
+_MORE = re.compile(r"[\W_]+[^\W\d_]+[\W_]*$")  # a word behind an id: `0001_small`
 # Of an image, such as `a_mask_1`.
 _OBJECT = re.compile(r"(.+?)[_-](?:[a-z]+[_-]?)?\d+", re.IGNORECASE)
