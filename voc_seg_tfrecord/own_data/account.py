@@ -138,6 +138,8 @@ class LeftOver:
             are numbered as the images, but from another number on.
         """
         tree = self._tree
+        if not any(image_id in tree.masks for image_id in self._used):
+            return  # then no name fits another, which is said elsewhere
         self._check_numbers()
         listed = lacking if lacking is None else {*self._paths("images", lacking)}
         masks: dict[tuple[str, ...], list[str]] = {}

@@ -22,6 +22,7 @@ import posixpath
 from voc_seg_tfrecord.own_data.files.companions import Companions, FileChoice, has_any
 from voc_seg_tfrecord.own_data.files.file_sets import FileSet
 from voc_seg_tfrecord.own_data.files.folder_names import role, role_of, split_word, words
+from voc_seg_tfrecord.own_data.files.pixels import show_same
 from voc_seg_tfrecord.own_data.files.readings import (
     Reading,
     are_parts,
@@ -46,7 +47,10 @@ class Chooser(Companions):
         left = self._each(left, lambda r: r.images, lambda of: self._masks_of(of, choice))
         left = self._without_copies(self._without_drawn(left, choice), choice)
         choice.chosen = self._compared(self._without_strays(left, choice), choice)
-        choice.copies += {r.images.folder: 0 for r in self.readings if self._is_flat_and_drawn(r)}
+        # A set whose halves lie in one folder would have these, such as backups, below it.
+        flat = {r.images.folder for r in self.readings if r.is_flat}
+        below = {f: posixpath.relpath(f or ".", self.common or ".") for f in sorted(flat)}
+        choice.copies += [f for f, inner in below.items() if role_of(inner) == "drawn"]
         again = self._of_others(choice.chosen)
         choice.beside = [*again, *self._beside(choice)]
         choice.chosen = [r for r in choice.chosen if r not in again]
@@ -246,25 +250,23 @@ class Chooser(Companions):
         choice.rivals = [r for r in choice.rivals if id(r.masks) not in copied]
         return [r for r in readings if r in left and id(r.masks) not in copied]
 
-    def _is_flat_and_drawn(self, reading: Reading) -> bool:
-        """Says whether both halves lie in one folder that is called as a backup or the like.
-
-        A set whose halves lie in one folder has all folders below it otherwise.
-        """
-        below = posixpath.relpath(reading.images.folder or ".", self.common or ".")
-        return reading.is_flat and role_of(below) == "drawn"
-
     def _of_others(self, readings: Sequence[Reading]) -> list[Reading]:
         """Returns a part whose images are those of several others, smaller or mirrored."""
-        for reading in readings if len(readings) > 2 else ():
-            has = {
-                s: [r for r in readings if r is not reading and s in r.pairs] for s in reading.pairs
-            }
-            of = {id(r): r for others in has.values() for r in others}
-            if {*map(len, has.values())} == {1} and len(of) > 1:
-                both = ((s, (reading.images, has[s][0].images)) for s in few([*reading.pairs]))
-                if all(self._alike(sets, [(s, s)], mirrored=True) for s, sets in both):
-                    return [reading]
+        of_stem: dict[str, list[FileSet]] = {}
+        for stem, images in ((stem, r.images) for r in readings for stem in r.pairs):
+            of_stem.setdefault(stem, []).append(images)
+        for reading in readings:
+            has = {s: of_stem[s] for s in reading.pairs}
+            others = {s: of[of[0] is reading.images] for s, of in has.items() if len(of) == 2}
+            if (
+                len(others) == len(has)
+                and len({*map(id, others.values())}) > 1
+                and all(
+                    show_same(self.path(reading.images, s), self.path(others[s], s), mirrored=True)
+                    for s in few([*others])
+                )
+            ):
+                return [reading]
         return []
 
     @staticmethod

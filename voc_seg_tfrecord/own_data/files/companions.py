@@ -72,7 +72,8 @@ class Companions(Looks):
         """
         of_files = role(" ".join([*files.affix, *affix]))
         below = posixpath.relpath(files.folder or ".", self.common or ".")
-        of_folders = [of_folder for part in below.split("/")[::-1] if (of_folder := role(part))]
+        roles = [role(part, of_folder=True) for part in below.split("/")[::-1]]
+        of_folders = [of_folder for of_folder in roles if of_folder]
         if "drawn" in (of_files, *of_folders):
             return "drawn"
         return of_files if flat else next(iter(of_folders), of_files)

@@ -26,7 +26,7 @@ _MASKS = _set(
     manual manuals segmap segmaps semantic target targets
     """
 )
-# Of masks, unless a word for images says what was labelled.
+# Of files these are masks, unless a word for images says what was labelled; a folder has either.
 _LABELED = _set("labeled labelled annotated")
 # What has the names of images or masks and is neither, or is no longer: what lies beside a folder
 # that is called masks is not taken if it is called so.
@@ -111,7 +111,7 @@ def are_splits(folders: Collection[str]) -> bool:
     return len(splits) == len(folders) > 1 and "" not in splits
 
 
-def role(text: str) -> str:
+def role(text: str, *, of_folder: bool = False) -> str:
     """Returns what a name says of files: `images`, `masks`, `drawn`, or nothing."""
     named = [w for w in words(text) if w not in _ENDINGS or w == text.lower()]
     colored = "rgb" in named and _MASKS.intersection(named)
@@ -120,14 +120,14 @@ def role(text: str) -> str:
     if _MASKS.intersection(named):
         return "masks"
     if _LABELED.intersection(named):
-        return "" if _IMAGES.intersection(named) else "masks"
+        return "" if of_folder or _IMAGES.intersection(named) else "masks"
     return "images" if _IMAGES.intersection(named) and not EXTRA.intersection(named) else ""
 
 
 @functools.cache
 def role_of(folder: str) -> str:
     """Returns what the names of a folder and of those above it say of the files in it."""
-    roles = [role(part) for part in folder.split("/")[::-1]]
+    roles = [role(part, of_folder=True) for part in folder.split("/")[::-1]]
     return "drawn" if "drawn" in roles else next(filter(None, roles), "")
 
 

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.own_data.files.file_sets import FileSet
 from voc_seg_tfrecord.own_data.files.readings import SAMPLE, Reading, few, parts_of_all
 
 _COLORS = 64  # distinct colours of a mask; photos have more
-_NO_IMAGE = 60  # bytes, in which no format has more than a few pixels
+NO_IMAGE = 100  # bytes, in which no format has more than a few pixels
 _COPIED = 50  # images at most that are looked for under other names,
 _LOOKED_THROUGH = 5000  # among so many at most
 _CORRELATED = 0.9  # at least, of a photo and what it was mixed with
@@ -201,18 +201,19 @@ class Looks:
         bright in the other, or dark. So it is where nothing can be compared.
         """
         of_mask = {mask: stem for stem, mask in reading.pairs.items()}
-        stems = few([s for s, mask in other.pairs.items() if mask in of_mask], 2 * SAMPLE)
-        paths = [
-            [self.path(reading.images, of_mask[other.pairs[s]]) for s in stems],
-            [self.path(other.images, s) for s in stems],
-        ]
-        try:
-            both = [np.stack([_small(path).mean(-1).ravel() for path in each]) for each in paths]
-        except (ValueError, VocSegError):
+        shared = few([s for s, mask in other.pairs.items() if mask in of_mask], 2 * SAMPLE)
+        if not shared:
             return True
-        both = [small - small.mean(1, keepdims=True) for small in both]
-        both = [small / np.maximum(small.std(1, keepdims=True), 1) for small in both]
-        first, second = (small - small.mean(0) for small in both)
+        stems = [((reading.images, of_mask[other.pairs[s]]), (other.images, s)) for s in shared]
+        try:
+            pixels = np.array(
+                [[_small(self.path(*of)).mean(-1).ravel() for of in both] for both in stems]
+            )
+        except VocSegError:
+            return True
+        pixels -= pixels.mean(-1, keepdims=True)
+        pixels /= np.maximum(pixels.std(-1, keepdims=True), 1)
+        first, second = np.moveaxis(pixels - pixels.mean(0), 1, 0)
         squares = float((first * first).sum() * (second * second).sum())
         return abs(float((first * second).sum())) >= _RELATED * squares**0.5
 
@@ -275,7 +276,7 @@ class Looks:
         stems: dict[int, list[str]] = {}
         for stem in reading.pairs:
             stems.setdefault(length(self.path(reading.images, stem)), []).append(stem)
-        return {length: of_length for length, of_length in stems.items() if length > _NO_IMAGE}
+        return {length: of_length for length, of_length in stems.items() if length > NO_IMAGE}
 
     def _are_copies(self, reading: Reading, originals: Mapping[str, tuple[Reading, str]]) -> bool:
         """Says whether the masks of copied images are copies too."""
@@ -284,13 +285,6 @@ class Looks:
             for s, (of, other) in originals.items()
         )
 
-    def _alike(
-        self,
-        sets: tuple[FileSet, FileSet],
-        stems: Iterable[tuple[str, str]],
-        *,
-        mirrored: bool = False,
-    ) -> bool:
-        """Says whether all of these images of two sets look alike, maybe mirrored."""
-        paths = ((self.path(sets[0], a), self.path(sets[1], b)) for a, b in stems)
-        return all(show_same(*both, mirrored=mirrored) for both in paths)
+    def _alike(self, sets: tuple[FileSet, FileSet], stems: Iterable[tuple[str, str]]) -> bool:
+        """Says whether all of these images of two sets look alike."""
+        return all(show_same(self.path(sets[0], a), self.path(sets[1], b)) for a, b in stems)

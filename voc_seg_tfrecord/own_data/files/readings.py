@@ -132,13 +132,10 @@ def all_readings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterato
     One file alone does not tell what stands around its id. It has the same around it as the files
     of folders that lie to one another in the same way.
     """
-    alone: dict[str, list[tuple[FileSet, FileSet]]] = {}
+    alone: list[tuple[FileSet, FileSet]] = []
     known: dict[str, dict[tuple[Affix, Affix], None]] = {}
     for files, other in _candidates(images, masks):
-        same = files.folder == other.folder and set(files.names.values()) & set(
-            other.names.values()
-        )
-        if same:
+        if files.folder == other.folder and {*files.names.values()} & {*other.names.values()}:
             continue
         if reading := pair(files, other):
             yield reading
@@ -146,9 +143,9 @@ def all_readings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterato
                 around = reading.image_affix, reading.mask_affix
                 known.setdefault(_way(files, other), {})[around] = None
         elif 1 in (len(files.names), len(other.names)):
-            alone.setdefault(_way(files, other), []).append((files, other))
-    for way, both in alone.items():
-        for (files, other), around in itertools.product(both, known.get(way, ())):
+            alone.append((files, other))
+    for files, other in alone:
+        for around in known.get(_way(files, other), ()):
             if pairs := _pairs(files, other, *around):
                 yield Reading(files, other, *around, pairs)
 

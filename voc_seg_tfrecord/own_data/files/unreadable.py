@@ -216,11 +216,7 @@ def check_no_panoptic(listing: Listing, folders: Iterable[str]) -> None:
 
 
 def check_two_files(tree: VocTree) -> None:
-    """Checks that no file is the image and the mask of one id, as if both folders are the same.
-
-    Raises:
-      LayoutError: if one is.
-    """
+    """Checks that no file is the image and the mask of one id, as if both folders are the same."""
     masks = tree.masks if tree.layout.images == tree.layout.masks else {}
     if masks and (name := next((n for i, n in tree.images.items() if masks.get(i) == n), "")):
         raise LayoutError(

@@ -10,7 +10,7 @@ import re
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.own_data.files.folder_names import role_of, stem
-from voc_seg_tfrecord.own_data.files.pixels import length
+from voc_seg_tfrecord.own_data.files.pixels import NO_IMAGE, length
 from voc_seg_tfrecord.own_data.files.unreadable import of_objects
 from voc_seg_tfrecord.own_data.splits.by_ratio import look_alike
 from voc_seg_tfrecord.own_data.splits.divide import Splits
@@ -44,7 +44,6 @@ class MissingMasks:
         self._check_files(lacking)
         if lacking and self._config.missing_mask == "background":
             self._check_copies(lacking)
-            self._check_elsewhere(lacking)
             notes.append(
                 f"{counted(len(lacking), 'image')} without a mask are background alone, such as "
                 f"{self._tree.image_path(min(lacking))}."
@@ -116,16 +115,36 @@ class MissingMasks:
                 "pixels, and so the classes. With --missing_mask background all of an image would "
                 "become background",
             )
-        unused = self._unused()
-        if self._config.missing_mask == "background" and 2 * len(unused) >= len(lacking):
-            raise LayoutError(
-                self._tree.root / self._layout.masks / unused[0],
-                found=f"the first of {len(unused)} files that belong to no image by their names, "
-                f"while {len(lacking)} images have no mask and would become background",
-                expected="no such files, if these images are background alone",
-                remedy="rename the files, say how they are named with --mask_name, or take them "
-                "out of the folder",
-            )
+        if self._config.missing_mask != "background":
+            return
+        unused = [posixpath.join(self._layout.masks, name) for name in self._unused()]
+        for files, what in (
+            (unused, "belong to no image by their names"),
+            (self._elsewhere(lacking), "have the names of images"),
+        ):
+            if 2 * len(files) >= len(lacking):
+                raise LayoutError(
+                    self._tree.root / files[0],
+                    found=f"the first of {len(files)} files that {what}, "
+                    f"while {len(lacking)} images have no mask and would become background",
+                    expected="no such files, if these images are background alone",
+                    remedy="rename the files, say how they are named with --mask_name or where "
+                    "they lie with --masks, or take them out of the folder",
+                )
+
+    def _elsewhere(self, lacking: Collection[str]) -> list[str]:
+        """Returns files with names of images in other folders of masks, below the tree."""
+        tree, names = self._tree, {posixpath.basename(image_id) for image_id in lacking}
+        top = posixpath.join(tree.place, self._layout.masks)
+        paths = (posixpath.normpath(posixpath.join(top, name)) for name in self._masks.values())
+        used = {posixpath.dirname(path) for path in paths}
+        return [
+            posixpath.relpath(posixpath.join(folder, name), tree.place or ".")
+            for folder, files in (tree.listing.folders.items() if tree.listing else ())
+            if role_of(folder) == "masks" and folder not in used
+            for name in files
+            if name.lower().endswith(MASK_SUFFIXES) and stem(name) in names
+        ]
 
     def _check_copies(self, lacking: Collection[str]) -> None:
         """Checks that images that would become background are no copies of labelled ones.
@@ -138,8 +157,8 @@ class MissingMasks:
         twins = [
             [image_id, labelled[name]]
             for image_id in sorted(lacking)
-            for name in (posixpath.basename(image_id), _MORE.sub("", posixpath.basename(image_id)))
-            if name in labelled
+            for of in [posixpath.basename(image_id)]
+            for name in {of, _MORE.sub("", of)} & labelled.keys()
         ]
         copies = [pair for pair in twins if role_of(posixpath.dirname(pair[0])) == "drawn"]
         if not copies and twins and look_alike(twins, tree.image_file):
@@ -165,32 +184,12 @@ class MissingMasks:
         def content(image_id: str) -> bytes:
             return hashlib.sha256(file(image_id).read_bytes()).digest()
 
-        lengths = {length(file(image_id)) for image_id in lacking}
+        lengths = {size for i in lacking if (size := length(file(i))) > NO_IMAGE}
         labelled = (i for i in self._images if i in self._masks and length(file(i)) in lengths)
         of_bytes = {content(image_id): image_id for image_id in labelled}
         for image_id in sorted(lacking) if of_bytes else ():
             if other := of_bytes.get(content(image_id)):
                 yield [image_id, other]
-
-    def _check_elsewhere(self, lacking: Collection[str]) -> None:
-        """Checks that no other folder of masks has those of images that would be background."""
-        tree, names = self._tree, {posixpath.basename(image_id) for image_id in lacking}
-        top = posixpath.join(tree.place, self._layout.masks)
-        paths = (posixpath.normpath(posixpath.join(top, name)) for name in self._masks.values())
-        used = {posixpath.dirname(path) for path in paths}
-        for folder, files in tree.listing.folders.items() if tree.listing else ():
-            masks = [n for n in files if n.lower().endswith(MASK_SUFFIXES) and stem(n) in names]
-            if folder in used or role_of(folder) != "masks" or 2 * len(masks) < len(lacking):
-                continue
-            raise LayoutError(
-                tree.given / folder / masks[0],
-                found=f"the first of {len(masks)} files with the names of images that would become "
-                "background",
-                expected="no masks elsewhere of images that are background alone",
-                remedy="name all folders of masks with --masks, or leave out all images without a "
-                "mask: --missing_mask skip",
-                kind="masks elsewhere",
-            )
 
     def _check_names_match(self) -> None:
         """Checks that some masks belong to images by their names."""
