@@ -4,16 +4,18 @@ The rules, in this order:
 
 1. What the user says wins.
 2. Images in a folder that is called masks or drawings are not images, and masks in a folder that is
-   called images are not masks, unless both lie in one folder.
+   called images are not masks. If both lie in one folder, its name says nothing but drawings.
 3. Images and masks of different splits do not belong together, if those of the same split do.
 4. Of several folders that may be the images of the same masks, those whose sizes differ from the
-   masks' lose, then those that explain a part of what another explains, then those whose name says
-   nothing beside one called images, then those in which the labels are painted. One that lost and
-   alone has images of some masks is a question.
+   masks' lose, then those that explain a part of what another explains, then those in which the
+   labels are painted, then those whose name says nothing beside one called images that may show the
+   same, then those that share fewer words with the masks' folder. One that lost and alone has
+   images of some masks is a question.
 5. Of several that may be the masks of the same images, those called predictions, overlays or the
    like lose beside another, then those that are no masks by their pixels, then copies. Several
    that are left are a question.
-6. A set whose images and masks are copies of another's loses.
+6. A set whose images and masks are copies of another's loses. One that shows the images of several
+   others, smaller or mirrored, is a question.
 """
 
 from collections.abc import Callable, Sequence
