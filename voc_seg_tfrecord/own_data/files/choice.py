@@ -255,6 +255,7 @@ class Chooser(Companions):
     def _of_others(self, readings: Sequence[Reading]) -> list[Reading]:
         """Returns a part whose images are those of several others, smaller or mirrored."""
         of_stem: dict[str, list[FileSet]] = {}
+        readings = readings if len(readings) > 2 else []
         for stem, images in ((stem, r.images) for r in readings for stem in r.pairs):
             of_stem.setdefault(stem, []).append(images)
         for reading in readings:

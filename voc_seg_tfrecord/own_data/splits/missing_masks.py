@@ -179,16 +179,16 @@ class MissingMasks:
 
     def _same_files(self, lacking: Collection[str]) -> Iterator[list[str]]:
         """Yields images without a mask, each with one that has the same bytes and a mask."""
-        file = self._tree.image_file
 
         def content(image_id: str) -> bytes:
-            return hashlib.sha256(file(image_id).read_bytes()).digest()
+            return hashlib.sha256(self._tree.image_file(image_id).read_bytes()).digest()
 
-        lengths = {size for i in lacking if (size := length(file(i))) > NO_IMAGE}
-        labelled = (i for i in self._images if i in self._masks and length(file(i)) in lengths)
-        of_bytes = {content(image_id): image_id for image_id in labelled}
+        ids = [i for i in self._images if i in self._masks or i in lacking]
+        sizes = {i: length(self._tree.image_file(i)) for i in ids}
+        shared = {sizes[i] for i in lacking if sizes[i] > NO_IMAGE}
+        of_bytes = {content(i): i for i in ids if i not in lacking and sizes[i] in shared}
         for image_id in sorted(lacking) if of_bytes else ():
-            if other := of_bytes.get(content(image_id)):
+            if sizes[image_id] in shared and (other := of_bytes.get(content(image_id))):
                 yield [image_id, other]
 
     def _check_names_match(self) -> None:
