@@ -689,3 +689,104 @@ def test_copies_of_pairs_count_once_and_copies_with_other_labels_are_asked_about
     assert read(tmp_path)[0] == {"train": pairs}
     exports.put(tmp_path, other, [*pairs.values()][4].read_bytes())
     refused(tmp_path, "ways to read")  # the same image, other labels
+
+
+def test_tiles_of_two_columns_are_never_a_pair(tmp_path):
+    mask = "target/mask_tile_{}.png"
+    ids = [f"{n}_{k}" for n in "012" for k in "12"]
+    train = put(tmp_path, "train/tile_{}.png", mask, ids)
+    test = put(tmp_path, "test/tile_{}.png", mask, [f"{n}_0" for n in "012"])
+    assert read(tmp_path)[0] == {"train": train, "test": test}
+
+
+def test_a_pilot_is_not_paired_with_tiles_by_one_of_their_numbers(tmp_path):
+    put(tmp_path, "train/tile_{}.jpg", "truth/tile_{}_label.png", [f"{n}_1" for n in range(4)])
+    put(tmp_path, "test/tile_{}.jpg", "truth/tile_{}_label.png", ["0_0", "1_0"])
+    put(tmp_path, "pilot/photos/p{}.jpg", "pilot/masks/p{}.png", range(4))
+    assert "p{id}" not in refused(tmp_path, "ways to read")
+
+
+@pytest.mark.parametrize(
+    ("image", "mask", "other"),
+    [
+        ("labeled/{}.jpg", "labeled/{}_mask.png", "unlabeled/{}.jpg"),
+        ("annotated/{}.jpg", "seg/annotated/{}.png", "images/{}.jpg"),
+        ("kitchen/{}.jpg", "kitchen_masks/{}.png", "garden_images/{}.jpg"),
+        ("images_cropped/{}.jpg", "masks_cropped/{}.png", "images/{}.jpg"),
+        ("left/{}.jpg", "left_labels/{}.png", "right_images/{}.jpg"),
+        ("v1/{}.jpg", "masks/v1/{}.png", "v2/{}.jpg"),
+        ("a/rgb/{}.jpg", "a/labels/{}.png", "b/rgb/{}.jpg"),
+    ],
+)
+def test_masks_belong_to_the_images_whose_folder_is_called_as_theirs(tmp_path, image, mask, other):
+    pairs = put(tmp_path, image, mask, range(100, 110))
+    put(tmp_path, other, "", range(100, 130))
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
+@pytest.mark.parametrize("folder", ["batch1", "labelled_images"])
+def test_images_called_so_that_show_something_else_are_asked_about(tmp_path, folder):
+    put(tmp_path, f"{folder}/{{}}.jpg", "masks/{}.png", range(100, 110))
+    put(tmp_path, "images/{}.jpg", "", range(100, 130))
+    assert f"--images {folder} " in refused(tmp_path, "2 ways")
+
+
+@pytest.mark.parametrize(
+    ("image", "mask"),
+    [
+        ("{}/images/photo{{}}.jpg", "{}/masks/lab{{}}.png"),
+        ("{}/src/{{}}_x.jpg", "{}/parsing/{{}}_y.png"),
+    ],
+)
+def test_a_scene_with_one_image_is_named_as_the_scenes_beside_it(tmp_path, image, mask):
+    pairs = {}
+    for scene, count in zip("ABCD", (5, 5, 5, 1), strict=True):
+        pairs |= put(tmp_path, image.format(scene), mask.format(scene), range(count))
+    assert read(tmp_path)[0] == {"train": pairs}
+
+
+@pytest.mark.parametrize(
+    "step", [(slice(None, None, 3),) * 2, (slice(None), slice(None, None, -1))]
+)
+def test_smaller_or_mirrored_copies_of_all_scenes_are_no_scene(tmp_path, step):
+    for scene in ("s1", "s2", "s3"):
+        pairs = put(
+            tmp_path, f"{scene}/images/{{}}.png", f"{scene}/masks/{{}}.png", [scene, scene * 2]
+        )
+        for name in itertools.chain(*pairs.items()):
+            content = np.asarray(Image.open(name))[step]
+            save(tmp_path, f"more/{name.parent.name}/{name.name}", content)
+    lines = refused(tmp_path, "3 ways").splitlines()[1:3]
+    assert [line.split()[0] for line in lines] == ["6", "6"]
+
+
+@pytest.mark.parametrize(
+    ("names", "count", "words"),
+    [
+        (("images/{}.jpg", "masks/{}.png", "masks/{}_2.png"), 6, "under another name"),
+        (("small/images/{}.jpg", "small/masks/{}.png", "masks/{}_1.png"), 0, "under another name"),
+    ],
+)
+def test_masks_whose_names_have_one_number_more_are_not_lost(tmp_path, names, count, words):
+    image, mask, other = names
+    put(tmp_path, "images/{}.jpg", other, range(100 + count, 112))
+    put(tmp_path, image, mask, range(100, 112 - count), size=(40, 48) if count else (20, 24))
+    refused(tmp_path, words)
+
+
+def test_masks_that_are_numbered_from_1_beside_images_from_0_are_refused(tmp_path):
+    for n in range(12):
+        put(tmp_path, f"images/{n}.jpg", f"masks/{n + 1}.png", [n])
+    refused(tmp_path, "images {id} with the numbers 0 to 11, and as many masks with 1 to 12")
+    assert len(read(tmp_path, images="images", masks="masks")[0]["train"]) == 11
+    refused(tmp_path, "one file that would be an image and its own mask", images="masks")
+
+
+@pytest.mark.parametrize("names", [("input/{}.jpg", "output/{}.png"), ("x/{}.png", "masks/{}.png")])
+def test_what_the_user_says_is_no_question_whatever_it_is_called(tmp_path, names):
+    pairs = put(tmp_path, *names, range(6))
+    for image in pairs:
+        if image.suffix == ".png":
+            Image.open(image).quantize(128).save(image)
+    images, masks = (name.partition("/")[0] for name in names)
+    assert read(tmp_path, images=images, masks=masks)[0] == {"train": pairs}

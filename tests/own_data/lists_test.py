@@ -342,3 +342,22 @@ def test_small_copies_of_labelled_images_never_become_background(tmp_path, optio
         refused(tmp_path, r"is a copy of .* the first of 4 such images", **said)
         (tmp_path / "data/overlays").rename(tmp_path / "data/more")
     assert "4 images without a mask are background alone, such as data/more/a.jpg." in plan.notes
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("images/{} (1).png", r"0001 \(1\)\.png: an image .* that is a copy of images/0001\.png"),
+        ("masks2/{}.png", "masks2/0003.png: the first of 3 files that have the names of images"),
+    ],
+)
+def test_copies_and_images_with_masks_elsewhere_never_become_background(tmp_path, name, words):
+    exports.put_pairs(tmp_path, ["0001", "0002"], "images/{}.png", "masks/{}.png")
+    for image_id in ("0003", "0004", "0005") if "masks2" in name else ():
+        exports.put_image(tmp_path, f"images/{image_id}.png")
+        exports.put_mask(tmp_path, name.format(image_id), exports.truth(image_id))
+    for image_id in ("0001", "0002") if "masks2" not in name else ():
+        exports.put(
+            tmp_path, name.format(image_id), (tmp_path / f"images/{image_id}.png").read_bytes()
+        )
+    refused(tmp_path, words, masks="masks", missing_mask="background")

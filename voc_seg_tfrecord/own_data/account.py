@@ -3,10 +3,12 @@
 Every image, possible mask, list and class file of a folder is used or stands in the account.
 """
 
+import collections
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import functools
 import itertools
 import posixpath
+import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, command, counted
 from voc_seg_tfrecord.formats import class_files
@@ -18,8 +20,8 @@ from voc_seg_tfrecord.own_data.files.folder_names import (
     split_word,
     words,
 )
-from voc_seg_tfrecord.own_data.files.pixels import looks_drawn, sizes_agree
-from voc_seg_tfrecord.trees.layout import ENDINGS_OF, MASK_FOLDERS, PICTURES
+from voc_seg_tfrecord.own_data.files.pixels import are_same, looks_drawn, show_same, sizes_agree
+from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.pair import channel_paths
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -29,6 +31,8 @@ _IDS = " of images"
 _SHOWN = 12  # folders and kinds of files
 _FILES = {".tif": "TIFF", ".npy": "array", ".txt": "text"}
 _FILES |= dict.fromkeys((".jpg", ".jpeg", ".jpe"), "JPEG")
+
+_LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
 Account = Mapping[tuple[str, str], Sequence[str]]
 """The names of files that are not used, by their folder below the given one and what they are."""
@@ -130,18 +134,33 @@ class LeftOver:
 
         Raises:
           LayoutError: if an image and a mask of one size have the same numbers in their names, or
-            the same words if these have no numbers.
+            one number more at an end, or the same words if these have no numbers; or if the masks
+            are numbered as the images, but from another number on.
         """
         tree = self._tree
+        if not any(image_id in tree.masks for image_id in self._used):
+            return  # then no name fits another, which is said elsewhere
+        self._check_numbers()
         listed = lacking if lacking is None else {*self._paths("images", lacking)}
-        masks = dict(self._of(account, "masks"))
-        for numbers, image in self._of(account, "images") if masks else ():
-            if listed is not None and image not in listed:
+        masks: dict[tuple[str, ...], list[str]] = {}
+        for numbers, mask in self._of(account, "masks"):
+            for key in dict.fromkeys([numbers, numbers[:-1], numbers[1:]]):
+                masks.setdefault(key, []).append(mask)
+        images = [*self._of(account, "images")] if masks else []
+        beside = collections.Counter(posixpath.dirname(image) for _, image in images)
+        for numbers, image in images:
+            few = 2 * beside[posixpath.dirname(image)] < len(self._used)
+            if not numbers or (listed is not None and image not in listed):
                 continue
-            if not (mask := masks.get(numbers)) or self._is_example(image, mask):
-                continue
-            files = tree.given / image, tree.given / mask
-            if sizes_agree(*files) and looks_drawn(files[1]) and not looks_drawn(files[0]):
+            for mask in masks.get(numbers, ()):
+                files = tree.given / image, tree.given / mask
+                if (
+                    mask == image
+                    or self._is_example(image, mask, few=few)
+                    or not (sizes_agree(*files) and looks_drawn(files[1]))
+                    or looks_drawn(files[0])
+                ):
+                    continue
                 raise LayoutError(
                     files[1],
                     found=f"a mask without an image, and {image}, which has no mask. This may be "
@@ -150,6 +169,29 @@ class LeftOver:
                     "around them",
                     remedy="rename one of them, or leave out all files without their other half: "
                     + command(**tree.layout.options(tree.place)),
+                    kind="names of masks",
+                )
+
+    def _check_numbers(self) -> None:
+        """Checks that masks are not numbered from 1 while images are from 0, or the like."""
+        ids = self._tree.images.keys(), self._tree.masks.keys()
+        if not (ids[0] - ids[1] and ids[1] - ids[0]):
+            return
+        runs: tuple[dict[str, list[int]], ...] = {}, {}
+        for run, of in zip(runs, ids, strict=True):
+            for m in filter(None, map(_LAST_NUMBER.fullmatch, of)):
+                run.setdefault(f"{m[1]}{ID}{m[3]}", []).append(int(m[2]))
+        for name in runs[0].keys() & runs[1].keys():
+            images, masks = (sorted(run[name]) for run in runs)
+            steps = {a - b for a, b in zip(images, masks, strict=False)}
+            if len(images) == len(masks) > 2 and len(steps) == 1 and 0 not in steps:
+                raise LayoutError(
+                    self._tree.given,
+                    found=f"images {name} with the numbers {images[0]} to {images[-1]}, and as "
+                    f"many masks with {masks[0]} to {masks[-1]}, so each may get another's",
+                    expected="the same numbers for an image and its mask",
+                    remedy="rename the masks. If the names are right, and one image and one mask "
+                    "are missing: " + command(**self._tree.layout.options(self._tree.place)),
                     kind="names of masks",
                 )
 
@@ -186,21 +228,30 @@ class LeftOver:
                 if ending in endings and of_name in ("", which) and role(stem) != "drawn":
                     yield _numbers(stem, patterns), posixpath.join(folder, name)
 
-    def _is_example(self, image: str, mask: str) -> bool:
+    def _is_example(self, image: str, mask: str, *, few: bool) -> bool:
         """Says whether an image and a mask outside of the tree's folders show a pair of the set.
 
-        They lie in folders whose names say nothing, such as `docs`, or are named as a pair is.
+        They are a few in folders whose names say nothing, such as `docs`, and are not those of the
+        set's; or they are named as a pair is, of which one is a copy.
         """
         places = [posixpath.dirname(path) or "." for path in (image, mask)]
         if any(place in of for place, of in zip(places, self._folders, strict=True)):
             return False
         names = posixpath.basename(image), posixpath.basename(mask)
-        parts = self._tree.layout.folders()
-        ids = {p: (p.image_naming.id_of(names[0]), p.mask_naming.id_of(names[1])) for p in parts}
-        return not any(map(role_of, places)) or any(
-            of_image == of_mask and posixpath.join(part.name, of_image or "") in self._tree.images
-            for part, (of_image, of_mask) in ids.items()
-        )
+        tree, folders = self._tree, map(posixpath.basename, places)
+        if not any(map(role_of, places)):
+            inner = ({posixpath.basename(place) for place in of} for of in self._folders)
+            alike = all(name in of for name, of in zip(folders, inner, strict=True))
+            return few and not alike
+        for part in tree.layout.folders():
+            of_image, of_mask = part.image_naming.id_of(names[0]), part.mask_naming.id_of(names[1])
+            image_id = posixpath.join(part.name, of_image or "")
+            if of_image == of_mask and image_id in tree.images:
+                masks = (tree.given / path for path in self._paths("masks", [image_id]))
+                return show_same(tree.given / image, tree.image_file(image_id)) or any(
+                    are_same(tree.given / mask, path) for path in masks
+                )
+        return False
 
 
 def _stem(name: str) -> str:

@@ -4,16 +4,18 @@ The rules, in this order:
 
 1. What the user says wins.
 2. Images in a folder that is called masks or drawings are not images, and masks in a folder that is
-   called images are not masks, unless both lie in one folder.
+   called images are not masks. If both lie in one folder, its name says nothing but drawings.
 3. Images and masks of different splits do not belong together, if those of the same split do.
 4. Of several folders that may be the images of the same masks, those whose sizes differ from the
-   masks' lose, then those that explain a part of what another explains, then those whose name says
-   nothing beside one called images, then those in which the labels are painted. One that lost and
-   alone has images of some masks is a question.
+   masks' lose, then those that explain a part of what another explains, then those in which the
+   labels are painted, then those whose name says nothing beside one called images that may show the
+   same, then those that share fewer words with the masks' folder. One that lost and alone has
+   images of some masks is a question.
 5. Of several that may be the masks of the same images, those called predictions, overlays or the
    like lose beside another, then those that are no masks by their pixels, then copies. Several
    that are left are a question.
-6. A set whose images and masks are copies of another's loses.
+6. A set whose images and masks are copies of another's loses. One that shows the images of several
+   others, smaller or mirrored, is a question.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,9 +24,11 @@ import posixpath
 from voc_seg_tfrecord.own_data.files.companions import Companions, FileChoice, has_any
 from voc_seg_tfrecord.own_data.files.file_sets import FileSet
 from voc_seg_tfrecord.own_data.files.folder_names import role, role_of, split_word, words
+from voc_seg_tfrecord.own_data.files.pixels import show_same
 from voc_seg_tfrecord.own_data.files.readings import (
     Reading,
     are_parts,
+    few,
     largest,
     of_voc,
     parts_of_all,
@@ -45,7 +49,13 @@ class Chooser(Companions):
         left = self._each(left, lambda r: r.images, lambda of: self._masks_of(of, choice))
         left = self._without_copies(self._without_drawn(left, choice), choice)
         choice.chosen = self._compared(self._without_strays(left, choice), choice)
-        choice.beside = self._beside(choice)
+        # A set whose halves lie in one folder would have these, such as backups, below it.
+        flat = {r.images.folder for r in self.readings if r.is_flat}
+        below = {f: posixpath.relpath(f or ".", self.common or ".") for f in sorted(flat)}
+        choice.copies += [f for f, inner in below.items() if role_of(inner) == "drawn"]
+        again = self._of_others(choice.chosen)
+        choice.beside = [*again, *self._beside(choice)]
+        choice.chosen = [r for r in choice.chosen if r not in again]
         self.role.cache_clear()  # it would keep all names
         self._drawn.cache_clear()
         return choice
@@ -130,13 +140,14 @@ class Chooser(Companions):
     def _without_drawn(self, readings: list[Reading], choice: FileChoice) -> list[Reading]:
         """Leaves out masks that are called predictions or the like, also of images without others.
 
-        Where nothing else is there, drawings of masks are taken, and predictions asked about.
+        Where nothing else is there, drawings of masks are taken, and predictions asked about,
+        unless the user said them.
         """
         left = [r for r in readings if self.as_masks(r) > 0]
         if left:
             choice.rivals = [r for r in choice.rivals if r in left]
             return left
-        for reading in readings:
+        for reading in () if {"masks", "mask_name"} & {*self._said} else readings:
             names = f"{reading.masks.folder} {' '.join(reading.masks.affix)}"
             if not any(role(word) == "masks" for word in words(names)):
                 choice.rivals.append(reading)
@@ -159,9 +170,17 @@ class Chooser(Companions):
         named = _best(left, self.as_images, at_least=2)
         named += [r for r in left if r.of_split and r not in named]
         if min(r.steps for r in left) == min(r.steps for r in named):
-            left = named
+            # What has a worse name and shows something else may be what was labelled.
+            left = named + [
+                r
+                for r in left
+                if r not in named and not any(self._show_same_scenes(of, r) for of in named)
+            ]
+        if not are_parts(left):
+            left = _best(left, lambda r: r.shared_words, at_least=max(r.shared_words for r in left))
         left = left if len(left) < 2 else self._first_of_same(left)
-        perhaps_masks = self.as_images(left[0]) < 2 and self._images_drawn(left[0])
+        unsaid = not {"images", "image_name"} & {*self._said}
+        perhaps_masks = unsaid and self.as_images(left[0]) < 2 and self._images_drawn(left[0])
         left += self._of_other_masks(readings, left)
         choice.rivals += left if perhaps_masks or not are_parts(left) else []
         return left
@@ -232,6 +251,26 @@ class Chooser(Companions):
                 copied.discard(id(reading.masks))
         choice.rivals = [r for r in choice.rivals if id(r.masks) not in copied]
         return [r for r in readings if r in left and id(r.masks) not in copied]
+
+    def _of_others(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Returns a part whose images are those of several others, smaller or mirrored."""
+        of_stem: dict[str, list[FileSet]] = {}
+        readings = readings if len(readings) > 2 else []
+        for stem, images in ((stem, r.images) for r in readings for stem in r.pairs):
+            of_stem.setdefault(stem, []).append(images)
+        for reading in readings:
+            has = {s: of_stem[s] for s in reading.pairs}
+            others = {s: of[of[0] is reading.images] for s, of in has.items() if len(of) == 2}
+            if (
+                len(others) == len(has)
+                and len({*map(id, others.values())}) > 1
+                and all(
+                    show_same(self.path(reading.images, s), self.path(others[s], s), mirrored=True)
+                    for s in few([*others])
+                )
+            ):
+                return [reading]
+        return []
 
     @staticmethod
     def _without_strays(readings: list[Reading], choice: FileChoice) -> list[Reading]:

@@ -67,16 +67,16 @@ class Companions(Looks):
         Args:
           files: the files.
           affix: what their names have around the ids and those of their other halves have not.
-          flat: whether they lie in one folder with their other halves, so that its name does not
-            count before theirs.
+          flat: whether they lie in one folder with their other halves, of which its name says
+            nothing, unless it is that of drawings.
         """
         of_files = role(" ".join([*files.affix, *affix]))
         below = posixpath.relpath(files.folder or ".", self.common or ".")
-        of_folders = [of_folder for part in below.split("/")[::-1] if (of_folder := role(part))]
+        roles = [role(part, of_folder=True) for part in below.split("/")[::-1]]
+        of_folders = [of_folder for of_folder in roles if of_folder]
         if "drawn" in (of_files, *of_folders):
             return "drawn"
-        of_folder = next(iter(of_folders), "")
-        return of_files or of_folder if flat else of_folder or of_files
+        return of_files if flat else next(iter(of_folders), of_files)
 
     def as_images(self, reading: Reading) -> int:
         """Returns how well names allow a reading's images: 2 well, 0 and below not."""
@@ -263,10 +263,14 @@ def _around(stem: str, image_id: str, *, glued: bool) -> Affix | None:
 
 
 def _may_have_ids(affix: Affix, of_image: Affix, of_mask: Affix) -> bool:
-    """Says whether numbers around ids are no parts of other ids: `1_f2` beside `1_f0`."""
+    """Says whether numbers around ids are no parts of other ids: `1_f2` beside `1_f0`.
+
+    Where the ids are whole names, a number that all have is none: `1_2` and `7_2` beside `1`.
+    """
     numbers, of_images = (re.findall(r"\d+", " ".join(around)) for around in (affix, of_image))
     same = numbers == of_images or not (numbers and of_images)
-    return same and alone(affix) in (alone(of_image), alone(of_mask))
+    whole = ("", "") in (affix, of_image)
+    return same and (whole or alone(affix) in (alone(of_image), alone(of_mask)))
 
 
 def has_any(sets: Iterable[FileSet], files: FileSet) -> bool:

@@ -33,6 +33,7 @@ from voc_seg_tfrecord.own_data.files.unreadable import (
     check_no_panoptic,
     check_objects,
     check_one_numbering,
+    check_two_files,
     no_masks,
     pattern_of_channel,
     several_channels,
@@ -90,6 +91,7 @@ def _find(said: Said, exif: str) -> VocTree:
         if polygons is None:
             raise problems[0] from None
         return polygons
+    check_two_files(tree)
     check_one_numbering(tree)
     if polygons:
         _check_same(tree, polygons)

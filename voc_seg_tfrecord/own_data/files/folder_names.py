@@ -21,12 +21,13 @@ _IMAGES = _set(
 # field of view.
 _MASKS = _set(
     """
-    mask masks label labels labeled labelled lbl lb l annotation annotations annotated annot annots
-    ann anns
+    mask masks label labels lbl lb l annotation annotations annot annots ann anns
     gt gts ground truth truths groundtruth groundtruths seg segs segmentation segmentations
     manual manuals segmap segmaps semantic target targets
     """
 )
+# Of files these are masks, unless a word for images says what was labelled; a folder has either.
+_LABELED = _set("labeled labelled annotated")
 # What has the names of images or masks and is neither, or is no longer: what lies beside a folder
 # that is called masks is not taken if it is called so.
 DRAWN = _set(
@@ -49,7 +50,7 @@ EXTRA = _set(
     thumbs thumbnail thumbnails preview previews copy copies
     """
 )
-ROLES = _IMAGES | _MASKS | DRAWN
+ROLES = _IMAGES | _MASKS | _LABELED | DRAWN
 _ENDINGS = frozenset({"jpg", "jpeg", "png"})
 _SPLITS = {
     "train": "train",
@@ -110,7 +111,7 @@ def are_splits(folders: Collection[str]) -> bool:
     return len(splits) == len(folders) > 1 and "" not in splits
 
 
-def role(text: str) -> str:
+def role(text: str, *, of_folder: bool = False) -> str:
     """Returns what a name says of files: `images`, `masks`, `drawn`, or nothing."""
     named = [w for w in words(text) if w not in _ENDINGS or w == text.lower()]
     colored = "rgb" in named and _MASKS.intersection(named)
@@ -118,13 +119,15 @@ def role(text: str) -> str:
         return "drawn"
     if _MASKS.intersection(named):
         return "masks"
+    if _LABELED.intersection(named):
+        return "" if of_folder or _IMAGES.intersection(named) else "masks"
     return "images" if _IMAGES.intersection(named) and not EXTRA.intersection(named) else ""
 
 
 @functools.cache
 def role_of(folder: str) -> str:
     """Returns what the names of a folder and of those above it say of the files in it."""
-    roles = [role(part) for part in folder.split("/")[::-1]]
+    roles = [role(part, of_folder=True) for part in folder.split("/")[::-1]]
     return "drawn" if "drawn" in roles else next(filter(None, roles), "")
 
 

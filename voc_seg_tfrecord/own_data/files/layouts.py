@@ -198,12 +198,17 @@ def part_of(name: str, reading: Reading) -> Part:
 def tops_of(reading: Reading, *, of_split: bool = False) -> "Top":
     """Returns the folders of images and masks without what both have at their end, and names.
 
+    Neither has the other in it then, unless they are the same.
+
     Args:
       reading: the images and masks.
       of_split: whether folders that are called as a split stay.
     """
     images, masks = (folder.split("/") if folder else [] for folder in reading.folders)
     while images and masks and images[-1] == masks[-1] and not (of_split and is_split(images[-1])):
+        shorter, other = sorted((images[:-1], masks[:-1]), key=len)
+        if shorter != other and other[: len(shorter)] == shorter:
+            break
         images, masks = images[:-1], masks[:-1]
     return "/".join(images), "/".join(masks), reading.image_name, reading.mask_name
 
@@ -270,11 +275,16 @@ def _names_of_siblings(listing: Listing, root: str, inner: Tops) -> dict[Top, st
     names, patterns = {}, set()
     for top, (image_top, other) in inner.items():
         parts, of_masks = image_top.split("/"), other.split("/")
-        same = [a for a, b in zip(parts, of_masks, strict=False) if a == b]
-        if parts[: len(same)] != same or not same or EXTRA.intersection(words("/".join(same))):
+        same = common_folder([image_top, other])
+        if not same and parts[-1] == of_masks[-1]:  # `v1` and `masks/v1`
+            same = parts.pop()
+            of_masks.pop()
+        else:
+            parts, of_masks = (path[same.count("/") + 1 :] for path in (parts, of_masks))
+        if not same or EXTRA.intersection(words(same)):
             return None
-        names[top] = "/".join(same)
-        patterns.add(("/".join(parts[len(same) :]), "/".join(of_masks[len(same) :]), *top[2:]))
+        names[top] = same
+        patterns.add(("/".join(parts), "/".join(of_masks), *top[2:]))
     texts = [
         name
         for folder in names.values()

@@ -17,13 +17,14 @@ from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.own_data.files.file_sets import FileSet
-from voc_seg_tfrecord.own_data.files.readings import Reading, few, parts_of_all
+from voc_seg_tfrecord.own_data.files.readings import SAMPLE, Reading, few, parts_of_all
 
 _COLORS = 64  # distinct colours of a mask; photos have more
-_NO_IMAGE = 60  # bytes, in which no format has more than a few pixels
+NO_IMAGE = 100  # bytes, in which no format has more than a few pixels
 _COPIED = 50  # images at most that are looked for under other names,
 _LOOKED_THROUGH = 5000  # among so many at most
 _CORRELATED = 0.9  # at least, of a photo and what it was mixed with
+_RELATED = 0.5  # at least, of two sensors that saw the same
 _MOST_SAMPLES = 1 << 24  # of an image that is compared in full
 _NOISE = 14  # levels between a photo and its JPEG, as a mean over a few pixels
 
@@ -50,7 +51,7 @@ def are_same(first: epath.Path, other: epath.Path) -> bool:
         return False
 
 
-def _length(path: epath.Path) -> int:
+def length(path: epath.Path) -> int:
     """Returns how many bytes a file has; -1 if it leads nowhere."""
     try:
         return int(path.stat().length)
@@ -58,15 +59,20 @@ def _length(path: epath.Path) -> int:
         return -1
 
 
-def show_same(first: epath.Path, other: epath.Path) -> bool:
+def show_same(first: epath.Path, other: epath.Path, *, mirrored: bool = False) -> bool:
     """Says whether two images look alike: one is a smaller copy of the other, or saved again."""
-    files = (File.read(path, ImageError) for path in (first, other))
     try:
-        stills = [pillow.decode(file, ImageError, side=8).resized(8, 8) for file in files]
+        image, small = _small(first), _small(other)
     except VocSegError:
         return False
-    small = [still.rgb().astype(np.float64) for still in stills]
-    return bool(np.abs(small[0] - small[1]).mean() < _NOISE)
+    views = [small, small[:, ::-1], small[::-1], small[::-1, ::-1]] if mirrored else [small]
+    return min(float(np.abs(image - view).mean()) for view in views) < _NOISE
+
+
+def _small(path: epath.Path) -> np.ndarray:
+    """Returns an image squeezed to a few pixels, float `[8, 8, 3]`."""
+    still = pillow.decode(File.read(path, ImageError), ImageError, side=8)
+    return still.resized(8, 8).rgb().astype(np.float64)
 
 
 def looks_drawn(path: epath.Path) -> bool:
@@ -75,8 +81,6 @@ def looks_drawn(path: epath.Path) -> bool:
         samples = stored.read_samples(File.read(path, MaskError))
     except VocSegError:
         return False
-    if samples.palette is not None:
-        return True
     height, width = samples.values.shape[:2]
     if samples.kind == "rgb":
         occurring = len(stored.counts_by_color(samples.values)[0])
@@ -190,6 +194,29 @@ class Looks:
                 painted.add(id((reading, other)[which]))
         return [r for r in readings if id(r) not in painted] or readings
 
+    def _show_same_scenes(self, reading: Reading, other: Reading) -> bool:
+        """Says whether images of the same masks may show the same, maybe by another sensor.
+
+        Beside what all images of a set show, such as sky above a road, what is bright in one is
+        bright in the other, or dark. So it is where nothing can be compared.
+        """
+        of_mask = {mask: stem for stem, mask in reading.pairs.items()}
+        shared = few([s for s, mask in other.pairs.items() if mask in of_mask], 2 * SAMPLE)
+        if not shared:
+            return True
+        stems = [((reading.images, of_mask[other.pairs[s]]), (other.images, s)) for s in shared]
+        try:
+            pixels = np.array(
+                [[_small(self.path(*of)).mean(-1).ravel() for of in both] for both in stems]
+            )
+        except VocSegError:
+            return True
+        pixels -= pixels.mean(-1, keepdims=True)
+        pixels /= np.maximum(pixels.std(-1, keepdims=True), 1)
+        first, second = np.moveaxis(pixels - pixels.mean(0), 1, 0)
+        squares = float((first * first).sum() * (second * second).sum())
+        return abs(float((first * second).sum())) >= _RELATED * squares**0.5
+
     def _first_of_same(self, readings: list[Reading]) -> list[Reading]:
         """Returns one of readings whose images are all the same, else all of them.
 
@@ -241,15 +268,15 @@ class Looks:
         if len(reading.pairs) > _COPIED or len(other.pairs) > _LOOKED_THROUGH:
             return []
         of_length = self._by_length(other)
-        return of_length.get(_length(self.path(reading.images, stem)), [])
+        return of_length.get(length(self.path(reading.images, stem)), [])
 
     @functools.cache  # noqa: B019 - a chooser lives as long as one choice
     def _by_length(self, reading: Reading) -> dict[int, list[str]]:
         """Returns the labelled images of a reading by how long their files are."""
         stems: dict[int, list[str]] = {}
         for stem in reading.pairs:
-            stems.setdefault(_length(self.path(reading.images, stem)), []).append(stem)
-        return {length: of_length for length, of_length in stems.items() if length > _NO_IMAGE}
+            stems.setdefault(length(self.path(reading.images, stem)), []).append(stem)
+        return {length: of_length for length, of_length in stems.items() if length > NO_IMAGE}
 
     def _are_copies(self, reading: Reading, originals: Mapping[str, tuple[Reading, str]]) -> bool:
         """Says whether the masks of copied images are copies too."""

@@ -117,9 +117,9 @@ class Reading:
         return self.masks.pattern or _pattern(self.mask_affix, ending)
 
 
-def few(items: Sequence[str]) -> list[str]:
+def few(items: Sequence[str], most: int = SAMPLE) -> list[str]:
     """Returns a few of a sequence, spread over it."""
-    return list(items[:: max(1, len(items) // SAMPLE)][:SAMPLE])
+    return list(items[:: max(1, len(items) // most)][:most])
 
 
 def _pattern(affix: Affix, ending: str) -> str:
@@ -127,13 +127,35 @@ def _pattern(affix: Affix, ending: str) -> str:
 
 
 def all_readings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterator[Reading]:
-    """Yields each two sets of which files have the same ids, but for those that are the same."""
+    """Yields each two sets of which files have the same ids, but for those that are the same.
+
+    One file alone does not tell what stands around its id. It has the same around it as the files
+    of folders that lie to one another in the same way.
+    """
+    alone: list[tuple[FileSet, FileSet]] = []
+    known: dict[str, dict[tuple[Affix, Affix], None]] = {}
     for files, other in _candidates(images, masks):
-        same = files.folder == other.folder and set(files.names.values()) & set(
-            other.names.values()
-        )
-        if not same and (reading := pair(files, other)):
+        if files.folder == other.folder and {*files.names.values()} & {*other.names.values()}:
+            continue
+        if reading := pair(files, other):
             yield reading
+            if len(reading.pairs) > 1:
+                around = reading.image_affix, reading.mask_affix
+                known.setdefault(_way(files, other), {})[around] = None
+        elif 1 in (len(files.names), len(other.names)):
+            alone.append((files, other))
+    for files, other in alone:
+        for around in known.get(_way(files, other), ()):
+            if pairs := _pairs(files, other, *around):
+                yield Reading(files, other, *around, pairs)
+
+
+def _way(images: FileSet, masks: FileSet) -> str:
+    """Returns the way from a folder of images to that of masks, without what both end with."""
+    folder, other = images.folder, masks.folder
+    while folder and other and posixpath.basename(folder) == posixpath.basename(other):
+        folder, other = map(posixpath.dirname, (folder, other))
+    return posixpath.relpath(other or ".", folder or ".")
 
 
 def _candidates(
@@ -190,11 +212,14 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
         return None
     if affixes is None:
         return Reading(images, masks, ("", ""), ("", ""), plain)
-    affix, other = affixes
+    return Reading(images, masks, *affixes, _pairs(images, masks, *affixes))
+
+
+def _pairs(images: FileSet, masks: FileSet, affix: Affix, other: Affix) -> dict[str, str]:
+    """Returns the masks of images whose names have the same between what is around ids."""
     of_core = {core: stem for stem in masks.names if (core := core_of(stem, other))}
     cores = ((core_of(stem, affix), stem) for stem in images.names)
-    pairs = {stem: of_core[core] for core, stem in cores if core in of_core}
-    return Reading(images, masks, affix, other, pairs)
+    return {stem: of_core[core] for core, stem in cores if core in of_core}
 
 
 def _of_nnunet(images: FileSet, masks: FileSet) -> dict[str, str]:

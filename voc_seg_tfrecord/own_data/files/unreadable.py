@@ -215,6 +215,19 @@ def check_no_panoptic(listing: Listing, folders: Iterable[str]) -> None:
         )
 
 
+def check_two_files(tree: VocTree) -> None:
+    """Checks that no file is the image and the mask of one id, as if both folders are the same."""
+    masks = tree.masks if tree.layout.images == tree.layout.masks else {}
+    if masks and (name := next((n for i, n in tree.images.items() if masks.get(i) == n), "")):
+        raise LayoutError(
+            tree.root / tree.layout.masks / name,
+            found="one file that would be an image and its own mask",
+            expected="images and masks in files of their own",
+            remedy="check the folders that --images and --masks name",
+            kind="names of masks",
+        )
+
+
 def check_one_numbering(tree: VocTree) -> None:
     """Checks that masks in folders of their own, with names of labels beside them, mean the same.
 

@@ -1,14 +1,16 @@
 """What becomes of listed images without a mask, and which pattern would find their masks."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 import dataclasses
+import hashlib
 import itertools
 import posixpath
 import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.own_data.files.folder_names import role_of
+from voc_seg_tfrecord.own_data.files.folder_names import role_of, stem
+from voc_seg_tfrecord.own_data.files.pixels import NO_IMAGE, length
 from voc_seg_tfrecord.own_data.files.unreadable import of_objects
 from voc_seg_tfrecord.own_data.splits.alike import look_alike
 from voc_seg_tfrecord.own_data.splits.divide import Splits
@@ -113,32 +115,55 @@ class MissingMasks:
                 "pixels, and so the classes. With --missing_mask background all of an image would "
                 "become background",
             )
-        unused = self._unused()
-        if self._config.missing_mask == "background" and 2 * len(unused) >= len(lacking):
-            raise LayoutError(
-                self._tree.root / self._layout.masks / unused[0],
-                found=f"the first of {len(unused)} files that belong to no image by their names, "
-                f"while {len(lacking)} images have no mask and would become background",
-                expected="no such files, if these images are background alone",
-                remedy="rename the files, say how they are named with --mask_name, or take them "
-                "out of the folder",
-            )
+        if self._config.missing_mask != "background":
+            return
+        unused = [posixpath.join(self._layout.masks, name) for name in self._unused()]
+        for files, what in (
+            (unused, "belong to no image by their names"),
+            (self._elsewhere(lacking), "have the names of images"),
+        ):
+            if 2 * len(files) >= len(lacking):
+                raise LayoutError(
+                    self._tree.root / files[0],
+                    found=f"the first of {len(files)} files that {what}, "
+                    f"while {len(lacking)} images have no mask and would become background",
+                    expected="no such files, if these images are background alone",
+                    remedy="rename the files, say how they are named with --mask_name or where "
+                    "they lie with --masks, or take them out of the folder",
+                )
+
+    def _elsewhere(self, lacking: Collection[str]) -> list[str]:
+        """Returns files with names of images in other folders of masks, below the tree."""
+        tree, names = self._tree, {posixpath.basename(image_id) for image_id in lacking}
+        top = posixpath.join(tree.place, self._layout.masks)
+        paths = (posixpath.normpath(posixpath.join(top, name)) for name in self._masks.values())
+        used = {posixpath.dirname(path) for path in paths}
+        return [
+            posixpath.relpath(posixpath.join(folder, name), tree.place or ".")
+            for folder, files in (tree.listing.folders.items() if tree.listing else ())
+            if role_of(folder) == "masks" and folder not in used
+            for name in files
+            if name.lower().endswith(MASK_SUFFIXES) and stem(name) in names
+        ]
 
     def _check_copies(self, lacking: Collection[str]) -> None:
         """Checks that images that would become background are no copies of labelled ones.
 
-        They are if they look like those of the same name, or lie in a folder such as `overlays`.
+        They are if they are the same file, or look like those of the same name, but for a word
+        more, or lie in a folder such as `overlays`.
         """
+        tree = self._tree
         labelled = {posixpath.basename(i): i for i in self._images if i in self._masks}
         twins = [
             (n, image_id, labelled[name])
             for n, image_id in enumerate(sorted(lacking))
-            if (name := posixpath.basename(image_id)) in labelled
+            for of in [posixpath.basename(image_id)]
+            for name in {of, _MORE.sub("", of)} & labelled.keys()
         ]
-        tree = self._tree
         copies = [pair for pair in twins if role_of(posixpath.dirname(pair[1])) == "drawn"]
         if not copies and twins and look_alike(twins[:: len(twins) // 32 + 1], tree.image_file):
             copies = twins
+        copies = copies or [*self._same_files(lacking)]
         if not copies:
             return
         copy, image = map(tree.image_path, copies[0][1:])
@@ -151,6 +176,20 @@ class MissingMasks:
             "--missing_mask skip",
             kind="copies without a mask",
         )
+
+    def _same_files(self, lacking: Collection[str]) -> Iterator[tuple[int, str, str]]:
+        """Yields images without a mask, each with one that has the same bytes and a mask."""
+
+        def content(image_id: str) -> bytes:
+            return hashlib.sha256(self._tree.image_file(image_id).read_bytes()).digest()
+
+        ids = [i for i in self._images if i in self._masks or i in lacking]
+        sizes = {i: length(self._tree.image_file(i)) for i in ids}
+        shared = {sizes[i] for i in lacking if sizes[i] > NO_IMAGE}
+        of_bytes = {content(i): i for i in ids if i not in lacking and sizes[i] in shared}
+        for n, image_id in enumerate(sorted(lacking) if of_bytes else ()):
+            if sizes[image_id] in shared and (other := of_bytes.get(content(image_id))):
+                yield n, image_id, other
 
     def _check_names_match(self) -> None:
         """Checks that some masks belong to images by their names."""
@@ -237,5 +276,6 @@ class MissingMasks:
         ]
 
 
+_MORE = re.compile(r"[\W_]+[^\W\d_]+[\W_]*$")  # a word behind an id: `0001_small`
 # Of an image, such as `a_mask_1`.
 _OBJECT = re.compile(r"(.+?)[_-](?:[a-z]+[_-]?)?\d+", re.IGNORECASE)
