@@ -24,7 +24,7 @@ NO_IMAGE = 100  # bytes, in which no format has more than a few pixels
 _COPIED = 50  # images at most that are looked for under other names,
 _LOOKED_THROUGH = 5000  # among so many at most
 _CORRELATED = 0.9  # at least, of a photo and what it was mixed with
-_RELATED = 0.5  # at least, of two sensors that saw the same
+_RELATED = 0.6  # at least, of two sensors that saw the same
 _MOST_SAMPLES = 1 << 24  # of an image that is compared in full
 _NOISE = 14  # levels between a photo and its JPEG, as a mean over a few pixels
 
