@@ -405,8 +405,8 @@ def test_what_is_no_tree_is_told_the_layouts_one_per_line(tmp_path):
 
 
 def test_a_pair_among_other_images_loses_to_the_complete_tree_below(tmp_path):
-    write(tmp_path, "abc data/img/{}.jpg data/label/{}.png", "d {}.png {}_L.png", "ef {}.jpg")
-    assert_right(plan_of(tmp_path), ONE)
+    write(tmp_path, "abcghij data/img/{}.jpg data/label/{}.png", "d {}.png {}_L.png", "ef {}.jpg")
+    assert_right(plan_of(tmp_path), {"train": "abcghij"})
 
 
 def test_complete_pairs_and_a_tree_below_are_read_as_is_said(tmp_path):

@@ -77,7 +77,7 @@ def read(root, **said):
 
 
 def test_painted_images_of_another_size_say_nothing_and_the_others_decide(tmp_path):
-    pairs = put(tmp_path, "photos/{}.jpg", "mask/{}.png", "abcd", painted="shown/{}.jpg")
+    pairs = put(tmp_path, "photos/{}.jpg", "mask/{}.png", "abcdefgh", painted="shown/{}.jpg")
     for name in "abc":
         turned(tmp_path / f"shown/{name}.jpg")
     assert read(tmp_path)[0] == {"train": pairs}

@@ -166,6 +166,8 @@ class Chooser(Companions):
             left = [r for r in left if self._sizes_agree(r)] or left
             left = [r for r in left if not self._images_drawn(r)] or left
             left = [r for r in left if not r.of_copies] or left
+            # Photos among masks may be those in which the labels are painted.
+            left = [r for r in left if self.role(r.images, r.image_affix) != "masks"] or left
         left = self._unpainted(largest(left))
         named = _best(left, self.as_images, at_least=2)
         named += [r for r in left if r.of_split and r not in named]
