@@ -71,9 +71,9 @@ measure = runpy.run_path(str(REPOSITORY / ".ci" / "house.py"))["measure"]
 def test_the_house_keeps_few_and_full_rooms():
     found = measure(REPOSITORY)
     assert found["circle"] == []
-    assert found["modules"] <= 185
-    assert found["arrows"] <= 1100
-    assert found["lines"] <= 39_750
+    assert found["modules"] <= 186
+    assert found["arrows"] <= 1112
+    assert found["lines"] <= 40_650
     assert found["arrows between rooms"] <= 163
     assert len(found["single importers"]) <= 29, found["single importers"]
     assert len(found["small modules"]) <= 2, found["small modules"]

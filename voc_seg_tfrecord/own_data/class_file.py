@@ -8,12 +8,12 @@ import itertools
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError, command, several
-from voc_seg_tfrecord.base.names import background_index
+from voc_seg_tfrecord.base.names import Color, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import DATASET, TABLE, Entry
-from voc_seg_tfrecord.masks.table import Rows, has_unknown, parse_file
+from voc_seg_tfrecord.masks.table import VOID_CLASS, Rows, has_unknown, parse_file
 from voc_seg_tfrecord.own_data.classes import numberings, of_given_names
 from voc_seg_tfrecord.own_data.question import Choice, Rival, question
 from voc_seg_tfrecord.own_data.splits.folders import SplitFolders
@@ -295,3 +295,24 @@ def _names(file: ClassFile, files: Sequence[ClassFile], config: VocSegConfig) ->
         if best and not _difference(best, file) and "," not in "".join(file.class_names):
             return command(class_names=",".join(file.class_names))
     return "rename or delete the other files"
+
+
+def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int, Color]:
+    """Returns the colour of each class index, and of 255 if the file has one for void.
+
+    A class that was merged has the colour of the class of its name, or else of the first of its
+    classes in the file. Nothing has one if no file has them.
+    """
+    if class_file is None or not class_file.colored:
+        return {}
+    table = config.table
+    first, same = dict[int, Color](), dict[int, Color]()
+    for entry in class_file.entries:
+        color = entry.color or (0, 0, 0)  # each has one
+        name = VOID_CLASS if is_void(entry) else table.target(entry.name)
+        if name != VOID_CLASS and name not in table.class_names:
+            continue
+        first.setdefault(table.index(name), color)
+        if name == entry.name:
+            same[table.index(name)] = color
+    return first | same

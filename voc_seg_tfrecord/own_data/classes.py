@@ -7,7 +7,7 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError, command
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, Color, background_index, plain
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, background_index, plain
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import (
     IGNORED,
@@ -333,24 +333,3 @@ def _may_be_void(file: ClassFile, entry: Entry) -> ConfigError:
         expected="a class with a value and a colour of its own, or void",
         remedy=f"say {as_class} if it is a class, or {as_void} if its pixels are void",
     )
-
-
-def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int, Color]:
-    """Returns the colour of each class index, and of 255 if the file has one for void.
-
-    A class that was merged has the colour of the class of its name, or else of the first of its
-    classes in the file. Nothing has one if no file has them.
-    """
-    if class_file is None or not class_file.colored:
-        return {}
-    table = config.table
-    first, same = dict[int, Color](), dict[int, Color]()
-    for entry in class_file.entries:
-        color = entry.color or _BLACK  # each has one
-        name = VOID_CLASS if is_void(entry) else table.target(entry.name)
-        if name != VOID_CLASS and name not in table.class_names:
-            continue
-        first.setdefault(table.index(name), color)
-        if name == entry.name:
-            same[table.index(name)] = color
-    return first | same

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.examples.make import Item, Source, with_band_count
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import Release
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.own_data.classes import class_colors
+from voc_seg_tfrecord.own_data.class_file import class_colors
 from voc_seg_tfrecord.own_data.plan import Plan, absent_images, make_plan, open_tree
 from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
