@@ -32,6 +32,7 @@ _SHOWN = 12  # folders and kinds of files
 _FILES = {".tif": "TIFF", ".npy": "array", ".txt": "text"}
 _FILES |= dict.fromkeys((".jpg", ".jpeg", ".jpe"), "JPEG")
 
+_TRIED = 8  # masks for one image, which are read
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
 Account = Mapping[tuple[str, str], Sequence[str]]
@@ -152,7 +153,7 @@ class LeftOver:
             few = 2 * beside[posixpath.dirname(image)] < len(self._used)
             if not numbers or (listed is not None and image not in listed):
                 continue
-            for mask in masks.get(numbers, ()):
+            for mask in masks.get(numbers, [])[:_TRIED]:
                 files = tree.given / image, tree.given / mask
                 if (
                     mask == image
