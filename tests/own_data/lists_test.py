@@ -100,6 +100,9 @@ READ = {
     "an id in two splits if that is allowed": case(
         lists(train="a", val="a"), {"train": "a", "validation": "a"}, overlap=True
     ),
+    "an id without an image in two lists": case(
+        lists(train="ax", val="bx"), {"train": "a", "validation": "b"}, missing_image="skip"
+    ),
     "lists in the folder that is said": case(
         {"lists/train.txt": "a\n", "lists/val.txt": "c\n"},
         {"train": "a", "validation": "c"},
@@ -129,6 +132,10 @@ RATIOS = {"splits": {"train": 0.999, "rest": 0.001}}
         (lists(train="ab", val="bc"), {}, ListError, LOST),
         (lists(train="ab", val="b"), {}, ListError, LOST),
         (lists(train="a", val="a"), {}, ListError, LOST),
+        (
+            lists(train0="bc", val0="a", train1="ac", val1="b", train2="ab", val2="c"),
+            *({}, ListError, LOST),
+        ),
         (lists(val="a", valid="b"), {}, ListError, TWICE.format("val", "valid")),
         (lists(train="a", trainval="ab"), {}, ListError, "--splits validation=rest,train=train"),
         (lists(Train="a", train="b"), {}, ListError, TWICE.format("Train", "train")),
