@@ -91,7 +91,6 @@ def decide(survey: Survey, namings: Sequence[Naming], remedy: str) -> Decision:
 def _rows(reading: Reading, survey: Survey) -> Rows:
     """Returns what a reading makes of each key that it knows."""
     rule = reading.final
-    names = {VOID: VOID_CLASS, **dict(enumerate(reading.naming.table.class_names))}
     values: dict[Any, Any] = rule.all_values
     colors = dict(rule.all_colors)
     if colors:  # then values are those of greyscale masks
@@ -101,7 +100,7 @@ def _rows(reading: Reading, survey: Survey) -> Rows:
         values = greys if reading.by == "color" else {**values, **greys}
     rows: list[tuple[Key, Any]] = [(value, index) for value, index in values.items() if value >= 0]
     rows += [(color_key(color), index) for color, index in colors.items()]
-    return tuple((key, names[index]) for key, index in rows if index is not None)
+    return tuple((key, reading.class_names[index]) for key, index in rows if index is not None)
 
 
 def weigh(survey: Survey, namings: Sequence[Naming]) -> tuple[Reading | None, list[Reading]]:
@@ -161,7 +160,6 @@ def _check_rows(survey: Survey, naming: Naming) -> None:
 def _check_colors(reading: Reading, survey: Survey) -> None:
     """Checks that rows by value leave a colour one class wherever colours give the classes."""
     rule = reading.final
-    names = {VOID: VOID_CLASS, **dict(enumerate(reading.naming.table.class_names))}
     of_color: dict[Any, set[Any]] = collections.defaultdict(set)
     by_color = reading.by == "color" or any(pixel.kind == "rgb" for pixel in survey.pixels)
     for kind, value, color in survey.pixels if by_color and rule.said_values else ():
@@ -169,7 +167,7 @@ def _check_colors(reading: Reading, survey: Survey) -> None:
             of_color[color] |= rule.said_of(value, color) or {rule.class_of(kind, value, color)}
     for color, classes in of_color.items():
         if len(classes - {None}) > 1:
-            found = " and ".join(names[index] for index in classes - {None})
+            found = " and ".join(reading.class_names[index] for index in classes - {None})
             raise table_error(
                 f"rows with values, by which pixels of {color_key(color)} are {found}",
                 "rows with colours or names, because colours give the classes of these masks",

@@ -110,9 +110,12 @@ class Reading:
 
     def name_of(self, pixel: Pixel) -> str | None:
         """Returns the class of a pixel in the dataset; None if it has none."""
-        index = self.final.class_of(*pixel)
-        names = self.naming.table.class_names
-        return None if index is None else VOID_CLASS if index == VOID else names[index]
+        return self.class_names.get(self.final.class_of(*pixel))
+
+    @functools.cached_property
+    def class_names(self) -> dict[int | None, str]:
+        """The name of each class index in the dataset, and of 255."""
+        return {VOID: VOID_CLASS, **dict(enumerate(self.naming.table.class_names))}
 
     def reads(self, pixels: frozenset[Pixel] | Mapping[Pixel, object]) -> bool:
         """Says whether each of some pixels has a class."""

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.own_data.splits.readings import (
     PLACES,
     SplitList,
     read_said,
-    split_word,
+    split_in,
     with_folders,
 )
 from voc_seg_tfrecord.own_data.splits.ways import RATIOS, REST, Facts, Way
@@ -268,7 +268,7 @@ def _without_unions(ids: Mapping[str, set[str]]) -> list[str] | None:
         if ids[name] == set().union(*(other for other in left.values() if other < ids[name])):
             del left[name]
     alone = sum(map(len, left.values())) == len(set().union(*left.values()))
-    trains = [{split_word(name)[0] for name in names} >= {"train"} for names in (ids, left)]
+    trains = [{split_in(name)[0] for name in names} >= {"train"} for names in (ids, left)]
     return list(left) if alone and trains[0] == trains[1] else None
 
 

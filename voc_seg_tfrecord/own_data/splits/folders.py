@@ -7,7 +7,7 @@ import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, command
 from voc_seg_tfrecord.own_data.files.folder_names import SPLITS, are_splits, is_split
-from voc_seg_tfrecord.own_data.splits.readings import split_word
+from voc_seg_tfrecord.own_data.splits.readings import split_in
 from voc_seg_tfrecord.splitting.ratios import named_by_split
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -71,7 +71,7 @@ class SplitFolders:
         """
         paths = [i.split("/")[:-1] for i in self.tree.images if i in self.tree.masks]
         for level in range(min(map(len, paths), default=0)):
-            said = {name: split_word(name) for name in sorted({path[level] for path in paths})}
+            said = {name: split_in(name) for name in sorted({path[level] for path in paths})}
             by_split = {split: f"{'*/' * level}{name}/" for name, (split, _) in said.items()}
             around = {rest for _, rest in said.values() if not rest.isdigit()}
             if len(by_split) == len(said) > 1 >= len(around) and {"", "train"} & {*by_split} == {

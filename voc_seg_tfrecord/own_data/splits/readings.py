@@ -79,7 +79,7 @@ class SplitList:
     error: ListError | None = None
 
 
-def split_word(name: str) -> tuple[str, str]:
+def split_in(name: str) -> tuple[str, str]:
     """Returns the split that a name says, and what else it says.
 
     `train_list` says train and nothing else, `val_fold0` says validation and `fold 0`. The split is
@@ -97,7 +97,7 @@ def split_word(name: str) -> tuple[str, str]:
 @functools.lru_cache(1024)
 def _split_of(name: str) -> str:
     """Returns the split of a name that says nothing else; empty if it says more, or none."""
-    split, rest = split_word(name)
+    split, rest = split_in(name)
     return "" if rest else split
 
 
@@ -240,7 +240,7 @@ def _is_list(path: str, rank: int) -> bool:
 def _may_name(path: epath.Path, reader: ListReader) -> bool:
     """Says whether a text is worth reading as a whole: of a long one parts are looked at."""
     length = path.stat().length
-    if length <= _LONG or length > LARGEST or split_word(stem(path.name))[0]:
+    if length <= _LONG or length > LARGEST or split_in(stem(path.name))[0]:
         return 0 < length <= LARGEST
     with path.open("rb") as file:
         for part in range(_PARTS):
@@ -263,12 +263,12 @@ def _split_list(path: str, listed: Listed, rank: int) -> SplitList:
     if keys and listed.said and not _split_of(keys[-1]):
         split, keys = keys[-1], [*keys[:-1], ""]
     for text in [*keys[::-1], stem]:
-        word, rest = ("", text) if split else split_word(text)
+        word, rest = ("", text) if split else split_in(text)
         split = split or word
         kind.append(rest)
     for text in folder.split("/")[::-1]:
         says = not split and bool(_split_of(text))
-        split = split_word(text)[0] if says else split
+        split = split_in(text)[0] if says else split
         kind.append("" if says else text)
     if rank == OF_VOC and kind[0]:
         return made  # of one class
@@ -320,7 +320,7 @@ def _renamed(lists: Iterable[SplitList]) -> Iterator[SplitList]:
     They keep their own names if these say more than the split, and not all the same.
     """
     lists = [of for of in lists if of.split]
-    own = {of.file: split_word(of.split) for of in lists if not of.rank and not of.key}
+    own = {of.file: split_in(of.split) for of in lists if not of.rank and not of.key}
     said = collections.Counter(own.values())
     rests = {rest for split, rest in said if split}
     for of in lists:

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.own_data.splits.readings import (
     SplitList,
     divisions,
     find_lists,
-    split_word,
+    split_in,
     with_folders,
 )
 from voc_seg_tfrecord.splitting.ratios import split_of
@@ -192,7 +192,7 @@ def _way_of_lists(facts: Facts, lists: Sequence[SplitList], notes: list[str]) ->
         {split: facts.path(of) for split, of in by_split.items()},
         rank=min(of.rank for of in lists),
         files={split: [of.file] for split, of in by_split.items()},
-        says_more=any(split_word(text)[1] for of in lists for text in (of.key, stem(of.file))),
+        says_more=any(split_in(text)[1] for of in lists for text in (of.key, stem(of.file))),
     )
 
 
@@ -204,8 +204,8 @@ def _check_union(facts: Facts, union: SplitList, lists: Sequence[SplitList]) -> 
     """
     others = [of for of in lists if of.split not in (*UNIONS, "all")]
     rest = {*union.ids}.difference(*(of.ids for of in others)) & facts.tree.images.keys()
-    sources = {"validation": REST} | {of.split: facts.source(of) for of in others}
     if union.split in ("trainval", "all") and rest:
+        sources = {"validation": REST} | {of.split: facts.source(of) for of in others}
         raise ListError(
             facts.tree.given / union.file,
             found=f"{counted(len(rest), 'image')} in no other list, such as {min(rest)}",
