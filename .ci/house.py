@@ -14,7 +14,7 @@ Words of the figures:
    those that define what is named in the code on the way, annotations aside. `__init__.py` files
    and the modules of `KNOWN`, whose words everybody knows, do not count.
 
-tests/house_test.py sets bounds for these figures.
+The figures are for people; tests/house_test.py holds only that there is no circle.
 """
 
 import argparse

@@ -21,9 +21,9 @@ from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.build_from.tree import find_config_of
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.examples.make import make_example
+from voc_seg_tfrecord.folder.plan import make_plan
 from voc_seg_tfrecord.formats import pillow, png_pixels
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.own_data.plan import make_plan
 from voc_seg_tfrecord.quality import fit, looks
 from voc_seg_tfrecord.quality.evidence import looks_of, regions_of
 

@@ -1,4 +1,4 @@
-"""The walls of the house: who may import whom, and how many doors there may be.
+"""The walls of the house: who may import whom, no circles, and that each room says what it is.
 
 See docs/background/architecture.md.
 """
@@ -15,7 +15,7 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 ORDER = re.split(
     r"[ <\n]+",
     """base < formats < facts masks polygons < examples < trees < splitting < built configs
-    < stats pictures arrays pipeline imports quality < own_data < sources < audit splits
+    < stats pictures arrays pipeline imports quality < folder < sources < audit splits
     < voc_seg_tfrecord_dataset_builder < build_from exports evaluation < report < commands""",
 )
 
@@ -42,12 +42,12 @@ def test_every_module_imports_one_way():
     assert not wrong
 
 
-def test_a_step_of_own_data_imports_no_later_one():
+def test_a_step_of_folder_imports_no_later_one():
     steps = ["question", "files", "splits"]
     for number, step in enumerate(steps):
-        own = PACKAGE / "own_data" / step
+        own = PACKAGE / "folder" / step
         for path in own.glob("*.py") if own.is_dir() else [own.with_suffix(".py")]:
-            others = {other[0] for room, *other in imports(path) if room == "own_data"}
+            others = {other[0] for room, *other in imports(path) if room == "folder"}
             assert others <= {*steps[: number + 1]}, path
 
 
@@ -68,16 +68,8 @@ def test_the_page_on_the_architecture_shows_the_same_order():
 measure = runpy.run_path(str(REPOSITORY / ".ci" / "house.py"))["measure"]
 
 
-def test_the_house_keeps_few_and_full_rooms():
-    found = measure(REPOSITORY)
-    assert found["circle"] == []
-    assert found["modules"] <= 186
-    assert found["arrows"] <= 1112
-    assert found["lines"] <= 40_650
-    assert found["arrows between rooms"] <= 163
-    assert len(found["single importers"]) <= 29, found["single importers"]
-    assert len(found["small modules"]) <= 2, found["small modules"]
-    assert found["longest module"] <= (446, "")
+def test_no_modules_import_each_other_in_a_circle():
+    assert measure(REPOSITORY)["circle"] == []
 
 
 def test_a_measure_counts_what_its_name_says(tmp_path):

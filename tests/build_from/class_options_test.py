@@ -19,8 +19,8 @@ from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.folder.plan import make_plan, open_tree
 from voc_seg_tfrecord.masks.readings import rule_of_rows
-from voc_seg_tfrecord.own_data.plan import make_plan, open_tree
 from voc_seg_tfrecord.sources.open import own_source
 
 PIXELS = np.array([[0, 0, 1, 1], [0, 2, 2, 1], [3, 3, 2, 1]], np.uint8)

@@ -12,7 +12,7 @@ from support import exports
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import arguments, cli
-from voc_seg_tfrecord.own_data.plan import Plan
+from voc_seg_tfrecord.folder.plan import Plan
 
 NAMES = ["background", "apple", "tree"]
 

@@ -9,9 +9,9 @@ from support import exports
 from support.encoding import decoded
 
 from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.folder.plan import Plan, open_tree
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import read_mask
-from voc_seg_tfrecord.own_data.plan import Plan, open_tree
 from voc_seg_tfrecord.trees.tree import VocTree
 
 

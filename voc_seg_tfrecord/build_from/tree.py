@@ -14,22 +14,22 @@ from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_ou
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import band_count
 from voc_seg_tfrecord.examples.tiles import QUALITY, Tiling
-from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks.table import ClassTable, are_whole, check_rows, color_key, rows_over
-from voc_seg_tfrecord.own_data import account
-from voc_seg_tfrecord.own_data.class_file import ClassFiles
-from voc_seg_tfrecord.own_data.class_table import seen_in, smoothed
-from voc_seg_tfrecord.own_data.classes import (
+from voc_seg_tfrecord.folder import account
+from voc_seg_tfrecord.folder.class_file import ClassFiles
+from voc_seg_tfrecord.folder.class_table import seen_in, smoothed
+from voc_seg_tfrecord.folder.classes import (
     names_at_values,
     names_from_file,
     numbered_file,
     remedy,
     rows_of_file,
 )
-from voc_seg_tfrecord.own_data.plan import Plan, make_plan, open_tree
-from voc_seg_tfrecord.own_data.splits.divide import official_note
-from voc_seg_tfrecord.own_data.splits.ways import Facts
+from voc_seg_tfrecord.folder.plan import Plan, make_plan, open_tree
+from voc_seg_tfrecord.folder.splits.divide import official_note
+from voc_seg_tfrecord.folder.splits.ways import Facts
+from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.masks.table import ClassTable, are_whole, check_rows, color_key, rows_over
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.trees.tree import VocTree
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder

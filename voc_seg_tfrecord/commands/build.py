@@ -19,9 +19,9 @@ from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
 from voc_seg_tfrecord.examples.tiles import TileFormat
+from voc_seg_tfrecord.folder.check import check_tree
+from voc_seg_tfrecord.folder.plan import Plan
 from voc_seg_tfrecord.formats.id_lists import image_id
-from voc_seg_tfrecord.own_data.check import check_tree
-from voc_seg_tfrecord.own_data.plan import Plan
 from voc_seg_tfrecord.quality.rules import STOPS
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.stats.counts import ClassCounts, count_classes, missing_classes

@@ -26,12 +26,12 @@ from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.folder import check
+from voc_seg_tfrecord.folder.class_table import write_table
+from voc_seg_tfrecord.folder.splits.ways import Facts
 from voc_seg_tfrecord.formats.class_files import NAMES
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
-from voc_seg_tfrecord.own_data import check
-from voc_seg_tfrecord.own_data.class_table import write_table
-from voc_seg_tfrecord.own_data.splits.ways import Facts
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.rules import Finding
 from voc_seg_tfrecord.report.label_errors import check_folder, open_tree

@@ -14,9 +14,9 @@ from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder import check
+from voc_seg_tfrecord.folder.class_file import CONTRADICT
 from voc_seg_tfrecord.masks.meaning import UNDECIDED
-from voc_seg_tfrecord.own_data import check
-from voc_seg_tfrecord.own_data.class_file import CONTRADICT
 from voc_seg_tfrecord.quality import looks, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.rules import Finding

@@ -15,10 +15,10 @@ from voc_seg_tfrecord.base.names import MASK, VOID, background_index
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import make_example
+from voc_seg_tfrecord.folder.check import Report, by_kind, unknown_boxes
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.own_data.check import Report, by_kind, unknown_boxes
 from voc_seg_tfrecord.pictures.overlay import Look, class_colors, shares
 from voc_seg_tfrecord.quality.rules import ALL_MASKS, STOPS, Box, Finding, Fix
 from voc_seg_tfrecord.report import charts, thumbnails

@@ -1,6 +1,6 @@
 """Where the items of a build come from.
 
-Enter at `open.open_source`. Own data are read by `own_data`. Four readers open releases: `devkit`
+Enter at `open.open_source`. Own data are read by `folder`. Four readers open releases: `devkit`
 those of VOC, which also gets archives, `trainaug` VOC2012 with SBD's masks, `sbd` SBD, `context`
-Pascal Context. May import: up to `own_data`.
+Pascal Context. May import: up to `folder`.
 """

@@ -17,9 +17,9 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Item, Source, with_band_count
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import Release
+from voc_seg_tfrecord.folder.class_file import class_colors
+from voc_seg_tfrecord.folder.plan import Plan, absent_images, make_plan, open_tree
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.own_data.class_file import class_colors
-from voc_seg_tfrecord.own_data.plan import Plan, absent_images, make_plan, open_tree
 from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
 from voc_seg_tfrecord.trees.tree import Pairs

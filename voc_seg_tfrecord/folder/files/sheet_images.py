@@ -8,14 +8,14 @@ import posixpath
 import unicodedata
 
 from voc_seg_tfrecord.base.errors import MaskError, VocSegError, command, counted
-from voc_seg_tfrecord.own_data.files.folder_names import (
+from voc_seg_tfrecord.folder.files.folder_names import (
     below,
     common,
     same_parts,
     split_word,
     stem,
 )
-from voc_seg_tfrecord.own_data.question import Rival, question
+from voc_seg_tfrecord.folder.question import Rival, question
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.trees.layout import WITH_ARRAYS
 

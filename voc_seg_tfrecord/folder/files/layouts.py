@@ -7,10 +7,9 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.own_data.files.companions import FileChoice
-from voc_seg_tfrecord.own_data.files.file_sets import FileSet, ending_of, file_sets
-from voc_seg_tfrecord.own_data.files.folder_names import (
+from voc_seg_tfrecord.folder.files.companions import FileChoice
+from voc_seg_tfrecord.folder.files.file_sets import FileSet, ending_of, file_sets
+from voc_seg_tfrecord.folder.files.folder_names import (
     EXTRA,
     SHORT,
     are_splits,
@@ -20,7 +19,8 @@ from voc_seg_tfrecord.own_data.files.folder_names import (
     split_word,
     words,
 )
-from voc_seg_tfrecord.own_data.files.readings import Reading
+from voc_seg_tfrecord.folder.files.readings import Reading
+from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.trees.layout import (
     ENDINGS_OF,
     LISTS,

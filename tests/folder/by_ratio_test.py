@@ -16,8 +16,8 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.own_data.splits.alike import propose_by_looks
-from voc_seg_tfrecord.own_data.splits.by_ratio import check_groups
+from voc_seg_tfrecord.folder.splits.alike import propose_by_looks
+from voc_seg_tfrecord.folder.splits.by_ratio import check_groups
 from voc_seg_tfrecord.quality.rules import STOPS
 from voc_seg_tfrecord.splitting.ratios import Grouping
 
@@ -118,7 +118,7 @@ def test_check_names_the_question_and_still_shows_the_splits(tmp_path, capsys):
 def test_a_dataset_that_was_built_before_anybody_asked_is_verified(tmp_path, capsys, monkeypatch):
     root = write_films(tmp_path / "films")
     with monkeypatch.context() as before:
-        before.setattr("voc_seg_tfrecord.own_data.splits.divide.check_groups", lambda *_, **__: [])
+        before.setattr("voc_seg_tfrecord.folder.splits.divide.check_groups", lambda *_, **__: [])
         assert build(capsys, root)[0] == 0
     words = [f"--data_dir={tmp_path / 'd'}", f"--source={root}"]
     assert cli.main(["verify", "voc_seg_tfrecord/mine", *words]) == 0

@@ -11,8 +11,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, command, counted
-from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.own_data.files.folder_names import (
+from voc_seg_tfrecord.folder.files.folder_names import (
     EXTRA,
     ROLES,
     role,
@@ -20,7 +19,8 @@ from voc_seg_tfrecord.own_data.files.folder_names import (
     split_word,
     words,
 )
-from voc_seg_tfrecord.own_data.files.pixels import are_same, looks_drawn, show_same, sizes_agree
+from voc_seg_tfrecord.folder.files.pixels import are_same, looks_drawn, show_same, sizes_agree
+from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.pair import channel_paths
 from voc_seg_tfrecord.trees.tree import VocTree

@@ -8,8 +8,8 @@ import unicodedata
 
 from etils import epath
 
+from voc_seg_tfrecord.folder.files.folder_names import same_parts
 from voc_seg_tfrecord.formats.id_lists import no_id
-from voc_seg_tfrecord.own_data.files.folder_names import same_parts
 from voc_seg_tfrecord.trees.layout import PICTURES
 from voc_seg_tfrecord.trees.listing import Names
 

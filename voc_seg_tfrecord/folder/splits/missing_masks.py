@@ -9,11 +9,11 @@ import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.own_data.files.folder_names import role_of, stem
-from voc_seg_tfrecord.own_data.files.pixels import NO_IMAGE, length
-from voc_seg_tfrecord.own_data.files.unreadable import of_objects
-from voc_seg_tfrecord.own_data.splits.alike import look_alike
-from voc_seg_tfrecord.own_data.splits.divide import Splits
+from voc_seg_tfrecord.folder.files.folder_names import role_of, stem
+from voc_seg_tfrecord.folder.files.pixels import NO_IMAGE, length
+from voc_seg_tfrecord.folder.files.unreadable import of_objects
+from voc_seg_tfrecord.folder.splits.alike import look_alike
+from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
 from voc_seg_tfrecord.trees.tree import VocTree
 

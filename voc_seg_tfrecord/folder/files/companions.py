@@ -8,10 +8,10 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.own_data.files.file_sets import Affix, FileSet, common_affix, core_of
-from voc_seg_tfrecord.own_data.files.folder_names import common_folder, role
-from voc_seg_tfrecord.own_data.files.pixels import Looks
-from voc_seg_tfrecord.own_data.files.readings import Reading, alone, few, reduced
+from voc_seg_tfrecord.folder.files.file_sets import Affix, FileSet, common_affix, core_of
+from voc_seg_tfrecord.folder.files.folder_names import common_folder, role
+from voc_seg_tfrecord.folder.files.pixels import Looks
+from voc_seg_tfrecord.folder.files.readings import Reading, alone, few, reduced
 from voc_seg_tfrecord.trees.layout import PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
 

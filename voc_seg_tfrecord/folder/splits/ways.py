@@ -11,11 +11,11 @@ from typing import Any
 from voc_seg_tfrecord.base.errors import ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.checks import check_split_name
-from voc_seg_tfrecord.own_data.files.folder_names import stem
-from voc_seg_tfrecord.own_data.question import Rival
-from voc_seg_tfrecord.own_data.splits.folders import SplitFolders
-from voc_seg_tfrecord.own_data.splits.image_names import ImageNames
-from voc_seg_tfrecord.own_data.splits.readings import (
+from voc_seg_tfrecord.folder.files.folder_names import stem
+from voc_seg_tfrecord.folder.question import Rival
+from voc_seg_tfrecord.folder.splits.folders import SplitFolders
+from voc_seg_tfrecord.folder.splits.image_names import ImageNames
+from voc_seg_tfrecord.folder.splits.readings import (
     ELSEWHERE,
     UNIONS,
     SplitList,

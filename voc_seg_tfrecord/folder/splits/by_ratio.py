@@ -22,9 +22,9 @@ from voc_seg_tfrecord.base.errors import (
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec
+from voc_seg_tfrecord.folder.splits.alike import look_alike, propose_by_looks
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.own_data.splits.alike import look_alike, propose_by_looks
 from voc_seg_tfrecord.splitting.ratios import (
     NO_GROUPS,
     Proposal,

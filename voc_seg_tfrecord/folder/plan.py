@@ -15,21 +15,21 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, VocSegError, command
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder import classes
+from voc_seg_tfrecord.folder.account import Account, LeftOver
+from voc_seg_tfrecord.folder.class_file import ClassFiles
+from voc_seg_tfrecord.folder.files import discovery
+from voc_seg_tfrecord.folder.question import Choice, Problems
+from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
+from voc_seg_tfrecord.folder.splits.divide import Splits, official_note, split_ids
+from voc_seg_tfrecord.folder.splits.missing_masks import MissingMasks
+from voc_seg_tfrecord.folder.splits.ways import Facts
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.own_data import classes
-from voc_seg_tfrecord.own_data.account import Account, LeftOver
-from voc_seg_tfrecord.own_data.class_file import ClassFiles
-from voc_seg_tfrecord.own_data.files import discovery
-from voc_seg_tfrecord.own_data.question import Choice, Problems
-from voc_seg_tfrecord.own_data.splits.by_ratio import POOL, divide_stratified
-from voc_seg_tfrecord.own_data.splits.divide import Splits, official_note, split_ids
-from voc_seg_tfrecord.own_data.splits.missing_masks import MissingMasks
-from voc_seg_tfrecord.own_data.splits.ways import Facts
 from voc_seg_tfrecord.trees.tree import VocTree
 
 ANY_VALUE = index_rule(VOID)

@@ -10,13 +10,13 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError, command, several
 from voc_seg_tfrecord.base.names import Color, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder.classes import numberings, of_given_names
+from voc_seg_tfrecord.folder.question import Choice, Rival, question
+from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
 from voc_seg_tfrecord.formats.class_parsers import DATASET, TABLE, Entry
 from voc_seg_tfrecord.masks.table import VOID_CLASS, Rows, has_unknown, parse_file
-from voc_seg_tfrecord.own_data.classes import numberings, of_given_names
-from voc_seg_tfrecord.own_data.question import Choice, Rival, question
-from voc_seg_tfrecord.own_data.splits.folders import SplitFolders
 from voc_seg_tfrecord.trees.listing import subfolders
 from voc_seg_tfrecord.trees.tree import VocTree
 

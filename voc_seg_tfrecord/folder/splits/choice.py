@@ -21,13 +21,13 @@ import itertools
 import posixpath
 
 from voc_seg_tfrecord.base.errors import ListError, command
-from voc_seg_tfrecord.own_data.question import Choice, Rival, question
-from voc_seg_tfrecord.own_data.splits.readings import (
+from voc_seg_tfrecord.folder.question import Choice, Rival, question
+from voc_seg_tfrecord.folder.splits.readings import (
     OF_RESULTS,
     OF_VOC,
     UNIONS,
 )
-from voc_seg_tfrecord.own_data.splits.ways import REST, Facts, Way, ways_of
+from voc_seg_tfrecord.folder.splits.ways import REST, Facts, Way, ways_of
 from voc_seg_tfrecord.splitting.ratios import split_of
 
 _TRAIN = {"train", *UNIONS}

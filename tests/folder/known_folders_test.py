@@ -19,9 +19,9 @@ from support.own_tree import config
 from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.folder.plan import open_tree
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.plan import open_tree
 from voc_seg_tfrecord.trees import listing
 from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES
 

@@ -12,8 +12,8 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.own_data.files.file_sets import TOKEN, Affix, FileSet, core_of
-from voc_seg_tfrecord.own_data.files.folder_names import (
+from voc_seg_tfrecord.folder.files.file_sets import TOKEN, Affix, FileSet, core_of
+from voc_seg_tfrecord.folder.files.folder_names import (
     EXTRA,
     ROLES,
     SHORT,

@@ -19,13 +19,13 @@ from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK, VOID, background
 from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, with_band_count
+from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, Plan, absent_images, make_plan
 from voc_seg_tfrecord.formats import bands, images, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import called_right
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.own_data.plan import MEANING, SPLITS, Plan, absent_images, make_plan
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.evidence import Box, Evidence, examine, regions_of
 from voc_seg_tfrecord.quality.rules import IGNORED, LEFT_OUT, STOPS, Finding, finding_of

@@ -10,8 +10,8 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.folder import check as check_module
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.own_data import check as check_module
 from voc_seg_tfrecord.quality import evidence
 
 

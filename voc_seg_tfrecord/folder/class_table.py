@@ -12,15 +12,15 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder.class_file import ClassFiles
+from voc_seg_tfrecord.folder.classes import numberings_with
+from voc_seg_tfrecord.folder.files.pixels import sizes_agree
+from voc_seg_tfrecord.folder.files.readings import few
+from voc_seg_tfrecord.folder.plan import ANY_VALUE, make_plan
 from voc_seg_tfrecord.masks import meaning
 from voc_seg_tfrecord.masks.readings import Naming, Reading
 from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
 from voc_seg_tfrecord.masks.table import UNKNOWN, Key, Rows, color_key
-from voc_seg_tfrecord.own_data.class_file import ClassFiles
-from voc_seg_tfrecord.own_data.classes import numberings_with
-from voc_seg_tfrecord.own_data.files.pixels import sizes_agree
-from voc_seg_tfrecord.own_data.files.readings import few
-from voc_seg_tfrecord.own_data.plan import ANY_VALUE, make_plan
 from voc_seg_tfrecord.trees.tree import VocTree
 
 

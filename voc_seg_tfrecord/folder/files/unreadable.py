@@ -6,9 +6,9 @@ import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, command
 from voc_seg_tfrecord.base.storage import open_file
+from voc_seg_tfrecord.folder.files.folder_names import SHORT, role, role_of, split_word
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.own_data.files.folder_names import SHORT, role, role_of, split_word
 from voc_seg_tfrecord.trees.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree

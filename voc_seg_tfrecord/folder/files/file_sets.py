@@ -12,7 +12,7 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.own_data.files.folder_names import ROLES, is_split, role, role_of, words
+from voc_seg_tfrecord.folder.files.folder_names import ROLES, is_split, role, role_of, words
 from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
 

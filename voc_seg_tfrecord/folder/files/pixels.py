@@ -13,11 +13,11 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
+from voc_seg_tfrecord.folder.files.readings import SAMPLE, Reading, few, parts_of_all
 from voc_seg_tfrecord.formats import pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.own_data.files.file_sets import FileSet
-from voc_seg_tfrecord.own_data.files.readings import SAMPLE, Reading, few, parts_of_all
 
 _COLORS = 64  # distinct colours of a mask; photos have more
 NO_IMAGE = 100  # bytes, in which no format has more than a few pixels

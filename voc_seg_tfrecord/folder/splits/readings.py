@@ -15,12 +15,12 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ListError
+from voc_seg_tfrecord.folder.files.folder_names import SPLITS, role_of, stem, words
+from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.formats.list_files import ENDINGS, LARGEST, Listed, ListReader, words_of
-from voc_seg_tfrecord.own_data.files.folder_names import SPLITS, role_of, stem, words
-from voc_seg_tfrecord.own_data.splits.image_names import ImageNames
 from voc_seg_tfrecord.splitting.ratios import split_of
 from voc_seg_tfrecord.trees.layout import LISTS
 from voc_seg_tfrecord.trees.listing import Listing

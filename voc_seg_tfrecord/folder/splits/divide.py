@@ -10,11 +10,10 @@ from typing import cast
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, command, did_you_mean, several
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.facts import releases
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
-from voc_seg_tfrecord.own_data.question import Choice, Problems
-from voc_seg_tfrecord.own_data.splits.by_ratio import by_ratio, check_groups
-from voc_seg_tfrecord.own_data.splits.choice import choose
-from voc_seg_tfrecord.own_data.splits.readings import (
+from voc_seg_tfrecord.folder.question import Choice, Problems
+from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
+from voc_seg_tfrecord.folder.splits.choice import choose
+from voc_seg_tfrecord.folder.splits.readings import (
     ELSEWHERE,
     PLACES,
     SplitList,
@@ -22,7 +21,8 @@ from voc_seg_tfrecord.own_data.splits.readings import (
     split_in,
     with_folders,
 )
-from voc_seg_tfrecord.own_data.splits.ways import RATIOS, REST, Facts, Way
+from voc_seg_tfrecord.folder.splits.ways import RATIOS, REST, Facts, Way
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.trees.layout import MASKS
 
 _SHOWN_IDS = 3

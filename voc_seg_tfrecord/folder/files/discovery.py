@@ -12,12 +12,11 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError, command
-from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.own_data.files import polygon_sets
-from voc_seg_tfrecord.own_data.files.choice import Chooser
-from voc_seg_tfrecord.own_data.files.companions import FileChoice
-from voc_seg_tfrecord.own_data.files.folder_names import below, common_folder, split_word
-from voc_seg_tfrecord.own_data.files.layouts import (
+from voc_seg_tfrecord.folder.files import polygon_sets
+from voc_seg_tfrecord.folder.files.choice import Chooser
+from voc_seg_tfrecord.folder.files.companions import FileChoice
+from voc_seg_tfrecord.folder.files.folder_names import below, common_folder, split_word
+from voc_seg_tfrecord.folder.files.layouts import (
     Said,
     arrange,
     deepest,
@@ -26,8 +25,8 @@ from voc_seg_tfrecord.own_data.files.layouts import (
     tops_of,
     without,
 )
-from voc_seg_tfrecord.own_data.files.readings import Reading, all_readings, are_apart
-from voc_seg_tfrecord.own_data.files.unreadable import (
+from voc_seg_tfrecord.folder.files.readings import Reading, all_readings, are_apart
+from voc_seg_tfrecord.folder.files.unreadable import (
     NO_MASKS,
     channels_of,
     check_no_panoptic,
@@ -38,7 +37,8 @@ from voc_seg_tfrecord.own_data.files.unreadable import (
     pattern_of_channel,
     several_channels,
 )
-from voc_seg_tfrecord.own_data.question import Rival, question
+from voc_seg_tfrecord.folder.question import Rival, question
+from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, MASK_SUFFIXES, SPLIT, WITH_ARRAYS, Layout
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree

@@ -21,11 +21,11 @@ The rules, in this order:
 from collections.abc import Callable, Sequence
 import posixpath
 
-from voc_seg_tfrecord.own_data.files.companions import Companions, FileChoice, has_any
-from voc_seg_tfrecord.own_data.files.file_sets import FileSet
-from voc_seg_tfrecord.own_data.files.folder_names import role, role_of, split_word, words
-from voc_seg_tfrecord.own_data.files.pixels import show_same
-from voc_seg_tfrecord.own_data.files.readings import (
+from voc_seg_tfrecord.folder.files.companions import Companions, FileChoice, has_any
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
+from voc_seg_tfrecord.folder.files.folder_names import role, role_of, split_word, words
+from voc_seg_tfrecord.folder.files.pixels import show_same
+from voc_seg_tfrecord.folder.files.readings import (
     Reading,
     are_parts,
     few,

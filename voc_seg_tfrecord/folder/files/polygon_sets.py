@@ -11,11 +11,11 @@ import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError, command, counted
 from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.folder.files.folder_names import below, common, split_word, stem
+from voc_seg_tfrecord.folder.files.layouts import Said
+from voc_seg_tfrecord.folder.files.sheet_images import SheetImages, composed
+from voc_seg_tfrecord.folder.question import Rival, question
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.own_data.files.folder_names import below, common, split_word, stem
-from voc_seg_tfrecord.own_data.files.layouts import Said
-from voc_seg_tfrecord.own_data.files.sheet_images import SheetImages, composed
-from voc_seg_tfrecord.own_data.question import Rival, question
 from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
 from voc_seg_tfrecord.trees.drawn_labels import DrawnLabels, classes_of
