@@ -15,6 +15,8 @@ from support.folders import pairs_of, plan_of, proposed, refused, said_by
 
 from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.build_from.tree import describe, find_config
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.folder.splits.rules import RULES
 
 IDS = [f"k{n:02}" for n in range(20)]
 SPLITS = {"train": IDS[:12], "validation": IDS[12:16], "test": IDS[16:]}
@@ -120,6 +122,76 @@ def test_nobody_is_in_a_wrong_split_without_a_word(tmp_path, way, other):
         WAYS[other](tmp_path, moved)
         answers = asked(tmp_path)
         assert answers in ([SPLITS, moved], [moved, SPLITS])
+
+
+# The rules.
+
+
+def test_the_page_lists_the_rules_in_their_order():
+    page = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "classes-and-splits.md"
+    _, _, rows = page.read_text().partition("| rule | what it says |\n|---|---|\n")
+    listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
+    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]
+
+
+LOST = {
+    "lists among results": (
+        lambda root: lists(root, "results/{}.txt", splits={"train": IDS[1:], "test": IDS[:1]}),
+        "splits by results lost to splits.json: its lists lie in a folder of results",
+    ),
+    "lists of train and more": (
+        lambda root: exports.put(root, "lists/trainval.txt", "\n".join(IDS[:16])),
+        "splits by lists/trainval.txt lost to splits.json: it holds the images of train and of "
+        "others",
+    ),
+    "lists for another task": (
+        lambda root: [
+            lists(root, "ImageSets/Segmentation/{}.txt"),
+            lists(root, "ImageSets/Main/{}.txt", splits={"train": IDS[3:]}),
+        ],
+        "splits by ImageSets/Main/train.txt lost to ImageSets/Segmentation: its lists are those of "
+        "another task",
+    ),
+    "lists in VOC's place": (
+        lambda root: lists(root, "ImageSets/Segmentation/{}.txt"),
+        "splits by splits.json lost to ImageSets/Segmentation: it agrees with the lists in their "
+        "usual place",
+    ),
+    "train divided by lists": (
+        lambda root: lists(root, "a/{}.txt", splits={"train": IDS[:16], "test": IDS[16:]}),
+        "splits by a lost to splits.json: its train is divided into train and validation",
+    ),
+    "the same or less": (
+        lambda root: lists(root, "few/{}.txt", splits={"train": IDS[:3], "test": IDS[17:]}),
+        "splits by few lost to splits.json: it says the same of fewer images",
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", LOST)
+def test_check_names_what_lost_and_why(tmp_path, capsys, rule):
+    put(tmp_path)
+    put_json(tmp_path, "splits.json", plain(SPLITS))
+    write, sentence = LOST[rule]
+    write(tmp_path)
+    assert found(tmp_path)[0] == SPLITS
+    words = ["check", str(tmp_path), f"--class_names={','.join(CLASSES)}"]
+    cli.main(words)
+    out = capsys.readouterr().out
+    assert f"decided:          {sentence}\n" in out
+    cli.main([*words, "--json"])
+    assert sentence in json.loads(capsys.readouterr().out)["reasons"]
+
+
+def test_check_names_the_lists_to_which_folders_lost(tmp_path):
+    folders(tmp_path)
+    lists(tmp_path)
+    splits, plan = found(tmp_path)
+    assert splits == SPLITS
+    assert plan.reasons == [
+        "splits by test/, train/, val/ lost to test.txt, train.txt, val.txt: lists have the same "
+        "splits"
+    ]
 
 
 # As issue 48 saw them.

@@ -26,13 +26,15 @@ from voc_seg_tfrecord.folder.classes import (
 )
 from voc_seg_tfrecord.folder.plan import Plan, make_plan, open_tree
 from voc_seg_tfrecord.folder.splits.divide import official_note
-from voc_seg_tfrecord.folder.splits.ways import Facts
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.masks.table import ClassTable, are_whole, check_rows, color_key, rows_over
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.trees.tree import VocTree
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
+
+_MAX_SHOWN_REASONS = 6
 
 NO_CLASS_NAMES = "no class names"
 """The kind of the error about a tree without class names."""
@@ -205,7 +207,7 @@ def _said_in(class_file: ClassFile, names: Sequence[str]) -> str:
 def _no_names(tree: VocTree, config: VocSegConfig, notes: Sequence[str]) -> LayoutError:
     of_images = [image_id for image_id in tree.masks if image_id in tree.images]
     survey = tree.labels.survey(of_images or tree.masks, all_colors=True)
-    official = official_note(Facts.of(tree, config))
+    official = official_note(SplitEvidence.find(tree, config))
     advice, seen = remedy(tree.given, tree.layout, config, named=False), seen_in(survey)
     given = (
         "give them with --class_names background,crack, or VOC's 21 with --class_names voc"
@@ -254,6 +256,10 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
         note += f"; {len(out) - bare} left out, without an image" if len(out) > bare else ""
         lines[f"split {split}"] = f"{len(ids)} ids, {plan.sources[split]}{note}"
     text = [f"{key + ':':18}{value}" for key, value in lines.items()]
+    text += [f"{'decided:':18}{reason}" for reason in plan.reasons[:_MAX_SHOWN_REASONS]]
+    if len(plan.reasons) > _MAX_SHOWN_REASONS:
+        more = len(plan.reasons) - _MAX_SHOWN_REASONS
+        text.append(f"{'decided:':18}{more} more; check --json lists all")
     text += [f"{'not used:':18}{line}" for line in account.describe(plan.account)]
     return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])
 

@@ -28,7 +28,7 @@ from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.folder import check
 from voc_seg_tfrecord.folder.class_table import write_table
-from voc_seg_tfrecord.folder.splits.ways import Facts
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.formats.class_files import NAMES
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
@@ -166,6 +166,7 @@ def _summary(report: check.Report) -> dict[str, Any]:
         "root": str(plan.tree.root) if plan else "",
         "examined": report.examined,
         "splits": {split: len(ids) for split, ids in plan.splits.items()} if plan else {},
+        "reasons": [*plan.reasons] if plan else [],
         "not_used": [
             {"folder": folder, "kind": kind, "count": len(names), "files": list(names)}
             for (folder, kind), names in (plan.account if plan else {}).items()
@@ -256,16 +257,16 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     Lists have only the lines of these images. All else is copied byte for byte.
     """
     tree, config, _ = open_tree(root, **arguments.tree_fields(args))
-    facts = Facts.of(tree, config)
+    evidence = SplitEvidence.find(tree, config)
     path, folder = epath.Path(args.ids).expanduser(), epath.Path(args.copy_to).expanduser()
     _check_place(folder, root, args)
-    ids = _chosen(path, facts)
+    ids = _chosen(path, evidence)
     files: dict[str, dict[epath.Path, None]] = {}
     for image_id in ids:
         for part, of_part in tree.files_of(image_id).items():
             files.setdefault(part, {}).update(dict.fromkeys(of_part))
     copied = dict.fromkeys(file for of_part in files.values() for file in of_part)
-    plain = (root / of.file for of in facts.lists if of.split and not of.key)
+    plain = (root / of.file for of in evidence.lists if of.split and not of.key)
     lists = [file for file in dict.fromkeys(plain) if file not in copied]
     above = {place for file in copied for place in file.parents if place.is_relative_to(root)}
     kinds = [*NAMES, *(("*.yaml", "*.yml") if any(map(tree.labels.shapes_of, ids)) else ())]
@@ -275,7 +276,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
         for file in {**copied, **files["class file"]}:
             staging.write_below(made, {str(file.relative_to(root)): file.read_bytes()})
         for file in lists:
-            data = only_lines(File.read(file, ListError).data, file, facts.names, {*ids})
+            data = only_lines(File.read(file, ListError).data, file, evidence.image_names, {*ids})
             if data:
                 staging.write_below(made, {str(file.relative_to(root)): data})
     if files.get("instances") == files.get("mask"):  # polygons have both in one file
@@ -314,10 +315,10 @@ def _check_place(folder: epath.Path, root: epath.Path, args: argparse.Namespace)
     staging.check_folder(folder.parent, "--copy_to")
 
 
-def _chosen(path: epath.Path, facts: Facts) -> list[str]:
+def _chosen(path: epath.Path, evidence: SplitEvidence) -> list[str]:
     """Returns the ids that a file chooses, each as the tree writes it."""
-    tree = facts.tree
-    ids = chosen_ids(File.read(path, ListError).data, path, facts.names)
+    tree = evidence.tree
+    ids = chosen_ids(File.read(path, ListError).data, path, evidence.image_names)
     unknown = [i for i in ids if i not in tree.images and i not in tree.masks]
     if unknown:
         raise ListError(

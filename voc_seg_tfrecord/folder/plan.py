@@ -22,8 +22,8 @@ from voc_seg_tfrecord.folder.files import discovery
 from voc_seg_tfrecord.folder.question import Choice, Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.folder.splits.divide import Splits, official_note, split_ids
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.missing_masks import MissingMasks
-from voc_seg_tfrecord.folder.splits.ways import Facts
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
@@ -77,6 +77,11 @@ class Plan:
     def sources(self) -> Mapping[str, str]:
         """Where each split comes from, in words."""
         return self.division.sources
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        """Why each candidate that was not taken lost, in words."""
+        return self.division.reasons
 
     @property
     def left_out(self) -> Mapping[str, Sequence[str]]:
@@ -141,18 +146,18 @@ def make_plan(
 
 
 def _choose_splits(tree: VocTree, config: VocSegConfig, problems: Problems) -> Splits:
-    facts = problems.of(Facts.of, tree, config) or Facts(tree)
-    if splits := problems.of(_divide, facts, config, problems):
+    evidence = problems.of(SplitEvidence.find, tree, config) or SplitEvidence(tree)
+    if splits := problems.of(_divide, evidence, config, problems):
         return splits
     # All images stand in one split, whatever lists and groups say.
-    every = Splits(facts, {"train": [*tree.images]}, {"train": POOL}, undecided=True)
+    every = Splits(evidence, {"train": [*tree.images]}, {"train": POOL}, undecided=True)
     skipping = dataclasses.replace(config, missing_mask="skip")
     splits = problems.of(MissingMasks(tree, skipping).leave_out, every) if tree.images else None
-    return splits or Splits(facts, undecided=True)
+    return splits or Splits(evidence, undecided=True)
 
 
-def _divide(facts: Facts, config: VocSegConfig, problems: Problems) -> Splits:
-    return MissingMasks(facts.tree, config).leave_out(split_ids(facts, config, problems))
+def _divide(evidence: SplitEvidence, config: VocSegConfig, problems: Problems) -> Splits:
+    return MissingMasks(evidence.tree, config).leave_out(split_ids(evidence, config, problems))
 
 
 def _choose_names(tree: VocTree, config: VocSegConfig) -> Choice[ClassFile | None]:
@@ -162,14 +167,14 @@ def _choose_names(tree: VocTree, config: VocSegConfig) -> Choice[ClassFile | Non
 
 
 def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> Decision:
-    tree, used = splits.facts.tree, splits.used
+    tree, used = splits.evidence.tree, splits.used
     advice = classes.remedy(tree.given, tree.layout, config, named=file is None)
     ids = [i for i in tree.images if i in used and i in tree.masks]
     return classes.decide(tree.labels, ids, config, file, advice)
 
 
 def _stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
-    labels, out = pool.facts.tree.labels, pool.left_out.get(POOL, [])
+    labels, out = pool.evidence.tree.labels, pool.left_out.get(POOL, [])
     ids, sources, left_out = divide_stratified(labels, config, rule, pool.ids[POOL], out)
     return dataclasses.replace(pool, ids=ids, sources=sources, left_out=left_out)
 
@@ -181,7 +186,7 @@ def _notes(
     decision: Decision | None,
 ) -> tuple[str, ...]:
     """Returns what a user should know, in the order of the steps."""
-    tree, by_color = splits.facts.tree, decision is not None and decision.by == "color"
+    tree, by_color = splits.evidence.tree, decision is not None and decision.by == "color"
     links = tree.listing.links if tree.listing else {}
     file = named.taken if named else None
     notes = [
@@ -195,19 +200,19 @@ def _notes(
         _deep_image_note(splits) if config.bands is None else "",
         *(f"The link {link} leads to {to}, so it is left out." for link, to in links.items()),
         _background_note(config),
-        official_note(splits.facts),
+        official_note(splits.evidence),
     ]
     return tuple(filter(None, notes))
 
 
 def _read(file: ClassFile | None, splits: Splits) -> tuple[list[str], Mapping[str, int]]:
     """Returns the lists and class files that are read; and how many images other texts name."""
-    tree, folders = splits.facts.tree, splits.facts.split_folders.names
+    tree, folders = splits.evidence.tree, splits.evidence.split_folders.names
     read = [TABLE, *(posixpath.relpath(path, tree.place or ".") for path in splits.files)]
     if file:
         name = posixpath.basename(file.source)
         read += [file.source, *(posixpath.join(folder, name) for folder in folders)]
-    return read, splits.left()
+    return read, splits.images_in_other_texts()
 
 
 def _background_note(config: VocSegConfig) -> str:
@@ -225,7 +230,7 @@ def _background_note(config: VocSegConfig) -> str:
 
 def _deep_image_note(splits: Splits) -> str:
     """Names an image of 16 bits, which loses its low byte; only the first few are looked at."""
-    tree, ids = splits.facts.tree, itertools.chain(*splits.ids.values())
+    tree, ids = splits.evidence.tree, itertools.chain(*splits.ids.values())
     names = ((i, tree.images[i]) for i in ids if i in tree.images)
     deep = (item for item in names if item[1].lower().endswith((".png", ".tif", ".tiff")))
     for image_id, name in itertools.islice(deep, 8):
@@ -247,7 +252,9 @@ def absent_images(decided: Plan, split: str) -> str:
     counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
     if lacking < len(ids):
         return f"{counted}. --missing_image skip leaves them out"
-    others = ",".join(f"{n}={source}" for n, source in decided.division.said.items() if n != split)
+    others = ",".join(
+        f"{n}={source}" for n, source in decided.division.options.items() if n != split
+    )
     return (
         f"{counted}. So the list is one of other images, or --images names their folder. Without "
         f"the list: {command(splits=others or 'train=0.8,validation=0.2')}"

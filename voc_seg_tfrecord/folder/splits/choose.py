@@ -1,0 +1,186 @@
+"""Chooses how the images of a folder are divided, or asks the user."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import posixpath
+
+from voc_seg_tfrecord.base.errors import ListError, command
+from voc_seg_tfrecord.folder.decide import Reason, decide
+from voc_seg_tfrecord.folder.question import Rival, question
+from voc_seg_tfrecord.folder.splits.candidates import (
+    BY_FOLDERS,
+    BY_LISTS,
+    REST,
+    TO_TRAIN_ON,
+    SplitCandidate,
+    SplitSource,
+    all_in_train,
+    divided_further,
+    joined_if_compatible,
+    list_candidates,
+)
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.rules import RULES
+from voc_seg_tfrecord.splitting.ratios import split_of
+
+
+@dataclasses.dataclass(frozen=True)
+class ChosenSplits:
+    """The candidate that is taken.
+
+    Attributes:
+      candidate: the candidate.
+      notes: what a user should know about it.
+      lost: why each other candidate lost.
+    """
+
+    candidate: SplitCandidate
+    notes: Sequence[str] = ()
+    lost: Mapping[SplitCandidate, Reason[SplitCandidate]] = dataclasses.field(default_factory=dict)
+
+
+def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSplits:
+    """Returns the candidate that no rule beats.
+
+    Args:
+      evidence: what is there.
+      user_gave_lists: whether the user gave the place of the lists, with `--lists`.
+
+    Raises:
+      ListError: if several candidates are left, with the options for each; if the user gave the
+        place of the lists, and no text there says splits.
+    """
+    candidates, notes = list_candidates(evidence)
+    notes = [*evidence.notes, *notes]
+    if user_gave_lists:
+        candidates = [candidate for candidate in candidates if candidate.rank == 0]
+    candidates += divided_further(candidates)
+    decision = decide(candidates, RULES, evidence)
+    if decision.taken is not None:
+        remaining = [decision.taken]
+    else:
+        remaining = joined_if_compatible(decision.alternatives)
+    if not remaining:
+        return _all_in_train(evidence, notes, user_gave_lists=user_gave_lists)
+    if len(remaining) > 1:
+        raise _which_division(evidence, remaining)
+    (chosen,) = remaining
+    left_out = _labeled_outside(evidence, chosen)
+    if left_out and not user_gave_lists:
+        raise _what_of_the_rest(evidence, chosen, left_out)
+    notes += _notes_on_lost(decision.lost)
+    notes += _which_text_makes_which_split(chosen)
+    return ChosenSplits(chosen, notes, decision.lost)
+
+
+def _all_in_train(
+    evidence: SplitEvidence, notes: Sequence[str], *, user_gave_lists: bool
+) -> ChosenSplits:
+    """Returns all images as train, as nothing in the folder says another split.
+
+    Raises:
+      ListError: if a text that names images is wrong, or the user gave the place of the lists.
+      LayoutError: if some images lie in folders of other splits.
+    """
+    for split_list in evidence.lists:
+        if split_list.error is not None:
+            raise split_list.error
+    tree = evidence.tree
+    if user_gave_lists:
+        sentences = ["no list of a split", *(note.rstrip(".") for note in notes)]
+        raise ListError(
+            tree.given / posixpath.join(tree.place, tree.layout.lists),
+            found=". ".join(sentences),
+            expected="texts that name images, and say which are in which split",
+            remedy="correct --lists, or leave it out",
+        )
+    evidence.split_folders.check_all_train()
+    texts_name_images = any(split_list.found for split_list in evidence.lists)
+    if texts_name_images or evidence.notes:
+        note = "No text says which images are in which split, so all images are in train."
+    else:
+        note = "There are no lists, so all images are in train."
+    return ChosenSplits(all_in_train(tree.images), [*notes, note])
+
+
+def _labeled_outside(evidence: SplitEvidence, chosen: SplitCandidate) -> list[str]:
+    """Returns labeled images in no split, if no split is one to train on."""
+    if chosen.rank == 0 or TO_TRAIN_ON & chosen.ids.keys():
+        return []
+    tree = evidence.tree
+    return [
+        image_id
+        for image_id in tree.images
+        if image_id in tree.masks and image_id not in chosen.split_by_id
+    ]
+
+
+def _which_division(evidence: SplitEvidence, candidates: Sequence[SplitCandidate]) -> ListError:
+    return question(
+        ListError,
+        evidence.tree.given,
+        [candidate.alternative for candidate in candidates],
+        to="divide the images into splits and no word which is meant",
+        expected="texts or folders that say one division",
+        kind="several ways to divide",
+    )
+
+
+def _what_of_the_rest(
+    evidence: SplitEvidence, chosen: SplitCandidate, left_out: Sequence[str]
+) -> ListError:
+    """Returns the question what images are that no list has, if there is no list of train."""
+    rest = SplitSource("train", REST, REST, (), left_out)
+    with_rest = dataclasses.replace(chosen, sources=(rest, *chosen.sources))
+    all_images = Rival(f"train {len(evidence.tree.images):,}", command(splits="train=1"))
+    return question(
+        ListError,
+        evidence.tree.given,
+        [chosen.alternative, with_rest.alternative, all_images],
+        to=f"divide the images into splits, of which one leaves {len(left_out):,} labelled images "
+        "out, and no word which is meant",
+        expected="texts or folders that say one division",
+        kind="several ways to divide",
+    )
+
+
+def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> list[str]:
+    """Returns notes on what lost and divides images that the winner does not have."""
+    notes = []
+    for candidate, reason in lost.items():
+        if candidate.is_part_of(reason.winner):
+            continue
+        if reason.rule == "lists in VOC's place" and candidate.kind == BY_LISTS:
+            notes.append(
+                f"The lists in their usual place win over {', '.join(candidate.files)}, which "
+                "agree with them."
+            )
+        if reason.rule == "lists over folders" and candidate.kind == BY_FOLDERS:
+            names = ", ".join(source.words.rstrip("/") for source in candidate.sources)
+            notes.append(
+                f"The lists make the splits, and the folders {names} hold other images. "
+                f"{candidate.alternative.options} takes the folders."
+            )
+    return notes
+
+
+def _which_text_makes_which_split(chosen: SplitCandidate) -> list[str]:
+    """Returns a note, if a text has not the name that a list of its split usually has."""
+    if chosen.kind != BY_LISTS:
+        return []
+    are_usual = [
+        split_of(source.words.removesuffix(".txt")) in (source.split, "default")
+        for source in chosen.sources
+    ]
+    if all(are_usual):
+        return []
+    makes = [f"{source.words} makes the split {source.split}" for source in chosen.sources]
+    return [", ".join(makes) + "."]
+
+
+def sentences_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> list[str]:
+    """Returns why each other candidate lost, as a user reads it."""
+    return [
+        f"splits by {candidate.words} lost to {reason.winner.words}: {reason.words}"
+        for candidate, reason in lost.items()
+    ]

@@ -1,0 +1,73 @@
+"""What the splits of a folder are decided from: its images, and the texts that name them."""
+
+from collections.abc import Sequence
+import dataclasses
+import functools
+import posixpath
+
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder.splits.folders import SplitFolders
+from voc_seg_tfrecord.folder.splits.image_names import ImageNames
+from voc_seg_tfrecord.folder.splits.readings import ELSEWHERE, SplitList, find_lists
+from voc_seg_tfrecord.trees.listing import Names
+from voc_seg_tfrecord.trees.tree import VocTree
+
+
+@dataclasses.dataclass(frozen=True)
+class SplitEvidence:
+    """What the splits of a folder are decided from.
+
+    Attributes:
+      tree: the images and labels.
+      image_names: the id of an image by any name that a text may have for it.
+      lists: the texts that name images, those in the most usual places first.
+      notes: what a user should know about texts that look like lists of splits and are none.
+    """
+
+    tree: VocTree
+    image_names: ImageNames = dataclasses.field(default_factory=ImageNames)
+    lists: Sequence[SplitList] = ()
+    notes: Sequence[str] = ()
+
+    @classmethod
+    def find(cls, tree: VocTree, config: VocSegConfig) -> "SplitEvidence":
+        """Reads the texts of a folder."""
+        image_folder = posixpath.join(tree.place, tree.layout.images)
+        mask_folder = posixpath.join(tree.place, tree.layout.masks)
+        # A file with the shapes of many images is no mask that a list may name.
+        mask_names = Names() if tree.labels.sheets else tree.masks
+        image_names = ImageNames(tree.images, mask_names, image_folder, mask_folder)
+        user_gave_lists = "lists" in (config.layout or {})
+        lists, notes = find_lists(tree, image_names, said=user_gave_lists)
+        return cls(tree, image_names, lists, notes)
+
+    @functools.cached_property
+    def split_folders(self) -> SplitFolders:
+        """The folders of splits."""
+        return SplitFolders(self.tree)
+
+    def words_for(self, split_list: SplitList) -> str:
+        """Returns a list as a user reads it: its name alone if it lies where lists usually lie."""
+        if split_list.rank < ELSEWHERE:
+            name = posixpath.basename(split_list.file)
+        elif self.tree.place:
+            name = split_list.file.removeprefix(f"{self.tree.place}/")
+        else:
+            name = split_list.file
+        return _with_key(name, split_list)
+
+    def option_for(self, split_list: SplitList) -> str:
+        """Returns a list as the option `splits` gives it: `val`, `meta/val.csv`, `all.csv:val`."""
+        tree = self.tree
+        usual_folder = posixpath.normpath(posixpath.join(tree.place, tree.layout.lists))
+        path, ending = posixpath.splitext(split_list.file)
+        folder = posixpath.dirname(path) or "."
+        if folder == usual_folder and ending == ".txt" and not split_list.key:
+            return posixpath.basename(path)
+        return _with_key(split_list.file, split_list)
+
+
+def _with_key(name: str, split_list: SplitList) -> str:
+    if split_list.key:
+        return f"{name}:{split_list.key}"
+    return name

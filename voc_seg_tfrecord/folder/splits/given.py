@@ -1,0 +1,147 @@
+"""The splits that the user gave: a list, a place in one, a folder, or what no other split has."""
+
+from collections.abc import Mapping
+import dataclasses
+import itertools
+import posixpath
+
+from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean, several
+from voc_seg_tfrecord.folder.splits.candidates import (
+    EXAMPLE_RATIOS,
+    REST,
+    SplitCandidate,
+    SplitSource,
+)
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.readings import (
+    ELSEWHERE,
+    PLACES,
+    SplitList,
+    read_said,
+    with_folders,
+)
+
+_MAX_SHOWN_SOURCES = 8
+
+
+def candidate_as_given(evidence: SplitEvidence, options: Mapping[str, str]) -> SplitCandidate:
+    """Returns the candidate of the option `splits`.
+
+    Args:
+      evidence: what is there.
+      options: by split, the source: a list, a place in one (`all.csv:val`), a folder that ends with
+        a slash, several of these with `+` between them, or `rest`.
+
+    Raises:
+      ConfigError: if there is no list or folder of a name.
+    """
+    sources = dict[str, SplitSource]()
+    for split, option in options.items():
+        source = _find_sources(evidence, split, option)
+        if source is None and option != REST:
+            raise _no_source(evidence, split, option)
+        sources[split] = source or SplitSource(split, REST, REST)
+    used = {*itertools.chain(*(source.ids for source in sources.values()))}
+    tree = evidence.tree
+    for split, source in sources.items():
+        if source.option == REST and not source.ids:
+            rest = [i for i in tree.images if i in tree.masks and i not in used]
+            sources[split] = dataclasses.replace(source, ids=rest)
+    return SplitCandidate(tuple(sources.values()))
+
+
+def _find_sources(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns the source that an option gives, which may be several with `+` between them."""
+    source = _find_source(evidence, split, option)
+    if source is not None or "+" not in option:
+        return source
+    joined: SplitSource | None = None
+    for part in option.split("+"):
+        source = _find_source(evidence, split, part)
+        if source is None:
+            return None
+        joined = source if joined is None else joined.joined(source)
+    return joined
+
+
+def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns one source; None if it is not there."""
+    tree = evidence.tree
+    if option.endswith("/"):
+        ids = evidence.split_folders.images(option)
+        return SplitSource(split, option, option, (), ids) if ids else None
+    split_list = _find_list(evidence, split, option)
+    if split_list is not None:
+        ids = with_folders(evidence.image_names, tree.given, split, split_list)
+        words = evidence.words_for(split_list)
+        return SplitSource(split, option, words, (split_list.file,), ids)
+    for name, ids_of_file in tree.labels.splits.items():
+        file = tree.masks[ids_of_file[0]]
+        if option in (name, file):
+            return SplitSource(split, option, file, (), ids_of_file)
+    return None
+
+
+def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitList | None:
+    """Returns the list that the user means: by its path, or by its name where lists usually lie.
+
+    A name with its ending wins over one without it, and then the most usual place. A text of
+    several splits may be given without the place in it, if that is called as the split is.
+    """
+    meant = list[tuple[tuple[bool, int, bool], SplitList]]()
+    for split_list in evidence.lists:
+        names, names_without_ending = _names_of_list(evidence, split_list)
+        place_in_it = f":{split_list.key}" if split_list.key else ""
+        is_text = split_list.file.endswith(".txt")
+        if option in [f"{name}{place_in_it}" for name in names]:
+            meant.append(((False, split_list.rank, not is_text), split_list))
+        elif option in [f"{name}{place_in_it}" for name in names_without_ending]:
+            meant.append(((True, split_list.rank, not is_text), split_list))
+        elif split_list.split == split and option in (*names, *names_without_ending):
+            meant.append(((True, split_list.rank, True), split_list))
+    if meant:
+        return min(meant, key=lambda found: found[0])[1]
+    return _read_text_that_is_no_list(evidence, option)
+
+
+def _names_of_list(evidence: SplitEvidence, split_list: SplitList) -> tuple[list[str], list[str]]:
+    """Returns the names of a list with its ending, and those without it."""
+    file = split_list.file
+    names = [file, file.removeprefix(f"{evidence.tree.place}/")]
+    if split_list.rank < ELSEWHERE:
+        names.append(posixpath.basename(file))
+    return names, [posixpath.splitext(name)[0] for name in names]
+
+
+def _read_text_that_is_no_list(evidence: SplitEvidence, option: str) -> SplitList | None:
+    """Returns a text that the user gave, and that names no image or has an unknown ending."""
+    tree = evidence.tree
+    assert tree.listing
+    folders = [posixpath.join(tree.place, folder) for folder in (tree.layout.lists, *PLACES)]
+    for folder, name in itertools.product((*folders, ""), (f"{option}.txt", option)):
+        path = posixpath.normpath(posixpath.join(folder, name))
+        files = tree.listing.folders.get(posixpath.dirname(path), ())
+        if posixpath.basename(path) in files:
+            text = tree.read_text(tree.given / path, ListError)
+            return read_said(text, path, evidence.image_names)
+    return None
+
+
+def _no_source(evidence: SplitEvidence, split: str, option: str) -> ConfigError:
+    if option.endswith("/"):
+        kind = "folder"
+        choices = [f"{name}/" for name in evidence.split_folders.names]
+    else:
+        kind = "list"
+        choices = [evidence.option_for(split_list) for split_list in evidence.lists]
+    expected = f"one of the {kind}s {several(choices, _MAX_SHOWN_SOURCES)}"
+    if not choices:
+        expected = "ratios"
+    return ConfigError(
+        "option splits",
+        found=f"{split}={option}, but there is no such {kind} in {evidence.tree.root}"
+        + did_you_mean(option, choices),
+        expected=expected,
+        remedy="name a list, a place in one such as data.csv:val, a folder that ends with /, or "
+        f"give ratios such as {EXAMPLE_RATIOS}",
+    )

@@ -1,0 +1,133 @@
+"""The rules by which one candidate for the splits of a folder loses to another one.
+
+The first rule comes first: what it beats makes no other candidate lose. What no rule beats is
+joined if it belongs together, and otherwise the user is asked.
+"""
+
+from voc_seg_tfrecord.folder.decide import Rule
+from voc_seg_tfrecord.folder.splits.candidates import (
+    BY_FOLDERS,
+    BY_LISTS,
+    SplitCandidate,
+)
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.readings import OF_RESULTS, OF_VOC, UNIONS
+
+
+def lie_among_results(
+    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
+) -> str | None:
+    """Lists in a folder of results, or of a run, are those that a model was trained with.
+
+    Example: `runs/3/train.txt` and `runs/3/val.txt` lose to `train.txt` and `val.txt`.
+    """
+    if candidate.rank == OF_RESULTS and other.rank != OF_RESULTS:
+        return "its lists lie in a folder of results"
+    return None
+
+
+def hold_train_and_more(
+    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
+) -> str | None:
+    """A list such as trainval loses beside the lists that it is made of.
+
+    Example: `trainval.txt` loses to the folders `images/train` and `images/val`.
+    """
+    is_union = candidate.ids.keys() <= {*UNIONS}
+    has_all_ids = candidate.split_by_id.keys() <= other.split_by_id.keys()
+    if is_union and "train" in other.ids and has_all_ids:
+        return "it holds the images of train and of others"
+    return None
+
+
+def are_for_another_task(
+    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
+) -> str | None:
+    """VOC's lists for another task lose to those for segmentation.
+
+    Example: `ImageSets/Main/train.txt` loses to `ImageSets/Segmentation/train.txt`.
+    """
+    if candidate.rank == OF_VOC and other.rank == 0:
+        return "its lists are those of another task"
+    return None
+
+
+def agree_with_lists_in_their_place(
+    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
+) -> str | None:
+    """Lists in the place that VOC's layout has for them win over what agrees with them.
+
+    Lists of other images and of other splits may belong to them, and stay.
+
+    Example: `ImageSets/Segmentation/train.txt` and `val.txt` have 900 of the images that
+    `all.csv` divides in the same way; `all.csv` loses.
+    """
+    if other.rank != 0 or candidate.rank == 0 or not candidate.agrees_with(other):
+        return None
+    if candidate.shares_no_image(other) and candidate.shares_no_split(other):
+        return None
+    return "it agrees with the lists in their usual place"
+
+
+def have_train_divided_by_lists(
+    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
+) -> str | None:
+    """What has one train loses to lists that divide it into train and validation.
+
+    Example: the folders `imagesTr` and `imagesTs` lose to nnU-Net's `splits_final.json`, which
+    divides the images of `imagesTr`.
+    """
+    if other.divides_train_of(candidate):
+        return "its train is divided into train and validation"
+    return None
+
+
+def are_folders_with_lists(
+    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
+) -> str | None:
+    """Folders lose to lists that agree with them and have all of their splits.
+
+    But if the lists leave images out and their names say why, as `train_small.txt` does, the
+    folders stay.
+
+    Example: `train.txt` has 11 of the 12 images in `images/train`, and there are lists for the
+    folders `val` and `test`; the folders lose.
+    """
+    if candidate.kind != BY_FOLDERS or other.kind == BY_FOLDERS:
+        return None
+    if not other.agrees_with(candidate) or not other.ids.keys() >= candidate.ids.keys():
+        return None
+    if other.says_more and not candidate.is_part_of(other):
+        return None
+    return "lists have the same splits"
+
+
+def are_part_of_others(
+    candidate: SplitCandidate, other: SplitCandidate, _: SplitEvidence
+) -> str | None:
+    """What puts the same images, or fewer, into the same splits loses.
+
+    But plain names, such as `train.txt`, stay beside longer ones that have more images, such as
+    `train_all.txt`: which are meant is a question.
+
+    Example: `folds.json` has some of the images that `splits.csv` puts into the same splits.
+    """
+    if not candidate.is_part_of(other):
+        return None
+    if candidate.has_same_images(other):
+        is_less_usual = other.usualness < candidate.usualness
+        return "it says the same" if is_less_usual else None
+    is_plainer = candidate.kind == BY_LISTS and not candidate.says_more and other.says_more
+    return None if is_plainer else "it says the same of fewer images"
+
+
+RULES = (
+    Rule("lists among results", lie_among_results),
+    Rule("lists of train and more", hold_train_and_more),
+    Rule("lists for another task", are_for_another_task),
+    Rule("lists in VOC's place", agree_with_lists_in_their_place),
+    Rule("train divided by lists", have_train_divided_by_lists),
+    Rule("lists over folders", are_folders_with_lists),
+    Rule("the same or less", are_part_of_others),
+)
+"""The rules, in the order in which they are applied."""
