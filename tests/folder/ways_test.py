@@ -272,8 +272,6 @@ CONTENTS = [  # of JSON, which is YAML too
     {"images": [image | {"id": n} for n, image in enumerate(IMAGES_OF_COCO)]},
     [plain(SPLITS)],
     [*rows_of()],
-    {"image": IDS, "phase": [split for _, split in rows_of()]},
-    {"image": dict(enumerate(IDS)), "split": dict(enumerate(s for _, s in rows_of()))},  # pandas
     {n: {"image": f"{i}.jpg", "Split": s} for n, (i, s) in enumerate(rows_of())},
 ]
 FAR = "far/" * 500 + "{0}.jpg /far/{0}.png\n"
@@ -307,16 +305,10 @@ ROWS = "".join(f"{i}.jpg,{split}\n" for i, split in rows_of())
         of_each("{}.csv", lambda ids: "\n".join(["ImageId", *ids])),
         of_each("{}.txt", lambda ids: "image label\n" + "".join(f"{i}.jpg {i}.png\n" for i in ids)),
         of_each("crack_{}.txt", lambda ids: "".join(map(FAR.format, ids)) * 200),  # 1 MiB or more
-        {"splits.txt": sections("[{}]")},
-        {"splits.ini": sections("{}:")},
-        {"splits.txt": sections("# {}")},
-        {"splits.txt": repr(plain(SPLITS))},
-        {"splits.toml": "".join(f"{n} = {ids}\n" for n, ids in plain(SPLITS).items())},
         of_each("annotations/{}.txt", lambda ids: "\n".join(f"{i} 1 2 3" for i in ids)),
         of_each("{}.txt", ",".join),
         of_each("{}.txt", " ".join),
-        of_each("{}.txt", repr),
-        of_each("{}.ids", lambda ids: "\n".join(f'"{i}.jpg"' for i in ids)),
+        of_each("{}.lst", lambda ids: "\n".join(f'"{i}.jpg"' for i in ids)),
     ],
 )
 def test_texts_of_many_kinds_say_the_splits(tmp_path, texts):
@@ -324,6 +316,71 @@ def test_texts_of_many_kinds_say_the_splits(tmp_path, texts):
     for name, text in texts.items():
         exports.put(tmp_path, name, text)
     assert found(tmp_path)[0] == SPLITS
+
+
+BY_COLUMN = {"image": IDS, "phase": [split for _, split in rows_of()]}
+UNREAD = {
+    "sections of INI": {"splits.ini": sections("[{}]")},
+    "sections of a text": {"splits.txt": sections("[{}]")},
+    "heads of a text": {"meta/splits.txt": sections("{}:")},
+    "comments of a text": {"t.txt": sections("# {}")},
+    "Python": {"splits.txt": repr(plain(SPLITS))},
+    "Python in lists": of_each("{}.txt", repr),
+    "TOML": {"splits.toml": "".join(f"{n} = {ids}\n" for n, ids in plain(SPLITS).items())},
+    "another ending": of_each("{}.ids", "\n".join),
+    "columns of pandas": {"t.json": json.dumps(BY_COLUMN)},
+    "columns with an index": {
+        "t.json": json.dumps({key: dict(enumerate(of)) for key, of in BY_COLUMN.items()})
+    },
+    "JSON that is cut off": {"t.json": '{"train": ["k00", "k01"'},
+    "a key twice in JSON": {"t.json": '{"train": ["k00"], "train": ["k01"], "val": ["k02"]}'},
+    "a key twice in YAML": {"t.yaml": "train: [k00]\ntrain: [k01]\nval: [k02]\n"},
+    "YAML with aliases": {"t.yaml": "a: &a [k00]\ntrain: *a\nval: [k01]\n"},
+    "prose": {
+        "t.txt": "".join(
+            f"{i} is, as we say,{' now' * n} {s}\n" for n, (i, s) in enumerate(rows_of())
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("form", UNREAD)
+def test_a_text_of_images_and_splits_in_another_form_stops_the_build(tmp_path, form):
+    put(tmp_path)
+    for name, text in UNREAD[form].items():
+        exports.put(tmp_path, name, text)
+    told = refused(tmp_path, "what to do: write", ListError)
+    assert any(name in told for name in UNREAD[form])
+    assert found(tmp_path, splits={"train": 1.0})[0] == {"train": IDS}
+
+
+@pytest.mark.parametrize("form", ["TOML", "columns of pandas", "JSON that is cut off"])
+def test_such_a_text_beside_lists_stops_the_build_or_is_noted(tmp_path, form):
+    put(tmp_path)
+    lists(tmp_path)
+    for name, text in UNREAD[form].items():
+        exports.put(tmp_path, name, text)
+    if form == "JSON that is cut off":  # it names two images
+        splits, plan = found(tmp_path)
+        assert splits == SPLITS
+        assert any(note.startswith("t.json is not read: it has no JSON") for note in plan.notes)
+    else:
+        refused(tmp_path, r"names of images and of splits \(train, val, test\)", ListError)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", "id,split\n7,train\n8,val\n9,val\n"),
+        ("t.json", '{"train": [7], "val": [8, 9]}'),
+        ("t.jsonl", '{"id": 7, "split": "train"}\n{"id": 8, "split": "val"}\n'),
+        ("train.csv", "id\n7\n8\n"),
+    ],
+)
+def test_names_that_lost_their_zeros_stop_the_build(tmp_path, name, text):
+    put(tmp_path, ids=["0007", "0008", "0009"])
+    exports.put(tmp_path, name, text)
+    refused(tmp_path, "7, which may be the image 0007", ListError)
 
 
 MIXED = [str(n * 7 % 20) for n in range(20)]
@@ -427,8 +484,8 @@ BY_NUMBERS = "".join(f"{n} 000{n}.jpg\n" for n in (7, 8, 9)), "7 0\n8 1\n9 0\n"
         ({"config.json": '{"train": {"lr": 0.1}, "val": [0.5]}', "log.csv": "n,loss\n1,0.5\n"}, ""),
         (dict(zip(("images.txt", "train_test_split.txt"), BY_NUMBERS, strict=True)), CALLED),
         ({"meta/train.csv": "id\nother1\nother2\n"}, CALLED),
-        ({"t.csv": "id,split\n7,train\n8,val\n"}, SAYS),  # a spreadsheet took the zeros of 0007
-        ({"t.json": '{"train": [7], "val": [8]}'}, SAYS),
+        ({"t.csv": "id,split\nx7,train\nx8,val\n"}, SAYS),
+        ({"t.json": '{"train": ["x7"], "val": ["x8"]}'}, SAYS),
         ({"t.json": '[{"id": "x", "split": "train"}, {"id": "y", "split": "val"}]'}, SAYS),
     ],
 )
@@ -444,9 +501,6 @@ def test_a_text_that_says_splits_of_other_images_is_noted_and_no_list(tmp_path, 
 
 def labels(head, row):
     return f"{head}\n" + "".join(f"{i},{row(n)}\n" for n, i in enumerate(IDS))
-
-
-WORDS = "".join(f"{i} is, as we say,{' now' * n} {s}\n" for n, (i, s) in enumerate(rows_of()))
 
 
 @pytest.mark.parametrize(
@@ -465,8 +519,10 @@ WORDS = "".join(f"{i} is, as we say,{' now' * n} {s}\n" for n, (i, s) in enumera
             {f"t/{c}.txt": "\n".join(IDS[n : n + 9]) for n, c in ((0, "bus"), (5, "train"))},
             "shares",
         ),
-        ({"t.json": '{"train": ["k00", "k01"'}, "t.json names images in a way that is not"),
-        ({"t.txt": WORDS}, "t.txt names images in a way that is not understood"),
+        (
+            {"t.txt": "see the image k00\nand k01\n"},
+            "t.txt names images in a way that is not understood",
+        ),
     ],
 )
 def test_classes_and_what_is_not_understood_make_no_split(tmp_path, texts, note):
@@ -476,12 +532,6 @@ def test_classes_and_what_is_not_understood_make_no_split(tmp_path, texts, note)
     splits, plan = found(tmp_path)
     assert splits == {"train": IDS}
     assert note in " ".join(plan.notes)
-
-
-def test_a_section_of_another_name_is_none_of_the_split_before_it(tmp_path):
-    put(tmp_path)
-    exports.put(tmp_path, "splits.txt", sections("[{}]").replace("[test]", "[unused]"))
-    assert found(tmp_path)[0] == {s: SPLITS[s] for s in ("train", "validation")}
 
 
 def test_a_list_with_a_path_of_no_file_is_one_and_a_file_elsewhere_is_refused(tmp_path):

@@ -16,14 +16,13 @@ from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.question import Rival
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.readings import (
+from voc_seg_tfrecord.folder.splits.split_lists import (
     OF_RESULTS,
-    UNIONS,
     SplitList,
-    divisions,
-    split_in,
-    with_folders,
+    ids_in_split,
+    lists_of_each_division,
 )
+from voc_seg_tfrecord.folder.splits.split_words import UNIONS, split_in
 from voc_seg_tfrecord.splitting.ratios import split_of
 
 EXAMPLE_RATIOS = "train=0.8,validation=0.2"
@@ -124,8 +123,8 @@ class SplitCandidate:
     @property
     def usualness(self) -> tuple[int, int, str]:
         """By which of two candidates with the same splits the user is told: the smaller one."""
-        first = self.sources[0]
-        return self.rank, first.option.count("/"), first.option
+        option = self.sources[0].option
+        return self.rank, len(option), option
 
     def agrees_with(self, other: "SplitCandidate") -> bool:
         """Says whether no image is in one split here and in another one there."""
@@ -217,7 +216,7 @@ def list_candidates(evidence: SplitEvidence) -> tuple[list[SplitCandidate], list
     """
     candidates = list[SplitCandidate]()
     notes = list[str]()
-    for lists in divisions(evidence.lists):
+    for lists in lists_of_each_division(evidence.lists):
         by_split, more_notes = _splits_of_lists(evidence, lists)
         notes += more_notes
         if not by_split:
@@ -253,7 +252,7 @@ def _splits_of_lists(
             del by_split[split_list.split]
     default = by_split.get("default")
     if default is not None and default.rank == 0 and "train" not in by_split:
-        by_split["train"] = by_split.pop("default")
+        by_split = {"train" if split == "default" else split: of for split, of in by_split.items()}
         notes.append(
             "CVAT calls the list of images without a subset default.txt; it makes the split "
             "train. To keep its name, say --splits default=default."
@@ -272,7 +271,7 @@ def _candidate_of_lists(
             evidence.option_for(split_list),
             evidence.words_for(split_list),
             (split_list.file,),
-            with_folders(evidence.image_names, evidence.tree.given, split, split_list),
+            ids_in_split(split_list, split, evidence.image_names, evidence.tree.given),
         )
         for split, split_list in by_split.items()
     ]

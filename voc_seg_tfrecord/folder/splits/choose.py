@@ -10,6 +10,7 @@ from voc_seg_tfrecord.folder.question import Rival, question
 from voc_seg_tfrecord.folder.splits.candidates import (
     BY_FOLDERS,
     BY_LISTS,
+    EXAMPLE_RATIOS,
     REST,
     TO_TRAIN_ON,
     SplitCandidate,
@@ -20,6 +21,7 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     list_candidates,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.find_lists import UnclearText
 from voc_seg_tfrecord.folder.splits.rules import RULES
 from voc_seg_tfrecord.splitting.ratios import split_of
 
@@ -47,10 +49,15 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
       user_gave_lists: whether the user gave the place of the lists, with `--lists`.
 
     Raises:
-      ListError: if several candidates are left, with the options for each; if the user gave the
-        place of the lists, and no text there says splits.
+      ListError: if several candidates are left, with the options for each; if a text that names
+        images and splits is not understood; if the user gave the place of the lists, and no text
+        there says splits.
     """
     candidates, notes = list_candidates(evidence)
+    for unclear in evidence.unclear:
+        if unclear.names_most or not candidates:
+            raise _not_understood(evidence, unclear)
+        notes.append(f"{unclear.file} is not read: it has {unclear.found}.")
     notes = [*evidence.notes, *notes]
     if user_gave_lists:
         candidates = [candidate for candidate in candidates if candidate.rank == 0]
@@ -79,12 +86,9 @@ def _all_in_train(
     """Returns all images as train, as nothing in the folder says another split.
 
     Raises:
-      ListError: if a text that names images is wrong, or the user gave the place of the lists.
+      ListError: if the user gave the place of the lists.
       LayoutError: if some images lie in folders of other splits.
     """
-    for split_list in evidence.lists:
-        if split_list.error is not None:
-            raise split_list.error
     tree = evidence.tree
     if user_gave_lists:
         sentences = ["no list of a split", *(note.rstrip(".") for note in notes)]
@@ -113,6 +117,21 @@ def _labeled_outside(evidence: SplitEvidence, chosen: SplitCandidate) -> list[st
         for image_id in tree.images
         if image_id in tree.masks and image_id not in chosen.split_by_id
     ]
+
+
+def _not_understood(evidence: SplitEvidence, unclear: UnclearText) -> ListError:
+    divide = command(splits=EXAMPLE_RATIOS)
+    all_in_one = command(splits="train=1")
+    return ListError(
+        evidence.tree.given / unclear.file,
+        found=unclear.found,
+        expected="one of these: a list for each split (train.txt, val.txt) with an image on each "
+        "line; a table (.csv, .tsv) with the columns image and split; JSON or YAML such as "
+        '{"train": ["a", "b"], "val": ["c"]}',
+        remedy=f"write the splits in one of these forms. If the file says no splits: {divide} "
+        f"divides the images by ratio, {all_in_one} puts all into train",
+        kind="splits that are not understood",
+    )
 
 
 def _which_division(evidence: SplitEvidence, candidates: Sequence[SplitCandidate]) -> ListError:

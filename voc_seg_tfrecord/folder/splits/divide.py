@@ -16,7 +16,7 @@ from voc_seg_tfrecord.folder.splits.candidates import BY_LISTS, EXAMPLE_RATIOS, 
 from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits, sentences_on_lost
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
-from voc_seg_tfrecord.folder.splits.readings import split_in
+from voc_seg_tfrecord.folder.splits.split_words import split_in
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
 from voc_seg_tfrecord.trees.layout import MASKS
 

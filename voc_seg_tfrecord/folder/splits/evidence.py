@@ -6,9 +6,10 @@ import functools
 import posixpath
 
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder.splits.find_lists import UnclearText, find_lists
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
-from voc_seg_tfrecord.folder.splits.readings import ELSEWHERE, SplitList, find_lists
+from voc_seg_tfrecord.folder.splits.split_lists import ELSEWHERE, SplitList
 from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -22,12 +23,14 @@ class SplitEvidence:
       image_names: the id of an image by any name that a text may have for it.
       lists: the texts that name images, those in the most usual places first.
       notes: what a user should know about texts that look like lists of splits and are none.
+      unclear: the texts that name images and splits, and are not understood.
     """
 
     tree: VocTree
     image_names: ImageNames = dataclasses.field(default_factory=ImageNames)
     lists: Sequence[SplitList] = ()
     notes: Sequence[str] = ()
+    unclear: Sequence[UnclearText] = ()
 
     @classmethod
     def find(cls, tree: VocTree, config: VocSegConfig) -> "SplitEvidence":
@@ -38,8 +41,8 @@ class SplitEvidence:
         mask_names = Names() if tree.labels.sheets else tree.masks
         image_names = ImageNames(tree.images, mask_names, image_folder, mask_folder)
         user_gave_lists = "lists" in (config.layout or {})
-        lists, notes = find_lists(tree, image_names, said=user_gave_lists)
-        return cls(tree, image_names, lists, notes)
+        texts = find_lists(tree, image_names, user_gave_lists=user_gave_lists)
+        return cls(tree, image_names, texts.lists, texts.notes, texts.unclear)
 
     @functools.cached_property
     def split_folders(self) -> SplitFolders:

@@ -7,7 +7,7 @@ import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, command
 from voc_seg_tfrecord.folder.files.folder_names import SPLITS, are_splits, is_split
-from voc_seg_tfrecord.folder.splits.readings import split_in
+from voc_seg_tfrecord.folder.splits.split_words import split_in
 from voc_seg_tfrecord.splitting.ratios import named_by_split
 from voc_seg_tfrecord.trees.tree import VocTree
 

@@ -13,12 +13,12 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitSource,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.readings import (
+from voc_seg_tfrecord.folder.splits.split_lists import (
     ELSEWHERE,
-    PLACES,
+    USUAL_PLACES,
     SplitList,
-    read_said,
-    with_folders,
+    ids_in_split,
+    read_given_list,
 )
 
 _MAX_SHOWN_SOURCES = 8
@@ -72,7 +72,7 @@ def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
         return SplitSource(split, option, option, (), ids) if ids else None
     split_list = _find_list(evidence, split, option)
     if split_list is not None:
-        ids = with_folders(evidence.image_names, tree.given, split, split_list)
+        ids = ids_in_split(split_list, split, evidence.image_names, tree.given)
         words = evidence.words_for(split_list)
         return SplitSource(split, option, words, (split_list.file,), ids)
     for name, ids_of_file in tree.labels.splits.items():
@@ -117,13 +117,13 @@ def _read_text_that_is_no_list(evidence: SplitEvidence, option: str) -> SplitLis
     """Returns a text that the user gave, and that names no image or has an unknown ending."""
     tree = evidence.tree
     assert tree.listing
-    folders = [posixpath.join(tree.place, folder) for folder in (tree.layout.lists, *PLACES)]
+    folders = [posixpath.join(tree.place, folder) for folder in (tree.layout.lists, *USUAL_PLACES)]
     for folder, name in itertools.product((*folders, ""), (f"{option}.txt", option)):
         path = posixpath.normpath(posixpath.join(folder, name))
         files = tree.listing.folders.get(posixpath.dirname(path), ())
         if posixpath.basename(path) in files:
             text = tree.read_text(tree.given / path, ListError)
-            return read_said(text, path, evidence.image_names)
+            return read_given_list(text, path, evidence.image_names)
     return None
 
 

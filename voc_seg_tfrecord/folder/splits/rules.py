@@ -11,7 +11,8 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitCandidate,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.readings import OF_RESULTS, OF_VOC, UNIONS
+from voc_seg_tfrecord.folder.splits.split_lists import OF_RESULTS, OF_VOC
+from voc_seg_tfrecord.folder.splits.split_words import UNIONS
 
 
 def lie_among_results(

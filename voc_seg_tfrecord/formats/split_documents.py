@@ -1,0 +1,206 @@
+"""JSON and YAML that name images, and the splits that they say.
+
+Read are lists below keys (`{"train": ["a", "b"]}`), also in folds; rows (`[{"image": "a.jpg",
+"split": "train"}]`); the split of each image (`{"a.jpg": "train"}`); and folders of splits, as YOLO
+writes them (`train: images/train`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import dataclasses
+import json
+from typing import Any
+
+import yaml
+
+from voc_seg_tfrecord.formats.listed_images import IMAGE_COLUMNS, ListedImages, Vocabulary
+from voc_seg_tfrecord.formats.split_tables import MAX_SAMPLED_ROWS, MAX_SPLITS, Row, read_table
+
+ImagesBelow = Callable[[str], Sequence[str]]
+"""Returns the ids of the images below a folder that a text names; none if there is no such one."""
+
+MAX_YAML_CHARACTERS = 1 << 20
+"""A YAML of this length takes a second to read."""
+
+_MAX_KEYS_ABOVE_A_LIST = 5
+_MAX_KEYS_OF_ROWS = 64
+
+
+class DocumentError(ValueError):
+    """A text is no JSON or YAML, or not in a form that is read; its words say why."""
+
+
+def load_json(text: str) -> Any:
+    """Returns what a JSON holds.
+
+    Raises:
+      DocumentError: if it is none, or an object has a key twice.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeats)
+    except DocumentError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise DocumentError(f"no JSON: {error}") from None
+
+
+def load_json_lines(text: str) -> Any:
+    """Returns what the lines of a JSON Lines file hold.
+
+    Raises:
+      DocumentError: if a line is no JSON.
+    """
+    return [load_json(line) for line in text.splitlines() if line.strip()]
+
+
+def load_yaml(text: str) -> Any:
+    """Returns what a YAML holds: lists, dicts and texts, as `007` stays as it is.
+
+    Raises:
+      DocumentError: if it is none, is long, has a key twice, or refers to parts of itself.
+    """
+    if len(text) > MAX_YAML_CHARACTERS:
+        raise DocumentError(f"YAML of {len(text):,} characters, more than {MAX_YAML_CHARACTERS:,}")
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, loader)):
+            raise DocumentError("YAML with aliases (*)")  # these may make it endless
+        node = yaml.compose(text, loader)
+        return _plain_value(node) if node is not None else None
+    except (yaml.YAMLError, RecursionError) as error:
+        raise DocumentError(f"no YAML: {' '.join(str(error).split())}") from None
+
+
+def _plain_value(node: yaml.Node) -> Any:
+    if isinstance(node, yaml.SequenceNode):
+        return [_plain_value(item) for item in node.value]
+    if isinstance(node, yaml.MappingNode):
+        return _without_repeats(
+            [(str(_plain_value(key)), _plain_value(value)) for key, value in node.value]
+        )
+    return node.value
+
+
+def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in values:
+            raise DocumentError(f"the key {key!r} twice in one place")
+        values[key] = value
+    return values
+
+
+def read_document(
+    value: Any, vocabulary: Vocabulary, images_below: ImagesBelow
+) -> list[ListedImages]:
+    """Returns the places that name images, in their order.
+
+    If none does, and several say splits, these are returned: they are splits of other images.
+    """
+    reader = _DocumentReader(vocabulary, images_below)
+    lists = [*reader.lists_at(value, ())]
+    named = [listed for listed in lists if listed.found]
+    if named:
+        return named
+    of_other_images = [listed for listed in lists if listed.says_split and listed.ids]
+    return of_other_images if len(of_other_images) > 1 else []
+
+
+@dataclasses.dataclass(frozen=True)
+class _DocumentReader:
+    vocabulary: Vocabulary
+    images_below: ImagesBelow
+
+    def lists_at(self, value: Any, keys: tuple[str, ...]) -> Iterator[ListedImages]:
+        """Yields the lists at and below a place; `keys` lead to it."""
+        says_split = bool(keys) and bool(self.vocabulary.split_of(keys[-1]))
+        if isinstance(value, str):
+            if says_split:
+                yield self.vocabulary.listed("/".join(keys), self.images_below(value))
+        elif isinstance(value, list) and not any(isinstance(i, dict | list) for i in value):
+            ids = self._ids_of_texts(value, may_be_folders=bool(keys))
+            yield self.vocabulary.listed("/".join(keys), ids, says_split=says_split)
+        elif isinstance(value, dict | list) and len(keys) <= _MAX_KEYS_ABOVE_A_LIST:
+            if isinstance(value, dict):
+                lists = self._lists_of_mapping(value)
+            else:
+                lists = self._lists_of_rows(value)
+            for listed in lists:
+                key = "/".join(filter(None, (*keys, listed.key)))
+                of_split = listed.says_split or says_split
+                yield dataclasses.replace(listed, key=key, says_split=of_split)
+            if not any(listed.found for listed in lists):
+                yield from self._lists_below(value, keys)
+
+    def _lists_below(self, value: Any, keys: tuple[str, ...]) -> Iterator[ListedImages]:
+        items: Mapping[Any, Any] = {}
+        if isinstance(value, dict):
+            items = value
+        elif len(value) < MAX_SPLITS:  # each may be a fold
+            items = dict(enumerate(value))
+        is_any_found = False
+        for key, item in items.items():
+            for listed in self.lists_at(item, (*keys, str(key).replace("/", "|"))):
+                is_any_found = is_any_found or listed.found > 0
+                yield listed
+        # Otherwise a key such as "0" may be a fold, and not the image of that name.
+        if isinstance(value, dict) and not is_any_found:
+            names = self.vocabulary.image_names
+            ids = [names[str(key)] for key in value if str(key) in names]
+            yield self.vocabulary.listed("/".join(keys), ids)
+
+    def _lists_of_rows(self, items: Sequence[Any]) -> list[ListedImages]:
+        """Returns the lists of entries, each of which is an image."""
+        rows, head = self._as_rows(items)
+        lists = read_table(rows, head, self.vocabulary)
+        if {*IMAGE_COLUMNS} & {*head} or any(listed.found for listed in lists):
+            return lists
+        return []
+
+    def _lists_of_mapping(self, value: Mapping[str, Any]) -> list[ListedImages]:
+        """Returns the splits of `{"a.jpg": "train"}`, or of `{"a.jpg": {"split": "train"}}`."""
+        of_dicts = [item for item in value.values() if isinstance(item, dict)]
+        has_lists = any(isinstance(item, list) for item in value.values())
+        if has_lists or len(of_dicts) not in (0, len(value)):
+            return []
+        rows: Sequence[Row]
+        if of_dicts:
+            rows, head = self._as_rows([{"": key, **item} for key, item in value.items()])
+        else:
+            rows = [(key, self._text_of(item)) for key, item in value.items()]
+            head = ("", "")
+        lists = read_table(rows, head, self.vocabulary)
+        return [listed for listed in lists if listed.says_split and listed.found]
+
+    def _as_rows(self, items: Sequence[Any]) -> tuple[Sequence[Row], Row]:
+        """Returns entries as rows, and their keys as the head; lists have none."""
+        dicts = [item for item in items[:MAX_SAMPLED_ROWS] if isinstance(item, dict)]
+        keys = [*dict.fromkeys(key for entry in dicts for key in entry)][:_MAX_KEYS_OF_ROWS]
+        if not keys:
+            lists = [item if isinstance(item, list) else [item] for item in items]
+            return [[self._text_of(value) for value in values] for values in lists], ()
+        image_key = next((key for key in IMAGE_COLUMNS if key in keys), "")
+        entries = [item if isinstance(item, dict) else {image_key: item} for item in items]
+        rows = [[self._text_of(entry.get(key), key) for key in keys] for entry in entries]
+        return rows, [key.lower() for key in keys]
+
+    def _text_of(self, value: Any, key: str = "") -> str:
+        """Returns the text of a value; of several files of one image that of the first."""
+        if isinstance(value, list) and value:
+            names = self.vocabulary.image_names
+            ids = {names[str(item)] for item in value[:MAX_SPLITS] if str(item) in names}
+            # The images of a split are not those of one row.
+            is_of_one_image = len(ids) <= 1 and not self.vocabulary.split_of(key)
+            value = value[0] if is_of_one_image else ""
+        return str(value) if isinstance(value, str | int | float) else ""
+
+    def _ids_of_texts(self, values: Sequence[Any], *, may_be_folders: bool) -> list[str]:
+        ids = list[str]()
+        for value in values:
+            text = self._text_of(value)
+            if not text:
+                continue
+            of_folder: Sequence[str] = ()
+            if may_be_folders and text not in self.vocabulary.image_names:
+                of_folder = self.images_below(text)
+            ids += of_folder or [self.vocabulary.id_of(text)]
+        return ids
