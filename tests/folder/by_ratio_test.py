@@ -16,10 +16,10 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.folder.splits.alike import propose_by_looks
 from voc_seg_tfrecord.folder.splits.by_ratio import check_groups
+from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.quality.rules import STOPS
-from voc_seg_tfrecord.splitting.ratios import Grouping
+from voc_seg_tfrecord.splitting.grouping import Grouping
 
 CLASSES = "--class_names=background,apple"
 RATIOS = "--splits=train=0.5,val=0.5"
@@ -97,7 +97,7 @@ def test_tfds_build_asks_too_and_takes_the_field_that_it_names(tmp_path):
     root = write_films(tmp_path / "films")
     said = json.loads(config().to_json())
     words = ["--manual_dir", root, "--data_dir", tmp_path / "d"]
-    with pytest.raises(LayoutError, match="neighbours in a group look alike") as told:
+    with pytest.raises(LayoutError, match="and neighbors look alike") as told:
         tfds_build("--config", json.dumps(said), *words)
     answer = '"group_by": "none"'
     assert answer in told.value.remedy
@@ -118,36 +118,47 @@ def test_check_names_the_question_and_still_shows_the_splits(tmp_path, capsys):
 def test_a_dataset_that_was_built_before_anybody_asked_is_verified(tmp_path, capsys, monkeypatch):
     root = write_films(tmp_path / "films")
     with monkeypatch.context() as before:
-        before.setattr("voc_seg_tfrecord.folder.splits.divide.check_groups", lambda *_, **__: [])
+        before.setattr("voc_seg_tfrecord.folder.splits.divide.check_groups", lambda *_, **__: None)
         assert build(capsys, root)[0] == 0
     words = [f"--data_dir={tmp_path / 'd'}", f"--source={root}"]
     assert cli.main(["verify", "voc_seg_tfrecord/mine", *words]) == 0
 
 
-def test_photos_with_such_ids_are_built_with_a_note_that_names_the_command(tmp_path, capsys):
-    root = write_films(tmp_path / "photos", alike=False)
-    status, printed, _ = build(capsys, root)
-    assert status == 0
-    (note,) = [line for line in printed.splitlines() if line.startswith("note:")]
-    assert "--group_by prefix:_" in note
-    assert '--group_by none (in a config: "group_by": "none")' in note
+@pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_ids_of_frames_are_asked_about_whatever_the_images_show(tmp_path, seed, alike):
+    root = write_films(tmp_path, seed, alike=alike)
+    with pytest.raises(LayoutError, match="24 of 24 ids are numbered in 4 groups") as told:
+        plan(root)
+    assert ("look alike" in str(told.value)) == alike
+    assert "--group_by prefix:_" in told.value.remedy
+    assert '--group_by none (in a config: "group_by": "none")' in told.value.remedy
+    assert plan(root, group_by="none").notes == ()
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_films_are_asked_about_and_photos_are_not(tmp_path, seed):
-    with pytest.raises(LayoutError, match="look alike"):
-        plan(write_films(tmp_path / "films", seed))
-    assert len(plan(write_films(tmp_path / "photos", seed, alike=False)).notes) == 1
+@pytest.mark.parametrize("seed", range(5))
+def test_films_whose_ids_say_nothing_are_asked_about_and_photos_are_not(tmp_path, seed):
+    names = ["ulm", "bonn", "rome", "oslo"]
+    for alike in (True, False):
+        root = write_films(tmp_path / str(alike), seed, alike=alike)
+        for path in [*root.rglob("vid*")]:
+            film, frame = path.stem.removeprefix("vid").split("_frame")
+            path.rename(path.with_stem(f"{int(frame) * 7}{names[int(film)]}"))
+        if alike:
+            with pytest.raises(LayoutError, match=r"named in 4 groups, .* look alike"):
+                plan(root)
+        else:
+            assert plan(root).notes == ()
 
 
-def test_films_of_one_camera_are_only_noted_because_no_group_differs(tmp_path):
+def test_films_of_one_camera_are_asked_about_by_their_ids(tmp_path):
     root = write_films(tmp_path / "one", films=1, frames=24)
     for folder, ending in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
         for n in range(24):
             path = root / folder / f"vid0_frame{n:04}.{ending}"
             path.rename(path.with_name(f"cut{n % 4}_{n:04}.{ending}"))
-    (note,) = plan(root).notes
-    assert "4 groups" in note
+    with pytest.raises(LayoutError, match="4 groups, such as cut0_0000 to cut0_0020"):
+        plan(root)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -169,13 +180,14 @@ def test_films_in_one_row_of_numbers_are_asked_about_and_photos_are_not(tmp_path
     assert plan(film, group_by="none").splits
 
 
-def test_photos_of_voc_with_the_ids_of_frames_are_only_noted(real_data):
+def test_photos_of_voc_are_asked_about_only_with_the_ids_of_frames(real_data):
     photos = sorted((real_data / "voc2012").rglob("JPEGImages/*.jpg"))
     paths = {f"vid{n // 20}_{n % 20:04}": epath.Path(path) for n, path in enumerate(photos)}
-    (note,) = check_groups(paths, paths.__getitem__, config(), "here")
-    assert "--group_by prefix:_" in note
+    with pytest.raises(LayoutError, match="--group_by prefix:_") as told:
+        check_groups(paths, paths.__getitem__, config(), "here")
+    assert "look alike" not in str(told.value)
     of_voc = {path.stem: epath.Path(path) for path in photos}
-    assert check_groups(of_voc, of_voc.__getitem__, config(), "here") == []
+    check_groups(of_voc, of_voc.__getitem__, config(), "here")
 
 
 def test_at_most_128_images_are_read_and_those_that_cannot_be_are_not_asked_about(tmp_path):
@@ -198,7 +210,9 @@ def test_at_most_128_images_are_read_and_those_that_cannot_be_are_not_asked_abou
     assert str(first.value) == str(second.value)
     for image_id in ids:
         path_of(image_id).unlink()
-    assert len(check_groups(ids, path_of, config(), "here")) == 1
+    with pytest.raises(LayoutError) as third:
+        check_groups(ids, path_of, config(), "here")
+    assert "look alike" not in str(third.value)
 
 
 def test_fewer_groups_than_splits_or_too_large_ones_are_said(tmp_path):
@@ -221,7 +235,8 @@ def test_lists_and_one_split_ask_nothing(tmp_path):
     assert "groups" not in str(plan(root, splits=None).notes)
 
 
-SAID = {"splits": {"train": 0.6, "val": 0.2, "test": 0.2}, "split_by": "stratified"}
+RATIOS_BY_CLASS = {"train": 0.6, "val": 0.2, "test": 0.2}
+SAID = {"splits": RATIOS_BY_CLASS, "split_by": "stratified", "group_by": "none"}
 
 
 @pytest.fixture
@@ -279,6 +294,7 @@ def test_images_without_a_mask_are_left_out_before_the_numbers_are_made(tree):
 def test_a_wrong_mask_is_told_by_the_build_and_not_before(tree, tmp_path, capsys):
     (tree / "SegmentationClass" / "v3_3.png").write_bytes(b"\x89PNG\r\n\x1a\n")
     words = [str(tree), "--class_names=background,apple,tree", "--split_by=stratified"]
+    words += ["--group_by=none"]
     words += ["--splits=train=0.5,val=0.5"]
     assert cli.main(["check", *words]) == 1
     assert "v3_3.png" in capsys.readouterr().out
@@ -303,7 +319,7 @@ def test_options_that_do_not_go_together_are_refused(fields, words):
 
 
 def test_fewer_groups_than_splits_are_refused(tree):
-    refused(tree, "3 splits for 1 groups", ConfigError, **SAID, group_by="regex:^v")
+    refused(tree, "3 splits for 1 groups", ConfigError, **{**SAID, "group_by": "regex:^v"})
 
 
 def test_the_command_prints_classes_by_split_and_a_config_that_builds_the_same(
@@ -330,6 +346,7 @@ def test_the_command_prints_classes_by_split_and_a_config_that_builds_the_same(
 
 def test_a_class_that_a_split_lacks_is_named(tree, capsys):
     words = ["--class_names=background,apple,tree,river", "--splits=train=0.9,val=0.1"]
+    words += ["--group_by=none"]
     assert cli.main(["check", str(tree), *words, "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     (found,) = [f for f in report["findings"] if f["kind"] == "class missing in a split"]
@@ -368,11 +385,11 @@ FILMS = [f"{{1}}_{n:03}" for n in range(5)]
 
 # Ids of each group, and the rule.
 LOOKS = {
-    "augmented": (of(WORDS, "img{0}", "img{0}_hflip", "img{0}_rot"), r"regex:^(img\d+)"),
+    "augmented": (of(WORDS, "img{0}", "img{0}_hflip", "img{0}_rot"), r"regex:^([^_]+)"),
     "versions": (of(HASHES, "D{0}_a_jpg.rf.1{1}", "D{0}_a_jpg.rf.2{1}"), "prefix:_"),
     "names and versions": (of(WORDS, "{1}.rf.1{0}", "{1}.rf.2{0}", "{1}.rf.3{0}"), None),
     "sides": (of(WORDS, "{0:04}_left", "{0:04}_right"), "prefix:_"),
-    "sides first": (of(WORDS, "left_{0:04}", "right_{0:04}"), r"regex:^[^\W\d_]+(_\d+)"),
+    "sides first": (of(WORDS, "left_{0:04}", "right_{0:04}"), r"regex:^[^_]+_(.+)$"),
     "the frame first": (of([*WORDS[1:], "nizza"], *(f"{n:03}_{{1}}" for n in range(5))), None),
     "names of two words": (of(WORDS, *FILMS), None),
     "hashes": (of(HASHES, *FILMS), "prefix:_"),
@@ -380,11 +397,6 @@ LOOKS = {
     "visits": (of(WORDS, "P{0}_2021-01-1{0}", "P{0}_2021-03-2{0}"), "prefix:_"),
     "crops": (of(WORDS, *(f"v{{0}}_f{n}_c{c}" for n in (1, 5, 9) for c in (0, 1))), "prefix:_"),
     "few frames": (of(WORDS, "v{0}_3", "v{0}_97", "v{0}_1045", "v{0}_5003"), "prefix:_"),
-    "metres": (of(WORDS, *(f"t_5{{0}}9{x}00_58{y}" for x in "05" for y in "05")), None),
-    "metres both ways": (
-        [[f"{x}{a}00_5{y}{b}00" for a in "05" for b in "05"] for x in (50, 59) for y in (1, 7, 8)],
-        r"regex:^(\d+?)\d{0,3}(_\d*?)\d{0,3}(?!\d)",
-    ),
 }
 
 
@@ -393,7 +405,9 @@ def test_the_rule_for_groups_that_look_alike_keeps_each_whole_and_apart(name):
     groups, rule = LOOKS[name]
     group_of = {i: n for n, ids in enumerate(groups) for i in ids}
     found = propose_by_looks(
-        group_of, 2, lambda pairs: np.mean([group_of[a] == group_of[b] for _, a, b in pairs]) > 0.5
+        group_of,
+        2,
+        lambda pairs: np.mean([group_of[p.one] == group_of[p.other] for p in pairs]) > 0.5,
     )
     assert rule in (None, found.rule)
     by_rule = Grouping.parse(found.rule).groups(group_of)

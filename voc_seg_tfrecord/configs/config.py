@@ -21,7 +21,8 @@ from voc_seg_tfrecord.formats.class_files import is_void_name
 from voc_seg_tfrecord.formats.images import Exif
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.table import ClassTable, Rows, are_whole, check_rows
-from voc_seg_tfrecord.splitting.ratios import NO_GROUPS, Grouping, by_split_name
+from voc_seg_tfrecord.splitting.grouping import NO_GROUPS, Grouping
+from voc_seg_tfrecord.splitting.ratios import by_split_name
 from voc_seg_tfrecord.trees.pair import Parts
 
 

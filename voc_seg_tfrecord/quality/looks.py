@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.splitting.ratios import propose
+from voc_seg_tfrecord.splitting.group_proposals import propose_groups
 
 SIDE = 288  # longer side of the mask in which regions are measured, in pixels
 LEAST = 64  # pixels of a region that is compared, in the full mask
@@ -286,7 +286,7 @@ def compare(
 
 def _groups(ids: Sequence[str], alike: Iterable[Sequence[int]]) -> np.ndarray:
     """Returns the group of each image, int64 `[N]`: by names where they say one, and by looks."""
-    proposal = propose(ids)
+    proposal = propose_groups(ids)
     names: Mapping[str, str] = proposal.groups if proposal else {}
     keys = [f"0 {names[i]}" if i in names else f"1 {n}" for n, i in enumerate(ids)]
     of = np.unique(keys, return_inverse=True)[1]

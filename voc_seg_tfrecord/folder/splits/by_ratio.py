@@ -1,7 +1,7 @@
-"""Divides images by ratio, and asks before whether some belong together.
+"""Divides images by ratio, and asks before if some belong together.
 
-The images say so, see `alike`, and then scores on the other splits would say nothing, so the user
-has to decide. If only ids say so, it is a note; see `ratios.propose`.
+Ids say so, as those of frames do, or the looks of a few images. Scores on the other splits would
+say nothing if such images were divided, so the user has to decide.
 """
 
 import collections
@@ -10,7 +10,6 @@ import functools
 import json
 
 from etils import epath
-import numpy as np
 
 from voc_seg_tfrecord.base.errors import (
     ConfigError,
@@ -22,15 +21,13 @@ from voc_seg_tfrecord.base.errors import (
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec
-from voc_seg_tfrecord.folder.splits.alike import look_alike, propose_by_looks
+from voc_seg_tfrecord.folder.splits.alike import LooksAlike
+from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.splitting.ratios import (
-    NO_GROUPS,
-    Proposal,
-    assign,
-    propose,
-)
+from voc_seg_tfrecord.splitting.group_proposals import GroupProposal, propose_groups
+from voc_seg_tfrecord.splitting.grouping import NO_GROUPS
+from voc_seg_tfrecord.splitting.ratios import assign
 from voc_seg_tfrecord.splitting.stratified import stratify
 from voc_seg_tfrecord.trees.pair import Labels
 
@@ -40,71 +37,70 @@ def check_groups(
     path_of: Callable[[str], epath.Path],
     config: VocSegConfig,
     where: epath.PathLike,
-) -> list[str]:
-    """Looks for groups in ids that ratios are about to share out, unless the user said `group_by`.
-
-    Returns:
-      A note for the user, if only the ids say that images belong together.
+) -> None:
+    """Checks that ratios tear no groups apart, unless the user gave `group_by`.
 
     Raises:
-      LayoutError: if the images say so too, with the options that answer it.
+      LayoutError: if ids or images say that some belong together, with the options that answer it.
     """
     ratios = config.ratios
     if config.group_by or len(ratios) < 2:
-        return []
-    looks: dict[str, np.ndarray | None] = {}
-    alike = propose_by_looks(ids, len(ratios), lambda pairs: look_alike(pairs, path_of, looks))
-    named = propose(ids)
-    found = alike or named
-    if alike and named:
-        both = {(alike.groups[i], group) for i, group in named.groups.items()}
-        found = named if len(both) == len({*alike.groups.values()}) else alike
-    if found is None:
-        return []
-    members = found.members
-    first, *_, last = members[0]
-    numbered = (
-        f"{sum(map(len, members))} of {len(ids)} ids are "
-        f"{'numbered' if found.in_a_row or found is named else 'named'} "
-        f"{'in a row' if found.in_a_row else f'in {len(members)} groups'}, such as {first} to "
-        f"{last} ({counted(len(members[0]), 'image')})"
-    )
-    advice = _advice(found, config)
-    if not alike:
-        return [f"{numbered}. If the images of a group belong together, {advice}."]
+        return
+    by_ids = propose_groups(ids)
+    by_looks = propose_by_looks([*ids], len(ratios), LooksAlike(path_of))
+    proposal = by_ids or by_looks
+    if by_ids is not None and by_looks is not None and not _keeps_whole(by_ids, by_looks):
+        proposal = by_looks
+    if proposal is None:
+        return
+    members = proposal.members
+    first = members[0][0]
+    last = members[0][-1]
+    is_numbered = proposal is by_ids or proposal.in_a_row
+    named = "numbered" if is_numbered else "named"
+    groups = "in a row" if proposal.in_a_row else f"in {counted(len(members), 'group')}"
+    looks = "" if by_looks is None else ", and neighbors look alike"
     raise LayoutError(
         where,
-        found=f"{numbered}; neighbours {'' if found.in_a_row else 'in a group '}look alike, and "
-        "ratios would share them out to several splits",
-        expected="images that look almost the same in one split; otherwise the scores on the "
-        "other splits say nothing",
-        remedy=advice,
+        found=f"{sum(map(len, members))} of {len(ids)} ids are {named} {groups}, such as {first} "
+        f"to {last} ({counted(len(members[0]), 'image')}){looks}. Ratios would divide them",
+        expected="images that are almost the same in one split; otherwise the scores on the other "
+        "splits say nothing",
+        remedy=_advice(proposal, config),
         kind="images that belong together",
     )
 
 
-def _advice(found: Proposal, config: VocSegConfig) -> str:
+def _keeps_whole(proposal: GroupProposal, finer: GroupProposal) -> bool:
+    """Says whether each group of a finer proposal lies in one group of another one."""
+    pairs = {(finer.groups[image_id], group) for image_id, group in proposal.groups.items()}
+    return len(pairs) == len({*finer.groups.values()})
+
+
+def _advice(proposal: GroupProposal, config: VocSegConfig) -> str:
     """Returns the options that keep each group together, if they can, and the one that does not."""
-    sizes, ratios = collections.Counter(found.groups.values()), config.ratios
+    alone = f"if they do not belong together, {_option_and_field({'group_by': NO_GROUPS})}"
+    ratios = config.ratios
+    sizes = collections.Counter(proposal.groups.values())
     if len(sizes) < len(ratios):
-        together = (
-            "say by lists or folders which split has which images, as there are only "
-            f"{len(sizes)} groups for {len(ratios)} splits"
+        return (
+            f"write lists or folders of splits, as there are only {len(sizes)} groups for "
+            f"{len(ratios)} splits; {alone}"
         )
-    else:
-        fields, why = {"group_by": found.rule}, ""
-        by_hash = assign(found.groups, ratios, config.seed, found.groups)
-        if config.split_by == "hash" and not all(by_hash.values()):
-            fields["split_by"], why = "stratified", ", as by hash a split would be empty"
-        largest = max(sizes.values()) / len(found.groups)
-        if largest > max(ratios.values()):
-            why += f", though the largest group has {largest:.0%} of the images"
-        blocks = "blocks of " if found.in_a_row else ""
-        together = f"keep {blocks}them in one split with {_said(fields)}{why}"
-    return f"{together}; if not, say {_said({'group_by': NO_GROUPS})}"
+    fields = {"group_by": proposal.rule}
+    notes = ""
+    by_hash = assign(proposal.groups, ratios, config.seed, proposal.groups)
+    if config.split_by == "hash" and not all(by_hash.values()):
+        fields["split_by"] = "stratified"
+        notes += " (by hash a split would be empty)"
+    share_of_largest = max(sizes.values()) / len(proposal.groups)
+    if share_of_largest > max(ratios.values()):
+        notes += f"; the largest group has {share_of_largest:.0%} of the images"
+    what = "blocks of them" if proposal.in_a_row else "each group"
+    return f"keep {what} in one split with {_option_and_field(fields)}{notes}; {alone}"
 
 
-def _said(fields: dict[str, str]) -> str:
+def _option_and_field(fields: dict[str, str]) -> str:
     """Returns options, and the same in a config."""
     return f"{command(**fields)} (in a config: {json.dumps(fields, ensure_ascii=False)[1:-1]})"
 

@@ -77,8 +77,8 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     """
     tree = evidence.tree
     if config.ratios:
-        notes = problems.of(check_groups, tree.images, tree.image_file, config, tree.root)
-        splits = Splits(evidence, *by_ratio(tree.images, config), notes or [])
+        problems.of(check_groups, tree.images, tree.image_file, config, tree.root)
+        splits = Splits(evidence, *by_ratio(tree.images, config))
     elif config.splits is None:
         user_gave_lists = "lists" in (config.layout or {})
         chosen = choose_splits(evidence, user_gave_lists=user_gave_lists)

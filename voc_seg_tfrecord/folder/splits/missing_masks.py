@@ -12,7 +12,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder.files.folder_names import role_of, stem
 from voc_seg_tfrecord.folder.files.pixels import NO_IMAGE, length
 from voc_seg_tfrecord.folder.files.unreadable import of_objects
-from voc_seg_tfrecord.folder.splits.alike import look_alike
+from voc_seg_tfrecord.folder.splits.alike import LooksAlike, Pair
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -153,20 +153,21 @@ class MissingMasks:
         more, or lie in a folder such as `overlays`.
         """
         tree = self._tree
-        labelled = {posixpath.basename(i): i for i in self._images if i in self._masks}
-        twins = [
-            (n, image_id, labelled[name])
-            for n, image_id in enumerate(sorted(lacking))
-            for of in [posixpath.basename(image_id)]
-            for name in {of, _MORE.sub("", of)} & labelled.keys()
-        ]
-        copies = [pair for pair in twins if role_of(posixpath.dirname(pair[1])) == "drawn"]
-        if not copies and twins and look_alike(twins[:: len(twins) // 32 + 1], tree.image_file):
+        labeled = {posixpath.basename(i): i for i in self._images if i in self._masks}
+        twins = list[Pair]()
+        for number, image_id in enumerate(sorted(lacking)):
+            name = posixpath.basename(image_id)
+            for other in {name, _WORD_BEHIND_ID.sub("", name)} & labeled.keys():
+                twins.append(Pair(number, image_id, labeled[other]))
+        copies = [twin for twin in twins if role_of(posixpath.dirname(twin.one)) == "drawn"]
+        some_twins = twins[:: len(twins) // _MAX_COMPARED_TWINS + 1]
+        if not copies and twins and LooksAlike(tree.image_file)(some_twins):
             copies = twins
         copies = copies or [*self._same_files(lacking)]
         if not copies:
             return
-        copy, image = map(tree.image_path, copies[0][1:])
+        copy = tree.image_path(copies[0].one)
+        image = tree.image_path(copies[0].other)
         raise LayoutError(
             tree.given / copy,
             found=f"an image without a mask that is a copy of {image}, which has one. It is the "
@@ -177,19 +178,31 @@ class MissingMasks:
             kind="copies without a mask",
         )
 
-    def _same_files(self, lacking: Collection[str]) -> Iterator[tuple[int, str, str]]:
+    def _same_files(self, lacking: Collection[str]) -> Iterator[Pair]:
         """Yields images without a mask, each with one that has the same bytes and a mask."""
+        sizes = {
+            image_id: length(self._tree.image_file(image_id))
+            for image_id in self._images
+            if image_id in self._masks or image_id in lacking
+        }
+        sizes_of_lacking = {sizes[i] for i in lacking if sizes[i] > NO_IMAGE}
+        labeled_by_content = {
+            self._digest(image_id): image_id
+            for image_id, size in sizes.items()
+            if image_id not in lacking and size in sizes_of_lacking
+        }
+        if not labeled_by_content:
+            return
+        sizes_of_labeled = {sizes[image_id] for image_id in labeled_by_content.values()}
+        for number, image_id in enumerate(sorted(lacking)):
+            if sizes[image_id] not in sizes_of_labeled:
+                continue
+            other = labeled_by_content.get(self._digest(image_id))
+            if other is not None:
+                yield Pair(number, image_id, other)
 
-        def content(image_id: str) -> bytes:
-            return hashlib.sha256(self._tree.image_file(image_id).read_bytes()).digest()
-
-        ids = [i for i in self._images if i in self._masks or i in lacking]
-        sizes = {i: length(self._tree.image_file(i)) for i in ids}
-        shared = {sizes[i] for i in lacking if sizes[i] > NO_IMAGE}
-        of_bytes = {content(i): i for i in ids if i not in lacking and sizes[i] in shared}
-        for n, image_id in enumerate(sorted(lacking) if of_bytes else ()):
-            if sizes[image_id] in shared and (other := of_bytes.get(content(image_id))):
-                yield n, image_id, other
+    def _digest(self, image_id: str) -> bytes:
+        return hashlib.sha256(self._tree.image_file(image_id).read_bytes()).digest()
 
     def _check_names_match(self) -> None:
         """Checks that some masks belong to images by their names."""
@@ -276,6 +289,7 @@ class MissingMasks:
         ]
 
 
-_MORE = re.compile(r"[\W_]+[^\W\d_]+[\W_]*$")  # a word behind an id: `0001_small`
+_WORD_BEHIND_ID = re.compile(r"[\W_]+[^\W\d_]+[\W_]*$")  # `0001_small`
+_MAX_COMPARED_TWINS = 32
 # Of an image, such as `a_mask_1`.
 _OBJECT = re.compile(r"(.+?)[_-](?:[a-z]+[_-]?)?\d+", re.IGNORECASE)
