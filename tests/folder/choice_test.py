@@ -242,14 +242,18 @@ def test_lists_and_folders_that_say_the_same_need_no_note(tmp_path):
     assert plan.notes == ()
 
 
-def test_a_list_that_names_masks_in_another_folder_than_they_are_read_from_is_told(tmp_path):
+def test_masks_of_another_folder_that_the_list_of_a_split_names_are_taken(tmp_path):
     masks = "SegmentationClass/{}.png SegmentationClassAug/{}.png"
     root = write(tmp_path, f"abc JPEGImages/{{}}.jpg {masks}")
     lines = "".join(f"/JPEGImages/{i}.jpg /SegmentationClassAug/{i}.png\n" for i in "abc")
     exports.put(root, "train.txt", lines)
-    (note,) = plan_of(root).notes
-    assert "train.txt names masks in SegmentationClassAug" in note
+    plan = plan_of(root)
+    assert "train.txt states 3 pairs" in plan.notes[0]
+    masks = {mask.parent.name for mask in pairs_of(plan)["train"].values()}
+    assert masks == {"SegmentationClassAug"}
     assert plan_of(root, masks="SegmentationClassAug").notes == ()
+    (note,) = plan_of(root, masks="SegmentationClass").notes
+    assert "names masks in SegmentationClassAug, and they are read from SegmentationClass" in note
 
 
 @pytest.mark.parametrize(

@@ -301,4 +301,4 @@ def test_a_mask_for_each_object_is_named_for_what_it_is(tmp_path, image, mask):
         exports.put_image(tmp_path, image.format(number))
         for place in range(2):
             exports.put_mask(tmp_path, mask.format(number, place), exports.truth(str(number)))
-    refused(tmp_path, "a mask for each object, such as")
+    refused(tmp_path, "several masks for one image, such as")

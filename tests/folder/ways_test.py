@@ -752,13 +752,6 @@ def test_a_path_whose_folder_is_another_means_no_image(tmp_path):
     assert found(tmp_path)[0] == {"train": IDS[:4], "validation": IDS[:4]}
 
 
-def test_a_mask_named_beside_another_image_does_not_decide(tmp_path):
-    put(tmp_path)
-    text = "images/k01.jpg masks/k02.png\nimages/k03.jpg,masks/k03.png\n"
-    exports.put(tmp_path, "train.txt", text)
-    assert found(tmp_path)[0] == {"train": ["k01", "k03"]}
-
-
 @pytest.mark.parametrize("folds", [1, 3])
 def test_nnunets_folds_divide_its_folder_of_train(tmp_path, folds):
     put(tmp_path, "imagesTr/{}_0000.png", "labelsTr/{}.png", IDS[:16])

@@ -28,6 +28,7 @@ from voc_seg_tfrecord.build_from.tree import describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.folder import check
 from voc_seg_tfrecord.folder.class_table import write_table
+from voc_seg_tfrecord.folder.plan import paired_folder
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.formats.class_files import NAMES
 from voc_seg_tfrecord.formats.file import File
@@ -257,7 +258,8 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     Lists have only the lines of these images. All else is copied byte for byte.
     """
     tree, config, _ = open_tree(root, **arguments.tree_fields(args))
-    evidence = SplitEvidence.find(tree, config)
+    evidence, pair_texts = paired_folder(tree, config)
+    tree = evidence.tree
     path, folder = epath.Path(args.ids).expanduser(), epath.Path(args.copy_to).expanduser()
     _check_place(folder, root, args)
     ids = _chosen(path, evidence)
@@ -279,6 +281,10 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
             data = only_lines(File.read(file, ListError).data, file, evidence.image_names, {*ids})
             if data:
                 staging.write_below(made, {str(file.relative_to(root)): data})
+        if pair_texts:  # without them the copies would be paired by name
+            rows = [(tree.image_path(i), tree.mask_path(i)) for i in ids if i in tree.masks]
+            table = screen.csv_text(("image", "mask"), rows)
+            staging.write_below(made, {"pairs.csv": table.encode()})
     if files.get("instances") == files.get("mask"):  # polygons have both in one file
         files.pop("instances", None)
     counts = {

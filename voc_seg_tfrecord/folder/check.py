@@ -164,7 +164,7 @@ def check_tree(
         [*map(finding_of, plan.problems), *_notes(plan)],
         plan if not plan.undecided else None,
         tuple(config.built_class_names),
-        tree=tree,
+        tree=plan.tree,
     )
     pairs = _pairs(plan, config, report)
     blank = MEANING in plan.undecided  # then masks that say nothing stand for the real ones

@@ -42,7 +42,8 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
     """
     ids = [i for i in tree.images if i in tree.masks] or [*tree.masks]
     with contextlib.suppress(VocSegError):  # where splits are not decided, all masks count
-        used = make_plan(tree, config, rule=ANY_VALUE).division.used
+        plan = make_plan(tree, config, rule=ANY_VALUE)
+        tree, used = plan.tree, plan.division.used
         ids = [image_id for image_id in ids if image_id in used] or ids
     if table := tree.labels.table(ids):
         return table, 0

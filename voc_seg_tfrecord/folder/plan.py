@@ -4,6 +4,7 @@ The steps: which files (`open_tree`), which image is in which split, which names
 what the masks mean. Where one cannot choose, a build stops; `check` reads on with what there is.
 """
 
+import collections
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
@@ -12,24 +13,28 @@ import posixpath
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError, VocSegError, command
+from voc_seg_tfrecord.base.errors import ConfigError, ImageError, LayoutError, VocSegError, command
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder import classes
 from voc_seg_tfrecord.folder.account import Account, LeftOver
 from voc_seg_tfrecord.folder.class_file import ClassFiles
 from voc_seg_tfrecord.folder.files import discovery
+from voc_seg_tfrecord.folder.files.unreadable import NO_MASKS
 from voc_seg_tfrecord.folder.question import Choice, Problems
+from voc_seg_tfrecord.folder.second_masks import ask_which_masks, check_no_second_masks
 from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.folder.splits.divide import Splits, official_note, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.missing_masks import MissingMasks
+from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
+from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
+from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
 ANY_VALUE = index_rule(VOID)
@@ -104,8 +109,27 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             expected="the folder that your labelling tool exported",
             remedy="check the path",
         )
-    said = config.layout or {}
-    return discovery.find_tree(folder, said, exif=config.exif, bands=config.bands is not None)
+    has_bands = config.bands is not None
+    try:
+        return discovery.find_tree(folder, config.layout or {}, exif=config.exif, bands=has_bands)
+    except LayoutError as error:
+        if error.kind != NO_MASKS:
+            raise
+        raise _ask_which_masks(Listing.of(folder), config) or error from None
+
+
+def _ask_which_masks(listing: Listing | None, config: VocSegConfig) -> LayoutError | None:
+    """Returns the question which masks are meant; None if no image has several, or it is said."""
+    options = dict(config.layout or {})
+    if listing is None or "mask_name" in options:
+        return None
+    has_bands = config.bands is not None
+
+    def find(pattern: str) -> VocTree:
+        said = {**options, "mask_name": pattern}
+        return discovery.find_tree(listing.root, said, exif=config.exif, bands=has_bands)
+
+    return ask_which_masks(listing, find)
 
 
 def make_plan(
@@ -124,7 +148,8 @@ def make_plan(
       VocSegError: if the config is wrong, or a step cannot choose and the plan does not read on.
     """
     problems = Problems(reads_on=reads_on)
-    splits = _choose_splits(tree, config, problems)
+    splits, stated = _choose_splits(tree, config, problems)
+    tree = splits.evidence.tree
     named = problems.of(_choose_names, tree, config)
     file, decision = (named.taken if named else None), None
     if rule is None and named:
@@ -137,27 +162,81 @@ def make_plan(
     if POOL in splits.ids:
         splits = problems.of(_stratified, config, rule, splits) or splits
     left_over = LeftOver(tree, splits.used)
-    account = left_over.files(*_read(file, splits), instances=bool(config.instance_mask))
+    read, named_by_texts = _read(file, splits, stated)
+    account = left_over.files(read, named_by_texts, instances=bool(config.instance_mask))
     if "masks" not in (config.layout or {}):  # that says which files are meant
         listed = itertools.chain(*splits.left_out.values()) if splits.files else None
         problems.of(left_over.check, account, listed)
+    if "mask_name" not in (config.layout or {}):
+        files = [posixpath.join(folder, n) for (folder, _), names in account.items() for n in names]
+        by_name = splits.used - stated.image_ids
+        problems.of(check_no_second_masks, tree, by_name, files)
     left = tuple(problems.found), frozenset(undecided)
     return Plan(tree, file, splits, decision, rule, notes, account, *left)
 
 
-def _choose_splits(tree: VocTree, config: VocSegConfig, problems: Problems) -> Splits:
+def _choose_splits(
+    tree: VocTree, config: VocSegConfig, problems: Problems
+) -> tuple[Splits, StatedPairs]:
+    """Returns the splits of a tree in which each image has the mask that a text states for it."""
     evidence = problems.of(SplitEvidence.find, tree, config) or SplitEvidence(tree)
-    if splits := problems.of(_divide, evidence, config, problems):
-        return splits
+    splits = problems.of(split_ids, evidence, config, problems)
+    if splits is not None:
+        splits, stated = _with_stated_pairs(splits, config, problems)
+        whole = problems.of(_leave_out, splits, config)
+        if whole is not None:
+            return whole, stated
     # All images stand in one split, whatever lists and groups say.
     every = Splits(evidence, {"train": [*tree.images]}, {"train": POOL}, undecided=True)
+    every, stated = _with_stated_pairs(every, config, problems)
     skipping = dataclasses.replace(config, missing_mask="skip")
-    splits = problems.of(MissingMasks(tree, skipping).leave_out, every) if tree.images else None
-    return splits or Splits(evidence, undecided=True)
+    labeled = problems.of(_leave_out, every, skipping) if tree.images else None
+    return labeled or Splits(every.evidence, undecided=True), stated
 
 
-def _divide(evidence: SplitEvidence, config: VocSegConfig, problems: Problems) -> Splits:
-    return MissingMasks(evidence.tree, config).leave_out(split_ids(evidence, config, problems))
+def paired_folder(tree: VocTree, config: VocSegConfig) -> tuple[SplitEvidence, Sequence[str]]:
+    """Pairs a tree as its texts state, whatever else is wrong with it.
+
+    Returns:
+      The evidence for splits, whose tree has the stated pairs; and the texts that state them.
+    """
+    splits, stated = _choose_splits(tree, config, Problems(reads_on=True))
+    return splits.evidence, stated.texts
+
+
+def _leave_out(splits: Splits, config: VocSegConfig) -> Splits:
+    tree = splits.evidence.tree
+    try:
+        return MissingMasks(tree, config).leave_out(splits)
+    except LayoutError as error:
+        if error.kind != NAMES_OF_MASKS:
+            raise
+        raise _ask_which_masks(tree.listing, config) or error from None
+
+
+def _with_stated_pairs(
+    splits: Splits, config: VocSegConfig, problems: Problems
+) -> tuple[Splits, StatedPairs]:
+    stated = problems.of(_pair_as_stated, splits, config)
+    if stated is None:
+        return splits, StatedPairs(splits.evidence.tree)
+    evidence = dataclasses.replace(splits.evidence, tree=stated.tree)
+    notes = [*splits.notes, *stated.notes]
+    return dataclasses.replace(splits, evidence=evidence, notes=notes), stated
+
+
+def _pair_as_stated(splits: Splits, config: VocSegConfig) -> StatedPairs:
+    listed: dict[str, set[str]] = collections.defaultdict(set)
+    for of_text in splits.evidence.lists:
+        listed[of_text.file].update(of_text.ids)
+    return pair_as_stated(
+        splits.evidence.tree,
+        splits.evidence.image_names,
+        used=splits.used,
+        texts_of_splits=splits.files,
+        listed=listed,
+        masks_are_given=not {"masks", "mask_name"}.isdisjoint(config.layout or {}),
+    )
 
 
 def _choose_names(tree: VocTree, config: VocSegConfig) -> Choice[ClassFile | None]:
@@ -205,10 +284,13 @@ def _notes(
     return tuple(filter(None, notes))
 
 
-def _read(file: ClassFile | None, splits: Splits) -> tuple[list[str], Mapping[str, int]]:
+def _read(
+    file: ClassFile | None, splits: Splits, stated: StatedPairs
+) -> tuple[list[str], Mapping[str, int]]:
     """Returns the lists and class files that are read; and how many images other texts name."""
     tree, folders = splits.evidence.tree, splits.evidence.split_folders.names
-    read = [TABLE, *(posixpath.relpath(path, tree.place or ".") for path in splits.files)]
+    texts = [*splits.files, *stated.texts]
+    read = [TABLE, *(posixpath.relpath(path, tree.place or ".") for path in texts)]
     if file:
         name = posixpath.basename(file.source)
         read += [file.source, *(posixpath.join(folder, name) for folder in folders)]

@@ -296,14 +296,6 @@ def only_lines(
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def listed_masks(data: bytes, where: object) -> Iterator[str]:
-    """Yields the second path of each line of a list that has two: the mask's."""
-    for line in decode(data, where).splitlines():
-        columns = line.replace("\\", "/").split()
-        if len(columns) == 2 and "/" in columns[1]:
-            yield columns[1]
-
-
 def _without_suffix(name: str) -> str:
     stem, suffix = posixpath.splitext(name)
     return stem if suffix.lower() in (*IMAGE_SUFFIXES, ".npy") else name

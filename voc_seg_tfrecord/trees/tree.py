@@ -116,7 +116,7 @@ class VocTree:
         """The folder that the user gave, which is the root or above it."""
         return self.listing.root if self.listing else self.root
 
-    @property
+    @functools.cached_property
     def place(self) -> str:
         """Where the root lies below the given folder; empty if it is that folder."""
         path = os.fspath(self.root.relative_to(self.given))
@@ -286,8 +286,19 @@ class VocTree:
 
     def image_path(self, image_id: str) -> str:
         """Returns where an id's image lies below the given folder."""
-        folder = posixpath.join(self.place, self.layout.images)
-        return posixpath.normpath(posixpath.join(folder, self.images[image_id]))
+        return _joined(self._image_folder, self.images[image_id])
+
+    def mask_path(self, image_id: str) -> str:
+        """Returns where an id's mask, or the file of its shapes, lies below the given folder."""
+        return _joined(self._mask_folder, self.masks[image_id])
+
+    @functools.cached_property
+    def _image_folder(self) -> str:
+        return posixpath.normpath(posixpath.join(self.place, self.layout.images))
+
+    @functools.cached_property
+    def _mask_folder(self) -> str:
+        return posixpath.normpath(posixpath.join(self.place, self.layout.masks))
 
     def image_file(self, image_id: str) -> epath.Path:
         """Returns the path of an id's image."""
@@ -346,3 +357,10 @@ class VocTree:
     def annotations(self) -> Names:
         """The XML files' names below their folder, by id."""
         return index_files(self.root / self.layout.annotations, (".xml",))
+
+
+def _joined(folder: str, name: str) -> str:
+    """Returns the path of a file by its name below a folder, of which `.` is none."""
+    if "./" in name:
+        return posixpath.normpath(posixpath.join(folder, name))
+    return name if folder == "." else f"{folder}/{name}"

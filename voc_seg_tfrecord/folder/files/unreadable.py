@@ -145,14 +145,15 @@ def several_channels(where: object, files: Sequence[str]) -> LayoutError:
     )
 
 
-def of_objects(where: object, first: str, image: str) -> LayoutError:
-    """Returns the error about masks of which each shows one object of an image."""
+def of_objects(where: object, masks: Sequence[str], image: str) -> LayoutError:
+    """Returns the error about several masks of an image, such as one for each object."""
     return LayoutError(
         where,
-        found=f"a mask for each object, such as {first} for the image {image}",
+        found=f"several masks for one image, such as {' and '.join(masks[:2])} for {image}",
         expected="one mask for each image, in which each pixel is a class",
-        remedy="draw the objects of each image into one mask, with the value of their class and 0 "
-        "for background, or export so from your tool",
+        remedy="if each shows an object, draw the objects of each image into one mask, with the "
+        "value of their class and 0 for background, or export so from your tool. If each is the "
+        "work of one person, choose one with --mask_name, such as '{id}_1.png'",
         kind="a mask for each object",
     )
 
@@ -170,8 +171,8 @@ def check_objects(listing: Listing, top: str, folder: str, images: Mapping[str, 
         return
     beside = {posixpath.basename(f) for f in listing.folders if posixpath.dirname(f) == above}
     if 2 * len(beside & images.keys() - {posixpath.basename(top)}) > max(2, len(images)):
-        first = posixpath.join(folder, min(listing.folders[folder]))
-        raise of_objects(listing.root, first, images[name])
+        masks = [posixpath.join(folder, mask) for mask in sorted(listing.folders[folder])]
+        raise of_objects(listing.root, masks, images[name])
 
 
 def _jpegs_called_masks(listing: Listing) -> str:

@@ -4,7 +4,6 @@ import collections
 from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import itertools
-import posixpath
 from typing import cast
 
 from voc_seg_tfrecord.base.errors import ListError, command
@@ -12,12 +11,12 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
-from voc_seg_tfrecord.folder.splits.candidates import BY_LISTS, EXAMPLE_RATIOS, SplitSource
+from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, SplitSource
 from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits, sentences_on_lost
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
 from voc_seg_tfrecord.folder.splits.split_words import split_in
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256, listed_masks
+from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.trees.layout import MASKS
 
 _MAX_SHOWN_IDS = 3
@@ -105,9 +104,6 @@ def _splits_of(evidence: SplitEvidence, chosen: ChosenSplits) -> Splits:
     notes = [*chosen.notes]
     distinct_ids = dict[str, Sequence[str]]()
     for source in candidate.sources:
-        if candidate.kind == BY_LISTS:
-            for file in source.files:
-                notes += _notes_on_masks(evidence, file)
         ids = [*dict.fromkeys(source.ids)]
         if len(ids) < len(source.ids):
             notes.append(_note_on_repeats(source, len(ids)))
@@ -128,31 +124,6 @@ def _note_on_repeats(source: SplitSource, distinct: int) -> str:
         f"{source.words} has {len(source.ids)} lines for {distinct} ids. An id that it repeats is "
         "in the split once."
     )
-
-
-def _notes_on_masks(evidence: SplitEvidence, file: str) -> list[str]:
-    """Returns notes on folders that a list names for masks, if masks are read from others.
-
-    Lists may have lines of two paths, an image's and a mask's. They may begin at another root, so
-    only the last folder counts.
-    """
-    if not file.lower().endswith((".txt", ".lst")):
-        return []
-    tree = evidence.tree
-    text = tree.read_text(tree.given / file, ListError)
-    listed_folders = {_last_folder(path) for path in listed_masks(text.data, text.where)}
-    if not listed_folders:
-        return []
-    read_folders = {_last_folder(f"{tree.layout.masks}/{name}") for name in tree.masks.values()}
-    return [
-        f"{posixpath.basename(file)} names masks in {folder}, and they are read from "
-        f"{tree.layout.masks}. {command(masks=folder)} reads the others."
-        for folder in sorted(listed_folders - read_folders - {""})
-    ]
-
-
-def _last_folder(path: str) -> str:
-    return posixpath.basename(posixpath.dirname(path))
 
 
 def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:

@@ -17,6 +17,9 @@ from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
 from voc_seg_tfrecord.trees.tree import VocTree
 
+NAMES_OF_MASKS = "names of masks"
+"""The kind of the error that no mask fits an image by its name."""
+
 
 class MissingMasks:
     """The images of a set without a mask, and files that may be theirs."""
@@ -212,8 +215,9 @@ class MissingMasks:
             i: m[1] for i in self._masks if (m := _OBJECT.fullmatch(i)) and m[1] in self._images
         }
         if 2 * len(numbered) > len(self._masks) and len({*numbered.values()}) < len(numbered):
-            first_id, image_id = min(numbered.items())
-            raise of_objects(self._tree.root, self._masks[first_id], self._images[image_id])
+            _, image_id = min(numbered.items())
+            masks = [self._masks[i] for i, image in sorted(numbered.items()) if image == image_id]
+            raise of_objects(self._tree.root, masks, self._images[image_id])
         layout = self._layout
         both = (layout.images, self._images), (layout.masks, self._masks)
         first = [posixpath.normpath(posixpath.join(f, min(of.values()))) for f, of in both]
@@ -225,7 +229,7 @@ class MissingMasks:
             remedy=f"rename the masks, or say how they are named with --mask_name, such as "
             f'\'gt_{ID}.png\' (in a config: "layout": {{"mask_name": ...}}), and images with '
             "--image_name",
-            kind="names of masks",
+            kind=NAMES_OF_MASKS,
         )
 
     def _suggest_folders(self, lacking: Collection[str]) -> list[str]:

@@ -1,0 +1,102 @@
+"""What becomes of an image with several masks: nobody's is taken silently."""
+
+import numpy as np
+import pytest
+from support import exports
+from support.folders import images_of, plan_of, proposed, refused, said_by, write
+
+IDS = ["hall", "pool", "lake", "roof"]
+
+ANOTHER_MASK = {
+    "a number behind the first one's name": ("{}.png", "{}_mask.png", "{}_mask_1.png"),
+    "a number in brackets": ("images/{}.jpg", "masks/{}.png", "masks/{} (1).png"),
+    "a version": ("images/{}.jpg", "masks/{}.png", "masks/{}-v2.png"),
+    "a version in one folder": ("{}.jpg", "{}.png", "{}-v2.png"),
+    "a word": ("images/{}.jpg", "masks/{}_mask.png", "masks/{}_mask_corrected.png"),
+    "a word before": ("images/{}.jpg", "masks/{}.png", "masks/second_{}.png"),
+    "another person": ("images/{}.jpg", "masks/{}_anna.png", "masks/{}_ben.png"),
+    "another object": ("images/{}.jpg", "masks/{}_obj0.png", "masks/{}_obj1.png"),
+}
+
+
+def put(root, image, mask, ids=IDS):
+    for image_id in ids:
+        exports.put_image(root, image.format(image_id))
+        exports.put_mask(root, mask.format(image_id), exports.truth(image_id))
+
+
+def put_another(root, pattern, ids):
+    for image_id in ids:
+        exports.put_mask(root, pattern.format(image_id), np.roll(exports.truth(image_id), 2, 1))
+
+
+@pytest.mark.parametrize("name", ANOTHER_MASK)
+def test_a_second_mask_of_one_image_stops_a_build_and_is_named(tmp_path, name):
+    image, first, second = ANOTHER_MASK[name]
+    put(tmp_path, image, first)
+    put_another(tmp_path, second, IDS[:1])
+    text = refused(tmp_path, "masks for the image hall|masks for the image images/hall")
+    assert first.format("hall") in text
+    assert second.format("hall") in text
+
+
+def test_the_option_that_the_error_gives_reads_only_masks_named_so(tmp_path):
+    put(tmp_path, "images/{}.jpg", "masks/{}_mask.png")
+    put_another(tmp_path, "masks/{}_mask_1.png", IDS[:2])
+    text = refused(tmp_path, "and several for 1 other image")
+    option = text[text.index("--mask_name") :]
+    plan = plan_of(tmp_path, **said_by(option))
+    assert images_of(plan) == {"train": sorted(IDS)}
+    assert {len(names) for names in plan.account.values()} == {2}
+
+
+@pytest.mark.parametrize("image", ["{}.jpg", "{}.png", "images/{}.jpg"])
+def test_masks_of_two_people_are_a_question_with_a_line_for_each(tmp_path, image):
+    folder = "masks/" if "/" in image else ""
+    put(tmp_path, image, folder + "{}_1stHO.png")
+    put_another(tmp_path, folder + "{}_2ndHO.png", IDS)
+    text = refused(tmp_path, "hall_1stHO.png")
+    assert "hall_2ndHO.png" in text
+    for found, options in proposed(text):
+        assert found == "4 images with masks"
+        assert images_of(plan_of(tmp_path, **said_by(options))) == {"train": sorted(IDS)}
+
+
+def test_a_folder_of_masks_for_each_image_is_refused_as_such(tmp_path):
+    for image_id in IDS:
+        exports.put_image(tmp_path, f"{image_id}/images/{image_id}.png")
+        for name in ("5f2a", "90bc"):
+            exports.put_mask(
+                tmp_path, f"{image_id}/masks/{image_id[0]}{name}.png", exports.truth("a")
+            )
+    refused(tmp_path, "2 masks for the image hall/images/hall.png")
+
+
+NO_MASKS = {
+    "drawings": "masks/{}_overlay.png",
+    "colors": "masks/{}_color.png",
+    "numbers of objects": "masks/{}_instances.png",
+}
+
+
+@pytest.mark.parametrize("name", NO_MASKS)
+def test_drawings_of_masks_are_no_second_masks(tmp_path, name):
+    put(tmp_path, "images/{}.jpg", "masks/{}.png")
+    put_another(tmp_path, NO_MASKS[name], IDS)
+    assert images_of(plan_of(tmp_path)) == {"train": sorted(IDS)}
+
+
+def test_a_copy_of_the_mask_a_photo_and_a_mask_of_another_size_are_no_second_masks(tmp_path):
+    put(tmp_path, "images/{}.jpg", "masks/{}.png")
+    exports.put_mask(tmp_path, "masks/hall (1).png", exports.truth("hall"))
+    exports.put_image(tmp_path, "masks/pool_2.png")
+    exports.put_mask(tmp_path, "masks/lake_2.png", np.zeros((3, 5), np.uint8))
+    assert images_of(plan_of(tmp_path)) == {"train": sorted(IDS)}
+
+
+def test_the_mask_of_an_image_that_is_not_there_is_no_second_mask(tmp_path):
+    write(tmp_path, "abc images/{}.png masks/{}.png", "abc images/{}_2.png masks/{}_2.png")
+    exports.put_image(tmp_path, "images/d.png")
+    exports.put_mask(tmp_path, "masks/d.png", exports.truth("d"))
+    exports.put_mask(tmp_path, "masks/d_2.png", exports.truth("e"))
+    assert len(images_of(plan_of(tmp_path))["train"]) == 7

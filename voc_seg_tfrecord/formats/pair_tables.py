@@ -1,0 +1,244 @@
+"""Texts in which a row names several files, such as an image and its mask.
+
+Rows are lines with blanks or commas, the rows of a CSV file, and the objects of JSON and YAML.
+Which column has the images and which one the masks is not decided here.
+"""
+
+import collections
+from collections.abc import Iterator, Mapping, Sequence
+import csv
+import dataclasses
+import json
+import re
+from typing import Any
+
+import yaml
+
+ENDINGS = (".txt", ".lst", ".list", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".manifest")
+"""Endings, in lower case, of texts that may have such rows, but for YAML."""
+
+YAML_ENDINGS = (".yaml", ".yml")
+
+_MAX_YAML_BYTES = 1 << 20  # which takes a second to read
+_MAX_COLUMNS = 64
+_MAX_FILES_OF_ROW = 12  # an object with more names files of several images
+_MAX_DEPTH = 6
+_PAIR = 2  # cells: an image and its mask
+_MASK = "mask"
+_DELIMITERS = ("\t", ",", ";", "|")
+_FILE_ENDING = re.compile(
+    r"\.(?:jpe?g|jpe|png|bmp|webp|tiff?|gif|npy)(?=[\s\"',;|]|$)", re.IGNORECASE
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class PairTable:
+    """Rows of a text with the same columns.
+
+    Attributes:
+      columns: what the columns are called; their numbers, from 1, if nothing names them.
+      rows: the cells of each row, as many as columns. A cell that is not there is empty.
+      has_names: whether the text names the columns.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    has_names: bool
+
+
+def may_name_files(data: bytes) -> bool:
+    """Says whether a text may have rows: of paths, of names with endings, or of two words."""
+    text = data.decode("latin-1")
+    has_path = "/" in text or "\\" in text or _FILE_ENDING.search(text) is not None
+    return has_path or _MASK in text or len(text.partition("\n")[0].split()) == _PAIR
+
+
+def names_file(cell: str) -> bool:
+    """Says whether a cell is a path, or has the ending of an image or mask."""
+    return "/" in cell or "\\" in cell or _FILE_ENDING.search(cell) is not None
+
+
+def read_tables(text: str, ending: str) -> list[PairTable]:
+    """Returns the tables of a text of which some row names two files.
+
+    Args:
+      text: the text.
+      ending: of its name, in lower case, such as `.csv`.
+    """
+    if ending in YAML_ENDINGS:
+        tables = _tables_of_value(_load_yaml(text))
+    else:
+        value = _load_json(text) if text.lstrip()[:1] in ("{", "[") else None
+        tables = [_table_of_lines(text)] if value is None else _tables_of_value(value)
+    return [table for table in tables if any(may_pair(table) for may_pair in _MAY_PAIR)]
+
+
+def _has_two_files(table: PairTable) -> bool:
+    return any(sum(map(names_file, row)) > 1 for row in table.rows)
+
+
+def _has_mask_column(table: PairTable) -> bool:
+    """Says whether a column is called as masks are, whose names may lack their ending."""
+    return table.has_names and any(_MASK in column for column in table.columns)
+
+
+def _has_two_words(table: PairTable) -> bool:
+    """Says whether rows are two words, which may be an image and a mask without their endings."""
+    first = table.rows[:_PAIR]
+    return len(table.columns) == _PAIR and all(all(row) for row in first)
+
+
+_MAY_PAIR = (_has_two_files, _has_mask_column, _has_two_words)
+
+
+# Lines.
+
+
+def _table_of_lines(text: str) -> PairTable:
+    lines = [line for line in text.splitlines() if line.strip()]
+    delimiter = _delimiter_of(lines)
+    if delimiter is None:
+        return _numbered([_files_of_line(line) for line in lines])
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter)]
+    except csv.Error:
+        return PairTable((), (), has_names=False)
+    head, body = rows[0], rows[1:]
+    if any(map(names_file, head)):
+        return _numbered(rows)
+    columns = [cell.lstrip("# ").lower() for cell in head]
+    return PairTable(columns, _filled(body, len(columns)), has_names=True)
+
+
+def _delimiter_of(lines: Sequence[str]) -> str | None:
+    """Returns what separates cells in all of the first lines; None if only blanks do."""
+    first = lines[:5]
+    for delimiter in _DELIMITERS:
+        if first and all(delimiter in line for line in first):
+            return delimiter
+    return None
+
+
+def _files_of_line(line: str) -> list[str]:
+    """Returns the names of files in a line with blanks, which the names may have too."""
+    ends = [match.end() for match in _FILE_ENDING.finditer(line)]
+    if not ends:
+        return line.split()
+    starts = [0, *ends[:-1]]
+    return [line[start:end].strip(" \t\"',;|") for start, end in zip(starts, ends, strict=True)]
+
+
+def _numbered(rows: Sequence[Sequence[str]]) -> PairTable:
+    """Returns a table without names of its columns."""
+    width = min(max(map(len, rows), default=0), _MAX_COLUMNS)
+    columns = [str(number) for number in range(1, width + 1)]
+    return PairTable(columns, _filled(rows, width), has_names=False)
+
+
+def _filled(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
+    """Returns rows of the same number of cells."""
+    filled: list[Sequence[str]] = []
+    for row in rows:
+        filled.append([*row[:width], *[""] * (width - len(row))])
+    return filled
+
+
+# JSON and YAML.
+
+
+def _load_json(text: str) -> Any:
+    """Returns what a text of JSON holds, or what each of its lines holds; None if it is none."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return [json.loads(line) for line in text.splitlines() if line.strip()]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _load_yaml(text: str) -> Any:
+    if len(text) > _MAX_YAML_BYTES:
+        return None
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # of text alone: 007 stays as it is
+    try:
+        return yaml.load(text, loader)
+    except (ValueError, RecursionError, yaml.YAMLError):
+        return None
+
+
+def _tables_of_value(value: Any) -> list[PairTable]:
+    rows_by_columns: dict[tuple[str, ...], list[Sequence[str]]] = collections.defaultdict(list)
+    lines: list[Sequence[str]] = []
+    for row in _rows_of(value, 0):
+        if isinstance(row, dict):
+            rows_by_columns[tuple(row)].append([*row.values()])
+        else:
+            lines.append(row)
+    tables = [PairTable(c, rows, has_names=True) for c, rows in rows_by_columns.items()]
+    if lines:
+        tables.append(_numbered(lines))
+    return tables
+
+
+def _rows_of(value: Any, depth: int) -> Iterator[dict[str, str] | list[str]]:
+    """Yields the rows at and below a place: objects with cells by their keys, or lists of cells."""
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        inner = [row for item in value.values() for row in _rows_of(item, depth + 1)]
+        yield from inner or _rows_of_object(value)
+    elif isinstance(value, list):
+        for item in value:
+            if isinstance(item, list) and len(item) > 1 and all(isinstance(c, str) for c in item):
+                yield item
+            elif isinstance(item, str):
+                cells = _files_of_line(item)
+                if len(cells) > 1:
+                    yield cells
+            else:
+                yield from _rows_of(item, depth + 1)
+
+
+def _rows_of_object(value: Mapping[Any, Any]) -> Iterator[dict[str, str]]:
+    """Yields the rows that an object is: of columns below one another, of keys, or one row."""
+    columns = _parallel_columns(value)
+    if columns:
+        for cells in zip(*columns.values(), strict=True):
+            yield dict(zip(columns, cells, strict=True))
+        return
+    if all(isinstance(item, str) and names_file(str(key)) for key, item in value.items()):
+        for key, item in value.items():
+            yield {"key": str(key), "value": item}
+        return
+    row = _flat(value)
+    if 1 < sum(map(names_file, row.values())) <= _MAX_FILES_OF_ROW:
+        yield row
+
+
+def _parallel_columns(value: Mapping[Any, Any]) -> dict[str, list[str]]:
+    """Returns the keys with lists of as many names of files; none if there are not two such."""
+    columns: dict[str, list[str]] = {}
+    for key, item in value.items():
+        cells = [*item.values()] if isinstance(item, dict) else item
+        if not isinstance(cells, list) or not cells:
+            continue
+        if all(isinstance(cell, str) and names_file(cell) for cell in cells):
+            columns[str(key).lower()] = cells
+    lengths = {len(cells) for cells in columns.values()}
+    return columns if len(columns) > 1 and len(lengths) == 1 and lengths != {1} else {}
+
+
+def _flat(value: Mapping[Any, Any], depth: int = 0) -> dict[str, str]:
+    """Returns the texts of an object and of the objects in it; of a list of texts the first."""
+    row: dict[str, str] = {}
+    for key, item in value.items():
+        name = str(key).lower()
+        first = item[0] if isinstance(item, list) and item else item
+        if isinstance(first, str):
+            row[name] = first
+        elif isinstance(item, dict) and depth < _MAX_DEPTH:
+            for inner, text in _flat(item, depth + 1).items():
+                row[f"{name}/{inner}"] = text
+    return row
