@@ -28,7 +28,7 @@ from tensorflow_datasets.core.split_builder import SplitGenerator
 
 from voc_seg_tfrecord import configs
 from voc_seg_tfrecord.base import names as names_of
-from voc_seg_tfrecord.base import staging, storage
+from voc_seg_tfrecord.base import requirements, staging, storage
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import VOID, voc_palette
 from voc_seg_tfrecord.configs import VocSegConfig, description
@@ -114,7 +114,11 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         """Reads the dataset as `tf.data`; see TFDS.
 
         It warns of `batch_size`, which pads masks with background where sizes differ.
+
+        Raises:
+          MissingPackageError: if TensorFlow is not installed.
         """
+        requirements.require("tensorflow", "tfds.load", "use voc_seg_tfrecord.data_source")
         if batch_size is not None:
             warn_of_padding(self.builder_config, batch_size)
         return super().as_dataset(split, batch_size=batch_size, **options)
@@ -286,6 +290,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             )
         if not on_beam:
             return pieces.Here(self._workers or shards.fastest(source))
+        requirements.require("apache_beam", "a build with Beam options", "leave them out")
         return pieces.Beam(self.data_path / "pieces", download_config)
 
     def _open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:

@@ -1,12 +1,13 @@
 import io
 import struct
+import sys
 
 import imagecodecs
 import numpy as np
 import pytest
 import tifffile
 
-from voc_seg_tfrecord.base.errors import ImageError
+from voc_seg_tfrecord.base.errors import ImageError, MissingPackageError
 from voc_seg_tfrecord.formats import bands
 from voc_seg_tfrecord.formats.bands import Bands
 from voc_seg_tfrecord.formats.file import File
@@ -91,9 +92,13 @@ def test_png_of_16_bits_is_kept_or_written_anew_with_the_same_values(channels):
     np.testing.assert_array_equal(decoded.reshape(pixels.shape), pixels)
 
 
-def test_a_png_needs_no_imagecodecs(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "imagecodecs", None)
-    np.testing.assert_array_equal(bands.read(File(FILES["a PNG"], "a.png")), DEEP)
+@pytest.mark.parametrize(("module", "kind"), [("imagecodecs", "a PNG"), ("tifffile", "a TIFF")])
+def test_a_library_that_is_not_installed_is_named_with_the_command_that_installs_it(
+    monkeypatch, module, kind
+):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingPackageError, match="pip install tifffile imagecodecs"):
+        bands.read(File(FILES[kind], "a.file"))
 
 
 VALUES = {

@@ -66,6 +66,12 @@ class ConfigError(VocSegError):
     KIND = "wrong call"
 
 
+class MissingPackageError(ConfigError, ImportError):
+    """A package that this call needs is not installed."""
+
+    KIND = "missing package"
+
+
 class SourceError(VocSegError):
     """The data could not be found or downloaded."""
 

@@ -53,6 +53,8 @@ def templates(folder: pathlib.Path, *, autoescape: bool, **filters: Callable[...
 
 
 PACKAGE = "voc_seg_tfrecord"
+LITE = "voc_seg_tfrecord_lite"
+"""The distribution of the same package without TensorFlow and Beam."""
 
 _OTHERS = ("tensorflow-datasets", "tensorflow", "numpy", "pillow")
 _CHECKOUT = pathlib.Path(__file__).parents[2]
@@ -64,16 +66,25 @@ def package_version() -> str:
     A checkout says its own, because another version may be installed beside it: `tfds build` in
     the root of a checkout takes the builder from there. What is installed says what pip knows.
     """
-    return _of_checkout() or _installed(PACKAGE) or "unknown"
+    return _of_checkout() or _installed(PACKAGE) or _installed(LITE) or "unknown"
 
 
 def all_versions() -> dict[str, str]:
     """Returns the versions of this package, of what it stands on, and of Python, by name.
 
-    Nothing is imported to ask it. What is not installed says so.
+    Nothing is imported to find them. A package that is not installed has "not installed" as its
+    version. This package is listed under the name of each of its distributions that is installed.
     """
-    others = {name: _installed(name) or "not installed" for name in _OTHERS}
-    return {PACKAGE: package_version(), **others, "python": platform.python_version()}
+    versions = {}
+    lite = _installed(LITE)
+    if not lite or _of_checkout() or _installed(PACKAGE):
+        versions[PACKAGE] = package_version()
+    if lite:
+        versions[LITE] = lite
+    for name in _OTHERS:
+        versions[name] = _installed(name) or "not installed"
+    versions["python"] = platform.python_version()
+    return versions
 
 
 def _of_checkout() -> str:

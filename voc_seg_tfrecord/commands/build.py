@@ -12,6 +12,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.versions import OlderVersion
+from voc_seg_tfrecord.base import requirements
 from voc_seg_tfrecord.base.errors import ConfigError, command, share_advice
 from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.build_from.run import build_source, check_free
@@ -218,7 +219,12 @@ def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) ->
     print()
     built = screen.show_built(builder)
     data_dir = f", data_dir={args.data_dir!r}" if args.data_dir else ""
-    print(f"load it with tfds.load('voc_seg_tfrecord/{builder.builder_config.name}'{data_dir})")
+    name = f"voc_seg_tfrecord/{builder.builder_config.name}"
+    if requirements.is_installed("tensorflow"):
+        print(f"load it with tfds.load('{name}'{data_dir})")
+    else:
+        split = next(iter(builder.info.splits))
+        print(f"load it with voc_seg_tfrecord.data_source('{name}', '{split}'{data_dir})")
     return built
 
 

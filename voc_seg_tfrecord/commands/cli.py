@@ -1,19 +1,13 @@
 """The command line `voc-seg-tfrecord`, which adds to `tfds build`.
 
-Addresses of object stores on the command line are reached by these libraries:
-
-1. `s3://` is reached by s3fs. TensorFlow's own file system, which TFDS takes otherwise, does not
-   know it.
-2. `gs://` is reached by gcsfs where it is installed, because then a command need not load
-   TensorFlow; otherwise by TensorFlow. Commands that write records leave it to TensorFlow, which
-   writes them: what another library remembers of a folder would be out of date.
+No command loads TensorFlow. It reaches `s3://` by s3fs and `gs://` by gcsfs, where TFDS would take
+TensorFlow's own file system.
 """
 
 import argparse
 from collections.abc import Mapping, Sequence
 import gc
 import importlib
-import importlib.util
 import logging as logging_module
 import os
 import sys
@@ -23,10 +17,10 @@ from typing import Any, NoReturn, cast
 from absl import logging
 from etils.epath import gpath
 
-from voc_seg_tfrecord.base import storage, wording
+from voc_seg_tfrecord.base import requirements, storage, wording
 from voc_seg_tfrecord.base.errors import ConfigError, StorageError, VocSegError, did_you_mean
 from voc_seg_tfrecord.commands import process
-from voc_seg_tfrecord.commands.process import PROGRAM, Stops, quiet_tensorflow, stops
+from voc_seg_tfrecord.commands.process import PROGRAM, Stops, stops
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
 
 
@@ -87,45 +81,30 @@ class Parser(argparse.ArgumentParser):
             raise
 
 
-_GS, _S3 = "gs://", "s3://"
-_LIBRARIES = {_GS: "gcsfs", _S3: "s3fs"}
-_WRITERS = ("build", "import")
+_LIBRARIES = {"gs://": "gcsfs", "s3://": "s3fs"}
+"""The library that reaches each kind of object store."""
 
 
 def reach_buckets(words: Sequence[str]) -> None:
-    """Chooses by what this process reads and writes the addresses in a call, TFDS included.
+    """Lets this process, TFDS included, reach the addresses of object stores in a call.
 
     Raises:
-      ConfigError: if a library is needed that is not installed.
+      MissingPackageError: if a library is needed that is not installed.
     """
-    words = [*words, os.environ.get("TFDS_DATA_DIR", "")]
-    buckets = {scheme: word for scheme in _LIBRARIES for word in words if scheme in word}
-    if _S3 in buckets:  # epath has one way for both
-        for scheme, word in buckets.items():
-            if not _is_installed(_LIBRARIES[scheme]):
-                library = _LIBRARIES[scheme]
-                raise ConfigError(
-                    word,
-                    found=f"an address of an object store, but {library} is not installed",
-                    expected=f"the package {library}, which reads and writes {scheme}",
-                    remedy=f"install it: pip install {library}",
-                )
-        _do_without_tensorflow()
-    elif _GS in buckets and words[0] not in _WRITERS and _is_installed(_LIBRARIES[_GS]):
-        # Without credentials it says of each folder that it cannot find out a bucket's kind.
-        logging_module.getLogger("gcsfs").setLevel(logging_module.ERROR)
-        _do_without_tensorflow()
-
-
-def _do_without_tensorflow() -> None:
-    os.environ.setdefault("EPATH_USE_TF", "false")
+    places = [*words, os.environ.get("TFDS_DATA_DIR", "")]
+    buckets = [place for place in places if storage.is_bucket(place)]
+    for scheme, library in _LIBRARIES.items():
+        for place in buckets:
+            if scheme in place:
+                requirements.require(library, place)
+    if not buckets:
+        return
+    # Without credentials it says of each folder that it cannot find out a bucket's kind.
+    logging_module.getLogger("gcsfs").setLevel(logging_module.ERROR)
+    os.environ["EPATH_USE_TF"] = "false"
     # epath has read the variable already, when TFDS was imported, and keeps what it said.
     if hasattr(gpath, "_is_tf_installed"):
         gpath._is_tf_installed.cache_clear()
-
-
-def _is_installed(library: str) -> bool:
-    return importlib.util.find_spec(library) is not None
 
 
 _DESCRIPTION = """\
@@ -175,8 +154,6 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _main(argv: Sequence[str] | None, stop: Stops) -> int:
     stop.raising = True
-    # Start-up messages of TensorFlow and TFDS would hide the answer.
-    quiet_tensorflow()
     logging.set_verbosity(logging.ERROR)
     process.loaded()
     words = sys.argv[1:] if argv is None else argv
@@ -291,10 +268,18 @@ class _HelpAll(argparse.Action):
         sys.exit(0)
 
 
+_BOTH_INSTALLED = f"""\
+note: {wording.PACKAGE} and {wording.LITE} hold the same files, so only one may be installed.
+Remove both (pip uninstall {wording.PACKAGE} {wording.LITE}), then install the one that you need."""
+
+
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        for name, version in wording.all_versions().items():
+        versions = wording.all_versions()
+        for name, version in versions.items():
             print(name, version)
+        if wording.PACKAGE in versions and wording.LITE in versions:
+            print(_BOTH_INSTALLED)
         parser.exit()
 
 

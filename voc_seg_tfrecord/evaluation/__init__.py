@@ -8,6 +8,7 @@ import: up to `audit`. As users import this room by name, it gives out its names
 
 from typing import TYPE_CHECKING
 
+from voc_seg_tfrecord.base import requirements
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.folder import evaluate
 from voc_seg_tfrecord.evaluation.result import Result
@@ -21,7 +22,14 @@ else:
 
     def __getattr__(name):
         if name == "keras_metric":  # Keras takes seconds to import
-            from voc_seg_tfrecord.evaluation.keras_miou import keras_metric
-
+            requirements.require("keras", "keras_metric", "use evaluation.Confusion")
+            try:
+                from voc_seg_tfrecord.evaluation.keras_miou import keras_metric
+            except ModuleNotFoundError as error:
+                if error.name != "tensorflow":
+                    raise
+                # Keras imports its backend: TensorFlow unless KERAS_BACKEND names another one.
+                instead = "set KERAS_BACKEND to jax or torch"
+                raise requirements.missing("tensorflow", "keras_metric", instead) from None
             return keras_metric
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

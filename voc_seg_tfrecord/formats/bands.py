@@ -5,7 +5,7 @@ which bands are kept and as what. Nothing is scaled, clipped or rounded: a value
 cannot hold is an error. Only float64 becomes the nearest float32.
 
 TIFFs are read by tifffile, with imagecodecs for their compressions (the extra `bands`). PNGs of 16
-bits and several bands are decoded by imagecodecs, or by TensorFlow where it is not installed.
+bits and several bands are decoded by imagecodecs.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,8 @@ from typing import Any, Literal, cast
 import numpy as np
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError, counted
+from voc_seg_tfrecord.base import requirements
+from voc_seg_tfrecord.base.errors import ImageError, MaskError, counted
 from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels
 from voc_seg_tfrecord.formats.file import MAX_SIDE, File, Kind, animated_error, damaged_error
 
@@ -308,9 +309,7 @@ def _read_deep_png(file: File) -> np.ndarray:
         try:
             import imagecodecs
         except ImportError:
-            import tensorflow as tf
-
-            return np.asarray(tf.io.decode_png(data, header.channels, tf.uint16))
+            raise requirements.missing("imagecodecs", file.where) from None
         return np.asarray(imagecodecs.png_decode(data))
 
 
@@ -353,12 +352,7 @@ def _read_tiff(file: File) -> np.ndarray:
     try:
         import tifffile
     except ImportError:
-        raise ConfigError(
-            file.where,
-            found="a TIFF whose bands are wanted, but tifffile is missing",
-            expected="an installed tifffile, and imagecodecs for its compressions",
-            remedy="pip install tifffile imagecodecs",
-        ) from None
+        raise requirements.missing("tifffile", file.where) from None
     with pillow.translated(file.where, ImageError), tifffile.TiffFile(io.BytesIO(file.data)) as tif:
         page: Any = tif.pages.first
         if page.dtype is None or page.imagedepth != 1:

@@ -22,6 +22,11 @@ name of a list that papers use as well, or image ids. `stitch` puts predictions 
 Importing this loads TensorFlow.
 """
 
+from voc_seg_tfrecord.base import requirements
+
+requirements.require("tensorflow", "voc_seg_tfrecord.pipeline", "use voc_seg_tfrecord.arrays")
+
+# isort: split
 from voc_seg_tfrecord.pipeline.batches import (
     evaluation_batches,
     labelled_unlabelled_batches,
