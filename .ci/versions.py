@@ -1,15 +1,15 @@
-"""Tries the wheel with each Python, and with the lowest and the newest versions of what it needs.
+"""Tries both wheels with each Python, with the lowest and the newest versions of what they need.
 
 Run it before a release, with any Python that has pip, and put the table that it prints into
 CONTRIBUTING.md:
 
-    python3 .ci/versions.py             # .ci/smoke.py in each environment, about 2 minutes each
+    python3 .ci/versions.py             # .ci/smoke.py in each environment, 1 to 2 minutes each
     python3 .ci/versions.py --suite     # the tests as well, about 8 minutes more each
 
 Each environment is made anew in a folder that is removed at the end. `--python` names the
 interpreters; by default those of 3.11 and later that are on PATH or that pyenv has. The lowest
-versions are those that pyproject.toml asks for, as far as there are wheels; what those need in
-turn is as new as may be, which is what people get who pin one package.
+versions are those that pyproject.toml and lite/pyproject.toml ask for, as far as there are wheels;
+what those need in turn is as new as may be, which is what people get who pin one package.
 """
 
 import argparse
@@ -71,7 +71,10 @@ def dependencies() -> list[str]:
 
 
 def row(uv: pathlib.Path, python: str, versions: str, wheel: pathlib.Path, suite: bool) -> str:
-    """Makes one environment and tries the package in it; returns a row of the table."""
+    """Makes one environment and tries a wheel in it; returns a row of the table."""
+    is_lite = wheel.name.startswith("voc_seg_tfrecord_lite")
+    project = "lite/pyproject.toml" if is_lite else "pyproject.toml"
+    suite = suite and not is_lite  # the tests need TensorFlow
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         environment = pathlib.Path(folder) / "environment"
@@ -82,7 +85,7 @@ def row(uv: pathlib.Path, python: str, versions: str, wheel: pathlib.Path, suite
         wanted = pathlib.Path(folder) / "wanted.txt"
         binary = [word for name in dependencies() for word in ("--only-binary", name)]
         extra = ("--extra", "test") if suite else ()
-        chosen = ("--resolution", RESOLUTIONS[versions], *binary, *extra, "pyproject.toml")
+        chosen = ("--resolution", RESOLUTIONS[versions], *binary, *extra, project)
         for step in (
             ("pip", "compile", "--quiet", "--python", ours, "-o", wanted, *chosen),
             ("pip", "install", "--quiet", "--python", ours, "-r", wanted),
@@ -118,6 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--python", nargs="+", default=pythons(), help="interpreters to try")
     parser.add_argument("--versions", nargs="+", default=list(RESOLUTIONS), choices=RESOLUTIONS)
+    parser.add_argument("--projects", nargs="+", default=[".", "lite"], choices=[".", "lite"])
     parser.add_argument("--suite", action="store_true", help="run the tests as well")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -125,10 +129,11 @@ def main() -> None:
         must(sys.executable, "-m", "venv", tools)
         must(tools / "bin" / "pip", "install", "--quiet", "uv")
         uv = tools / "bin" / "uv"
-        must(uv, "build", "--quiet", "--wheel", "--out-dir", folder)
-        (wheel,) = pathlib.Path(folder).glob("*.whl")
+        for project in options.projects:
+            must(uv, "build", "--quiet", "--wheel", "--out-dir", folder, project)
         rows = [
             row(uv, python, versions, wheel, options.suite)
+            for wheel in sorted(pathlib.Path(folder).glob("*.whl"))
             for python in options.python
             for versions in options.versions
         ]

@@ -37,9 +37,6 @@ class S3:
     def names(self, folder):
         return [path.rpartition("/")[2] for path in self.files.ls(f"voc/{folder}")]
 
-    def read(self, name):
-        return self.files.cat_file(f"voc/{name}")
-
     def write(self, name, content):
         self.files.pipe(f"voc/{name}", content)
 
@@ -114,12 +111,15 @@ def test_what_a_copier_did_not_finish_is_named(request, sample, store):
     assert "no such dataset" in command(bucket, *words, status=2)
 
 
-@STORES
-def test_the_command_line_builds_into_a_bucket(request, sample, store):
-    bucket = request.getfixturevalue(store)
-    command(bucket, "build", "--release", "sample", "--data_dir", f"{bucket.url}/datasets")
+def test_the_command_line_builds_into_a_bucket_of_google(gs, sample):
+    command(gs, "build", "--release", "sample", "--data_dir", f"{gs.url}/datasets")
     for path in sample.data_path.iterdir():
-        assert bucket.read(f"{FOLDER}/{path.name}") == path.read_bytes()
+        assert gs.read(f"{FOLDER}/{path.name}") == path.read_bytes()
+
+
+def test_a_build_into_a_bucket_of_amazon_says_how_to_get_there(s3):
+    words = ("build", "--release", "sample", "--data_dir", "s3://voc/d")
+    assert "aws s3 sync" in command(s3, *words, status=2)
 
 
 LOADED = """

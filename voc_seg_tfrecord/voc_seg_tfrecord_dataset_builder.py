@@ -166,6 +166,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             if update:
                 storage.write_sums(self.data_path, kept=storage.read_sums(self.data_path))
             return
+        _check_bucket(os.fspath(self.data_path))
         if self.data_path.exists():  # TFDS would keep metadata of the dataset that is replaced
             self.info.__dict__.update(vars(self._info()))
             self.info.set_file_format(_TFRECORD)
@@ -321,6 +322,25 @@ class _Info(tfds.core.DatasetInfo):
 
     def initialize_from_bucket(self) -> None:
         """Does nothing. TFDS would look in its bucket, and leave a temporary folder behind."""
+
+
+def _check_bucket(data_path: str) -> None:
+    """Refuses to build into an object store that cannot be written from here.
+
+    Raises:
+      ConfigError: for `s3://`, where TFDS cannot rename the folder in which it has built.
+      MissingPackageError: for `gs://` without TensorFlow, by which TFDS writes there.
+    """
+    copy_it = "build into a folder on a disk, then copy the dataset to the bucket"
+    if data_path.startswith("s3://"):
+        raise ConfigError(
+            f"data_dir {data_path}",
+            found="a bucket that TFDS cannot build into",
+            expected="a folder on a disk, or a bucket of gs://",
+            remedy=f"{copy_it}, as with `aws s3 sync`",
+        )
+    if data_path.startswith("gs://"):
+        requirements.require("tensorflow", f"a build into {data_path}", copy_it)
 
 
 def _check_format(file_format: str | tfds.core.FileFormat | None) -> None:

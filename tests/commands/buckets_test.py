@@ -2,6 +2,7 @@ import os
 
 import pytest
 
+from voc_seg_tfrecord import voc_seg_tfrecord_dataset_builder
 from voc_seg_tfrecord.base import requirements
 from voc_seg_tfrecord.base.errors import MissingPackageError
 from voc_seg_tfrecord.commands import cli
@@ -10,7 +11,9 @@ from voc_seg_tfrecord.commands import cli
 @pytest.fixture(autouse=True)
 def _only_one_is_installed(monkeypatch, installed):
     monkeypatch.setattr(requirements, "is_installed", lambda module: module == installed)
-    monkeypatch.delenv("EPATH_USE_TF", raising=False)
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
+    monkeypatch.setenv("EPATH_USE_TF", "")
+    monkeypatch.delenv("EPATH_USE_TF")
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
 
 
@@ -20,11 +23,26 @@ def test_addresses_of_two_stores_need_the_libraries_of_both(missing):
         cli.reach_buckets(["leaks", "gs://a/voc_seg_tfrecord/sample/1.0.0", "s3://b"])
 
 
-@pytest.mark.parametrize("installed", ["gcsfs"])
-@pytest.mark.parametrize("command", ["build", "verify"])
-def test_every_command_reaches_a_bucket_without_tensorflow(command):
-    cli.reach_buckets([command, "--data_dir", "gs://a"])
+@pytest.mark.parametrize(
+    ("installed", "command", "place"),
+    [("gcsfs", "verify", "gs://a"), ("s3fs", "verify", "s3://a"), ("s3fs", "build", "s3://a")],
+)
+def test_a_command_reaches_a_bucket_without_tensorflow(command, place):
+    cli.reach_buckets([command, "--data_dir", place])
     assert os.environ["EPATH_USE_TF"] == "false"
+
+
+@pytest.mark.parametrize("command", ["build", "import"])
+@pytest.mark.parametrize("installed", ["tensorflow"])
+def test_what_writes_records_leaves_a_bucket_of_google_to_tensorflow(command):
+    cli.reach_buckets([command, "--data_dir", "gs://a"])
+    assert "EPATH_USE_TF" not in os.environ
+
+
+@pytest.mark.parametrize("installed", ["gcsfs"])
+def test_without_tensorflow_nothing_is_built_in_a_bucket_of_google():
+    with pytest.raises(MissingPackageError, match="copy the dataset"):
+        voc_seg_tfrecord_dataset_builder._check_bucket("gs://bucket/datasets")
 
 
 @pytest.mark.parametrize("installed", [""])

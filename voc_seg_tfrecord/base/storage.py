@@ -51,8 +51,6 @@ _ADVICE = {
     errno.EPERM: _RIGHTS,
     errno.EROFS: "name a folder on a disk that can be written",
     errno.ENAMETOOLONG: "choose a shorter name",
-    errno.EPROTONOSUPPORT: "build into a folder on a disk, then copy the dataset to the bucket, as "
-    "with `aws s3 sync`",
     errno.ENOENT: "see that the path is right, and that nothing removes files meanwhile",
 }
 
@@ -73,8 +71,6 @@ _WORDS = {
     "Permission denied": errno.EACCES,
     "Read-only file system": errno.EROFS,
     "No such file": errno.ENOENT,
-    # TFDS writes shards by TensorFlow's own file system, which has no s3://.
-    "File system scheme 's3' not implemented": errno.EPROTONOSUPPORT,
 }
 
 
@@ -230,8 +226,7 @@ def storage_error(error: BaseException, where: object) -> StorageError:
     for words, code in _WORDS.items():
         if words in text:
             number = code
-    of_bucket = is_bucket(str(place)) or type(error).__module__.startswith("botocore")
-    if of_bucket and number != errno.EPROTONOSUPPORT:
+    if is_bucket(str(place)) or type(error).__module__.startswith("botocore"):
         return StorageError(
             place,
             found=text or type(error).__name__,

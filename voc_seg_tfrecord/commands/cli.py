@@ -1,7 +1,7 @@
 """The command line `voc-seg-tfrecord`, which adds to `tfds build`.
 
-No command loads TensorFlow. It reaches `s3://` by s3fs and `gs://` by gcsfs, where TFDS would take
-TensorFlow's own file system.
+No command loads TensorFlow, with one exception: `build` and `import` reach `gs://` by TensorFlow's
+file system, as TFDS does. All others reach `gs://` by gcsfs, and all reach `s3://` by s3fs.
 """
 
 import argparse
@@ -81,8 +81,11 @@ class Parser(argparse.ArgumentParser):
             raise
 
 
-_LIBRARIES = {"gs://": "gcsfs", "s3://": "s3fs"}
+_GOOGLE = "gs://"
+_LIBRARIES = {_GOOGLE: "gcsfs", "s3://": "s3fs"}
 """The library that reaches each kind of object store."""
+
+_WRITERS = ("build", "import")
 
 
 def reach_buckets(words: Sequence[str]) -> None:
@@ -93,8 +96,11 @@ def reach_buckets(words: Sequence[str]) -> None:
     """
     places = [*words, os.environ.get("TFDS_DATA_DIR", "")]
     buckets = [place for place in places if storage.is_bucket(place)]
-    for scheme, library in _LIBRARIES.items():
-        for place in buckets:
+    if words[0] in _WRITERS and any(_GOOGLE in place for place in buckets):
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # its log lines would hide the answer
+        return
+    for place in buckets:
+        for scheme, library in _LIBRARIES.items():
             if scheme in place:
                 requirements.require(library, place)
     if not buckets:
