@@ -103,7 +103,7 @@ def test_versions_are_in_the_order_of_their_numbers(data_dir):
     ("place", "found"),
     [
         ("file", "a folder that cannot be read"),
-        ("s3://no-such-bucket-of-this-test", "s3fs is not installed"),
+        ("s3://no-such-bucket-of-this-test", "this needs s3fs, which is not installed"),
     ],
 )
 def test_what_is_no_folder_is_a_wrong_call(tmp_path, capsys, place, found, monkeypatch):

@@ -96,7 +96,8 @@ def reach_buckets(words: Sequence[str]) -> None:
     """
     places = [*words, os.environ.get("TFDS_DATA_DIR", "")]
     buckets = [place for place in places if storage.is_bucket(place)]
-    if words[0] in _WRITERS and any(_GOOGLE in place for place in buckets):
+    is_writer = bool(words) and words[0] in _WRITERS
+    if is_writer and any(_GOOGLE in place for place in buckets):
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # its log lines would hide the answer
         return
     for place in buckets:
