@@ -7,7 +7,7 @@ from support import exports
 from support.building import examples, from_tree
 from support.folders import NAMES, plan_of, refused
 
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, ListError, VocSegError
 from voc_seg_tfrecord.commands import cli
 
 IDS = ("0001", "0002", "0010")
@@ -136,9 +136,9 @@ RATIOS = {"splits": {"train": 0.999, "rest": 0.001}}
             lists(train0="bc", val0="a", train1="ac", val1="b", train2="ab", val2="c"),
             *({}, ListError, LOST),
         ),
-        (lists(val="a", valid="b"), {}, ListError, TWICE.format("val", "valid")),
+        (lists(val="a", valid="b"), {}, LayoutError, TWICE.format("val", "valid")),
         (lists(train="a", trainval="ab"), {}, ListError, "--splits validation=rest,train=train"),
-        (lists(Train="a", train="b"), {}, ListError, TWICE.format("Train", "train")),
+        (lists(Train="a", train="b"), {}, LayoutError, TWICE.format("Train", "train")),
         ({}, RATIOS, ListError, "split 'rest'"),
         ({}, {"splits": {"train": "mine"}}, ConfigError, "mine, but there is no such list"),
         ({}, {"lists": "no"}, ConfigError, "option lists"),

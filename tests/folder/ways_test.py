@@ -77,7 +77,7 @@ def found(root, **said):
 def asked(root):
     """Returns the splits that each line of the question gives that a folder is."""
     answers = []
-    for counts, options in proposed(refused(root, "--splits", ListError)):
+    for counts, options in proposed(refused(root, "--splits")):
         splits, _ = found(root, **said_by(options))
         assert counts == ", ".join(f"{split} {len(ids)}" for split, ids in splits.items())
         answers.append(splits)

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import functools
 from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.unpacked import unpacked
@@ -15,6 +16,7 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import band_count
 from voc_seg_tfrecord.examples.tiles import QUALITY, Tiling
 from voc_seg_tfrecord.folder import account
+from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, NO_CLASS_NAMES, check_alternatives
 from voc_seg_tfrecord.folder.class_file import ClassFiles
 from voc_seg_tfrecord.folder.class_table import seen_in, smoothed
 from voc_seg_tfrecord.folder.classes import (
@@ -24,20 +26,19 @@ from voc_seg_tfrecord.folder.classes import (
     remedy,
     rows_of_file,
 )
-from voc_seg_tfrecord.folder.plan import Plan, make_plan, open_tree
+from voc_seg_tfrecord.folder.plan import ANY_VALUE, Plan, make_plan, open_tree
+from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.splits.divide import official_note
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.masks.table import ClassTable, are_whole, check_rows, color_key, rows_over
 from voc_seg_tfrecord.sources.open import own_source
+from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 _MAX_SHOWN_REASONS = 6
-
-NO_CLASS_NAMES = "no class names"
-"""The kind of the error about a tree without class names."""
 
 
 def builder_from_tree(
@@ -93,11 +94,53 @@ def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegCon
       VocSegError: if the tree or the call is wrong, or something cannot be detected.
     """
     check_name(name)
-    tree, config = find_config_of(root, name=name, **options)
-    plan = make_plan(tree, config)
+    planner = _Planner(root, name, options)
+    try:
+        config, plan = planner.find({})
+    except QuestionError as question:
+        raise check_alternatives(question, planner) from None
     given = options.get("class_names") or config.classes
     by_name = plan.class_file is not None and plan.class_file.by_name
     return config, dataclasses.replace(plan, numbered=bool(given) or not by_name)
+
+
+def checked_question(
+    question: QuestionError, root: PathLike, options: Mapping[str, Any]
+) -> VocSegError:
+    """Returns a question about a folder with the alternatives that work; see `find_config`."""
+    return check_alternatives(question, _Planner(root, "check", options))
+
+
+class _Planner:
+    """Plans a folder with the user's options, and with those of an alternative too."""
+
+    def __init__(self, root: PathLike, name: str, options: Mapping[str, Any]):
+        self._root = root
+        self._name = name
+        self._options = options
+
+    def find(self, more: Mapping[str, Any]) -> tuple[VocSegConfig, Plan]:
+        """Returns config and plan; see `find_config`."""
+        tree, config = find_config_of(self._root, name=self._name, **{**self._options, **more})
+        return config, make_plan(tree, config)
+
+    def __call__(
+        self, options: Mapping[str, Any], *, any_classes: bool = False
+    ) -> tuple[VocSegConfig, Plan]:
+        """Returns config and plan with more options; see `alternatives.Planner`."""
+        options = {**self._options, **options}
+        if any_classes:
+            options |= ANY_CLASSES
+        listing = self._listing
+        tree, config = find_config_of(self._root, name=self._name, listing=listing, **options)
+        plan = make_plan(tree, config, rule=ANY_VALUE if any_classes else None)
+        for split, ids in plan.splits.items():
+            tree.pairs(split, ids, config.parts)  # raises if a file is missing
+        return config, plan
+
+    @functools.cached_property
+    def _listing(self) -> Listing:
+        return Listing.of(epath.Path(self._root).expanduser())
 
 
 def find_config_of(
@@ -112,6 +155,7 @@ def find_config_of(
     mask_name: str | None = None,
     missing_mask: str = "skip",
     background: str = "",
+    listing: Listing | None = None,
     **fields: Any,
 ) -> tuple[VocTree, VocSegConfig]:
     """Finds a tree and its class names.
@@ -128,6 +172,7 @@ def find_config_of(
       mask_name: pattern of the masks' names, such as `gt_{id}.png`.
       missing_mask: what to do about a listed image without a mask; left out by default.
       background: name of the class that is background, if its name does not say so.
+      listing: the files of the folder, where they are listed already.
       **fields: other fields of `VocSegConfig`.
 
     Returns:
@@ -145,7 +190,7 @@ def find_config_of(
     early = {key: value for key, value in fields.items() if class_names or key != "classes"}
     all_bands = early.get("bands") == "all"
     early_config = VocSegConfig(name=name, **early | {"bands": [0]} if all_bands else early)
-    tree = open_tree(epath.Path(root).expanduser(), early_config)
+    tree = open_tree(epath.Path(root).expanduser(), early_config, listing)
     if all_bands:
         fields["bands"] = _all_bands(tree)
     fields |= {"missing_mask": missing_mask, "background": background}

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, with_band_count
 from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, Plan, absent_images, make_plan
+from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.formats import bands, images, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import called_right
@@ -146,7 +147,12 @@ _Read = tuple[list[Finding], np.ndarray | None, Evidence | None]
 
 
 def check_tree(
-    tree: VocTree, config: VocSegConfig, *, labels: bool = True, fits: bool = True
+    tree: VocTree,
+    config: VocSegConfig,
+    *,
+    labels: bool = True,
+    fits: bool = True,
+    ask: Callable[[QuestionError], VocSegError] | None = None,
 ) -> Report:
     """Reads and decodes all of a tree. No file makes it stop early.
 
@@ -155,11 +161,15 @@ def check_tree(
       config: what a build would be told.
       labels: whether to look for labels that may be wrong, too; none of them stops a build.
       fits: whether to look for masks that do not fit their images among them.
+      ask: returns the question that a user is asked in place of one that a step raised.
 
     Raises:
       ConfigError: if the config itself is wrong, as a build would raise it.
     """
     plan = make_plan(tree, config, reads_on=True)
+    if ask is not None:
+        problems = [ask(p) if isinstance(p, QuestionError) else p for p in plan.problems]
+        plan = dataclasses.replace(plan, problems=tuple(problems))
     report = Report(
         [*map(finding_of, plan.problems), *_notes(plan)],
         plan if not plan.undecided else None,

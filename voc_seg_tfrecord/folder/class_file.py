@@ -7,11 +7,11 @@ import itertools
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError, command, several
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError, several
 from voc_seg_tfrecord.base.names import Color, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder.classes import numberings, of_given_names
-from voc_seg_tfrecord.folder.question import Choice, Rival, question
+from voc_seg_tfrecord.folder.question import Alternative, Choice, QuestionError
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
@@ -276,25 +276,26 @@ def _question(
 ) -> LayoutError:
     """Returns the question which of several class files is right: a line for each."""
     shown = (f"{file.source}: {', '.join(file.class_names[:_SHOWN])}" for file in files)
-    return question(
-        LayoutError,
+    return QuestionError(
         where,
-        [Rival(text, _names(f, files, config)) for text, f in zip(shown, files, strict=True)],
+        [_alternative(text, f, files, config) for text, f in zip(shown, files, strict=True)],
         to=f"name the classes by class files, because {difference}",
         expected="one class file, or files that agree",
         kind=CONTRADICT,
     )
 
 
-def _names(file: ClassFile, files: Sequence[ClassFile], config: VocSegConfig) -> str:
-    """Returns the option that chooses one of several class files, or what to do by hand."""
+def _alternative(
+    words: str, file: ClassFile, files: Sequence[ClassFile], config: VocSegConfig
+) -> Alternative:
+    """Returns the alternative that one of several class files is, by an option or by hand."""
     with contextlib.suppress(VocSegError):
         said = dataclasses.replace(config, class_names=file.class_names)
         fitting = _fitting([*files], said)[0]
         best = _chosen(fitting, said) if _differences(fitting) else fitting[0]
         if best and not _difference(best, file) and "," not in "".join(file.class_names):
-            return command(class_names=",".join(file.class_names))
-    return "rename or delete the other files"
+            return Alternative(words, {"class_names": [*file.class_names]})
+    return Alternative(words, {}, "rename or delete the other files")
 
 
 def class_colors(class_file: ClassFile | None, config: VocSegConfig) -> dict[int, Color]:

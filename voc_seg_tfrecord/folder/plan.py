@@ -94,8 +94,12 @@ class Plan:
         return self.division.left_out
 
 
-def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
+def open_tree(
+    folder: epath.PathLike, config: VocSegConfig, listing: Listing | None = None
+) -> VocTree:
     """Finds the tree at or below a folder, with the config's folder names if it has any.
+
+    The files of the folder may be listed already.
 
     Raises:
       ConfigError: if the folder, or one that the config names, does not exist.
@@ -109,13 +113,16 @@ def open_tree(folder: epath.PathLike, config: VocSegConfig) -> VocTree:
             expected="the folder that your labelling tool exported",
             remedy="check the path",
         )
+    options = config.layout or {}
     has_bands = config.bands is not None
     try:
-        return discovery.find_tree(folder, config.layout or {}, exif=config.exif, bands=has_bands)
+        return discovery.find_tree(
+            folder, options, exif=config.exif, bands=has_bands, listing=listing
+        )
     except LayoutError as error:
         if error.kind != NO_MASKS:
             raise
-        raise _ask_which_masks(Listing.of(folder), config) or error from None
+        raise _ask_which_masks(listing or Listing.of(folder), config) or error from None
 
 
 def _ask_which_masks(listing: Listing | None, config: VocSegConfig) -> LayoutError | None:
@@ -127,7 +134,9 @@ def _ask_which_masks(listing: Listing | None, config: VocSegConfig) -> LayoutErr
 
     def find(pattern: str) -> VocTree:
         said = {**options, "mask_name": pattern}
-        return discovery.find_tree(listing.root, said, exif=config.exif, bands=has_bands)
+        return discovery.find_tree(
+            listing.root, said, exif=config.exif, bands=has_bands, listing=listing
+        )
 
     return ask_which_masks(listing, find)
 
@@ -334,10 +343,12 @@ def absent_images(decided: Plan, split: str) -> str:
     counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
     if lacking < len(ids):
         return f"{counted}. --missing_image skip leaves them out"
-    others = ",".join(
-        f"{n}={source}" for n, source in decided.division.options.items() if n != split
-    )
+    others = [
+        f"{name}={source}"
+        for name, source in decided.division.options.items()
+        if all(image_id in tree.images for image_id in decided.splits[name])
+    ]
     return (
         f"{counted}. So the list is one of other images, or --images names their folder. Without "
-        f"the list: {command(splits=others or 'train=0.8,validation=0.2')}"
+        f"the list: {command(splits=','.join(others) or 'train=0.8,validation=0.2')}"
     )

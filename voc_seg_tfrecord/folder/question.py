@@ -1,15 +1,18 @@
 """Asks the user where a step cannot choose, and keeps what stops a build."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+import csv
 import dataclasses
-from typing import Generic, NamedTuple, TypeVar
+import io
+from typing import Any, Generic, TypeVar
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, counted
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError, command, counted
 
-_SHOWN = 8  # rivals that a message lists
-_Error = TypeVar("_Error", bound=VocSegError)
+MAX_ALTERNATIVES = 8
+"""Alternatives that a question lists."""
+
 _Taken = TypeVar("_Taken")
 
 
@@ -17,40 +20,115 @@ _Taken = TypeVar("_Taken")
 class Choice(Generic[_Taken]):
     """What a step takes, and what a user should know of it.
 
-    A step that cannot choose raises the question between its rivals; `Problems` keeps it.
+    A step that cannot choose raises a `QuestionError`; `Problems` keeps it.
     """
 
     taken: _Taken
     notes: Sequence[str] = ()
 
 
-class Rival(NamedTuple):
-    """A reading between which and others the user has to choose: what it reads; what says it."""
+@dataclasses.dataclass(frozen=True)
+class Alternative:
+    """One of several readings between which the user has to choose.
 
-    found: str
-    options: str  # quoted for the shell
+    Attributes:
+      words: what tells it from the others; empty if its options do. `alternatives` adds what a
+        plan has counted.
+      options: the options that choose it, by name, as `builder_from_tree` takes them.
+      advice: what to do by hand, for a reading that no option chooses.
+    """
+
+    words: str
+    options: Mapping[str, Any]
+    advice: str = ""
+
+    @property
+    def command(self) -> str:
+        """The options as a user types them, quoted for the shell; or what to do by hand."""
+        if not self.options:
+            return self.advice
+        return command(**self.option_texts)
+
+    @property
+    def option_texts(self) -> dict[str, str]:
+        """The options as the command line takes them, not quoted."""
+        return {name: _as_text(value) for name, value in self.options.items()}
+
+    @property
+    def line(self) -> str:
+        """The line of a question."""
+        return f"{self.words}: {self.command}" if self.words else self.command
 
 
-def question(
-    error: type[_Error],
-    where: epath.PathLike,
-    rivals: Sequence[Rival],
-    *,
-    to: str,
-    expected: str,
-    kind: str,
-) -> _Error:
-    """Returns the error that asks which of several ways `to` do something is meant: a line each."""
-    lines = [f"{rival.found}: {rival.options}" for rival in rivals[:_SHOWN]]
-    lines += [f"and {len(rivals) - _SHOWN} more"] if len(rivals) > _SHOWN else []
-    by_option = any(rival.options.startswith("--") for rival in rivals)
-    return error(
-        where,
-        found="\n    ".join([f"{counted(len(rivals), 'way')} to {to}:", *lines]),
-        expected=expected,
-        remedy="choose by the options in a line" if by_option else "do what a line says",
-        kind=kind,
-    )
+def _as_text(value: Any) -> str:
+    """Returns the value of an option as the command line takes it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        parts = [
+            f"{name}={part:g}" if isinstance(part, float) else f"{name}={part}"
+            for name, part in value.items()
+        ]
+    else:
+        parts = [str(part) for part in value]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="").writerow(parts)  # quotes a part that has a comma
+    return text.getvalue()
+
+
+class QuestionError(LayoutError):
+    """A folder can be read in several ways, and the user has to say which is meant.
+
+    Args:
+      where: the folder or file that can be read in several ways.
+      alternatives: the ways.
+      to: what can be done in several ways: `read images and masks`.
+      expected: what would leave one way.
+      kind: the sort of question in a few words.
+      refused: lines about readings that cannot be taken.
+    """
+
+    def __init__(
+        self,
+        where: epath.PathLike,
+        alternatives: Sequence[Alternative],
+        *,
+        to: str,
+        expected: str,
+        kind: str,
+        refused: Sequence[str] = (),
+    ):
+        self.alternatives = tuple(alternatives)
+        self.to = to
+        lines = [alternative.line for alternative in self.alternatives[:MAX_ALTERNATIVES]]
+        if len(self.alternatives) > MAX_ALTERNATIVES:
+            lines.append(f"and {len(self.alternatives) - MAX_ALTERNATIVES} more")
+        lines += refused
+        has_options = any(alternative.options for alternative in self.alternatives)
+        super().__init__(
+            where,
+            found="\n    ".join([f"{counted(len(self.alternatives), 'way')} to {to}:", *lines]),
+            expected=expected,
+            remedy="choose by the options in a line" if has_options else "do what a line says",
+            kind=kind,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the text as plain data. Another process gets it without the alternatives."""
+        return {**super().to_json(), "type": LayoutError.__name__}
+
+    def with_alternatives(
+        self, alternatives: Sequence[Alternative], refused: Sequence[str]
+    ) -> "QuestionError":
+        """Returns the same question between other alternatives."""
+        return QuestionError(
+            self.where,
+            alternatives,
+            to=self.to,
+            expected=self.expected,
+            kind=self.kind,
+            refused=refused,
+        )
 
 
 class Problems:

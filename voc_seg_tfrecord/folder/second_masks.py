@@ -14,7 +14,7 @@ import re
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError, command, counted
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of
 from voc_seg_tfrecord.folder.files.pixels import are_same, looks_drawn, sizes_agree
-from voc_seg_tfrecord.folder.question import Rival, question
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.trees.listing import Listing
@@ -203,12 +203,11 @@ def ask_which_masks(listing: Listing, find: Callable[[str], VocTree]) -> LayoutE
         if not all(looks_drawn(listing.root / mask) for mask in masks):
             continue
         first, second, *_ = masks
-        rivals = _rivals(image, masks, find)
-        if len(rivals) > 1:
-            return question(
-                LayoutError,
+        alternatives = _patterns(image, masks, find)
+        if len(alternatives) > 1:
+            return QuestionError(
                 listing.root,
-                rivals,
+                alternatives,
                 to=f"read the masks, of which images have several, such as {first} and {second} "
                 f"for {image}",
                 expected=_EXPECTED,
@@ -225,9 +224,11 @@ def ask_which_masks(listing: Listing, find: Callable[[str], VocTree]) -> LayoutE
     return None
 
 
-def _rivals(image: str, masks: Sequence[str], find: Callable[[str], VocTree]) -> list[Rival]:
+def _patterns(
+    image: str, masks: Sequence[str], find: Callable[[str], VocTree]
+) -> list[Alternative]:
     """Returns the patterns of masks' names that give pairs."""
-    rivals: list[Rival] = []
+    alternatives: list[Alternative] = []
     for mask in masks[:_MAX_PATTERNS]:
         stem, ending = posixpath.splitext(posixpath.basename(mask))
         pattern = stem.replace(_stem(image), ID, 1) + ending
@@ -237,12 +238,9 @@ def _rivals(image: str, masks: Sequence[str], find: Callable[[str], VocTree]) ->
             tree = find(pattern)
         except VocSegError:
             continue
-        count = sum(1 for image_id in tree.images if image_id in tree.masks)
-        if count:
-            rivals.append(
-                Rival(f"{counted(count, 'image')} with masks", command(mask_name=pattern))
-            )
-    return rivals
+        if any(image_id in tree.masks for image_id in tree.images):
+            alternatives.append(Alternative("", {"mask_name": pattern}))
+    return alternatives
 
 
 def _several_masks(listing: Listing) -> Iterator[tuple[str, list[str]]]:

@@ -7,15 +7,17 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK, VOID
+from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
-from voc_seg_tfrecord.build_from.tree import NO_CLASS_NAMES, find_config_of
+from voc_seg_tfrecord.build_from.tree import checked_question, find_config_of
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder import check
+from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, NO_CLASS_NAMES
 from voc_seg_tfrecord.folder.class_file import CONTRADICT
+from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.masks.meaning import UNDECIDED
 from voc_seg_tfrecord.quality import looks, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
@@ -77,9 +79,12 @@ def check_folder(
     """
     try:
         tree, config, fault = open_tree(folder, **options)
-        report = check.check_tree(tree, config, fits=fits)
+        ask = functools.partial(checked_question, root=folder, options=options)
+        report = check.check_tree(tree, config, fits=fits, ask=ask)
     except ConfigError:  # a wrong call: nothing about the tree
         raise
+    except QuestionError as question:
+        return None, check.Report([rules.finding_of(checked_question(question, folder, options))])
     except VocSegError as error:  # without a tree to read this is the only finding
         return None, check.Report([rules.finding_of(error)])
     if fault is None:
@@ -102,8 +107,7 @@ def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, Vo
     except VocSegError as error:
         if error.kind not in (NO_CLASS_NAMES, UNDECIDED, CONTRADICT):
             raise
-        options["class_names"] = [f"class {value}" for value in range(VOID)]
-        options |= {"background": "", "classes": (), "missing_mask": "skip"}
+        options |= ANY_CLASSES
         return *find_config_of(folder, name="check", **options), error
 
 

@@ -4,11 +4,11 @@ A release is opened by the reader that its row in `facts/releases.py` names: a m
 with a function `open_trees`, which returns the tree and the name of the list of each split.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import importlib
 import itertools
-from typing import cast
+from typing import Any, cast
 
 from etils import epath
 
@@ -17,11 +17,13 @@ from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import Item, Source, with_band_count
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import Release
+from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, check_alternatives
 from voc_seg_tfrecord.folder.class_file import class_colors
-from voc_seg_tfrecord.folder.plan import Plan, absent_images, make_plan, open_tree
+from voc_seg_tfrecord.folder.plan import ANY_VALUE, Plan, absent_images, make_plan, open_tree
+from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.sources.devkit import Fetcher
-from voc_seg_tfrecord.trees.layout import IMAGES, LISTS, MASKS
+from voc_seg_tfrecord.trees.layout import IMAGES, LAYOUT_OPTIONS, LISTS, MASKS
 from voc_seg_tfrecord.trees.tree import Pairs
 
 
@@ -52,8 +54,34 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = 
             expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
             remedy="give the folder with --manual_dir",
         )
-    plan = make_plan(open_tree(folder, config), config, rule=rule)
+    try:
+        plan = make_plan(open_tree(folder, config), config, rule=rule)
+    except QuestionError as question:
+        raise check_alternatives(question, _Planner(folder, config)) from None
     return own_source(plan, config)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Planner:
+    """Plans a folder with a config, and with the options of an alternative too."""
+
+    folder: epath.Path
+    config: VocSegConfig
+
+    def __call__(
+        self, options: Mapping[str, Any], *, any_classes: bool = False
+    ) -> tuple[VocSegConfig, Plan]:
+        """Returns config and plan; see `alternatives.Planner`."""
+        fields = {**options, **(ANY_CLASSES if any_classes else {})}
+        layout = dict(self.config.layout or {})
+        for name in LAYOUT_OPTIONS:
+            if name in fields:
+                layout[name] = fields.pop(name)
+        config = dataclasses.replace(self.config, layout=layout or None, **fields)
+        rule = ANY_VALUE if any_classes else None
+        plan = make_plan(open_tree(self.folder, config), config, rule=rule)
+        own_source(plan, config)  # raises if a file is missing
+        return config, plan
 
 
 def own_source(decided: Plan, config: VocSegConfig) -> Source:

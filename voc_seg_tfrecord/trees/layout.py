@@ -16,6 +16,9 @@ ENDINGS_OF = {"images": IMAGE_SUFFIXES, "masks": MASK_SUFFIXES}
 WITH_ARRAYS = (*IMAGE_SUFFIXES, ".npy")
 """Endings of images where bands are wanted."""
 
+LAYOUT_OPTIONS = ("images", "masks", "lists", "image_name", "mask_name")
+"""The options that say how a folder is laid out."""
+
 NO_MASKS = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES)
 """Endings of images that cannot be masks: JPEG, WebP."""
 

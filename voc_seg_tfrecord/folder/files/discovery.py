@@ -11,7 +11,7 @@ import posixpath
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError, command
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.folder.files import polygon_sets
 from voc_seg_tfrecord.folder.files.choice import Chooser
 from voc_seg_tfrecord.folder.files.companions import FileChoice
@@ -37,7 +37,7 @@ from voc_seg_tfrecord.folder.files.unreadable import (
     pattern_of_channel,
     several_channels,
 )
-from voc_seg_tfrecord.folder.question import Rival, question
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, MASK_SUFFIXES, SPLIT, WITH_ARRAYS, Layout
 from voc_seg_tfrecord.trees.listing import Listing
@@ -50,6 +50,7 @@ def find_tree(
     *,
     exif: str = "auto",
     bands: bool = False,
+    listing: Listing | None = None,
 ) -> VocTree:
     """Finds the tree at or below a folder.
 
@@ -59,6 +60,7 @@ def find_tree(
         one that is not there means the folders of that name in each part.
       exif: what an EXIF orientation means for shapes without the size of their image.
       bands: whether bands are wanted, so that arrays may be images.
+      listing: the files of the folder, where they are listed already.
 
     Raises:
       ConfigError: if there is no folder that the user named.
@@ -66,7 +68,7 @@ def find_tree(
         with the options that choose each.
     """
     endings = WITH_ARRAYS if bands else ENDINGS_OF["images"]
-    said = Said(Listing.of(folder), options, endings)
+    said = Said(listing or Listing.of(folder), options, endings)
     tree = dataclasses.replace(_find(said, exif), image_endings=endings)
     if (path := said.lists()) is None:
         return tree
@@ -135,16 +137,15 @@ def _check_same(tree: VocTree, polygons: VocTree) -> None:
     first = next(iter(tree.masks.values()))
     masks = posixpath.join(tree.place, tree.layout.masks)
     pattern = tree.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
-    options = command(**({"mask_name": pattern} if below(files, masks) else {"masks": masks}))
-    drawn = f"{tool}'s polygons of {len(polygons.masks)} images, such as {files[0]}"
-    rivals = [
-        Rival(f"{len(tree.masks)} masks in {masks}, such as {first}", options),
-        Rival(drawn, polygon_sets.choice_of(tool, files)),
+    options = {"mask_name": pattern} if below(files, masks) else {"masks": masks}
+    drawn = f"{tool}'s polygons, such as {files[0]}"
+    alternatives = [
+        Alternative(f"masks in {masks}, such as {first}", options),
+        Alternative(drawn, polygon_sets.choice_of(tool, files)),
     ]
-    raise question(
-        LayoutError,
+    raise QuestionError(
         tree.given,
-        rivals,
+        alternatives,
         to=f"read the labels, which differ, as in {different}",
         expected="masks or polygons, or the same pixels in both",
         kind="masks and polygons",
@@ -305,7 +306,7 @@ def several_ways(listing: Listing, choice: FileChoice) -> LayoutError:
     asked = {id(f) for r in choice.rivals for f in (r.images, r.masks)}
     others = [r for r in choice.chosen if not {id(r.images), id(r.masks)} & asked]
     together = [[*sets_of_way, *others] for sets_of_way in ways.values()]
-    no_set = others and any("part1=" in _options(listing, t) for t in together)
+    no_set = others and any("part1=" in _options(listing, t).get("images", "") for t in together)
     return _question(listing, [*((*ways.values(), others) if no_set else ()), *together])
 
 
@@ -319,28 +320,30 @@ def several_sets(listing: Listing, choice: FileChoice) -> LayoutError:
 
 
 def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
-    images: dict[str, set[str]] = {}  # of each line's options
+    alternatives = []
     for of_line in ways:
-        images.setdefault(_options(listing, of_line), set()).update(
-            *(r.paths()[0] for r in of_line)
-        )
-    rivals = [Rival(f"{len(of)} images with masks", options) for options, of in images.items()]
-    return question(
-        LayoutError,
+        alternative = Alternative("", _options(listing, of_line))
+        if alternative not in alternatives:
+            alternatives.append(alternative)
+    return QuestionError(
         listing.root,
-        rivals,
+        alternatives,
         to="read images and masks",
         expected="folders of which one set alone can be meant, and are called so",
         kind="several ways to read a folder",
     )
 
 
-def _options(listing: Listing, chosen: Sequence[Reading]) -> str:
-    """Returns the options that choose readings, for a shell."""
+def _options(listing: Listing, chosen: Sequence[Reading]) -> dict[str, str]:
+    """Returns the options that choose readings."""
     root, layout = arrange(listing, chosen) or ("", Layout(".", "."))
-    # A split of images alone has no masks to choose.
-    there = {p: posixpath.normpath(posixpath.join(root, p.masks)) for p in layout.parts}
-    parts = [part for part, masks in there.items() if listing.is_folder(masks)]
+    # A split of images alone, or of masks alone, has nothing to choose.
+    parts = [
+        part
+        for part in layout.parts
+        if listing.is_folder(posixpath.normpath(posixpath.join(root, part.images)))
+        and listing.is_folder(posixpath.normpath(posixpath.join(root, part.masks)))
+    ]
     if layout == Layout(".", "."):
         parts = [part_of(f"part{n}", r) for n, r in enumerate(chosen, 1)]
-    return command(**dataclasses.replace(layout, parts=tuple(parts)).options(root))
+    return dataclasses.replace(layout, parts=tuple(parts)).options(root)

@@ -14,7 +14,7 @@ from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import below, common, split_word, stem
 from voc_seg_tfrecord.folder.files.layouts import Said
 from voc_seg_tfrecord.folder.files.sheet_images import SheetImages, composed
-from voc_seg_tfrecord.folder.question import Rival, question
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
@@ -80,10 +80,9 @@ def find(said: Said, exif: str) -> tuple[VocTree | None, list[VocSegError]]:
         if error.kind != _UNUSABLE:
             raise
         return None, [error, *problems]
-    raise question(
-        LayoutError,
+    raise QuestionError(
         listing.root,
-        [Rival(f"{t}'s {min(of)}", choice_of(t, [*of])) for t, of in by_tool.items()],
+        [Alternative(f"{t}'s {min(of)}", choice_of(t, [*of])) for t, of in by_tool.items()],
         to="read the labels, by polygons of several tools",
         expected="polygons of one tool, or a folder of masks that --masks names",
         kind="polygons of several tools",
@@ -93,11 +92,11 @@ def find(said: Said, exif: str) -> tuple[VocTree | None, list[VocSegError]]:
 _ENDINGS = {"labelme": ".json", "YOLO": ".txt"}  # of tools that have a file per image
 
 
-def choice_of(tool: str, files: Sequence[str]) -> str:
+def choice_of(tool: str, files: Sequence[str]) -> dict[str, str]:
     """Returns the option that chooses the polygons of a tool."""
     if tool in _ENDINGS:
-        return command(mask_name=f"{ID}{_ENDINGS[tool]}")
-    return command(masks=files[0] if len(files) == 1 else common(*files) or files[0])
+        return {"mask_name": f"{ID}{_ENDINGS[tool]}"}
+    return {"masks": files[0] if len(files) == 1 else common(*files) or files[0]}
 
 
 def notes_on(problems: Sequence[VocSegError]) -> list[str]:

@@ -7,7 +7,7 @@ import functools
 import posixpath
 import unicodedata
 
-from voc_seg_tfrecord.base.errors import MaskError, VocSegError, command, counted
+from voc_seg_tfrecord.base.errors import MaskError, VocSegError, counted
 from voc_seg_tfrecord.folder.files.folder_names import (
     below,
     common,
@@ -15,7 +15,7 @@ from voc_seg_tfrecord.folder.files.folder_names import (
     split_word,
     stem,
 )
-from voc_seg_tfrecord.folder.question import Rival, question
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.trees.layout import WITH_ARRAYS
 
@@ -93,24 +93,25 @@ class SheetImages:
             best = [p for p in best if split_word(p)[1] == split_word(file)[1]] or best
         return best, len(wanted) - max(same.values(), default=0)
 
-    def _question(self, file: str, image: str, best: Sequence[str]) -> MaskError:
+    def _question(self, file: str, image: str, best: Sequence[str]) -> VocSegError:
         """Returns the question which folder is meant: a line for each that has no image twice."""
         every = [(of, a) for of, sheet in self._sheets.items() for a in sheet.annotations]
         places = [self._alike(of, a.image)[0] for of, a in every]
         tops = {top for paths in places if len(paths) > 1 for top in _apart(paths)}
-        rivals = list[Rival]()
+        alternatives = list[Alternative]()
         for top in sorted(tops):
             finder = SheetImages(self._tool, below(sorted(self._paths), top), {})
             with contextlib.suppress(VocSegError):
-                there = {finder.find(of, a) for of, a in every} - {None}
-                rivals.append(Rival(counted(len(there), "image"), command(images=top)))
+                for sheet_file, annotation in every:
+                    finder.find(sheet_file, annotation)
+                alternatives.append(Alternative("", {"images": top}))
         meant = f"the image {image}, which may be {' or '.join(best[:3])}"
         remedy = "write the folder before the name in the file, or move the other images away"
-        if not rivals:
+        if not alternatives:
             return wrong(file, meant, "one image of this name", remedy)
         one = f"one image of this name; otherwise {remedy}"
-        return question(
-            MaskError, file, rivals, to=f"find {meant}", expected=one, kind=MaskError.KIND
+        return QuestionError(
+            file, alternatives, to=f"find {meant}", expected=one, kind=MaskError.KIND
         )
 
     def _by_suffix(self, file: str, image: str) -> str | None:

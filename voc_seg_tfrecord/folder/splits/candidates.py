@@ -5,16 +5,14 @@ and one for `test`, or nnU-Net's folds, which divide the images of its folder of
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-import csv
 import dataclasses
 import functools
-import io
 import posixpath
 
 from voc_seg_tfrecord.base.errors import ListError, command, counted
 from voc_seg_tfrecord.configs.checks import check_split_name
 from voc_seg_tfrecord.folder.files.folder_names import stem
-from voc_seg_tfrecord.folder.question import Rival
+from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.split_lists import (
     OF_RESULTS,
@@ -198,13 +196,9 @@ class SplitCandidate:
         return SplitCandidate(sources, self.kind, rank, self.says_more or other.says_more)
 
     @property
-    def alternative(self) -> Rival:
+    def alternative(self) -> Alternative:
         """The candidate as a line of a question."""
-        pairs = [f"{source.split}={source.option}" for source in self.sources]
-        text = io.StringIO()
-        csv.writer(text, lineterminator="").writerow(pairs)
-        counts = ", ".join(f"{source.split} {len(source.ids):,}" for source in self.sources)
-        return Rival(counts, command(splits=text.getvalue()))
+        return Alternative("", {"splits": {of.split: of.option for of in self.sources}})
 
 
 def list_candidates(evidence: SplitEvidence) -> tuple[list[SplitCandidate], list[str]]:

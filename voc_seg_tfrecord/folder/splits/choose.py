@@ -6,7 +6,7 @@ import posixpath
 
 from voc_seg_tfrecord.base.errors import ListError, command
 from voc_seg_tfrecord.folder.decide import Reason, decide
-from voc_seg_tfrecord.folder.question import Rival, question
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.candidates import (
     BY_FOLDERS,
     BY_LISTS,
@@ -49,9 +49,9 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
       user_gave_lists: whether the user gave the place of the lists, with `--lists`.
 
     Raises:
-      ListError: if several candidates are left, with the options for each; if a text that names
-        images and splits is not understood; if the user gave the place of the lists, and no text
-        there says splits.
+      QuestionError: if several candidates are left, with the options for each.
+      ListError: if a text that names images and splits is not understood; if the user gave the
+        place of the lists, and no text there says splits.
     """
     candidates, notes = list_candidates(evidence)
     for unclear in evidence.unclear:
@@ -134,12 +134,11 @@ def _not_understood(evidence: SplitEvidence, unclear: UnclearText) -> ListError:
     )
 
 
-def _which_division(evidence: SplitEvidence, candidates: Sequence[SplitCandidate]) -> ListError:
-    return question(
-        ListError,
+def _which_division(evidence: SplitEvidence, candidates: Sequence[SplitCandidate]) -> QuestionError:
+    return QuestionError(
         evidence.tree.given,
         [candidate.alternative for candidate in candidates],
-        to="divide the images into splits and no word which is meant",
+        to="divide the images into splits",
         expected="texts or folders that say one division",
         kind="several ways to divide",
     )
@@ -147,17 +146,16 @@ def _which_division(evidence: SplitEvidence, candidates: Sequence[SplitCandidate
 
 def _what_of_the_rest(
     evidence: SplitEvidence, chosen: SplitCandidate, left_out: Sequence[str]
-) -> ListError:
+) -> QuestionError:
     """Returns the question what images are that no list has, if there is no list of train."""
     rest = SplitSource("train", REST, REST, (), left_out)
     with_rest = dataclasses.replace(chosen, sources=(rest, *chosen.sources))
-    all_images = Rival(f"train {len(evidence.tree.images):,}", command(splits="train=1"))
-    return question(
-        ListError,
+    all_images = Alternative("", {"splits": {"train": 1.0}})
+    return QuestionError(
         evidence.tree.given,
         [chosen.alternative, with_rest.alternative, all_images],
-        to=f"divide the images into splits, of which one leaves {len(left_out):,} labelled images "
-        "out, and no word which is meant",
+        to="divide the images into splits, of which one leaves "
+        f"{len(left_out):,} labeled images out",
         expected="texts or folders that say one division",
         kind="several ways to divide",
     )
@@ -178,7 +176,7 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
             names = ", ".join(source.words.rstrip("/") for source in candidate.sources)
             notes.append(
                 f"The lists make the splits, and the folders {names} hold other images. "
-                f"{candidate.alternative.options} takes the folders."
+                f"{candidate.alternative.command} takes the folders."
             )
     return notes
 

@@ -1,0 +1,129 @@
+"""A question has only commands that work, and each line says what its command gives."""
+
+import re
+import shutil
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import made_folders
+from support.folders import images_of, plan_of, proposed, refused, said_by, write
+
+from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.commands import cli
+
+
+def count_of_line(words: str) -> int:
+    """Returns how many images a line of a question says that it gives."""
+    total = re.search(r"(\d+) images? with masks", words)
+    if total:
+        return int(total[1])
+    return sum(map(int, re.findall(r"\w+ (\d+)", words)))
+
+
+def question_about(root, **options) -> str:
+    """Returns why a folder cannot be read; empty if it can."""
+    try:
+        plan_of(root, **options)
+    except VocSegError as error:
+        return str(error)
+    return ""
+
+
+def check_lines(text: str, root, **options) -> None:
+    """Checks that each line's command is taken, and gives as many images as the line says."""
+    for words, command in proposed(text):
+        plan = plan_of(root, **{**options, **said_by(command)})
+        assert sum(map(len, plan.splits.values())) == count_of_line(words), command
+
+
+@pytest.mark.parametrize("seed", range(1, 90, 4))
+def test_each_line_about_a_made_folder_gives_what_it_says(tmp_path, seed):
+    made = made_folders.make(tmp_path / "made", seed)
+    names = {"class_names": made_folders.CLASSES}
+    text = question_about(made.root, **names)
+    assert " ways to " not in text or len(proposed(text)) > 1
+    check_lines(text, made.root, **names)
+
+
+def test_each_line_about_splits_says_the_images_of_each_split(tmp_path):
+    write(tmp_path, "abcdef images/{}.jpg masks/{}.png")
+    write(tmp_path, ("fold0/train.txt", "b\nc\nd\n"), ("fold0/val.txt", "a\n"))
+    write(tmp_path, ("fold1/train.txt", "a\nc\n"), ("fold1/val.txt", "b\n"))
+    text = refused(tmp_path, "2 ways to divide the images into splits")
+    assert [words for words, _ in proposed(text)] == [
+        "train 3, validation 1",
+        "train 2, validation 1",
+    ]
+    check_lines(text, tmp_path)
+
+
+def test_an_image_in_two_files_is_no_question_whose_line_asks_it_again(tmp_path):
+    write(tmp_path, "abc images/{}.jpg masks/{}.png")
+    for name in "abc":
+        pixels = np.asarray(Image.open(tmp_path / f"images/{name}.jpg"))
+        Image.fromarray(255 - pixels).save(tmp_path / f"images/{name}.png")
+    text = refused(tmp_path, "no way to read images and masks")
+    assert not re.search(r"\b1 way\b", text)
+    check_lines(text, tmp_path)
+
+
+def test_copied_scenes_with_other_masks_are_no_question_whose_line_asks_it_again(tmp_path):
+    write(tmp_path, "abc one/{}.jpg one/{}_label.png", "def two/{}.jpg two/{}_label.png")
+    write(tmp_path, "abc three/{}.jpg three/{}_label.png")
+    for name in "abc":
+        shutil.copyfile(
+            tmp_path / f"two/{chr(ord(name) + 3)}_label.png", tmp_path / f"three/{name}_label.png"
+        )
+    text = refused(tmp_path, "no way to read images and masks")
+    assert not re.search(r"\b1 way\b", text)
+    check_lines(text, tmp_path)
+
+
+def test_no_line_names_a_folder_that_is_not_there(tmp_path):
+    for split, ids in (("train", "abcd"), ("val", "ef")):
+        write(tmp_path, f"{ids} {split}/images/{{}}.jpg {split}/masks/{{}}.png")
+    write(tmp_path, "abcdef - test/masks/{}.png")
+    text = question_about(tmp_path)
+    assert "test/images" not in "".join(command for _, command in proposed(text))
+    check_lines(text, tmp_path)
+    (right,) = (command for words, command in proposed(text) if "(train 4, validation 2)" in words)
+    plan = plan_of(tmp_path, **said_by(right))
+    assert images_of(plan) == {"train": [*"abcd"], "validation": [*"ef"]}
+
+
+def test_a_line_whose_command_asks_more_says_so(tmp_path):
+    write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
+    write(tmp_path, ("fold0/train.txt", "b\nc\nd\n"), ("fold0/val.txt", "a\n"))
+    write(tmp_path, ("fold1/train.txt", "a\nc\n"), ("fold1/val.txt", "b\n"))
+    text = refused(tmp_path, "2 ways to read images and masks")
+    for words, command in proposed(text):
+        assert words == "6 images with masks"
+        refused(tmp_path, "2 ways to divide the images into splits", **said_by(command))
+
+
+@pytest.mark.parametrize("names", [{}, {"class_names": None}])
+def test_without_class_names_a_line_counts_too(tmp_path, names):
+    write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
+    text = refused(tmp_path, "2 ways to read images and masks", **names)
+    assert [words for words, _ in proposed(text)] == ["6 images with masks"] * 2
+
+
+def test_check_build_and_tfds_ask_the_same_question(tmp_path, capsys):
+    write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
+    text = refused(tmp_path, "2 ways to read images and masks")
+    assert cli.main(["check", str(tmp_path), "--class_names", "background,apple,tree"]) == 1
+    said = " ".join(capsys.readouterr().out.split())
+    for words, command in proposed(text):
+        assert f"{words}: {command}" in said
+
+
+@pytest.mark.parametrize(
+    ("val", "advice", "count"),
+    [("x\ny\n", "--splits train=0.8,validation=0.2", 6), ("a\nb\n", "--splits validation=val", 2)],
+)
+def test_lists_of_other_images_are_in_no_advice(tmp_path, capsys, val, advice, count):
+    write(tmp_path, "abcdef images/{}.jpg masks/{}.png", ("train.txt", "v\nw\n"), ("val.txt", val))
+    assert cli.main(["check", str(tmp_path), "--class_names", "background,apple,tree"]) == 1
+    assert f"Without the list: {advice}" in capsys.readouterr().out
+    assert sum(map(len, plan_of(tmp_path, **said_by(advice)).splits.values())) == count

@@ -1,0 +1,216 @@
+"""Plans each alternative of a question before a user reads it.
+
+A question then has only commands that work, and each line says what its command gives.
+"""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import hashlib
+from typing import Any, Protocol
+
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
+from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder.class_file import CONTRADICT
+from voc_seg_tfrecord.folder.plan import Plan
+from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
+from voc_seg_tfrecord.masks.meaning import UNDECIDED
+
+NO_CLASS_NAMES = "no class names"
+"""The kind of the error about a folder without class names."""
+
+ANY_CLASSES: Mapping[str, Any] = {
+    "class_names": [f"class {value}" for value in range(VOID)],
+    "background": "",
+    "classes": (),
+    "missing_mask": "skip",
+}
+"""Options with which any value of a mask is a class."""
+
+_NEXT_ABOUT_CLASSES = {
+    NO_CLASS_NAMES: "the next question is what the classes are called",
+    CONTRADICT: "the next question is what the classes are called",
+    UNDECIDED: "the next question is what the values of the masks mean",
+}
+"""Kinds of errors that ask for classes, whichever images and masks are meant; and what they ask."""
+
+
+class Planner(Protocol):
+    """Plans a folder."""
+
+    def __call__(
+        self, options: Mapping[str, Any], *, any_classes: bool = False
+    ) -> tuple[VocSegConfig, Plan]:
+        """Returns config and plan with these options in addition to those that the user gave.
+
+        Args:
+          options: the options, as `builder_from_tree` takes them.
+          any_classes: whether each value of a mask counts as a class, so that nothing is asked
+            about classes.
+
+        Raises:
+          VocSegError: if a build with these options would stop before it reads an image.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class _Outcome:
+    """What the options of an alternative give.
+
+    Attributes:
+      alternative: the alternative.
+      count: how many images it gives, in words; empty if that is not known.
+      digest: tells what is built, so that two alternatives that build the same are found; empty
+        if that is not known.
+      error: what stops a build with the options; None if nothing does.
+      then: what a build asks next, in words; empty if it asks nothing, or cannot go on.
+    """
+
+    alternative: Alternative
+    count: str = ""
+    digest: str = ""
+    error: VocSegError | None = None
+    then: str = ""
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a build goes through, or asks the next question."""
+        return self.error is None or bool(self.then)
+
+
+def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegError:
+    """Returns a question between the alternatives that work, or an error if fewer than two do.
+
+    Args:
+      question: the question, of which no alternative was tried.
+      plan_with: plans the folder.
+    """
+    shown = question.alternatives[:MAX_ALTERNATIVES]
+    outcomes = [_try(alternative, plan_with) for alternative in shown]
+    possible: list[_Outcome] = []
+    for outcome in outcomes:
+        is_new = not outcome.digest or outcome.digest not in [other.digest for other in possible]
+        if outcome.is_possible and is_new:
+            possible.append(outcome)
+    refused = [outcome for outcome in outcomes if not outcome.is_possible]
+    if len(possible) < 2:
+        return _no_choice(question, possible, refused)
+    alternatives = [_with_words(outcome, possible) for outcome in possible]
+    alternatives += question.alternatives[MAX_ALTERNATIVES:]
+    # A user who means one of these has to know what is wrong with its files.
+    reasons = [
+        _reason(outcome)
+        for outcome in refused
+        if not isinstance(outcome.error, QuestionError | ConfigError)
+    ]
+    return question.with_alternatives(alternatives, reasons)
+
+
+def _try(alternative: Alternative, plan_with: Planner) -> _Outcome:
+    """Plans an alternative."""
+    if not alternative.options:  # it says what to do by hand
+        return _Outcome(alternative)
+    try:
+        config, plan = plan_with(alternative.options)
+    except QuestionError as question:
+        # Who is asked again for what the options say goes round in a circle.
+        if alternative.options in [other.options for other in question.alternatives]:
+            return _Outcome(alternative, error=question)
+        outcome = _Outcome(
+            alternative, error=question, then=f"the next question is how to {question.to}"
+        )
+        return _count(outcome, {"splits": {"train": 1.0}, **alternative.options}, plan_with)
+    except VocSegError as error:
+        if error.kind not in _NEXT_ABOUT_CLASSES:
+            return _Outcome(alternative, error=error)
+        outcome = _Outcome(alternative, error=error, then=_NEXT_ABOUT_CLASSES[error.kind])
+        return _count(outcome, alternative.options, plan_with)
+    digest = _digest(plan, [*config.built_class_names, str(plan.rule)])
+    return _Outcome(alternative, _count_in_words(alternative, plan), digest)
+
+
+def _count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planner) -> _Outcome:
+    """Returns the outcome of options that end in a question, with what can be counted."""
+    try:
+        _, plan = plan_with(options, any_classes=True)
+    except VocSegError:
+        return outcome
+    count = _count_in_words(outcome.alternative, plan)
+    return dataclasses.replace(outcome, count=count, digest=_digest(plan, []))
+
+
+def _count_in_words(alternative: Alternative, plan: Plan) -> str:
+    """Returns how many images a plan has: those of each split, or all and those of each split."""
+    of_splits = ", ".join(f"{split} {len(ids):,}" for split, ids in plan.splits.items())
+    if "splits" in alternative.options:
+        return of_splits
+    total = sum(len(ids) for ids in plan.splits.values())
+    all_images = f"{counted(total, 'image')} with masks"
+    return all_images if [*plan.splits] == ["train"] else f"{all_images} ({of_splits})"
+
+
+def _digest(plan: Plan, classes: Sequence[str]) -> str:
+    """Returns a digest of image, mask and split of each pair, and of what stands for classes."""
+    tree = plan.tree
+    lines = [
+        f"{split}\t{tree.images.get(image_id, '')}\t{tree.masks.get(image_id, '')}"
+        for split, ids in plan.splits.items()
+        for image_id in ids
+    ]
+    places = tree.place, tree.layout.images, tree.layout.masks
+    text = "\n".join([*places, *classes, *sorted(lines)])
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _with_words(outcome: _Outcome, possible: Sequence[_Outcome]) -> Alternative:
+    """Returns an alternative that says what its options give, and what is asked next.
+
+    What all lines would say is left out, where something else tells them apart.
+    """
+    alternative = outcome.alternative
+    words = [alternative.words]
+    if not alternative.words or any(other.count != outcome.count for other in possible):
+        words.append(outcome.count)
+    if not any(words) or any(other.then != outcome.then for other in possible):
+        words.append(outcome.then)
+    return dataclasses.replace(alternative, words="; ".join(filter(None, words)))
+
+
+def _reason(outcome: _Outcome) -> str:
+    """Returns why an alternative cannot be taken."""
+    texts = outcome.alternative.option_texts
+    options = ", ".join(f"{name} {text}" for name, text in texts.items())
+    if isinstance(outcome.error, QuestionError):
+        return f"not possible: {options}: the same is asked again"
+    error = outcome.error
+    if isinstance(error, SplitError):
+        error = error.problems[0]
+    problem = f"{error.where}: {error.found.splitlines()[0]}" if error else ""
+    return f"not possible: {options}: {problem}"
+
+
+def _no_choice(
+    question: QuestionError, possible: Sequence[_Outcome], refused: Sequence[_Outcome]
+) -> VocSegError:
+    """Returns the error about a question of which one alternative is left, or none."""
+    errors = {str(outcome.error): outcome.error for outcome in refused if outcome.error}
+    if not possible and len(errors) == 1:
+        (error,) = errors.values()
+        if not isinstance(error, QuestionError):
+            return error  # it stops a build whichever alternative is chosen
+    if possible:
+        lines = [_with_words(possible[0], possible).line]
+        found = f"one way to {question.to}, and nothing says that it is meant:"
+        remedy = "if it is meant, give the options of the line"
+    else:
+        lines = []
+        found = f"no way to {question.to} that works:"
+        remedy = "rename or remove the files that are not meant"
+    lines += [_reason(outcome) for outcome in refused]
+    return LayoutError(
+        question.where,
+        found="\n    ".join([found, *lines]),
+        expected=question.expected,
+        remedy=remedy,
+        kind=question.kind,
+    )
