@@ -709,6 +709,77 @@ def test_folders_whose_names_say_a_word_more_than_a_split_make_it(tmp_path, name
     assert found(tmp_path)[0] == {split: SPLITS[split] for split in ("train", "validation")}
 
 
+OF_TWO = ["train_val", "train-val", "TrainVal", "train_valid", "train_and_val", "train+val"]
+OF_TWO += ["training_validation", "trainval"]
+PATTERNS = ["{0}/images/{{}}.jpg {0}/masks/{{}}.png", "images_{0}/{{}}.jpg masks_{0}/{{}}.png"]
+PATTERNS += ["images/{0}/{{}}.jpg masks/{0}/{{}}.png", "{0}_images/{{}}.jpg {0}_masks/{{}}.png"]
+
+
+def put_folders(root, pattern, names):
+    for number, name in enumerate(names):
+        put(root, *pattern.format(name).split(), IDS[4 * number : 4 * number + 4])
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("name", OF_TWO)
+def test_a_folder_of_train_and_validation_is_one_to_train_on(tmp_path, name, pattern):
+    put_folders(tmp_path, pattern, [name, "test"])
+    splits, _ = found(tmp_path)
+    assert splits.pop("test") == IDS[4:8]
+    ((split, ids),) = splits.items()
+    assert split in ("train", "trainval", name)
+    assert ids == IDS[:4]
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_a_list_of_train_and_validation_is_a_union(tmp_path, name):
+    put(tmp_path, ids=IDS[:8])
+    exports.put(tmp_path, f"{name}.txt", "\n".join(IDS[:4]))
+    exports.put(tmp_path, "test.txt", "\n".join(IDS[4:8]))
+    assert found(tmp_path)[0] == {"trainval": IDS[:4], "test": IDS[4:8]}
+    exports.put(tmp_path, "train.txt", "\n".join(IDS[:3]))
+    refused(tmp_path, "1 image in no other list, such as k03", ListError)
+    exports.put(tmp_path, "val.txt", IDS[3])
+    expected = {"train": IDS[:3], "validation": [IDS[3]], "test": IDS[4:8]}
+    assert found(tmp_path)[0] == expected
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_folder_of_train_and_test_is_neither_silently(tmp_path, pattern):
+    put_folders(tmp_path, pattern, ["train_test", "val"])
+    if pattern.startswith("images/"):  # then its own name says so
+        assert found(tmp_path)[0] == {"train_test": IDS[:4], "validation": IDS[4:8]}
+    else:
+        refused(
+            tmp_path, "train_test.*: a folder that is called as several splits are: train, test"
+        )
+
+
+NUMBERED = [["train", "test1", "test2"], ["train", "val1", "val2"], ["train", "val", "testA"]]
+
+
+@pytest.mark.parametrize("names", NUMBERED)
+@pytest.mark.parametrize("deeper", [False, True])
+def test_numbered_folders_of_a_split_are_never_train(tmp_path, names, deeper):
+    for number, name in enumerate(names):
+        inner = f"/set{name[-1]}" if deeper and name != "train" else ""
+        put(
+            tmp_path,
+            f"{name}/imgs{inner}/{{}}.jpg",
+            f"{name}/masks{inner}/{{}}.png",
+            IDS[4 * number : 4 * number + 4],
+        )
+    try:
+        answers = [found(tmp_path)[0]]
+    except VocSegError as asked_of_user:
+        options = [options for _, options in proposed(str(asked_of_user))]
+        assert options
+        answers = [found(tmp_path, **said_by(of))[0] for of in options]
+    for answer in answers:
+        is_one_folder = sum(map(len, answer.values())) == 4
+        assert is_one_folder or answer["train"] == IDS[:4]
+
+
 def test_lists_that_the_user_named_and_that_say_no_split_are_an_error(tmp_path):
     put(tmp_path)
     exports.put(tmp_path, "lists/ages.csv", "age\n3\n")

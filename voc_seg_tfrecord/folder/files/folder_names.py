@@ -88,15 +88,19 @@ def words(name: str) -> list[str]:
 def split_word(path: str) -> tuple[str, str]:
     """Returns the word for a split in the last folder of a path that has one, and its split.
 
-    The word is as the folder writes it. Both are empty if no folder is called as a split is.
+    The word is as the folder writes it. Both are empty if no folder is called as a split is, or if
+    that folder is called as two are, as `train_val` is.
     """
     for folder in reversed(path.split("/")):
-        if short := _OF_NNUNET.fullmatch(folder):
+        short = _OF_NNUNET.fullmatch(folder)
+        if short:
             return short[1], SHORT[short[1].lower()]
-        for word in reversed(words(folder)):
-            if word in _SPLITS:
-                at = folder.lower().rindex(word)
-                return folder[at : at + len(word)], _SPLITS[word]
+        found = [word for word in words(folder) if word in _SPLITS]
+        if len({_SPLITS[word] for word in found}) > 1:
+            return "", ""
+        if found:
+            at = folder.lower().rindex(found[-1])
+            return folder[at : at + len(found[-1])], _SPLITS[found[-1]]
     return "", ""
 
 

@@ -336,11 +336,10 @@ def _candidates_of_label_files(evidence: SplitEvidence) -> list[SplitCandidate]:
 
 
 def _candidates_of_folders(evidence: SplitEvidence) -> list[SplitCandidate]:
-    folders = evidence.split_folders
-    sources = [
-        SplitSource(split, folder, folder, (), folders.images(folder))
-        for split, folder in folders.sources().items()
-    ]
+    sources = []
+    for split, folders in evidence.split_folders.sources().items():
+        ids = [image_id for folder in folders for image_id in evidence.split_folders.images(folder)]
+        sources.append(SplitSource(split, "+".join(folders), " and ".join(folders), (), ids))
     if not sources:
         return []
     return [SplitCandidate(tuple(sources), BY_FOLDERS)]

@@ -1,14 +1,16 @@
 """The folders of a set that are called as splits are."""
 
-from collections.abc import Sequence
+import collections
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, command
 from voc_seg_tfrecord.folder.files.folder_names import SPLITS, are_splits, is_split
-from voc_seg_tfrecord.folder.splits.split_words import split_in
+from voc_seg_tfrecord.folder.splits.split_words import split_in, splits_in
 from voc_seg_tfrecord.splitting.ratios import named_by_split
+from voc_seg_tfrecord.trees.layout import Part
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
@@ -25,60 +27,129 @@ class SplitFolders:
     @functools.cached_property
     def names(self) -> Sequence[str]:
         """Those among the first folders of ids; none if no folder is called as a split is."""
-        images, masks = self.tree.images, self.tree.masks
+        images = self.tree.images
+        masks = self.tree.masks
         # Masks that lie at the top say that folders below name no splits.
         if any("/" not in mask_id for mask_id in masks):
             return ()
-        folders = {image_id.partition("/")[0] for image_id in images if "/" in image_id}
-        labelled = {i.partition("/")[0] for i in images if "/" in i and i in masks}
-        named = labelled or folders
+        folders = {_first_folder(image_id) for image_id in images if "/" in image_id}
+        labeled = {_first_folder(i) for i in images if "/" in i and i in masks}
+        named = labeled or folders
         are_named = any(map(is_split, named)) or are_splits(named)
         return sorted(folders) if are_named else ()
 
-    def sources(self) -> dict[str, str]:
-        """Returns the folder of each split.
+    def sources(self) -> dict[str, Sequence[str]]:
+        """Returns the folders of each split.
 
         Raises:
-          LayoutError: if a folder has masks and no images, which would be lost.
+          LayoutError: if a folder has masks and no images, which would be lost; if train is a
+            folder that is called as train and test.
         """
+        self._check_mixed_folders()
         if not self.names:
-            return self._with_words_around()
+            return self._with_words_around() or self._of_parts()
         tree = self.tree
-        by_split = _by_split(self.names, tree.root / tree.layout.images)
-        lost = {name.partition("/")[0] for name in tree.masks if "/" in name} - {*self.names}
+        folder_by_split = _folder_by_split(self.names, tree.root / tree.layout.images)
+        folders_of_masks = {_first_folder(name) for name in tree.masks if "/" in name}
+        lost = folders_of_masks - {*self.names}
         if lost:
-            first = min(name for name in tree.masks if name.partition("/")[0] in lost)
+            first = min(name for name in tree.masks if _first_folder(name) in lost)
             raise LayoutError(
                 tree.root / tree.layout.masks / tree.masks[first],
                 found=f"masks for a split {min(lost)!r}, which has no images. The splits with "
                 f"images are {', '.join(self.names)}",
                 expected="images and masks in the folders of a split",
                 remedy="give the folder of its images the same name as in the other splits, or "
-                f"say which splits you want, such as {_choice(by_split)}",
+                f"say which splits you want, such as {_option_for(folder_by_split)}",
             )
-        return {split: f"{name}/" for split, name in by_split.items()}
+        return {split: [f"{name}/"] for split, name in folder_by_split.items()}
 
     def images(self, folder: str) -> list[str]:
         """Returns the ids below a folder that ends with a slash; `*` stands for any one folder."""
         pattern = re.compile(re.escape(folder).replace(re.escape("*"), "[^/]+"))
         return [image_id for image_id in self.tree.images if pattern.match(image_id)]
 
-    def _with_words_around(self) -> dict[str, str]:
+    def _check_mixed_folders(self) -> None:
+        """Checks that no part of the set that is called as test and another split counts as train.
+
+        A folder of train and validation is one to train on; of train and test nobody knows which
+        images are which.
+
+        Raises:
+          LayoutError: if one is.
+        """
+        for part in self.tree.layout.folders():
+            folders = part.images.split("/")
+            if not part.name or part.name in folders:
+                continue
+            for folder in folders:
+                splits = splits_in(folder)
+                if len(splits) > 1 and "test" in splits:
+                    raise LayoutError(
+                        self.tree.root / part.images,
+                        found=f"a folder that is called as several splits are: {', '.join(splits)}",
+                        expected="a folder for each split",
+                        remedy="move the images of each split into a folder of its own, or write "
+                        "lists of splits. All images of the set are divided by ratio with --splits "
+                        "train=0.8,validation=0.2, or are in train with --splits train=1",
+                        kind="folder of several splits",
+                    )
+
+    def _with_words_around(self) -> dict[str, Sequence[str]]:
         """Returns folders whose names say splits and a word more, the same in all, or a number.
 
         They may lie below others, as in `rome/train` and `bonn/val`: `*/train/` and `*/val/`. There
-        are none unless each labelled image lies in one.
+        are none unless each labeled image lies in one.
         """
-        paths = [i.split("/")[:-1] for i in self.tree.images if i in self.tree.masks]
-        for level in range(min(map(len, paths), default=0)):
-            said = {name: split_in(name) for name in sorted({path[level] for path in paths})}
-            by_split = {split: f"{'*/' * level}{name}/" for name, (split, _) in said.items()}
-            around = {rest for _, rest in said.values() if not rest.isdigit()}
-            if len(by_split) == len(said) > 1 >= len(around) and {"", "train"} & {*by_split} == {
-                "train"
-            }:
-                return by_split
+        tree = self.tree
+        paths = [image_id.split("/")[:-1] for image_id in tree.images if image_id in tree.masks]
+        depth = min(map(len, paths), default=0)
+        for level in range(depth):
+            names = sorted({path[level] for path in paths})
+            folder_by_split = dict[str, Sequence[str]]()
+            words_around = set()
+            for name in names:
+                split, rest = split_in(name)
+                folder_by_split[split] = [f"{'*/' * level}{name}/"]
+                if not rest.isdigit():
+                    words_around.add(rest)
+            are_distinct = len(folder_by_split) == len(names) > 1
+            has_train = "train" in folder_by_split and "" not in folder_by_split
+            if are_distinct and has_train and len(words_around) <= 1:
+                return folder_by_split
         return {}
+
+    def _of_parts(self) -> dict[str, Sequence[str]]:
+        """Returns the parts whose folders say splits, as in `train/imgs` and `test1/imgs/CVC`.
+
+        Parts whose folders say none belong to train, as in `aug/imgs` beside these. Of several
+        folders for validation or test, such as `test1` and `test2`, each makes a split of its own
+        name.
+        """
+        parts_by_folder: dict[str, list[str]] = collections.defaultdict(list)
+        for part in self._labeled_parts():
+            parts_by_folder[_folder_of_split(part.images)].append(f"{part.name}/")
+        split_by_folder = {folder: split_in(folder)[0] or "train" for folder in parts_by_folder}
+        splits = [*split_by_folder.values()]
+        if "train" not in splits or {*splits} == {"train"}:
+            return {}
+        sources: dict[str, list[str]] = collections.defaultdict(list)
+        for folder, split in split_by_folder.items():
+            is_one_of_several = split != "train" and splits.count(split) > 1
+            sources[folder if is_one_of_several else split] += parts_by_folder[folder]
+        return {**sources}
+
+    def _labeled_parts(self) -> list[Part]:
+        """Returns the parts of the set that have masks."""
+        if not self.tree.layout.parts:
+            return []
+        folders = set[str]()
+        for mask_id in self.tree.masks:
+            folder = mask_id.rpartition("/")[0]
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = folder.rpartition("/")[0]
+        return [part for part in self.tree.layout.parts if part.name in folders]
 
     def check_all_train(self) -> None:
         """Checks that images that shall all be in train do not lie in folders of other splits.
@@ -87,39 +158,64 @@ class SplitFolders:
           LayoutError: if some do, and others in no folder of a split.
         """
         tree = self.tree
-        folders = {i.partition("/")[0] for i in tree.images if "/" in i and i in tree.masks}
-        if called := sorted(filter(is_split, folders)):
-            first = next(name for name in tree.masks if "/" not in name)
-            raise LayoutError(
-                tree.root / tree.layout.images,
-                found=f"images in folders that are called as splits, {', '.join(called)}, and "
-                f"others in none, such as {tree.images.get(first, first)}",
-                expected="images in the folders of splits, or lists",
-                remedy=f"take the folders with {_choice(_by_split(called, tree.root))}, or all "
-                "images with --splits train=1",
-            )
+        for part in self._labeled_parts():
+            folder = _folder_of_split(part.images)
+            if split_in(folder)[0] in ("validation", "test"):
+                raise LayoutError(
+                    tree.root / part.images,
+                    found=f"images in a folder {folder}, while no text and no other folder says "
+                    "which images are in train",
+                    expected="folders of train and of the other splits, or lists",
+                    remedy="say which folders are which splits with --images and --masks, such as "
+                    "--images train=a/images,test=b/images; or put all images into train with "
+                    "--splits train=1",
+                )
+        folders = {_first_folder(i) for i in tree.images if "/" in i and i in tree.masks}
+        called = sorted(filter(is_split, folders))
+        if not called:
+            return
+        first = next(name for name in tree.masks if "/" not in name)
+        choice = _option_for(_folder_by_split(called, tree.root))
+        raise LayoutError(
+            tree.root / tree.layout.images,
+            found=f"images in folders that are called as splits, {', '.join(called)}, and others "
+            f"in none, such as {tree.images.get(first, first)}",
+            expected="images in the folders of splits, or lists",
+            remedy=f"take the folders with {choice}, or all images with --splits train=1",
+        )
 
 
-def _choice(by_split: dict[str, str]) -> str:
-    return command(splits=",".join(f"{split}={name}/" for split, name in by_split.items()))
+def _folder_of_split(path: str) -> str:
+    """Returns the first folder of a path that says a split; empty if none does."""
+    return next((folder for folder in path.split("/") if split_in(folder)[0]), "")
 
 
-def _by_split(names: Sequence[str], where: object) -> dict[str, str]:
-    """Returns the splits that folders make: `val` makes `validation`, `training` makes `train`.
+def _first_folder(image_id: str) -> str:
+    return image_id.partition("/")[0]
+
+
+def _option_for(folder_by_split: Mapping[str, str]) -> str:
+    sources = [f"{split}={name}/" for split, name in folder_by_split.items()]
+    return command(splits=",".join(sources))
+
+
+def _folder_by_split(names: Sequence[str], where: object) -> dict[str, str]:
+    """Returns the folder of each split: `val` is of `validation`, `training` of `train`.
 
     Raises:
       LayoutError: if two of them would be one split; `where` says where they lie.
     """
-    called = {SPLITS.get(name.lower(), name): name for name in names}
-    if len(called) < len(names):
-        called = {name: name for name in names}
-    splits = named_by_split(called)
-    for split, (first, *others) in splits.items():
-        if others:
+    name_by_word = {SPLITS.get(name.lower(), name): name for name in names}
+    if len(name_by_word) < len(names):
+        name_by_word = {name: name for name in names}
+    folder_by_split = {}
+    for split, words in named_by_split(name_by_word).items():
+        if len(words) > 1:
             raise LayoutError(
                 where,
-                found=f"{first!r} and {others[0]!r}, which would both be the split {split!r}",
+                found=f"{words[0]!r} and {words[1]!r}, which would both be the split {split!r}",
                 expected="one folder for each split",
-                remedy=f"say which: {command(splits=f'{split}={others[0]},...')}",
+                remedy=f"say which: {command(splits=f'{split}={words[1]},...')}",
             )
-    return {split: called[name] for split, (name,) in splits.items()}
+        folder_by_split[split] = name_by_word[words[0]]
+    return folder_by_split

@@ -22,27 +22,45 @@ AROUND_SPLITS = frozenset(
 _SPLIT_AND_WORD = re.compile(f"(train|val|valid|test)({'|'.join(sorted(AROUND_SPLITS))})")
 
 
+_TWO_SPLITS = {"train", "validation"}
+
+
+def splits_in(name: str) -> list[str]:
+    """Returns the splits that the words of a name say, each once: two of `train_test`."""
+    splits, _ = _splits_and_other_words(name)
+    return splits
+
+
 def split_in(name: str) -> tuple[str, str]:
     """Returns the split that a name says, and what else it says.
 
-    `train_list` says train and nothing else, `val_fold0` says validation and `fold 0`. The split is
-    empty if the name says none, or two.
+    `train_list` says train and nothing else, `val_fold0` says validation and `fold 0`, `train_val`
+    says trainval. The split is empty if the name says none, or train and test.
     """
     plain = name.lower().replace("-", "_")
     if plain in UNIONS:
         return plain, ""
-    splits = []
+    splits, others = _splits_and_other_words(name)
+    if len(splits) == 1:
+        return splits[0], " ".join(others)
+    is_about_splitting = not {"split", "splits"}.isdisjoint(words(name))
+    if {*splits} == _TWO_SPLITS and not is_about_splitting:
+        return "trainval", " ".join(word for word in others if word != "and")
+    return "", " ".join([*splits, *others])
+
+
+def _splits_and_other_words(name: str) -> tuple[list[str], list[str]]:
+    """Returns the splits in a name, each once, and the words that are not around splits."""
+    splits = dict[str, None]()
     others = []
     for word in words(name):
         match = _SPLIT_AND_WORD.fullmatch(word)
         for part in match.groups() if match else (word,):
             if part in SPLITS:
-                splits.append(SPLITS[part])
+                splits[SPLITS[part]] = None
             elif part not in AROUND_SPLITS:
                 others.append(part)
-    if len(splits) != 1:
-        return "", " ".join([*splits, *others])
-    return splits[0], " ".join(others)
+    return [*splits], others
 
 
 @functools.lru_cache(1024)
