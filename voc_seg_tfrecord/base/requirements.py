@@ -1,7 +1,7 @@
-"""Packages that only some calls need: says which one is missing, and how to install it.
+"""Optional packages: checks for them, and builds the message that says how to install one.
 
-`voc_seg_tfrecord_lite` brings neither TensorFlow nor Apache Beam, and object stores need a library
-of their own.
+`voc_seg_tfrecord_lite` brings neither TensorFlow nor Apache Beam; object stores and some kinds of
+image files need a library of their own.
 """
 
 import importlib.util
@@ -15,16 +15,18 @@ class _Package(NamedTuple):
     install: str
 
 
+_BANDS = "pip install tifffile imagecodecs"  # the extra `bands`; people need both
+
 _PACKAGES = {
     "apache_beam": _Package("Apache Beam", "pip install 'apache-beam>=2.69'"),
     "gcsfs": _Package("gcsfs", "pip install gcsfs"),
-    "imagecodecs": _Package("imagecodecs", "pip install tifffile imagecodecs"),
+    "imagecodecs": _Package("imagecodecs", _BANDS),
     "keras": _Package("Keras", "pip install keras"),
     "s3fs": _Package("s3fs", "pip install s3fs"),
     "tensorflow": _Package("TensorFlow", "pip install 'tensorflow>=2.20'"),
-    "tifffile": _Package("tifffile", "pip install tifffile imagecodecs"),
+    "tifffile": _Package("tifffile", _BANDS),
 }
-"""What people call each package, and the command that installs it, by the name of its module."""
+"""By the name of its module: what people call a package, and the command that installs it."""
 
 
 def is_installed(module: str) -> bool:
@@ -32,27 +34,27 @@ def is_installed(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
-def require(module: str, user: str, instead: str = "") -> None:
+def require(module: str, needed_by: str, alternative: str = "") -> None:
     """Checks that a package is installed, without importing it.
 
     Args:
       module: the name of its module, one of `_PACKAGES`.
-      user: what needs it, for the error.
-      instead: what does the same without it, for the error.
+      needed_by: what needs it, such as a function, a file or an address.
+      alternative: what to do if one does not want to install it.
 
     Raises:
       MissingPackageError: if it is not installed.
     """
     if not is_installed(module):
-        raise missing(module, user, instead)
+        raise missing_error(module, needed_by, alternative)
 
 
-def missing(module: str, user: str, instead: str = "") -> MissingPackageError:
+def missing_error(module: str, needed_by: str, alternative: str = "") -> MissingPackageError:
     """Returns the error for a package that is not installed; see `require`."""
     package = _PACKAGES[module]
     remedy = package.install
-    if instead:
-        remedy = f"{package.install}, or {instead}"
+    if alternative:
+        remedy = f"{package.install}, or {alternative}"
     return MissingPackageError(
-        user, found=f"this needs {package.name}, which is not installed", remedy=remedy
+        needed_by, found=f"this needs {package.name}, which is not installed", remedy=remedy
     )

@@ -1,7 +1,7 @@
 """The command line `voc-seg-tfrecord`, which adds to `tfds build`.
 
-No command loads TensorFlow, with one exception: `build` and `import` reach `gs://` by TensorFlow's
-file system, as TFDS does. All others reach `gs://` by gcsfs, and all reach `s3://` by s3fs.
+Only `build` and `import` load TensorFlow, and only for addresses of `gs://`, which TFDS writes by
+TensorFlow's file system. Everything else reaches `gs://` by gcsfs and `s3://` by s3fs.
 """
 
 import argparse
@@ -81,35 +81,41 @@ class Parser(argparse.ArgumentParser):
             raise
 
 
-_GOOGLE = "gs://"
-_LIBRARIES = {_GOOGLE: "gcsfs", "s3://": "s3fs"}
+_GS_SCHEME = "gs://"
+_LIBRARY_BY_SCHEME = {_GS_SCHEME: "gcsfs", "s3://": "s3fs"}
 """The library that reaches each kind of object store."""
 
-_WRITERS = ("build", "import")
+_WRITING_COMMANDS = ("build", "import")
 
 
-def reach_buckets(words: Sequence[str]) -> None:
-    """Lets this process, TFDS included, reach the addresses of object stores in a call.
+def prepare_bucket_access(arguments: Sequence[str]) -> None:
+    """Prepares this process, TFDS included, for the object stores that a call names.
+
+    Args:
+      arguments: those of the command line. An address may stand in one of them, as in
+        `--data_dir=gs://bucket`, and in the variable TFDS_DATA_DIR.
 
     Raises:
       MissingPackageError: if a library is needed that is not installed.
     """
-    places = [*words, os.environ.get("TFDS_DATA_DIR", "")]
-    buckets = [place for place in places if storage.is_bucket(place)]
-    is_writer = bool(words) and words[0] in _WRITERS
-    if is_writer and any(_GOOGLE in place for place in buckets):
-        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # its log lines would hide the answer
+    places = [*arguments, os.environ.get("TFDS_DATA_DIR", "")]
+    with_address = [place for place in places if storage.is_bucket(place)]
+    if not with_address:
         return
-    for place in buckets:
-        for scheme, library in _LIBRARIES.items():
+    is_writing = bool(arguments) and arguments[0] in _WRITING_COMMANDS
+    if is_writing and any(_GS_SCHEME in place for place in with_address):
+        # TFDS uses TensorFlow, if epath may: so nothing is said to epath. Log lines would hide
+        # the answer.
+        os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+        return
+    for place in with_address:
+        for scheme, library in _LIBRARY_BY_SCHEME.items():
             if scheme in place:
                 requirements.require(library, place)
-    if not buckets:
-        return
-    # Without credentials it says of each folder that it cannot find out a bucket's kind.
+    # Without credentials, gcsfs warns for each folder that it cannot find the type of the bucket.
     logging_module.getLogger("gcsfs").setLevel(logging_module.ERROR)
     os.environ["EPATH_USE_TF"] = "false"
-    # epath has read the variable already, when TFDS was imported, and keeps what it said.
+    # epath has read the variable when TFDS was imported, and caches it.
     if hasattr(gpath, "_is_tf_installed"):
         gpath._is_tf_installed.cache_clear()
 
@@ -166,7 +172,7 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
     words = sys.argv[1:] if argv is None else argv
     parser = make_parser(words)
     try:
-        reach_buckets(words)
+        prepare_bucket_access(words)
         args = parser.parse_args(words)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
         place = next((word for word in words if storage.is_bucket(word)), "a file of this command")

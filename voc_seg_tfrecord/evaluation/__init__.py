@@ -30,6 +30,6 @@ else:
                     raise
                 # Keras imports its backend: TensorFlow unless KERAS_BACKEND names another one.
                 instead = "set KERAS_BACKEND to jax or torch"
-                raise requirements.missing("tensorflow", "keras_metric", instead) from None
+                raise requirements.missing_error("tensorflow", "keras_metric", instead) from None
             return keras_metric
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

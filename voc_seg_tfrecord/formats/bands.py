@@ -309,7 +309,7 @@ def _read_deep_png(file: File) -> np.ndarray:
         try:
             import imagecodecs
         except ImportError:
-            raise requirements.missing("imagecodecs", file.where) from None
+            raise requirements.missing_error("imagecodecs", file.where) from None
         return np.asarray(imagecodecs.png_decode(data))
 
 
@@ -352,7 +352,7 @@ def _read_tiff(file: File) -> np.ndarray:
     try:
         import tifffile
     except ImportError:
-        raise requirements.missing("tifffile", file.where) from None
+        raise requirements.missing_error("tifffile", file.where) from None
     with pillow.translated(file.where, ImageError), tifffile.TiffFile(io.BytesIO(file.data)) as tif:
         page: Any = tif.pages.first
         if page.dtype is None or page.imagedepth != 1:
