@@ -111,6 +111,19 @@ def test_a_prediction_that_is_no_class_or_a_probability_makes_it_nan(classes, wr
     assert float(metric.result()) == 1
 
 
+@pytest.mark.parametrize("channel", [0, 1, 2, slice(None)])
+def test_scores_that_are_nan_make_it_nan(channel):
+    metric = evaluation.keras_metric(3)
+    masks = np.zeros((1, 4, 4), np.uint8)
+    scores = np.zeros((1, 4, 4, 3), np.float32)
+    scores[..., 0] = 1
+    metric.update_state(masks, scores)
+    assert float(metric.result()) == 1
+    scores[0, 2, 3, channel] = np.nan
+    metric.update_state(masks, scores)
+    assert np.isnan(float(metric.result()))
+
+
 @pytest.mark.parametrize(
     ("masks", "predictions"),
     [

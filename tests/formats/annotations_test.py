@@ -7,6 +7,7 @@ from voc_seg_tfrecord.formats.file import File
 
 BOX = "<bndbox><xmin>10</xmin><ymin>20</ymin><xmax>50.5</xmax><ymax>40</ymax></bndbox>"
 SIZE = "<size><width>100</width><height>80</height><depth>3</depth></size>"
+TURNED = "<size><width>80</width><height>100</height></size>"
 
 
 BOMB = (
@@ -41,6 +42,26 @@ def test_an_object_has_the_fields_of_tfds_voc():
     }
 
 
+@pytest.mark.parametrize(
+    ("text", "flag"), [("1", True), ("True", True), ("yes", True), ("0", False), ("False", False)]
+)
+def test_a_flag_is_read_as_tools_write_it(text, flag):
+    (found,) = read(annotation(f"<name>dog</name><difficult>{text}</difficult>{BOX}"))
+    assert found["is_difficult"] is flag
+
+
+def test_boxes_of_the_same_image_in_another_scale_are_scaled():
+    scaled = "<size><width>200</width><height>160</height></size>"
+    (found,) = read(annotation(f"<name>dog</name>{BOX}", scaled))
+    assert found["bbox"] == [0.125, 0.05, 0.25, 0.2525]
+
+
+def test_sizes_of_official_annotations_are_taken_as_they_are():
+    file = File(annotation(f"<name>dog</name>{BOX}", TURNED).encode(), "a.xml")
+    (found,) = annotations.read_objects(file, VOC_CLASSES, 80, 100, official=True)
+    assert found["bbox"] == [0.2, 0.125, 0.4, 0.63125]
+
+
 def test_fields_that_later_years_leave_out_are_unspecified_or_no():
     (found,) = read(annotation(f"<name>Dog</name>{BOX}", size=""))
     assert (found["label"], found["pose"], found["is_difficult"]) == ("dog", "unspecified", False)
@@ -66,6 +87,8 @@ def test_fields_that_later_years_leave_out_are_unspecified_or_no():
         ('<?xml version="1.0" encoding="zlib"?>' + annotation(""), "encoding"),
         (BOMB + annotation("<name>&a9;</name>"), "not XML"),
         (annotation(f"<name>dog</name>{BOX}".replace(">50.5<", ">101<")), "box"),
+        (annotation(f"<name>dog</name><difficult>maybe</difficult>{BOX}"), "<difficult> 'maybe'"),
+        (annotation(f"<name>dog</name>{BOX}", TURNED), "80 x 100 .* for an image of 100 x 80"),
     ],
 )
 def test_what_cannot_be_is_refused(xml, words):

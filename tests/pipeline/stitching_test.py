@@ -69,6 +69,34 @@ def test_where_tiles_overlap_scores_are_averaged_and_the_first_class_wins(tiled)
     assert mean.tolist() == [[1] * 4 + [2] * 12 + [3] * 4]
 
 
+def overlapping_tiles(*values):
+    """Returns tiles of one image of 1 x 20 pixels that share 12 columns, each of one score."""
+    for x, value in zip((0, 4), values, strict=True):
+        size = {"tile/image_height": 1, "tile/image_width": 20}
+        tile = {"tile/image_id": b"a", "tile/y": 0, "tile/x": x} | size
+        yield tile, np.full((1, 16, 1), value, np.float32)
+
+
+@pytest.mark.parametrize("values", [(-np.inf, -np.inf), (-np.inf, 3), (3, -np.inf)])
+def test_a_score_of_minus_infinity_stays_where_tiles_overlap(tiled, values):
+    ((_, found),) = pipeline.stitch(tiled, overlapping_tiles(*values))
+    assert found[0, 4:16, 0].tolist() == [-np.inf] * 12
+    assert found[0, :4, 0].tolist() == [values[0]] * 4
+    assert found[0, 16:, 0].tolist() == [values[1]] * 4
+
+
+@pytest.mark.parametrize("overlap", ["average", "first"])
+@pytest.mark.parametrize("values", [(np.nan, 1), (1, np.nan), (np.nan, np.nan)])
+def test_scores_that_are_nan_are_refused(tiled, values, overlap):
+    with pytest.raises(ConfigError, match="NaN"):
+        list(pipeline.stitch(tiled, overlapping_tiles(*values), overlap=overlap))
+
+
+def test_infinite_scores_of_both_signs_have_no_mean(tiled):
+    with pytest.raises(ConfigError, match="infinite with both signs"):
+        list(pipeline.stitch(tiled, overlapping_tiles(-np.inf, np.inf)))
+
+
 def test_the_tiles_of_a_few_images_can_be_read_alone(tiled):
     ids = pipeline.tiles_of(tiled, {"0": SIZES[0], "3": SIZES[3]})
     found = pipeline.evaluation_batches(tiled, ids, batch_size=4)

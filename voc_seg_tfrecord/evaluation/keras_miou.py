@@ -20,9 +20,9 @@ class VocMeanIoU(keras.metrics.Metric):
     """mIoU over the classes that occur, by the rule of `evaluation.Confusion`.
 
     Masks are integers `[B, H, W]` or `[B, H, W, 1]` with 255 for void and for padding.
-    Predictions are scores `[B, H, W, C]`, or class indices of the masks' shape. A class
-    index that is no class, or no whole number, makes the result NaN: a metric cannot raise
-    inside a graph.
+    Predictions are scores `[B, H, W, C]`, or class indices of the masks' shape. A score that is
+    NaN, or an index that is no class or no whole number, makes the result NaN: a metric cannot
+    raise inside a graph.
 
     Of tiles it is another number than that of `voc-seg-tfrecord evaluate`: what neighbours share
     counts once in each tile here, and once there, where tiles are stitched first. Give it a name
@@ -67,11 +67,17 @@ class VocMeanIoU(keras.metrics.Metric):
             )
         classes = self.num_classes
         truth, predicted = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
+        has_nan = None
         if len(predicted.shape) == 4 and predicted.shape[-1] == classes and classes > 1:
+            if keras.backend.is_float_dtype(keras.backend.standardize_dtype(predicted.dtype)):
+                has_nan = ops.any(ops.isnan(predicted), axis=-1)  # argmax would take it for a class
             predicted = ops.argmax(predicted, axis=-1)
         truth, predicted = _plain(truth), _plain(predicted)
         _check_shapes(truth.shape, predicted.shape, tuple(y_pred.shape), self.name)
-        (truth, broken_truth), (predicted, broken) = _whole(truth), _whole(predicted)
+        truth, broken_truth = _whole(truth)
+        predicted, broken = _whole(predicted)
+        if has_nan is not None:
+            broken = broken | has_nan
         void = truth == VOID
         valid = (predicted >= 0) & (predicted < classes) & ~broken
         is_class = (truth >= 0) & (truth < classes) & ~broken_truth

@@ -300,7 +300,8 @@ def _read_objects(
     """Reads the boxes; those of classes that rows made void or background are left out."""
     table = spec.table
     names = table.names if table and table.names else spec.class_names
-    objects = annotations.read_objects(cast(File, raw.annotation), names, *size)
+    file = cast(File, raw.annotation)
+    objects = annotations.read_objects(file, names, *size, official=spec.official)
     for box in objects:
         box["bbox"] = np.array(box["bbox"])
         if table and table.became():

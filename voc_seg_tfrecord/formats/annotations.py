@@ -17,15 +17,16 @@ _MAX_BYTES = 1 << 20
 
 
 def read_objects(
-    file: File, class_names: Sequence[str], height: int, width: int
+    file: File, class_names: Sequence[str], height: int, width: int, *, official: bool = False
 ) -> list[dict[str, Any]]:
     """Reads the objects of one annotation, with the fields of TFDS's `voc`.
 
     Args:
       file: the XML file.
       class_names: the names that labels may have.
-      height: the image's, in pixels, for files that do not give it.
+      height: the image's, in pixels.
       width: likewise.
+      official: whether the file is one of VOC's own, whose sizes are not compared with the image's.
 
     Returns:
       One dictionary per object, in the order of the file: `label` (a name), `bbox` (ymin,
@@ -33,8 +34,8 @@ def read_objects(
       `is_difficult`. VOC2008 and later leave fields out; absent means unspecified or no.
 
     Raises:
-      AnnotationError: if the file is not a VOC annotation, or an object's class, pose or box
-        cannot be.
+      AnnotationError: if the file is not a VOC annotation, it is one of an image of another
+        shape, or an object's class, pose, box or flag cannot be.
     """
     if len(file.data) > _MAX_BYTES:
         expected = f"a VOC annotation of at most {_MAX_BYTES} bytes"
@@ -53,6 +54,14 @@ def read_objects(
         remedy = "save the file as UTF-8, and correct the encoding in its first line"
         raise _wrong(file.where, found, "a VOC annotation in UTF-8", remedy) from None
     size = (_size(root, "height", file.where) or height, _size(root, "width", file.where) or width)
+    if not official and not _have_one_shape(size, (height, width)):
+        raise _wrong(
+            file.where,
+            f"a size of {size[1]:g} x {size[0]:g} (width x height) for an image of "
+            f"{width} x {height}",
+            "the size of the image, or of the same image scaled",
+            "export the boxes of this image again; if the image was turned, turn the boxes too",
+        )
     return [
         _read_object(element, class_names, size, f"{file.where}, object {number}")
         for number, element in enumerate(root.findall("object"), start=1)
@@ -80,9 +89,31 @@ def _read_object(
         "label": label,
         "bbox": _read_box(element, size, where),
         "pose": pose,
-        "is_truncated": _text(element, "truncated") == "1",
-        "is_difficult": _text(element, "difficult") == "1",
+        "is_truncated": _read_flag(element, "truncated", where),
+        "is_difficult": _read_flag(element, "difficult", where),
     }
+
+
+def _have_one_shape(size: tuple[float, float], other: tuple[int, int]) -> bool:
+    """Says whether two sizes, height and width, differ by a scale at most, up to one pixel."""
+    height, width = other
+    return abs(size[1] * height - size[0] * width) <= max(height, width)
+
+
+_FLAGS = {"": False, "0": False, "false": False, "no": False, "unspecified": False} | {
+    "1": True,
+    "true": True,
+    "yes": True,
+}
+"""What tools write for yes and no; VOC has 0 and 1."""
+
+
+def _read_flag(element: ET.Element, name: str, where: str) -> bool:
+    text = _text(element, name)
+    flag = _FLAGS.get(text.lower())
+    if flag is None:
+        raise _wrong(where, f"<{name}> {text[:80]!r}", "0 or 1")
+    return flag
 
 
 def _read_box(element: ET.Element, size: tuple[float, float], where: str) -> list[float]:

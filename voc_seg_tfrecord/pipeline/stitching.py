@@ -52,7 +52,7 @@ def stitch(
 
     Raises:
       ConfigError: if the dataset has no tiles, a prediction is smaller than its tile or is of
-        a tile that the image does not have, or in the end tiles are missing.
+        a tile that the image does not have, a score is NaN, or in the end tiles are missing.
     """
     if overlap not in (None, *get_args(Overlap)):
         raise ConfigError("overlap", found=repr(overlap), expected="average or first")
@@ -166,15 +166,25 @@ class _Canvas:
             self.result[tile.window][tile.own] = part[tile.own]
         else:
             self._average(tile, part)
+        if np.issubdtype(part.dtype, np.floating) and np.isnan(self.result[tile.window]).any():
+            raise ConfigError(
+                f"stitch, {tile.name(self._image_id)}",
+                found="scores of which some are NaN, or infinite with both signs in one place",
+                expected="scores that are numbers; -inf says that a class cannot be there",
+                remedy="see why the network gives them, such as a loss that diverged",
+            )
 
     def _average(self, tile: Tile, part: np.ndarray) -> None:
         # A running mean: the mean of equal numbers is that number, to the last bit.
         count = self._count[tile.window]
         count += 1
         mean = self.result[tile.window]
-        mean += (part - mean) / count.reshape(count.shape + (1,) * (part.ndim - 2)).astype(
-            part.dtype
-        )
+        counts = count.reshape(count.shape + (1,) * (part.ndim - 2)).astype(part.dtype)
+        with np.errstate(invalid="ignore"):  # `add` names what is NaN in the end
+            step = (part - mean) / counts
+            # The mean of -inf and anything finite is -inf; the difference would be no number.
+            stays = np.isinf(mean) & ((part == mean) | np.isfinite(part))
+            mean += np.where(stays, 0, step)
 
 
 def _repeated(image_id: str, example: Mapping[str, Any]) -> ConfigError:
