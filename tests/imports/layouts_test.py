@@ -92,6 +92,55 @@ def test_what_cannot_be_an_image_is_refused_with_what_was_found(record, words):
     assert str(caught.value).startswith("a.tfrecord, record 0: ")
 
 
+IMAGE = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("hints", "stored"),
+    [
+        ({}, IMAGE),
+        ({"image/colorspace": [b"RGB"], "data_format": [b"NHWC"]}, IMAGE),
+        ({"image/colorspace": [b"BGR"]}, IMAGE[..., ::-1]),
+        ({"colorspace": [b"bgr"]}, IMAGE[..., ::-1]),
+        ({"data_format": [b"NCHW"]}, np.moveaxis(IMAGE, -1, 0)),
+        ({"data_format": [b"channels_first"]}, np.moveaxis(IMAGE, -1, 0)),
+        (
+            {"data_format": [b"CHW"], "colorspace": [b"BGR"]},
+            np.moveaxis(IMAGE[..., ::-1], -1, 0),
+        ),
+    ],
+)
+def test_raw_pixels_are_read_in_the_order_that_the_record_states(hints, stored):
+    record = {"image_raw": [stored.tobytes()], "height": [2], "width": [4]} | hints
+    found = layouts.read_pixels_or_file(record, RAW, "image_raw", "a record")
+    assert np.array_equal(found, IMAGE)
+
+
+@pytest.mark.parametrize("hint", [{"colorspace": [b"YCbCr"]}, {"data_format": [b"WHC"]}])
+def test_an_unknown_order_of_raw_pixels_is_refused(hint):
+    record = {"image_raw": [IMAGE.tobytes()], "height": [2], "width": [4]} | hint
+    with pytest.raises(RecordError, match="raw pixels whose feature"):
+        layouts.read_pixels_or_file(record, RAW, "image_raw", "a record")
+
+
+@pytest.mark.parametrize(
+    ("more", "others"),
+    [
+        ({"mask_raw": [bytes(8)]}, ["mask_raw"]),
+        (
+            {"image/segmentation": [encoded(np.zeros((2, 4), np.uint8), "PNG")]},
+            ["image/segmentation"],
+        ),
+        ({"label": [b"cat"]}, []),
+        ({"label": [3]}, []),
+        ({"thumbnail": [bytes(8)]}, []),
+    ],
+)
+def test_a_second_feature_that_may_be_the_mask_is_found(more, others):
+    record = {"image_raw": [bytes(24)], "label_raw": [bytes(8)], "height": [2], "width": [4]} | more
+    assert layouts.other_masks(RAW, record) == others
+
+
 def test_text_is_decoded_and_empty_without_a_feature():
     assert layouts.read_text({"name": ["ä.jpg".encode()]}, "name", "") == "ä.jpg"
     assert layouts.read_text({}, RecordLayout("image").filename, "") == ""

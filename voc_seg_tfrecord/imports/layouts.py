@@ -4,6 +4,7 @@ import collections
 from collections.abc import Collection, Mapping
 import dataclasses
 import math
+import re
 from typing import Any
 
 from google.protobuf import empty_pb2
@@ -136,6 +137,28 @@ def _completed(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
     return dataclasses.replace(layout, **more)
 
 
+_MASK_NAME = re.compile(r"(?:^|[/_])(?:mask|label|seg|segmentation|annotation|gt)s?(?:[/_]|$)")
+
+
+def other_masks(layout: RecordLayout, record: Mapping[str, Any]) -> list[str]:
+    """Returns the features beside a layout's mask that may be the mask as well.
+
+    Such a feature is named like a mask, and holds an image file or as many bytes as the mask.
+    """
+    if not layout.mask:
+        return []
+    (mask,) = record[layout.mask][:1] or [b""]
+    others = []
+    for key, values in record.items():
+        if key in layout.keys.values() or key in _REDUNDANT or not _MASK_NAME.search(key):
+            continue
+        if len(values) != 1 or not isinstance(values[0], bytes):
+            continue
+        if len(values[0]) == len(mask) or kind_of(values[0]) in IMAGE_KINDS:
+            others.append(key)
+    return sorted(others)
+
+
 def sizes_in(record: Mapping[str, Any]) -> list[str]:
     """Returns the features of a record by which known layouts hold sizes."""
     keys = {key for known in KNOWN.values() for key in (known.height, known.width, known.shape)}
@@ -225,7 +248,10 @@ def read_pixels_or_file(
     size = _size(record, layout, where)
     shape = _raw_shape(len(data), size, is_image=is_image)
     if shape and not data.startswith(PNG_SIGNATURE):
-        return np.frombuffer(data, np.uint8).reshape(shape if shape[2] > 1 else shape[:2])
+        pixels = np.frombuffer(data, np.uint8)
+        if shape[2] == 1:
+            return pixels.reshape(shape[:2])
+        return _ordered(pixels, shape, record, where)
     if kind_of(data) in IMAGE_KINDS:
         return data
     array = tensor_pixels(data)
@@ -239,6 +265,54 @@ def read_pixels_or_file(
         remedy="say which features hold the sizes, such as --keys height=h,width=w; or, if all "
         "images have one size that no feature holds, say it, such as --shape 32x32x3",
     )
+
+
+_COLOR_KEYS = ("image/colorspace", "colorspace", "color_space", "image/color_space")
+_AXIS_KEYS = ("data_format", "image/data_format")
+_COLOR_ORDERS = {"": False, "rgb": False, "rgba": False, "bgr": True, "bgra": True}
+"""Whether blue comes first, by what a record calls its colors."""
+_AXIS_ORDERS = {"": False, "hwc": False, "nhwc": False, "channels_last": False} | {
+    "chw": True,
+    "nchw": True,
+    "channels_first": True,
+}
+"""Whether the channels are the first axis, by what a record calls the order of its axes."""
+
+
+def _ordered(
+    pixels: np.ndarray, shape: tuple[int, int, int], record: Record, where: object
+) -> np.ndarray:
+    """Returns raw pixels as uint8 `[H, W, C]`, red first, by what the record says of their order.
+
+    Raises:
+      RecordError: if it names an order that is not known.
+    """
+    height, width, channels = shape
+    if _stated_order(record, _AXIS_KEYS, _AXIS_ORDERS, where):
+        image = np.moveaxis(pixels.reshape(channels, height, width), 0, -1)
+    else:
+        image = pixels.reshape(shape)
+    if _stated_order(record, _COLOR_KEYS, _COLOR_ORDERS, where):
+        image = image[..., [2, 1, 0, 3][:channels]]
+    return image
+
+
+def _stated_order(
+    record: Record, keys: Collection[str], orders: Mapping[str, bool], where: object
+) -> bool:
+    for key in keys:
+        text = read_text(record, key if key in record else "", where)
+        order = orders.get(text.lower())
+        if order is None:
+            raise RecordError(
+                where,
+                found=f"raw pixels whose feature {key!r} is {text[:40]!r}",
+                expected=f"one of {', '.join(name for name in orders if name)}",
+                remedy="convert the pixels to RGB, channels last, and write the records again",
+            )
+        if order:
+            return True
+    return False
 
 
 def _size(record: Record, layout: RecordLayout, where: object) -> tuple[int, ...]:

@@ -15,7 +15,13 @@ from etils import epath
 from tqdm import tqdm
 
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError, SourceError, VocSegError
+from voc_seg_tfrecord.base.errors import (
+    ConfigError,
+    RecordError,
+    SourceError,
+    VocSegError,
+    command,
+)
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import bands, frames, id_lists, pillow
 from voc_seg_tfrecord.formats.file import File
@@ -286,6 +292,20 @@ def _layout(
             found=f"features {', '.join(sorted(record))}, which match no known layout",
             expected="the features of one of these layouts:" + known,
             remedy="say which feature holds what, such as --keys image=img,mask=seg",
+        )
+    _, layout = detected
+    others = layouts.other_masks(layout, record)
+    if others:
+        masks = (layout.mask, *others)
+        lines = [
+            command(keys=",".join(f"{k}={v}" for k, v in {**layout.keys, "mask": mask}.items()))
+            for mask in masks
+        ]
+        raise RecordError(
+            where,
+            found=f"{len(masks)} features that may be the mask: {', '.join(masks)}",
+            expected="one mask",
+            remedy="choose it: " + "; or ".join(lines),
         )
     return detected
 
