@@ -1,4 +1,5 @@
 import contextlib
+import errno
 import itertools
 import linecache
 import os
@@ -185,6 +186,20 @@ def test_sigterm_ends_a_process_as_ctrl_c_does(tmp_path, process_and_token):
     process.communicate()
     assert process.returncode == 143
     assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def test_without_locks_of_the_file_system_a_folder_is_made_as_in_a_bucket(
+    tmp_path, monkeypatch, number
+):
+    def no_locks(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(staging.fcntl, "flock", no_locks)
+    (tmp_path / "incomplete.0123456789ab.lock").touch()
+    make(tmp_path / "made", "new")
+    assert names(tmp_path) == ["incomplete.0123456789ab.lock", "made"]
+    assert (tmp_path / "made" / "file").read_text() == "new"
 
 
 def test_folders_of_other_programs_and_of_the_user_stay(tmp_path):

@@ -20,6 +20,60 @@ def test_images_and_masks_come_back_equal(tmp_path):
         assert np.allclose(example["segmentation_mask"][..., 0], mask)
 
 
+def refilled(values, shape):
+    """Yields one array again and again, filled with the next value, as readers of videos do."""
+    buffer = np.empty(shape, np.uint8)
+    for value in values:
+        buffer[:] = value
+        yield buffer
+
+
+@pytest.mark.parametrize("splits", [None, {"train": 0.6, "test": 0.4}])
+@pytest.mark.parametrize("fresh", ["images", "masks", "neither"])
+def test_an_iterator_may_fill_one_array_again_and_again(tmp_path, fresh, splits):
+    numbers = range(40)
+    images = [np.full((24, 32, 3), n, np.uint8) for n in numbers]
+    masks = [np.full((24, 32), n % 3, np.uint8) for n in numbers]
+    builder = from_arrays(
+        images if fresh == "images" else refilled(numbers, (24, 32, 3)),
+        masks if fresh == "masks" else refilled([n % 3 for n in numbers], (24, 32)),
+        name="a",
+        class_names=["a", "b", "c"],
+        splits=splits,
+        data_dir=tmp_path,
+    )
+    found = {}
+    for split in splits or {"train": 1}:
+        found |= examples(builder, split)
+    for n in numbers:
+        example = found[f"{n:08}.png"]
+        assert example["image"].max() == example["image"].min() == n
+        assert example["segmentation_mask"].max() == n % 3
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int64])
+def test_masked_pixels_of_a_mask_are_void(tmp_path, dtype):
+    values = np.tile(np.array([0, 1, 2, 1], dtype), (8, 2))
+    mask = np.ma.masked_equal(values, 2)
+    image = np.zeros((8, 8, 3), np.uint8)
+    names = ["a", "b", "c"]
+    builder = from_arrays([image], [mask], name="a", class_names=names, data_dir=tmp_path)
+    (example,) = examples(builder, "train").values()
+    expected = np.where(values == 2, 255, values.astype(np.int64))
+    assert np.array_equal(example["segmentation_mask"][..., 0], expected)
+
+
+def test_an_image_with_masked_or_without_pixels_is_refused_by_its_name(tmp_path):
+    image = np.zeros((8, 8, 3), np.uint8)
+    mask = np.zeros((8, 8), np.uint8)
+    for wrong, words in (
+        (np.ma.masked_array(image, image == 0), "00000000.png: a masked array"),
+        (image[:0], "00000000.png: an image without pixels"),
+    ):
+        with pytest.raises(VocSegError, match=words):
+            from_arrays([wrong], [mask], name="a", class_names=["a", "b"], data_dir=tmp_path)
+
+
 def test_a_thousand_images_with_labels_from_an_iterator(tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 10, 1000)

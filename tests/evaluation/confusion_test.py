@@ -205,3 +205,13 @@ def test_pairs_of_values_that_are_counted_in_bands_are_all_counted(monkeypatch):
     for pixels in (1, 100, 1 << 20):
         monkeypatch.setattr(png_pixels, "_PIXELS", pixels)
         assert (png_pixels.count_pairs(first, second).reshape(256, 256) == expected).all()
+
+
+def test_masked_pixels_of_a_mask_are_void_and_those_of_a_prediction_are_refused():
+    values = np.array([[0, 1, 2, 1]], np.uint8)
+    masked = np.ma.masked_equal(values, 2)
+    counted = evaluation.Confusion(["a", "b", "c"])
+    counted.update(masked, values)
+    assert counted.matrix.sum() == 3
+    with pytest.raises(MaskError, match="a prediction with 1 masked pixels"):
+        counted.update(values, masked)

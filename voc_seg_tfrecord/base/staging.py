@@ -10,6 +10,7 @@ written. In a bucket there are no locks, and nothing is removed there.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import ctypes
+import enum
 import errno
 import os
 import pathlib
@@ -166,7 +167,7 @@ def remove_dead(parent: epath.PathLike, name: str) -> None:
         lock = parent / f"incomplete.{token}.lock"
         with contextlib.ExitStack() as stack:
             # The lock file is there before the folder is, and goes after it.
-            if lock.exists() and not stack.enter_context(_locked(lock)):
+            if lock.exists() and stack.enter_context(_locked(lock)) != _Lock.HELD_HERE:
                 continue
             for owner, path in folders:
                 if owner == token:
@@ -185,8 +186,13 @@ def _token(parent: epath.Path, name: str) -> Iterator[str]:
     remove_dead(parent, name)
     lock = pathlib.Path(parent, f"incomplete.{token}.lock")
     _make(lock)
-    with _locked(lock) as is_locked:
-        if not is_locked or not lock.exists():  # another run took the lock before it was locked
+    with _locked(lock) as state:
+        if state == _Lock.UNSUPPORTED:  # as in a bucket, nothing tells whether a process has ended
+            lock.unlink(missing_ok=True)
+            yield token
+            return
+        if state == _Lock.HELD_ELSEWHERE or not lock.exists():
+            # Another run took the lock file for a dead one's before it was locked.
             with _token(parent, name) as other:
                 yield other
             return
@@ -206,22 +212,32 @@ def _make(lock: pathlib.Path) -> None:
             return
 
 
+class _Lock(enum.Enum):
+    """What became of the try to lock a file."""
+
+    HELD_HERE = "held by this process"
+    HELD_ELSEWHERE = "held by another process"
+    UNSUPPORTED = "on a file system without locks, such as Lustre and some of FUSE and NFS"
+
+
 @contextlib.contextmanager
-def _locked(lock: pathlib.Path) -> Iterator[bool]:
-    """Tries to lock a file; yields whether it could."""
+def _locked(lock: pathlib.Path) -> Iterator[_Lock]:
+    """Tries to lock a file during the block; yields what became of it."""
     try:
         # Neither a link nor a named pipe, which somebody else may have put there.
         descriptor = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        yield False
+        yield _Lock.HELD_ELSEWHERE
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        is_locked = True
-    except OSError:  # held by another process, or a file system without locks
-        is_locked = False
+        state = _Lock.HELD_HERE
+    except BlockingIOError:
+        state = _Lock.HELD_ELSEWHERE
+    except OSError:  # ENOSYS, ENOLCK, EOPNOTSUPP
+        state = _Lock.UNSUPPORTED
     try:
-        yield is_locked
+        yield state
     finally:
         os.close(descriptor)
 

@@ -191,9 +191,9 @@ def from_arrays(
 
     Args:
       images: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]` each; sizes may differ.
-      masks: integers `[H, W]` or `[H, W, 1]` each: class index, 255 is void. If there are two
-        classes, and no value but 0 and 255, then 255 is the second class, as in `build`; 255 alone
-        is refused.
+      masks: integers `[H, W]` or `[H, W, 1]` each: class index, 255 is void, and so are the
+        masked pixels of a masked array. If there are two classes, and no value but 0 and 255, then
+        255 is the second class, as in `build`; 255 alone is refused.
       labels: a class index for each image, in place of masks.
       filenames: a name for each image; `00000000.png` and so on by default.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
@@ -226,6 +226,9 @@ def from_arrays(
     config = VocSegConfig(
         name=name, class_names=class_names, task=task, exif="ignore", trust_images=True
     )
+    images = _own_arrays(images)
+    if masks is not None:
+        masks = _own_arrays(masks)
     # Whoever names void may have masks without any class.
     high = _High(masks, config.built_class_names if len(config.class_names) == 2 else ())
     items = _items(images, high.masks, labels, filenames)
@@ -241,6 +244,24 @@ def from_arrays(
             stacklevel=2,
         )
     return build_source(Source(by_split, spec), config, data_dir=data_dir, **options)
+
+
+def _own_arrays(arrays: Iterable[np.ndarray]) -> Iterable[np.ndarray]:
+    """Returns arrays that nobody writes into later.
+
+    An iterator may fill one array again and again, as readers of videos do, and examples are
+    encoded after the next ones were drawn. What a list or an array holds stays.
+    """
+    if hasattr(arrays, "__len__") and hasattr(arrays, "__getitem__"):
+        return arrays
+    return map(_copied, arrays)
+
+
+def _copied(array: Any) -> Any:
+    """Returns a copy of an array of any kind; what is none is refused later, by its name."""
+    if isinstance(array, np.ndarray):
+        return array.copy()  # of a masked array with its mask
+    return np.array(array) if hasattr(array, "__array__") else array
 
 
 class _High:
@@ -272,7 +293,7 @@ class _High:
             )
         if seen == {0, VOID}:
             self.is_class = True
-            self.masks = ((np.asarray(mask) == VOID).astype(np.uint8) for mask in masks)
+            self.masks = ((mask == VOID).astype(np.uint8) for mask in map(np.asanyarray, masks))
 
 
 def _checked(masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
@@ -294,7 +315,7 @@ _OTHER = 1  # stands for all values but 0 and 255
 
 
 def _kinds(mask: np.ndarray) -> set[int]:
-    array = np.asarray(mask)
+    array = np.ma.compressed(mask) if np.ma.is_masked(mask) else np.asarray(mask)
     if array.dtype.kind not in "iu":
         return {_OTHER}
     high, zero = array == VOID, array == 0
@@ -329,6 +350,13 @@ def _items(
 
 
 def _image(image: np.ndarray, where: str) -> np.ndarray:
+    if np.ma.is_masked(image):
+        raise ImageError(
+            where,
+            found=f"a masked array with {np.ma.getmaskarray(image).sum()} masked values",
+            expected="an image that has all of its pixels",
+            remedy="fill them with .filled(0), and make their pixels void (255) in the mask",
+        )
     array = np.asarray(image)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[..., 0]
@@ -338,6 +366,13 @@ def _image(image: np.ndarray, where: str) -> np.ndarray:
             found=f"an array {array.dtype}{list(array.shape)}",
             expected="uint8 [H, W], [H, W, 1] or [H, W, 3]",
             remedy="scale to 0..255 and convert with .astype('uint8'); channels are the last axis",
+        )
+    if not array.size:
+        raise ImageError(
+            where,
+            found=f"an image without pixels, {list(array.shape)}",
+            expected="at least one pixel",
+            remedy="leave it out",
         )
     return np.ascontiguousarray(array)
 
@@ -351,4 +386,7 @@ def _mask(mask: np.ndarray, where: str) -> np.ndarray:
             expected="integers [H, W], one class index per pixel",
             remedy="convert with .astype('uint8'); for one-hot masks take .argmax(-1) first",
         )
+    if np.ma.is_masked(mask):
+        array = array.astype(np.int64)  # which holds 255 too
+        array[np.ma.getmaskarray(mask)] = VOID
     return array

@@ -77,7 +77,8 @@ class Confusion:
 
         Args:
           masks: class indices, integers `[H, W]`, `[H, W, 1]`, `[B, H, W]` or
-            `[B, H, W, 1]`; 0 to C - 1, or 255 for void, which padding is as well.
+            `[B, H, W, 1]`; 0 to C - 1, or 255 for void, which padding is as well, and so are the
+            masked pixels of a masked array.
           predictions: class indices of the same shape, with or without the last axis of 1;
             0 to C - 1.
           where: names the image in errors.
@@ -160,6 +161,17 @@ def _check_values(pairs: np.ndarray, counts: np.ndarray, classes: int, where: ob
 
 def _plain(array: np.ndarray, name: str, where: object) -> np.ndarray:
     """Returns masks or predictions as uint8 `[B, H, W]`."""
+    if np.ma.is_masked(array):
+        if name == "prediction":
+            raise MaskError(
+                where or name,
+                found=f"a prediction with {np.ma.getmaskarray(array).sum()} masked pixels",
+                expected="a class for every pixel",
+                remedy="mask the pixels that do not count in the mask, not in the prediction",
+            )
+        masked = np.ma.getmaskarray(array)
+        array = np.asarray(array).astype(np.int64)  # which holds 255 too
+        array[masked] = VOID
     values = np.asarray(array)
     shape = values.shape
     if values.ndim > 2 and shape[-1] == 1:
