@@ -117,10 +117,15 @@ class Builder(tfds.core.GeneratorBasedBuilder):
 
         Raises:
           MissingPackageError: if TensorFlow is not installed.
+          RecordError: if another build has replaced the dataset since this builder opened it.
         """
+        from voc_seg_tfrecord.built.dataset import check_unchanged  # builds do not need it
+
         requirements.require("tensorflow", "tfds.load", "use voc_seg_tfrecord.data_source")
         if batch_size is not None:
             warn_of_padding(self.builder_config, batch_size)
+        if self.data_path.exists():  # TFDS says what to do if it is not built
+            check_unchanged(self)
         return super().as_dataset(split, batch_size=batch_size, **options)
 
     def as_data_source(self, split: Any = None, **options: Any) -> Any:

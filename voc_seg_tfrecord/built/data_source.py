@@ -116,6 +116,7 @@ class DataSource:
 
     def _open(self, builder: tfds.core.DatasetBuilder) -> None:
         self._shards = places.Shards.of(builder, self._split, self._cache_dir)
+        dataset.check_unchanged(builder)  # it may have been replaced before its shards were read
         self.features = {name: builder.info.features[name] for name in self._wanted}
         self.class_names = dataset.class_names(builder)
         self._name = builder.info.full_name

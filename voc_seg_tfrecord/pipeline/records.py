@@ -17,7 +17,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.base.names import FILENAME, FILL, IMAGE
 from voc_seg_tfrecord.base.storage import is_bucket
-from voc_seg_tfrecord.built.dataset import bands_of
+from voc_seg_tfrecord.built.dataset import bands_of, check_unchanged
 from voc_seg_tfrecord.built.places import Shards
 from voc_seg_tfrecord.built.records import check_tfrecord
 from voc_seg_tfrecord.facts import lists
@@ -219,7 +219,9 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
 
     Raises:
       ConfigError: if there is nothing to read, or ids are missing or in several splits.
+      RecordError: if a build has replaced the dataset since it was opened.
     """
+    check_unchanged(builder)
     if not _is_list(builder, split):
         split = cast(str, split)  # or a ReadInstruction of TFDS, which has no types
         total = count_records(builder, split)  # of an empty split there is nothing to open
