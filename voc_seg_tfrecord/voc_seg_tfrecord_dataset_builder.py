@@ -81,6 +81,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         said = description.dataset_description(config, package.description, package.citation)
         # All of the config but what changes no byte of the dataset.
         stored = json.loads(dataclasses.replace(config, trust_images=False).to_json())
+        if stored.get("version") == str(self.VERSION):
+            del stored["version"]  # the same as none
         return _Info(
             builder=self,
             **vars(said),
@@ -162,6 +164,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
             nothing was built, and a dataset that was there is still there.
         """
         _check_format(file_format)
+        storage.check_encoding()
         download_config = download_config or tfds.download.DownloadConfig()
         mode = download_config.download_mode
         update = mode == tfds.download.GenerateMode.UPDATE_DATASET_INFO

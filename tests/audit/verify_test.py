@@ -14,7 +14,7 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.examples import serializer
@@ -178,6 +178,22 @@ def test_a_source_with_other_splits_is_refused(sample, root):
     (root / "ImageSets" / "Segmentation" / "test.txt").unlink()
     with pytest.raises(ConfigError, match=r"(?s)splits train, validation.*the dataset's splits"):
         verify.find_originals(sample, root)
+
+
+@pytest.mark.parametrize("change", ["without height", "with another"])
+def test_a_dataset_whose_features_are_not_those_of_its_source_is_refused(sample, tmp_path, change):
+    folder = tmp_path / "data" / "voc_seg_tfrecord" / "sample" / "1.0.0"
+    shutil.copytree(sample.data_path, folder)
+    (folder / storage.SUMS).unlink()
+    description = json.loads((folder / "features.json").read_text())
+    features = description["featuresDict"]["features"]
+    if change == "without height":
+        del features["image/height"]
+    else:
+        features["note"] = features["image/filename"]
+    (folder / "features.json").write_text(json.dumps(description))
+    with pytest.raises(RecordError, match="as a build of the source makes them"):
+        verify.find_originals(open_built(str(folder)), TREE)
 
 
 def test_the_command_prints_hashes_and_names_what_is_wrong(sample, doctored, capsys):

@@ -3,6 +3,7 @@ import importlib
 import pathlib
 import re
 import shlex
+import sys
 
 import pytest
 
@@ -116,3 +117,21 @@ def test_the_help_of_a_command_with_many_options_shows_the_usual_ones_first(name
     assert "--classes" not in usual
     assert "--classes" in everything
     assert everything == printed(capsys, name, "--help_all")
+
+
+@pytest.mark.parametrize("encoding", ["iso8859-1", "ascii"])
+def test_names_of_files_are_read_as_utf_8_or_not_at_all(encoding, monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(sys, "getfilesystemencoding", lambda: encoding)
+    assert cli.main(["list", "--data_dir", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert f"the encoding {encoding} for names of files" in error
+    assert "PYTHONUTF8=1" in error
+
+
+def test_a_limit_of_threads_is_one_error_that_names_it(monkeypatch, capsys, tmp_path):
+    def no_more(*_):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(module("list_"), "run", no_more)
+    assert cli.main(["list", "--data_dir", str(tmp_path)]) == 1
+    assert "ulimit -u" in capsys.readouterr().err

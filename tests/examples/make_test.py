@@ -131,3 +131,9 @@ def test_a_build_finds_out_kind_header_and_size_of_a_file_once(own, root, tmp_pa
 def test_a_raw_example_can_be_sent_to_a_worker():
     example = raw(label=3)
     assert pickle.loads(pickle.dumps(example)) == example
+
+
+@pytest.mark.parametrize("name", ["n" * 241 + ".jpg", "a\\b.jpg", "a\nb.jpg"])
+def test_a_name_that_verify_would_refuse_is_refused(name):
+    with pytest.raises(ImageError, match="rename the image and its mask"):
+        make_example(RawExample(File(saved(), "a.jpg"), name, None), SPEC)

@@ -9,6 +9,7 @@ import pytest
 from support.encoding import decoded, encoded, stored_image
 from support.png_writer import chunk, png_around, write_png
 import tensorflow as tf
+import tifffile
 
 from voc_seg_tfrecord.base.errors import ImageError
 from voc_seg_tfrecord.formats import file, images, pillow, png_pixels
@@ -400,3 +401,41 @@ def test_a_large_png_is_decoded_in_bands_to_the_same_pixels_whatever_its_filters
     assert (in_bands.resized(5, 3).rgb() == whole.resized(5, 3).rgb()).all()
     with pytest.raises(ImageError, match=r"a\.png: .*bytes of pixels"):
         images.pixels(File(made(rows[:-30]), "a.png"))
+
+
+GREY = np.tile(np.arange(0, 256, 4, dtype=np.uint8), (8, 1))
+LOST = {
+    "floats from 0 to 1": (GREY / 255).astype(np.float32),
+    "floats from -1 to 1": (GREY / 127.5 - 1).astype(np.float32),
+    "floats to 1000": GREY.astype(np.float32) * 4,
+    "four bands": np.dstack([GREY] * 4),
+    "13 bands": np.dstack([GREY] * 13),
+}
+
+
+@pytest.mark.parametrize("kind", LOST)
+def test_a_tiff_that_would_lose_bands_or_values_is_refused_with_the_options_that_keep_them(kind):
+    file = File(tiff(LOST[kind]), "a.tif")
+    with pytest.raises(ImageError, match="--bands all --dtype"):
+        images.open_image(file)
+
+
+@pytest.mark.parametrize("pixels", [GREY.astype(np.float32), GREY, np.dstack([GREY] * 3)])
+def test_a_tiff_of_whole_numbers_in_one_or_three_bands_is_stored_with_its_values(pixels):
+    still = images.open_image(File(tiff(pixels), "a.tif"))
+    expected = pixels if pixels.ndim == 3 else np.dstack([pixels] * 3)
+    assert np.array_equal(decoded(still.stored()), expected)
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "CMYK"])
+def test_alpha_and_cmyk_of_a_tiff_are_no_bands_that_would_be_lost(mode):
+    image = Image.fromarray(np.dstack([GREY] * 3)).convert(mode)
+    assert images.open_image(File(encoded(image, "TIFF"), "a.tif")).stored()
+
+
+def tiff(pixels):
+    file = io.BytesIO()
+    photometric = "rgb" if pixels.ndim == 3 and pixels.shape[2] == 3 else "minisblack"
+    planar = "contig" if pixels.ndim == 3 else None
+    tifffile.imwrite(file, pixels, photometric=photometric, planarconfig=planar)
+    return file.getvalue()

@@ -13,13 +13,14 @@ from etils import epath
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.threads import THREADS, ordered_map
 from voc_seg_tfrecord.built import records
 from voc_seg_tfrecord.built.dataset import class_names, config_of
 from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.built.trust import FEATURES
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
 from voc_seg_tfrecord.examples.serializer import Encoder, StableSerializer, stand_in
@@ -71,6 +72,14 @@ class Originals:
 
 
 def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any]) -> Record:
+    others = set(features) ^ set(example)
+    if others:
+        raise RecordError(
+            FEATURES,
+            found=f"features {', '.join(sorted(features))}",
+            expected=f"{', '.join(sorted(example))}, as a build of the source makes them",
+            remedy="build the dataset again",
+        )
     image = example[IMAGE]
     if not isinstance(image, bytes):
         serializer = StableSerializer(features.get_serialized_info())

@@ -24,6 +24,7 @@ from etils import epath
 
 from voc_seg_tfrecord.base.errors import (
     AnnotationError,
+    ConfigError,
     ImageError,
     LayoutError,
     ListError,
@@ -172,6 +173,30 @@ def _opened(path: PathLike) -> tuple[int, int]:
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
     raise OSError("it is a named pipe or a device")
+
+
+def is_lack_of_threads(error: BaseException) -> bool:
+    """Says whether an error is Python's about a limit of threads and processes."""
+    return isinstance(error, RuntimeError) and "can't start new thread" in str(error)
+
+
+def check_encoding() -> None:
+    """Checks that names of files are read as UTF-8.
+
+    Under another encoding letters beyond ASCII become others, so that the same folder would have
+    other ids, and other bytes, on another machine.
+
+    Raises:
+      ConfigError: if they are not.
+    """
+    encoding = sys.getfilesystemencoding().lower()
+    if encoding not in ("utf-8", "utf8"):
+        raise ConfigError(
+            "the locale of this process",
+            found=f"the encoding {encoding} for names of files",
+            expected="UTF-8, in which a folder has the same ids on every machine",
+            remedy="set LC_ALL=C.UTF-8 or PYTHONUTF8=1",
+        )
 
 
 @contextlib.contextmanager

@@ -7,6 +7,7 @@ import datetime
 import json
 import re
 from typing import Any
+import warnings
 
 from etils import epath
 import numpy as np
@@ -69,7 +70,10 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
     storage.check_sums(folder)
     check_description(folder)
     try:
-        builder = tfds.builder_from_directory(folder)
+        with warnings.catch_warnings():
+            # With PYTHONWARNINGS=error a warning of TFDS would be an error of the dataset's.
+            warnings.simplefilter("ignore")
+            builder = tfds.builder_from_directory(folder)
         if not builder.info.splits:
             raise ValueError("no splits")
         _check_names(builder)
@@ -77,6 +81,8 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
             path.name for split in builder.info.splits for path in shard_paths(builder, split)
         ]
     except Exception as error:  # TFDS lets out whatever its parsers raise
+        if storage.is_lack_of_threads(error):
+            raise
         raise damaged(folder, error) from None
     small = [path.name for path in folder.iterdir() if path.name.endswith(".labels.txt")]
     storage.check_listed(folder, [INFO, FEATURES, *small, *shards])

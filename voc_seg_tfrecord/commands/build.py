@@ -13,10 +13,11 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.versions import OlderVersion
 from voc_seg_tfrecord.base import requirements
-from voc_seg_tfrecord.base.errors import ConfigError, command, share_advice
+from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, command, share_advice
 from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
+from voc_seg_tfrecord.built.dataset import check_unchanged
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
 from voc_seg_tfrecord.examples.tiles import TileFormat
@@ -248,7 +249,11 @@ def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[s
 
 def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> dict[str, Any]:
     """Prints images and pixels of each class, and what is missing where; returns them."""
-    by_split = count_classes(builder)
+    try:
+        by_split = count_classes(builder)
+    except VocSegError:
+        check_unchanged(builder)  # or another build has replaced it, and nothing is damaged
+        raise
     names = config.built_class_names
     total = sum(by_split.values(), ClassCounts())
     print()

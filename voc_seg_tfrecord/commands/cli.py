@@ -172,6 +172,7 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
     words = sys.argv[1:] if argv is None else argv
     parser = make_parser(words)
     try:
+        storage.check_encoding()
         prepare_bucket_access(words)
         args = parser.parse_args(words)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
@@ -183,12 +184,12 @@ def _main(argv: Sequence[str] | None, stop: Stops) -> int:
         if stop.came:  # and has become this error
             raise
         return _say(error)
-    except UnicodeEncodeError as error:
-        if error.encoding == "utf-8" and sys.getfilesystemencoding() == "utf-8":
-            raise
-        return _say(_not_encoded(error))
     except MemoryError as error:
         return _say(_out_of_memory(error))
+    except RuntimeError as error:
+        if not storage.is_lack_of_threads(error):
+            raise
+        return _say(_out_of_threads())
     except ReaderGone:
         return _STOPPED + 13  # SIGPIPE, which Windows does not have
 
@@ -215,13 +216,13 @@ def _out_of_memory(error: MemoryError) -> VocSegError:
     )
 
 
-def _not_encoded(error: UnicodeEncodeError) -> ConfigError:
-    return ConfigError(
-        "the locale of this process",
-        found=f"the encoding {sys.getfilesystemencoding()} for names of files, beside "
-        f"{ascii(error.object)[:100]}",
-        expected="UTF-8, which has all letters",
-        remedy="set LC_ALL=C.UTF-8 or PYTHONUTF8=1",
+def _out_of_threads() -> VocSegError:
+    return StorageError(
+        "the threads of this process",
+        found="a limit by which no more can be started",
+        expected="some ten threads for each core",
+        remedy="raise the limit of processes (ulimit -u, or --pids-limit of a container), or use "
+        "fewer --workers",
     )
 
 

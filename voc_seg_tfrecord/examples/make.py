@@ -31,6 +31,7 @@ from voc_seg_tfrecord.examples.tiles import Tiling, cut
 from voc_seg_tfrecord.formats import annotations, bands, images, pillow
 from voc_seg_tfrecord.formats.bands import Banded, Bands
 from voc_seg_tfrecord.formats.file import File, Kind
+from voc_seg_tfrecord.formats.id_lists import name_fault, show_name
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.stored import Counted
@@ -202,6 +203,14 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     Raises:
       VocSegError: if anything about the example is wrong.
     """
+    fault = name_fault(raw.filename)
+    if fault:
+        raise ImageError(
+            raw.image.where,
+            found=f"the name {show_name(raw.filename)}, which {fault}",
+            expected="a name that every file system takes, also with another ending",
+            remedy="rename the image and its mask",
+        )
     with images.large_in_turn(raw.image, raw.mask):
         image = _open_image(raw, spec)
         size = (image.height, image.width)

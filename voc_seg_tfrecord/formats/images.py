@@ -99,10 +99,44 @@ def open_image(
                 raise
             remedy = f"say {command(bands='all', dtype='uint16')} if it has other bands than RGB"
             raise error.changed(remedy=f"{remedy}; or {error.remedy}") from None
+        if kind is Kind.TIFF:
+            _check_nothing_is_lost(file, still)
         # Pillow has rotated a TIFF already.
         return (kind is Kind.WEBP and _rotated(file, exif, mask_size)) or still
     check_pixels(*size, file, ImageError)
     return StoredImage(file.data, size[1], size[0])
+
+
+def _check_nothing_is_lost(file: File, still: pillow.Still) -> None:
+    """Refuses a TIFF that has other bands than RGB, or numbers that 8 bits cannot hold.
+
+    Pillow drops the infrared band of four, takes the first band of 13 three times, and makes 0 of
+    every float below 1.
+    """
+    count = still.tiff_bands()
+    if count > 3:
+        keep = command(bands="all", dtype="uint8")
+        choose = command(bands="0,1,2")
+        raise ImageError(
+            file.where,
+            found=f"a TIFF of {count} bands",
+            expected="one band or three, as images are RGB of 8 bits",
+            remedy=f"keep all with {keep} (or uint16, float32), or choose three with {choose}",
+            kind="bands that would be lost",
+        )
+    if not still.has_floats:
+        return
+    values = still.values()
+    low, high = float(values.min()), float(values.max())
+    if low < 0 or high > 255 or (values != np.floor(values)).any():
+        raise ImageError(
+            file.where,
+            found=f"a TIFF of floats from {low:g} to {high:g}",
+            expected="whole numbers from 0 to 255, as images are RGB of 8 bits",
+            remedy=f"keep the floats with {command(bands='all', dtype='float32')}, or scale them "
+            "to 0 to 255 yourself",
+            kind="floats that would be lost",
+        )
 
 
 def _size_of_plain_bmp(data: bytes) -> tuple[int, int] | None:

@@ -31,6 +31,9 @@ from voc_seg_tfrecord.formats.file import (
 )
 
 _ORIENTATION = 0x0112
+_SAMPLES_PER_PIXEL, _EXTRA_SAMPLES, _PHOTOMETRIC = 277, 338, 262  # tags of a TIFF
+_ALPHA_KINDS = (1, 2)  # of the tag of extra samples
+_CMYK = 5  # of the photometric interpretation
 _TURNS = range(2, 9)  # orientations that are not upright
 PNG_TEXTS = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
 """Chunks of a PNG in which readers look for an orientation."""
@@ -98,6 +101,21 @@ class Still:
             if palette.mode == "RGBA":
                 return colors.reshape(-1, 4)[:, :3]
             return colors[: len(colors) // 3 * 3].reshape(-1, 3)
+
+    def tiff_bands(self) -> int:
+        """Returns how many bands a TIFF has beside alpha, as its header says; CMYK counts as 3."""
+        with translated(self._where, self._error):
+            tags = self._image.tag_v2
+            count = int(tags.get(_SAMPLES_PER_PIXEL, 1))
+            if tags.get(_PHOTOMETRIC) == _CMYK and count == 4:
+                return 3  # which it becomes
+            extra = tags.get(_EXTRA_SAMPLES, ())
+            return count - sum(kind in _ALPHA_KINDS for kind in extra)
+
+    @property
+    def has_floats(self) -> bool:
+        """Whether the samples are floats."""
+        return self._image is not None and self._image.mode == "F"
 
     def orientation(self) -> int:
         """Returns the orientation that EXIF gives, 1 to 8; 1 is upright, and the default."""
