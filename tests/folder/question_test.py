@@ -9,8 +9,9 @@ import pytest
 from support import made_folders
 from support.folders import images_of, plan_of, proposed, refused, said_by, write
 
-from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.base.errors import LayoutError, VocSegError, from_json
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 
 
 def count_of_line(words: str) -> int:
@@ -127,3 +128,11 @@ def test_lists_of_other_images_are_in_no_advice(tmp_path, capsys, val, advice, c
     assert cli.main(["check", str(tmp_path), "--class_names", "background,apple,tree"]) == 1
     assert f"Without the list: {advice}" in capsys.readouterr().out
     assert sum(map(len, plan_of(tmp_path, **said_by(advice)).splits.values())) == count
+
+
+def test_another_process_gets_the_text_of_a_question():
+    alternatives = [Alternative("first", {"masks": "a"}), Alternative("second", {"masks": "b"})]
+    question = QuestionError("x", alternatives, to="read masks", expected="one way", kind="ways")
+    again = from_json(question.to_json())
+    assert type(again) is LayoutError
+    assert (str(again), again.kind) == (str(question), "ways")
