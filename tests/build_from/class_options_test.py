@@ -20,7 +20,7 @@ from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.folder.plan import make_plan, open_tree
-from voc_seg_tfrecord.masks.readings import rule_of_rows
+from voc_seg_tfrecord.masks.rule import rule_of_rows
 from voc_seg_tfrecord.sources.open import own_source
 
 PIXELS = np.array([[0, 0, 1, 1], [0, 2, 2, 1], [3, 3, 2, 1]], np.uint8)
@@ -108,7 +108,7 @@ TYPED = [
     (f"{N} --classes a=b,b=a", "background b a c"),
     (f"{N} --classes *=void", Refused("leave no class")),
     ("--classes 0=x,1=y,*=rest", "x y rest rest"),
-    ("--classes 0=x,1=y,2=void", Refused("value 3|hold only colours")),
+    ("--classes 0=x,1=y,2=void", Refused("value 3|hold only colors")),
     (f"{N} --background b", B),
     (f"{V} --background void", Refused("name does not mean void")),
     (f"{N} --classes 0=void --background background", "void a b c"),
@@ -203,7 +203,7 @@ def test_a_list_of_numbers_and_names_is_a_class_file_and_no_table(write):
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 2, 0)])
-def test_rows_with_values_are_refused_where_colours_give_the_classes(write, order):
+def test_rows_with_values_are_refused_where_colors_give_the_classes(write, order):
     root = write("palette", **{"colors.txt": "background 0 0 0\na 128 0 0\nb 0 128 0\nc 128 128 0"})
     data = write_png(np.argsort(order)[PIXELS].astype(np.uint8), palette=voc_palette()[[*order]])
     Image.fromarray(RGB).save(root / "JPEGImages/c.png")
@@ -213,7 +213,7 @@ def test_rows_with_values_are_refused_where_colours_give_the_classes(write, orde
     check(root, "--classes 0=x,*=y", "x y y y" if order[0] == 0 else refused)
 
 
-def test_a_star_takes_no_colour_that_has_a_class_by_its_value_in_a_grey_mask(write):
+def test_a_star_takes_no_color_that_has_a_class_by_its_value_in_a_grey_mask(write):
     colors = "background 0 0 0\na 128 0 0\nb 0 128 0\nc 128 128 0"
     root = write("palette", **{"colors.txt": colors})
     palette = np.concatenate([np.full((4, 3), 9), voc_palette()[:4]])
@@ -223,7 +223,7 @@ def test_a_star_takes_no_colour_that_has_a_class_by_its_value_in_a_grey_mask(wri
     check(root, "--classes background=background,a=a,b=b,c=c,9=z,*=y", B)
 
 
-def test_vocs_colour_of_void_is_none_of_the_others(write):
+def test_vocs_color_of_void_is_none_of_the_others(write):
     root = write("grey")
     Image.fromarray(RGB).save(root / "JPEGImages/c.png")
     void = np.where(PIXELS[..., None] == 0, voc_palette()[[255]], RGB).astype(np.uint8)
@@ -296,17 +296,17 @@ def test_a_table_of_classes_in_the_folder_is_used_and_one_with_question_marks_is
         plan_of(root, f"--classes {root}/classes.csv")
 
 
-def test_rows_with_colours_read_rgb_and_palette_masks(write):
+def test_rows_with_colors_read_rgb_and_palette_masks(write):
     rows = "'#000000=floor,#800000=a,#008000=a,#808000=void'"
     for kind in ("rgb", "palette"):
         check(write(kind), f"--classes {rows}", "floor a a void")
     check(write("grey"), f"--classes {rows}", Refused("the masks hold only values"))
     root = write("rgb", **{"labelmap.txt": "bg:0,0,0::\na:128,0,0::\nb:0,128,0::\n"})
     check(root, "--classes '#808000=c'", "bg a b c")
-    check(root, "--classes 3=c", Refused("the masks hold only colours"))
+    check(root, "--classes 3=c", Refused("the masks hold only colors"))
 
 
-def test_255_and_vocs_colour_of_void_are_void_unless_a_row_names_them(write):
+def test_255_and_vocs_color_of_void_are_void_unless_a_row_names_them(write):
     border = np.where(PIXELS == 0, 255, PIXELS).astype(np.uint8)
     root = write("grey")
     for data in (write_png(border, color=0), write_png(border, palette=voc_palette())):

@@ -68,7 +68,7 @@ def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_pat
     printed = capsys.readouterr().out
     assert "1 apple" not in printed
     assert "0 apple, 1 background, 2 tree" in printed
-    assert "by colour, from labelmap.txt" in printed
+    assert "by color, from labelmap.txt" in printed
     assert "1 left out, without a mask" in printed
     config = json.loads(printed.partition("--config '")[2].partition("'")[0])
     for number, said in enumerate((config, {"name": "mine", "class_names": config["class_names"]})):
@@ -128,13 +128,13 @@ def test_a_foreground_of_255_beside_a_third_class_is_refused_until_it_is_said(tm
     assert (example["segmentation_mask"][..., 0] == mask // 255).all()
 
 
-def test_an_unknown_colour_is_an_error_with_file_colour_and_count(export, tmp_path):
+def test_an_unknown_color_is_an_error_with_file_color_and_count(export, tmp_path):
     root = export("cvat")
     path = root / "SegmentationClass" / "000032.png"
     values = np.array(exports.Image.open(path))
     values[0, :3] = (250, 50, 84)
     exports.Image.fromarray(values).save(path)
-    with pytest.raises(VocSegError, match=r"000032\.png: colours without a class: #fa3254 on 3 "):
+    with pytest.raises(VocSegError, match=r"000032\.png: colors without a class: #fa3254 on 3 "):
         builder_from_tree(root, name="mine", data_dir=tmp_path / "data")
 
 
@@ -190,7 +190,7 @@ def test_a_string_is_not_taken_for_a_list_of_one_letter_names(export, tmp_path):
 
 def test_a_tree_without_class_names_asks_for_them(tmp_path):
     exports.mmsegmentation(tmp_path)
-    with pytest.raises(VocSegError, match="give them with --class_names"):
+    with pytest.raises(VocSegError, match="with --class_names background,"):
         find_config(tmp_path, name="mine")
 
 

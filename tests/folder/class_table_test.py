@@ -125,7 +125,7 @@ def test_all_that_a_value_may_mean_stands_side_by_side_in_its_row(tmp_path, writ
     assert {"sky", "crack"} <= {*rows[0].values()}
 
 
-def test_a_palette_of_its_own_for_each_mask_has_rows_of_colours(tmp_path, written):
+def test_a_palette_of_its_own_for_each_mask_has_rows_of_colors(tmp_path, written):
     exports.supervisely(tmp_path / "t")
     assert columns(written(), "color", "class") == [
         ("#000000", "background"),

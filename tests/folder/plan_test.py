@@ -68,11 +68,11 @@ def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_p
 @pytest.mark.parametrize(
     ("table", "asked", "value"),
     [
-        ("id,name,r,g,b\n0,sky,0,0,0\n1,dry road,224,224,192\n", "void colour #e0e0c0", 1),
+        ("id,name,r,g,b\n0,sky,0,0,0\n1,dry road,224,224,192\n", "void color #e0e0c0", 1),
         ("id,name\n0,sky\n128,edge\n255,dry road\n", "value 255, which is void,", 255),
     ],
 )
-def test_a_class_with_the_colour_or_value_of_void_is_asked_about(tmp_path, table, asked, value):
+def test_a_class_with_the_color_or_value_of_void_is_asked_about(tmp_path, table, asked, value):
     flat(tmp_path, {"a": GREY * min(value, 128), "b": GREY * value})
     exports.put(tmp_path, "class_dict.csv", table)
     words = f"{asked} for the class 'dry road'"
@@ -202,7 +202,7 @@ def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
     (cvat / "labelmap.txt").unlink()
     status, printed = dry_run(cvat, capsys)
     assert status == 1
-    told = "no class names", "colour #000000 in 3 masks, 432 pixels"
+    told = "no class names", "color #000000 in 3 masks, 432 pixels"
     for words in (*told, f"check {cvat} --write_classes classes.csv"):
         assert words in printed.err
 

@@ -113,7 +113,7 @@ SETS = {
     ),
     "values in steps": values_in_steps,
     "a class at 255": a_class_at_255,
-    "VOC's colours in another order": lambda root: voc(
+    "VOC's colors in another order": lambda root: voc(
         root, lambda v: v, voc_palette()[[0, 15, 12]]
     ),
     "background that is not class 0": background_that_is_not_class_0,

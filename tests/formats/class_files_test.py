@@ -45,7 +45,7 @@ def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
         ("labelmap.txt", "apple:250,50::\n", "not readable"),
         ("labelmap.txt", "apple:250,50,300::\n", "not 0 to 255"),
         ("labelmap.txt", "a:::\na:::\n", "'a' twice"),
-        ("labelmap.txt", "cat:9,9,9::\ndog:9,9,9::\n", "the colour 9,9,9 for 'cat' and for 'dog'"),
+        ("labelmap.txt", "cat:9,9,9::\ndog:9,9,9::\n", "the color 9,9,9 for 'cat' and for 'dog'"),
         (
             "labelmap.txt",
             "sky:0,0,0::\nvoid:0,0,0::\n",

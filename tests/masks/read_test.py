@@ -153,19 +153,19 @@ def test_an_unknown_value_is_refused_with_its_count_and_what_is_known():
         masks_read.class_indices(Samples("grey", np.array([[0, 3, 3]])), RULE, "m.png")
 
 
-def test_colours_become_the_classes_of_the_rule():
+def test_colors_become_the_classes_of_the_rule():
     palette = np.array([(9, 9, 9), (0, 0, 0)], np.uint8)
     samples = Samples("palette", np.array([[0, 1]]), palette)
     assert masks_read.class_indices(samples, RULE, "m.png").tolist() == [[1, 0]]
 
 
-def test_the_most_frequent_unknown_colours_come_first():
+def test_the_most_frequent_unknown_colors_come_first():
     colors = np.array([[(1, 1, 1), (2, 2, 2), (2, 2, 2), (0, 0, 0)]], np.uint8)
     with pytest.raises(MaskError, match="#020202 on 2 pixels, #010101 on 1 pixels"):
         masks_read.class_indices(Samples("rgb", colors), RULE, "m.png")
 
 
-def test_a_grey_mask_in_a_set_of_colours_is_read_by_value_unless_grey_is_a_colour():
+def test_a_grey_mask_in_a_set_of_colors_is_read_by_value_unless_grey_is_a_color():
     samples = Samples("grey", np.array([[0, 9]]))
     with pytest.raises(MaskError, match="value 9 on 1 pixels"):
         masks_read.class_indices(samples, RULE, "m.png")
@@ -191,14 +191,14 @@ def test_rgb_masks_with_equal_channels_are_values_where_values_count():
 
 
 def test_the_rows_of_the_user_win_in_a_mask_of_any_kind():
-    said = MaskRule(RULE.values, RULE.colors, said_values={7: 5}, said_colors={(1, 2, 3): 6})
+    said = MaskRule(RULE.values, RULE.colors, given_values={7: 5}, given_colors={(1, 2, 3): 6})
     assert masks_read.class_indices(rgb((1, 2, 3), (9, 9, 9)), said, "m").tolist() == [[6, 1]]
     assert masks_read.class_indices(rgb((7, 7, 7), (9, 9, 9)), said, "m").tolist() == [[5, 1]]
     palette = np.array([(9, 9, 9), (1, 2, 3), *[(0, 0, 0)] * 6], np.uint8)
     samples = Samples("palette", np.array([[0, 1, 2, 7]]), palette)
     assert masks_read.class_indices(samples, said, "m").tolist() == [[1, 6, 0, 5]]
-    both = MaskRule({}, said_values={1: 0}, said_colors={(1, 2, 3): 1})
-    with pytest.raises(MaskError, match="value 1 with the colour #010203 on 1 pixels"):
+    both = MaskRule({}, given_values={1: 0}, given_colors={(1, 2, 3): 1})
+    with pytest.raises(MaskError, match="value 1 with the color #010203 on 1 pixels"):
         masks_read.class_indices(Samples("palette", np.array([[1]]), palette), both, "m")
 
 
@@ -208,7 +208,7 @@ def test_values_up_to_65535_are_read():
     assert decoded(read_mask(File(data, "m.png"), rule).png).tolist() == [[0, 1, 255]]
 
 
-def test_a_value_beyond_the_palette_has_no_class_by_colour():
+def test_a_value_beyond_the_palette_has_no_class_by_color():
     assert RULE.class_of("palette", 0, None) is None
 
 

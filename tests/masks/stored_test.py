@@ -44,7 +44,7 @@ def test_grey_values_are_read_as_stored_at_every_depth(depth):
     assert (samples.values == values).all()
 
 
-def test_a_palette_mask_gives_indices_and_colours():
+def test_a_palette_mask_gives_indices_and_colors():
     values = RNG.integers(0, 256, (5, 7))
     samples = read(write_png(values, palette=voc_palette()))
     assert samples.kind == "palette"
@@ -67,7 +67,7 @@ def test_an_unfiltered_mask_of_8_bits_is_inflated_once(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["PNG", "BMP", "TIFF"])
-def test_colours_are_read_whatever_the_format(kind):
+def test_colors_are_read_whatever_the_format(kind):
     samples = read(encoded(COLORS, kind))
     assert samples.kind == "rgb"
     assert (samples.values == COLORS).all()
@@ -90,7 +90,7 @@ def png16(samples):
 
 
 def tiff(samples, **options):
-    """Returns a TIFF; three channels are colours."""
+    """Returns a TIFF; three channels are colors."""
     buffer, order = io.BytesIO(), samples.dtype.str[0].replace("|", "<")
     options = {"photometric": "rgb" if samples.ndim == 3 else "minisblack"} | options
     tifffile.imwrite(buffer, samples, byteorder=order, **options)
@@ -110,7 +110,7 @@ def tiff(samples, **options):
     ],
     ids=["small", "times 257", "times 256", "equal and small", "equal", "equal times 257"],
 )
-def test_16_bits_are_colours_of_8_bits_or_if_all_are_equal_values_as_stored(
+def test_16_bits_are_colors_of_8_bits_or_if_all_are_equal_values_as_stored(
     samples, kind, expected, opaque
 ):
     files = [tiff(samples.astype(order)) for order in ("<u2", ">u2")]
@@ -126,8 +126,8 @@ def test_16_bits_are_colours_of_8_bits_or_if_all_are_equal_values_as_stored(
         assert (read_ones.values == expected).all()
 
 
-def test_16_bits_that_are_no_colours_of_8_or_not_opaque_are_refused():
-    with pytest.raises(MaskError, match="colours of 16 bits"):
+def test_16_bits_that_are_no_colors_of_8_or_not_opaque_are_refused():
+    with pytest.raises(MaskError, match="colors of 16 bits"):
         read(png16(COLORS.astype(int) * 257 + np.eye(3, dtype=int)[0]))
     for channels in (2, 4):
         with pytest.raises(MaskError, match="35 pixels that are not opaque"):
@@ -201,7 +201,7 @@ def test_a_webp_without_loss_is_read():
 
 
 @pytest.mark.parametrize("most", [255, 65_280, 65_535])
-def test_the_colours_of_a_tiff_may_have_8_or_16_bits(most):
+def test_the_colors_of_a_tiff_may_have_8_or_16_bits(most):
     table = np.zeros((3, 256), np.uint16)
     table[:, :21] = voc_palette()[:21].T * np.uint16(most // 255)
     samples = read(tiff(INDICES, photometric="palette", colormap=table))
@@ -210,7 +210,7 @@ def test_the_colours_of_a_tiff_may_have_8_or_16_bits(most):
 
 
 @pytest.mark.parametrize("bits", [1, 4, 8])
-def test_a_bmp_of_two_colours_has_its_values_as_stored(bits):
+def test_a_bmp_of_two_colors_has_its_values_as_stored(bits):
     values = RNG.integers(0, 2, (5, 7), np.uint8)
     rows = bits_of(values[::-1], bits)
     rows = np.pad(rows, ((0, 0), (0, -rows.shape[1] % 4)))
@@ -319,8 +319,8 @@ def test_threads_read_numpy_files_side_by_side():
 
 @pytest.fixture(params=[1 << 20, 10], ids=["at once", "by rows"])
 def pieces(request, monkeypatch):
-    monkeypatch.setattr(stored, "_PIXELS", request.param)
-    monkeypatch.setattr(stored, "_SORTED", request.param)
+    monkeypatch.setattr(stored, "_PIXELS_AT_A_TIME", request.param)
+    monkeypatch.setattr(stored, "_MAX_SORTED_PIXELS", request.param)
 
 
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "i4", "i8", "u8", "?"])
@@ -338,7 +338,7 @@ def test_values_are_counted_and_mapped_as_one_by_one(dtype):
 
 
 @pytest.mark.usefixtures("pieces")
-def test_colours_are_counted_and_mapped_as_one_by_one():
+def test_colors_are_counted_and_mapped_as_one_by_one():
     known = np.array([0, 0x010203, 0xFFFFFF])
     classes = np.array([7, 0, VOID], np.uint8)
     packed = np.append(known, [5, 0xFFFFFE])[RNG.integers(0, 5, (13, 7))]
@@ -354,7 +354,7 @@ def test_colours_are_counted_and_mapped_as_one_by_one():
         assert (mapped[packed == color] == index).all()
 
 
-def test_colours_of_a_large_mask_become_classes_in_a_few_bytes_per_pixel():
+def test_colors_of_a_large_mask_become_classes_in_a_few_bytes_per_pixel():
     colors = np.full((4000, 4000, 3), 9, np.uint8)
     rule = MaskRule({0: 0}, {(9, 9, 9): 1})
     tracemalloc.start()

@@ -6,7 +6,7 @@ from support.png_writer import write_png
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.masks import stored as surveying
 from voc_seg_tfrecord.masks import survey as masks_survey
-from voc_seg_tfrecord.masks.survey import Seen, Survey, survey
+from voc_seg_tfrecord.masks.survey import Occurrence, Survey, survey
 
 
 @pytest.fixture
@@ -21,20 +21,20 @@ def test_palette_entries_in_use_are_noted_with_a_mask_that_uses_them(put):
     palette = np.array([(0, 0, 0), (9, 9, 9), (8, 8, 8)])
     paths = put(write_png(np.array([[0, 2, 3]]), palette=palette))
     assert survey(paths).pixels == {
-        ("palette", 0, (0, 0, 0)): Seen(1, str(paths[0]), 1),
-        ("palette", 2, (8, 8, 8)): Seen(1, str(paths[0]), 1),
-        ("palette", 3, None): Seen(1, str(paths[0]), 1),
+        ("palette", 0, (0, 0, 0)): Occurrence(1, str(paths[0]), 1),
+        ("palette", 2, (8, 8, 8)): Occurrence(1, str(paths[0]), 1),
+        ("palette", 3, None): Occurrence(1, str(paths[0]), 1),
     }
 
 
-def test_colours_of_rgb_masks_are_noted_with_their_pixels_and_greys_with_both(put):
+def test_colors_of_rgb_masks_are_noted_with_their_pixels_and_greys_with_both(put):
     paths = put(rgb_mask((0, 0, 0), (4, 5, 6), (4, 5, 6)), rgb_mask((0, 0, 0), (7, 7, 7)))
     found = survey(paths)
-    assert found.pixels["rgb", None, (4, 5, 6)] == Seen(1, str(paths[0]), 2)
-    assert found.pixels["equal", 7, (7, 7, 7)] == Seen(1, str(paths[1]), 1)
+    assert found.pixels["rgb", None, (4, 5, 6)] == Occurrence(1, str(paths[0]), 2)
+    assert found.pixels["equal", 7, (7, 7, 7)] == Occurrence(1, str(paths[1]), 1)
     assert found.values == {0: 1, 7: 1}
     assert found.colors == {(0, 0, 0): 2, (4, 5, 6): 2, (7, 7, 7): 1}
-    assert [{p.kind for p in pixels} for pixels in found.alike] == [{"rgb"}, {"equal"}]
+    assert [{p.kind for p in pixels} for pixels in found.masks_by_pixels] == [{"rgb"}, {"equal"}]
 
 
 def test_a_mask_with_vocs_palette_is_not_decoded_unless_asked(put, monkeypatch):

@@ -17,6 +17,7 @@ from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.masks.table import (
     ClassTable,
     check_rows,
+    format_pairs,
     has_unknown,
     parse_file,
     parse_pairs,
@@ -46,8 +47,9 @@ def table(text, names=NAMES, **said):
         ('0="1"', ((0, "1"),)),
     ],
 )
-def test_pairs_have_values_colours_names_and_a_star(text, rows):
+def test_pairs_have_values_colors_names_and_a_star(text, rows):
     assert parse_pairs(text) == rows
+    assert parse_pairs(format_pairs(rows)) == rows
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ FILE = """value,color,class,pixels
 """
 
 
-def test_a_file_has_rows_of_values_and_colours_and_columns_for_people():
+def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
     assert dict(parse_file(FILE, "classes.csv")) == {
         0: "background",
         7: "crop",
@@ -115,7 +117,7 @@ def test_a_file_has_rows_of_values_and_colours_and_columns_for_people():
         ("value,class\nx,a\n", "in line 2"),
         ("value,class\n,a\n", "no key in line 2"),
         ("value,class\n0,a\n0,b\n", "0 for 'b', after 'a' in line 3"),
-        ("color,class\n1 2 300,a\n", "the colour '1 2 300'"),
+        ("color,class\n1 2 300,a\n", "the color '1 2 300'"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_with_its_line(text, words):

@@ -27,7 +27,7 @@ from voc_seg_tfrecord.examples.serializer import Encoder, StableSerializer, stan
 from voc_seg_tfrecord.examples.tiles import image_of
 from voc_seg_tfrecord.facts.releases import Archive
 from voc_seg_tfrecord.formats.id_lists import image_id
-from voc_seg_tfrecord.masks.readings import rule_of_rows
+from voc_seg_tfrecord.masks.rule import rule_of_rows
 from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.splitting.grouping import NO_GROUPS
 

@@ -17,14 +17,14 @@ from voc_seg_tfrecord.examples.make import band_count
 from voc_seg_tfrecord.examples.tiles import QUALITY, Tiling
 from voc_seg_tfrecord.folder import account
 from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, NO_CLASS_NAMES, check_alternatives
-from voc_seg_tfrecord.folder.class_file import ClassFiles
-from voc_seg_tfrecord.folder.class_table import seen_in, smoothed
-from voc_seg_tfrecord.folder.classes import (
-    names_at_values,
-    names_from_file,
-    numbered_file,
-    remedy,
-    rows_of_file,
+from voc_seg_tfrecord.folder.classes.choose import choose_class_file, rows_of_table
+from voc_seg_tfrecord.folder.classes.names import names_at_values, names_from_file, rows_of_file
+from voc_seg_tfrecord.folder.meaning.advice import advise_table
+from voc_seg_tfrecord.folder.meaning.of_labels import choose_numbering
+from voc_seg_tfrecord.folder.meaning.proposals import (
+    advise_smoothed,
+    list_pixels,
+    propose_classes,
 )
 from voc_seg_tfrecord.folder.plan import ANY_VALUE, Plan, make_plan, open_tree
 from voc_seg_tfrecord.folder.question import QuestionError
@@ -195,7 +195,7 @@ def find_config_of(
         fields["bands"] = _all_bands(tree)
     fields |= {"missing_mask": missing_mask, "background": background}
     rows = check_rows(fields.get("classes") or ())
-    fields["classes"] = rows_over(rows, ClassFiles(tree, early_config).rows())
+    fields["classes"] = rows_over(rows, rows_of_table(tree))
     if not class_names:
         fields |= _found_names(tree, {"name": name, **fields})
     return tree, VocSegConfig(name=name, **fields)
@@ -223,13 +223,13 @@ def _found_names(tree: VocTree, fields: Mapping[str, Any]) -> dict[str, Any]:
     """
     rows, background = fields["classes"], fields["background"]
     config = VocSegConfig(name=fields["name"], layout=fields["layout"])
-    found = ClassFiles(tree, config).find(named=False, background=background)
-    if not found.taken:
+    found = choose_class_file(tree, config, background)
+    if not found.numberings:
         if are_whole(rows):
             return {}
         raise _no_names(tree, config, found.notes)
-    advice = remedy(tree.given, tree.layout, config, named=False)
-    file = numbered_file(tree.labels, found.taken, rows, background, advice)
+    advice = advise_table(tree.given, tree.layout, config, named=False)
+    file = choose_numbering(tree.labels, found.numberings, rows, background, advice)
     if file is None:
         return {}
     names, values = names_from_file(file, rows), {entry.value for entry in file.entries}
@@ -253,18 +253,16 @@ def _no_names(tree: VocTree, config: VocSegConfig, notes: Sequence[str]) -> Layo
     of_images = [image_id for image_id in tree.masks if image_id in tree.images]
     survey = tree.labels.survey(of_images or tree.masks, all_colors=True)
     official = official_note(SplitEvidence.find(tree, config))
-    advice, seen = remedy(tree.given, tree.layout, config, named=False), seen_in(survey)
-    given = (
-        "give them with --class_names background,crack, or VOC's 21 with --class_names voc"
-        f"{f' ({official})' if official else ''}; or {advice}"
-    )
+    advice = advise_table(tree.given, tree.layout, config, named=False)
+    ways = [*propose_classes(survey, official), advice]
+    held = list_pixels(survey)
     return LayoutError(
         tree.root,
         found="no class names: "
         + (" ".join(notes).rstrip(".") or f"none of {', '.join(class_files.NAMES)} is there")
-        + (f". The masks hold\n    {seen}" if seen else ""),
-        expected="the names of the classes, in the order of the masks' values",
-        remedy=smoothed(survey) or given,
+        + (f". The masks hold\n    {held}" if held else ""),
+        expected="a class for each value or color of the masks",
+        remedy=advise_smoothed(survey) or "; or ".join(ways),
         kind=NO_CLASS_NAMES,
     )
 
@@ -277,8 +275,8 @@ def describe(plan: Plan, config: VocSegConfig) -> str:
     origin = f"drawn from the polygons of {tool}" if tool else f"in {layout.describe('masks')}"
     by = "value"
     if plan.decision is not None:
-        word = {"value": "value", "color": "colour"}[plan.decision.by]
-        by = f"{word}, {plan.decision.reading.reason}"
+        word = {"value": "value", "color": "color"}[plan.decision.by]
+        by = f"{word}, {plan.decision.candidate.source}"
     shown = [f"{index} {name}" for index, name in enumerate(names)]
     shown = shown if len(shown) <= 24 else [*shown[:22], "...", shown[-1]]
     lines = {
@@ -313,7 +311,7 @@ def _voids(plan: Plan) -> list[int | str]:
     rule = plan.rule
     mapping = rule.all_values if rule.colors is None else rule.all_colors
     return [
-        key if isinstance(key, int) else f"colour {color_key(key)}"
+        key if isinstance(key, int) else f"color {color_key(key)}"
         for key, index in mapping.items()
         if index == VOID and key != -1  # -1 is void in .npy masks alone
     ]

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.folder.class_file import CONTRADICT
+from voc_seg_tfrecord.folder.classes.choose import CONTRADICT
+from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED
 from voc_seg_tfrecord.folder.plan import Plan
 from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
-from voc_seg_tfrecord.masks.meaning import UNDECIDED
 
 NO_CLASS_NAMES = "no class names"
 """The kind of the error about a folder without class names."""

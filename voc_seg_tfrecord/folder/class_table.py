@@ -1,4 +1,4 @@
-"""The table of classes that a user fills in: a row for each value and colour that masks use."""
+"""The table of classes that a user fills in: a row for each value and color that masks use."""
 
 from collections.abc import Sequence
 import contextlib
@@ -12,20 +12,23 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.folder.class_file import ClassFiles
-from voc_seg_tfrecord.folder.classes import numberings_with
+from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_class_file_of_names
 from voc_seg_tfrecord.folder.files.pixels import sizes_agree
 from voc_seg_tfrecord.folder.files.readings import few
+from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
+from voc_seg_tfrecord.folder.meaning.choose import check_number_of_keys, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.of_labels import list_namings
+from voc_seg_tfrecord.folder.meaning.words import describe_candidate
 from voc_seg_tfrecord.folder.plan import ANY_VALUE, make_plan
-from voc_seg_tfrecord.masks import meaning
-from voc_seg_tfrecord.masks.readings import Naming, Reading
-from voc_seg_tfrecord.masks.survey import Pixel, Survey, look
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.masks.survey import Occurrence, StoredPixel, Survey, content_of_file
 from voc_seg_tfrecord.masks.table import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.trees.tree import VocTree
 
 
 def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> tuple[str, int]:
-    """Writes a row for each value and colour that the masks of a tree use.
+    """Writes a row for each value and color that the masks of a tree use.
 
     Args:
       tree: the tree.
@@ -58,84 +61,94 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
             )
     survey = tree.labels.survey(ids, all_colors=True)
     if ids and not survey.pixels:
-        look(tree.labels.file(ids[0]))  # raises
-    meaning.check_few(survey)
-    files = ClassFiles(tree, config).find(named=named).taken if config.class_names else []
+        content_of_file(tree.labels.file(ids[0]))  # raises
+    check_number_of_keys(survey)
+    files: Sequence[ClassFile] = ()
+    if config.class_names:
+        choose = choose_class_file_of_names if named else choose_class_file
+        files = choose(tree, config).numberings
     if not named and not files:
         return _text(survey, None, [])
-    namings = [Naming(config.table, next(iter(files), None))]
+    namings = [ClassNaming(config.table, next(iter(files), None))]
     if len(files) > 1:
-        namings = numberings_with(files, cast(Rows, config.classes), config.background)
-    return _text(survey, *meaning.weigh(survey, namings))
+        namings = list_namings(files, cast(Rows, config.classes), config.background)
+    return _text(survey, *weigh_candidates(survey, namings))
 
 
-def _text(survey: Survey, taken: Reading | None, ways: Sequence[Reading]) -> tuple[str, int]:
-    """Returns the table; where the user is asked, each reading has a column for people."""
+def _text(
+    survey: Survey, taken: MeaningCandidate | None, left: Sequence[MeaningCandidate]
+) -> tuple[str, int]:
+    """Returns the table as CSV, and how many of its rows lack a class.
+
+    Args:
+      survey: what the masks use.
+      taken: the candidate that gives the classes; None if the user is asked.
+      left: the candidates between which the user is asked; each has a column for people.
+    """
+    candidates = [taken] if taken else list({describe_candidate(c): c for c in left}.values())
+    by_color = _has_color_keys(survey, taken)
     rows: dict[Key, dict[str, object]] = {}
-    by_color = _by_color(survey, taken)
-    ways = [taken] if taken else list({meaning.how(reading): reading for reading in ways}.values())
-    keys = {pixel: pixel.key(by_color=by_color) for pixel in survey.pixels}
-    for pixel, key in sorted(keys.items(), key=lambda pair: (isinstance(pair[1], str), pair[1])):
-        seen = survey.pixels[pixel]
-        names = {meaning.how(reading): reading.name_of(pixel) or UNKNOWN for reading in ways}
-        row = rows.setdefault(key, {"pixels": 0, "masks": 0})
-        name = names.popitem()[1] if taken else _agreed(survey, pixel, names)
-        row |= {
-            "value" if isinstance(key, int) else "color": key,
-            "class": name if row.get("class", name) == name else UNKNOWN,
-            "pixels": int(str(row["pixels"])) + seen.pixels,
-            "masks": max(int(str(row["masks"])), seen.masks),
-            **names,
-        }
-        if pixel.kind == "palette" and pixel.color and isinstance(key, int):
-            row["palette"] = color_key(pixel.color)
-    columns = dict.fromkeys(itertools.chain(*rows.values()))
-    head = [*_HEAD, *(column for column in columns if column not in _HEAD)]
+    for pixel, key in _keys_in_order(survey, by_color=by_color):
+        classes = {describe_candidate(c): c.class_of(pixel) or UNKNOWN for c in candidates}
+        if taken:
+            name, columns = classes[describe_candidate(taken)], {}
+        else:
+            name, columns = _agreed_class(survey, pixel, classes), classes
+        _add_to_row(rows.setdefault(key, {}), pixel, key, name, survey.pixels[pixel])
+        rows[key] |= columns
+    unknown = sum(row["class"] == UNKNOWN for row in rows.values())
+    return _csv_of_rows(list(rows.values())), unknown
+
+
+def _keys_in_order(survey: Survey, *, by_color: bool) -> list[tuple[StoredPixel, Key]]:
+    """Returns each pixel with its key: first values, ascending, then colors."""
+    keys = [(pixel, pixel.key(by_color=by_color)) for pixel in survey.pixels]
+    return sorted(keys, key=lambda item: (isinstance(item[1], str), item[1]))
+
+
+def _add_to_row(
+    row: dict[str, object], pixel: StoredPixel, key: Key, name: str, occurrence: Occurrence
+) -> None:
+    """Adds one pixel to the row of its key, which several may have: `?` if their classes differ."""
+    row["value" if isinstance(key, int) else "color"] = key
+    row["class"] = name if row.get("class", name) == name else UNKNOWN
+    row["pixels"] = cast(int, row.get("pixels", 0)) + occurrence.pixels
+    row["masks"] = max(cast(int, row.get("masks", 0)), occurrence.masks)
+    if pixel.kind == "palette" and pixel.color and isinstance(key, int):
+        row["palette"] = color_key(pixel.color)
+
+
+_FIRST_COLUMNS = ("value", "color", "class", "pixels", "masks")
+
+
+def _csv_of_rows(rows: Sequence[dict[str, object]]) -> str:
+    """Returns rows as CSV, with the columns that any row has."""
+    columns = dict.fromkeys([*_FIRST_COLUMNS, *itertools.chain(*rows)])
     out = io.StringIO()
-    lines = csv.DictWriter(out, head, restval="", lineterminator="\n")
+    lines = csv.DictWriter(out, columns, restval="", lineterminator="\n")
     lines.writeheader()
-    lines.writerows(rows.values())
-    return out.getvalue(), sum(row["class"] == UNKNOWN for row in rows.values())
+    lines.writerows(rows)
+    return out.getvalue()
 
 
-_HEAD = ("value", "color", "class", "pixels", "masks")
+def _agreed_class(survey: Survey, pixel: StoredPixel, classes: dict[str, str]) -> str:
+    """Returns the class of a pixel that all candidates give it, else `?`.
+
+    It is `?`, too, where the masks contradict it: for 255 that may be void, and for a palette that
+    contradicts the one candidate.
+    """
+    may_be_void = pixel.value == VOID and survey.binary.masks > survey.void.masks
+    is_contradicted = len(classes) == 1 and pixel.kind == "palette"
+    names = set(classes.values())
+    if len(names) != 1 or may_be_void or is_contradicted:
+        return UNKNOWN
+    return names.pop()
 
 
-def _agreed(survey: Survey, pixel: Pixel, names: dict[str, str]) -> str:
-    """Returns the class of a pixel that all of several readings give it, else `?`."""
-    asked = pixel.value == VOID and survey.binary.masks > survey.void.masks
-    alone = len(names) == 1 and pixel.kind == "palette"  # and its palette contradicts it
-    return names.popitem()[1] if len({*names.values()}) == 1 and not (asked or alone) else UNKNOWN
-
-
-def _by_color(survey: Survey, taken: Reading | None) -> bool:
-    """Says whether rows of masks with values and colours have colours as their keys."""
+def _has_color_keys(survey: Survey, taken: MeaningCandidate | None) -> bool:
+    """Says whether rows of masks with values and colors have colors as their keys."""
     if taken is not None:
         return taken.by == "color"
     palettes = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
-    return len({pixel.value for pixel in palettes}) < len(palettes)
-
-
-_SHOWN = 12
-_MANY = 64  # values of grey masks; classes rarely are so many, and smoothed edges are
-
-
-def seen_in(survey: Survey) -> str:
-    """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels`."""
-    order = sorted(survey.pixels.items(), key=lambda of: (-of[1].masks, -of[1].pixels, of[0]))
-    lines = [f"{meaning.what(p)} in {of.masks} masks, {of.pixels} pixels" for p, of in order]
-    more = [f"and {len(order) - _SHOWN} more"] if len(order) > _SHOWN else []
-    return "\n    ".join([*lines[:_SHOWN], *more])
-
-
-def smoothed(survey: Survey) -> str:
-    """Returns what to do with greys between 0 and 255 at the edges of masks; empty if none are."""
-    greys = {p.value: seen.pixels for p, seen in survey.pixels.items() if p.kind == "grey"}
-    ends = greys.get(0, 0) + greys.get(VOID, 0)
-    if len(greys) < _MANY or ends < 0.8 * sum(greys.values()):
-        return ""
-    return (
-        f"Export the masks again: they hold {len(greys)} values, and four of five pixels are 0 or "
-        "255, so the masks were smoothed, or saved with loss. If each value is a class, give the "
-        "names with --class_names"
-    )
+    values = {pixel.value for pixel in palettes}
+    return len(values) < len(palettes)

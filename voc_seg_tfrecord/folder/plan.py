@@ -16,12 +16,15 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, LayoutError, VocSegError, command
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.folder import classes
 from voc_seg_tfrecord.folder.account import Account, LeftOver
-from voc_seg_tfrecord.folder.class_file import ClassFiles
+from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file_of_names
+from voc_seg_tfrecord.folder.classes.names import note_void
 from voc_seg_tfrecord.folder.files import discovery
 from voc_seg_tfrecord.folder.files.unreadable import NO_MASKS
-from voc_seg_tfrecord.folder.question import Choice, Problems
+from voc_seg_tfrecord.folder.meaning.advice import advise_table
+from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
+from voc_seg_tfrecord.folder.meaning.of_labels import choose_meaning_of_labels
+from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.second_masks import ask_which_masks, check_no_second_masks
 from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.folder.splits.divide import Splits, official_note, split_ids
@@ -32,7 +35,6 @@ from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks.meaning import Decision
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -60,18 +62,20 @@ class Plan:
       undecided: `SPLITS`, if all images are in one split whatever lists say; and `MEANING`, if
         it is not decided what the masks mean, so that any value is a class.
       numbered: whether a file or an option gave the numbers of the classes; see `ClassFile`.
+      class_file_reasons: why other class files, and other ways to number one, were not taken.
     """
 
     tree: VocTree
     class_file: ClassFile | None
     division: Splits
-    decision: Decision | None
+    decision: MaskMeaning | None
     rule: MaskRule
     notes: tuple[str, ...]
     account: Account
     problems: tuple[VocSegError, ...] = ()
     undecided: frozenset[str] = frozenset()
     numbered: bool = True
+    class_file_reasons: tuple[str, ...] = ()
 
     @property
     def splits(self) -> Mapping[str, Sequence[str]]:
@@ -86,7 +90,8 @@ class Plan:
     @property
     def reasons(self) -> Sequence[str]:
         """Why each candidate that was not taken lost, in words."""
-        return self.division.reasons
+        of_meaning = self.decision.reasons if self.decision else ()
+        return [*self.division.reasons, *self.class_file_reasons, *of_meaning]
 
     @property
     def left_out(self) -> Mapping[str, Sequence[str]]:
@@ -159,15 +164,15 @@ def make_plan(
     problems = Problems(reads_on=reads_on)
     splits, stated = _choose_splits(tree, config, problems)
     tree = splits.evidence.tree
-    named = problems.of(_choose_names, tree, config)
-    file, decision = (named.taken if named else None), None
-    if rule is None and named:
+    names = problems.of(_choose_class_file, tree, config)
+    file, decision = (names.file if names else None), None
+    if rule is None and names:
         decision = problems.of(_choose_meaning, config, file, splits)
     undecided = {SPLITS} if splits.undecided else set[str]()
     if rule is None:
         undecided |= set() if decision else {MEANING}
         rule = decision.rule if decision else ANY_VALUE
-    notes = _notes(config, splits, named, decision)
+    notes = _notes(config, splits, names, decision)
     if POOL in splits.ids:
         splits = problems.of(_stratified, config, rule, splits) or splits
     left_over = LeftOver(tree, splits.used)
@@ -181,7 +186,8 @@ def make_plan(
         by_name = splits.used - stated.image_ids
         problems.of(check_no_second_masks, tree, by_name, files)
     left = tuple(problems.found), frozenset(undecided)
-    return Plan(tree, file, splits, decision, rule, notes, account, *left)
+    plan = Plan(tree, file, splits, decision, rule, notes, account, *left)
+    return dataclasses.replace(plan, class_file_reasons=names.reasons if names else ())
 
 
 def _choose_splits(
@@ -248,17 +254,19 @@ def _pair_as_stated(splits: Splits, config: VocSegConfig) -> StatedPairs:
     )
 
 
-def _choose_names(tree: VocTree, config: VocSegConfig) -> Choice[ClassFile | None]:
-    named = ClassFiles(tree, config).find() if config.class_names else Choice(list[ClassFile]())
-    file = next(iter(named.taken), None)
-    return Choice(file, [*named.notes, *classes.void_notes(file, config)])
+def _choose_class_file(tree: VocTree, config: VocSegConfig) -> ClassFileChoice:
+    choice = ClassFileChoice()
+    if config.class_names:
+        choice = choose_class_file_of_names(tree, config)
+    notes = (*choice.notes, *note_void(choice.file, config))
+    return dataclasses.replace(choice, notes=notes)
 
 
-def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> Decision:
+def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> MaskMeaning:
     tree, used = splits.evidence.tree, splits.used
-    advice = classes.remedy(tree.given, tree.layout, config, named=file is None)
+    advice = advise_table(tree.given, tree.layout, config, named=file is None)
     ids = [i for i in tree.images if i in used and i in tree.masks]
-    return classes.decide(tree.labels, ids, config, file, advice)
+    return choose_meaning_of_labels(tree.labels, ids, config, file, advice)
 
 
 def _stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
@@ -270,17 +278,17 @@ def _stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
 def _notes(
     config: VocSegConfig,
     splits: Splits,
-    named: Choice[ClassFile | None] | None,
-    decision: Decision | None,
+    names: ClassFileChoice | None,
+    decision: MaskMeaning | None,
 ) -> tuple[str, ...]:
     """Returns what a user should know, in the order of the steps."""
     tree, by_color = splits.evidence.tree, decision is not None and decision.by == "color"
     links = tree.listing.links if tree.listing else {}
-    file = named.taken if named else None
+    file = names.file if names else None
     notes = [
         *tree.notes,
         *splits.notes,
-        *(named.notes if named else ()),
+        *(names.notes if names else ()),
         # Where its colours give the classes, it does not matter how a class file is numbered.
         file.numbered if file and not (by_color and file.colored) else "",
         *(decision.notes if decision else ()),

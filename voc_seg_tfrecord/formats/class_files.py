@@ -1,4 +1,4 @@
-"""The files in which labelling tools say which value or colour means which class."""
+"""The files in which labeling tools say which value or color means which class."""
 
 import collections
 from collections.abc import Callable, Container
@@ -36,7 +36,7 @@ IGNORED = "__ignore__"
 VOID_NAMES = (IGNORED, "void", "ignored", "ignore")
 """Labels by which tools mean void, in any spelling: `Void` and `VOID` too."""
 
-_UNLABELED = ("neutral", "unlabeled", "unlabelled")  # void, if they have its value or colour
+_UNLABELED = ("neutral", "unlabeled", "unlabelled")  # void, if they have its value or color
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,12 +59,12 @@ class ClassFile:
 
     @property
     def colored(self) -> bool:
-        """Whether every entry has a colour."""
+        """Whether every entry has a color."""
         return all(entry.color for entry in self.entries)
 
     @property
     def plain(self) -> bool:
-        """Whether it is a list of names alone, without values and colours."""
+        """Whether it is a list of names alone, without values and colors."""
         return all(entry.by_place and not entry.color for entry in self.entries)
 
     @property
@@ -74,7 +74,7 @@ class ClassFile:
 
 
 def is_void(entry: Entry) -> bool:
-    """Says whether an entry means void: by its name, or by void's value and colour together.
+    """Says whether an entry means void: by its name, or by void's value and color together.
 
     So does one that no pixel can have: it has the value -1, or no value but that of void, because
     its tool does not count it as a class.
@@ -86,7 +86,7 @@ def is_void(entry: Entry) -> bool:
 
 
 def may_be_void(entry: Entry) -> bool:
-    """Says whether a class has void's value or VOC's colour of it, so that it may mean void."""
+    """Says whether a class has void's value or VOC's color of it, so that it may mean void."""
     return not is_void(entry) and (entry.value == VOID or entry.color == VOID_COLOR)
 
 
@@ -112,7 +112,7 @@ def read_all(
       that hold something else.
 
     Raises:
-      LayoutError: if a file that no other than a labelling tool writes cannot be read.
+      LayoutError: if a file that no other than a labeling tool writes cannot be read.
     """
     files, others = [], []
     for name in PARSERS:
@@ -228,7 +228,7 @@ def _wrong(entries: list[Entry]) -> str:
             return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
         if value not in (-1, VOID) and owner.setdefault(value, name) != name:
             return f"the value {value} for {owner[value][:80]!r} and for {name[:80]!r}"
-        if color and of_color.setdefault(color, name) != name:  # by colour they would be one
+        if color and of_color.setdefault(color, name) != name:  # by color they would be one
             shown = ",".join(map(str, color))
-            return f"the colour {shown} for {of_color[color][:80]!r} and for {name[:80]!r}"
+            return f"the color {shown} for {of_color[color][:80]!r} and for {name[:80]!r}"
     return ""

@@ -1,13 +1,13 @@
 """Masks: from a file to class indices that every decoder reads alike, and the gate.
 
-The trap this module is about: TensorFlow decodes a palette PNG to the luminance of its colours, so
+The trap this module is about: TensorFlow decodes a palette PNG to the luminance of its colors, so
 0, 1, 2, 255 of VOC's palette come out as 0, 38, 75, 220, and bicycle and sheep both as 75. What
 leaves this module is always an 8-bit greyscale PNG whose values are the class indices. The gate
-accepts only values and colours that the rule knows.
+accepts only values and colors that the rule knows.
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import dataclasses
 import hashlib
 
@@ -23,7 +23,7 @@ from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
 from voc_seg_tfrecord.masks.stored import Counted, Samples
 from voc_seg_tfrecord.masks.table import color_key
 
-UNKNOWN_COLOR, UNKNOWN_VALUE = "unknown mask colour", "unknown mask value"
+UNKNOWN_COLOR, UNKNOWN_VALUE = "unknown mask color", "unknown mask value"
 """Kinds of errors about pixels that have no class."""
 
 
@@ -60,7 +60,7 @@ def read_mask(
 
     Args:
       file: the mask file.
-      rule: what its values or colours mean.
+      rule: what its values or colors mean.
       size: height and width of its image; compared before anything is decoded.
       official: whether only the kinds of PNG that a release holds are accepted: palette and
         8-bit greyscale.
@@ -71,7 +71,7 @@ def read_mask(
 
     Raises:
       MaskError: if the file is damaged, of another size than its image, not of the rule's
-        kind, or has values or colours that the rule does not know, naming them with their
+        kind, or has values or colors that the rule does not know, naming them with their
         number of pixels.
     """
     header = None
@@ -97,7 +97,7 @@ def filled(size: tuple[int, int], value: int) -> IndexMask:
 def read_instances(file: File, size: tuple[int, int], *, official: bool = False) -> IndexMask:
     """Reads an instance mask: object numbers from 1, 0 is background, 255 is void.
 
-    Colour files (CVAT's, where each object has a colour of VOC's palette) are numbered by
+    Color files (CVAT's, where each object has a color of VOC's palette) are numbered by
     that palette. See `read_mask` for arguments and errors.
     """
     colored = not official and file.kind is not Kind.NUMPY
@@ -116,19 +116,30 @@ def decode(file: File) -> np.ndarray:
 def _read_eight_bits(
     file: File, header: png.Header, rule: MaskRule, counted: Counted | None
 ) -> IndexMask:
+    """Reads an 8-bit PNG that holds values; its compressed pixels stay if its values do."""
     chunks = png.read_chunks(file, header)
-    size = header.height, header.width
-    if counted and counted[0] == hashlib.sha256(file.data).hexdigest():
-        counts = dict(counted[1])
-        _check_values(counts, rule, file.where)
-        if _stay(counts, rule):
-            return IndexMask(png.grey_index_png(file, header, chunks), *size, counts)
+    if counted and _are_classes(counted, file, rule):
+        grey = png.grey_index_png(file, header, chunks)
+        return IndexMask(grey, header.height, header.width, dict(counted[1]))
     values = png_pixels.read_values(file, header, chunks)
     counts = occurring(values.counts())
     _check_values(counts, rule, file.where)
     if _stay(counts, rule):
-        return IndexMask(values.grey, *size, counts)
+        return IndexMask(values.grey, header.height, header.width, counts)
     return _index_mask(stored.map_values(values.pixels(), rule.all_values))
+
+
+def _are_classes(counted: Counted, file: File, rule: MaskRule) -> bool:
+    """Says whether a file still has the bytes that a survey saw, and its values are the classes.
+
+    Raises:
+      MaskError: if it has values that the rule does not know.
+    """
+    sha256, counts = counted
+    if sha256 != hashlib.sha256(file.data).hexdigest():
+        return False
+    _check_values(dict(counts), rule, file.where)
+    return _stay(dict(counts), rule)
 
 
 def _stay(counts: Mapping[int, int], rule: MaskRule) -> bool:
@@ -159,79 +170,132 @@ def _check_official(header: png.Header, file: File) -> None:
 
 
 def _index_mask(indices: np.ndarray) -> IndexMask:
+    """Returns class indices uint8 `[H, W]` as a mask."""
     height, width = indices.shape
     return IndexMask(pillow.encode_png(indices), height, width, occurring(count_values(indices)))
 
 
-_ENOUGH = 5  # unknown values or colours that an error lists
-_SHOWN = 12  # values that it expected
+MAX_LISTED_UNKNOWN = 5
+"""How many unknown values or colors an error lists."""
+
+MAX_LISTED_EXPECTED = 12
+"""How many expected values an error lists."""
 
 
 def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray:
     """Returns the class of each pixel, uint8 `[H, W]`.
 
     Raises:
-      MaskError: if there are values or colours that the rule does not know, or to which the user
+      MaskError: if there are values or colors that the rule does not know, or to which the user
         gave two classes.
     """
-    values, kind = _values(samples, rule)
+    values, kind = _values_and_kind(samples, rule)
     if kind == "rgb":
         return _classes_of_colors(values, rule, where)
     counts = stored.counts_by_value(values)
     if not rule.needs_colors(kind):
         _check_values(counts, rule, where)
         return stored.map_values(values, rule.all_values)
-    colors: dict[int, Color] = {value: (value, value, value) for value in counts}
-    if samples.palette is not None:
-        highest, length = max(counts), len(samples.palette)
-        if highest >= length:
-            raise MaskError(
-                where,
-                found=f"value {highest}, which has no colour in a palette of {length}",
-                expected="a colour for each value, because the masks are read by colour",
-                remedy="Export the mask again with a colour for each value",
-            )
-        colors = {value: tuple(samples.palette[value].tolist()) for value in counts}
-    classes = {value: rule.class_of(kind, value, colors[value]) for value in counts}
-    missing: Counter[Color] = Counter()
-    for value in (value for value, index in classes.items() if index is None):
-        if len(rule.said_of(value, colors[value])) > 1:
-            raise two_classes(value, colors[value], counts[value], where)
-        missing[colors[value]] += counts[value]
-    if missing:
-        raise _unknown_colors(missing, rule, where)
+    if samples.palette is None:
+        colors = {value: (value, value, value) for value in counts}
+    else:
+        colors = _colors_of_values(counts, samples.palette, where)
+    classes = _classes_of_values(counts, colors, kind, rule, where)
     return stored.map_values(values, classes)
 
 
-def _values(samples: Samples, rule: MaskRule) -> tuple[np.ndarray, str]:
-    """Returns samples and their kind; red where an RGB mask may hold values, and all are equal."""
-    by_value = samples.kind == "rgb" and (rule.colors is None or rule.said_values)
-    if by_value and stored.equal_channels(samples.values):
+def _values_and_kind(samples: Samples, rule: MaskRule) -> tuple[np.ndarray, str]:
+    """Returns the samples and their kind, as `MaskRule.class_of` has it.
+
+    Where an RGB mask may hold values, and its channels are equal, red is the value.
+    """
+    may_hold_values = rule.colors is None or bool(rule.given_values)
+    if samples.kind == "rgb" and may_hold_values and stored.equal_channels(samples.values):
         return samples.values[..., 0], "equal"
     return samples.values, samples.kind
 
 
+def _colors_of_values(
+    values: Iterable[int], palette: np.ndarray, where: object
+) -> dict[int, Color]:
+    """Returns the color of each value in a palette uint8 `[N, 3]`.
+
+    Raises:
+      MaskError: if a value lies beyond the end of the palette.
+    """
+    highest = max(values)
+    if highest >= len(palette):
+        raise MaskError(
+            where,
+            found=f"value {highest}, which has no color in a palette of {len(palette)}",
+            expected="a color for each value, because the masks are read by color",
+            remedy="export the mask again with a color for each value",
+        )
+    return {value: tuple(palette[value].tolist()) for value in values}
+
+
+def _classes_of_values(
+    counts: Mapping[int, int],
+    colors: Mapping[int, Color],
+    kind: str,
+    rule: MaskRule,
+    where: object,
+) -> dict[int, int]:
+    """Returns the class of each value where colors may give it.
+
+    Args:
+      counts: the number of pixels of each value.
+      colors: the color of each value.
+      kind: the kind of the mask.
+      rule: what values and colors mean.
+      where: the mask, for errors.
+
+    Raises:
+      MaskError: if a value has no class, or the user gave it two.
+    """
+    classes: dict[int, int] = {}
+    unknown: Counter[Color] = Counter()
+    for value, color in colors.items():
+        index = rule.class_of(kind, value, color)
+        if index is not None:
+            classes[value] = index
+        elif len(rule.given_classes(value, color)) > 1:
+            raise two_classes(value, color, counts[value], where)
+        else:
+            unknown[color] += counts[value]
+    if unknown:
+        raise _unknown_colors(unknown, rule, where)
+    return classes
+
+
 def unknown_pixels(samples: Samples, rule: MaskRule) -> np.ndarray:
     """Returns which pixels of a mask a rule does not know, bool `[H, W]`."""
-    values, kind = _values(samples, rule)
+    values, kind = _values_and_kind(samples, rule)
     if kind == "rgb":
-        packed = stored.counts_by_color(values)[0]
-        colors = [(c >> 16, c >> 8 & 255, c & 255) for c in packed.tolist()]
-        unknown = [rule.class_of(kind, None, color) is None for color in colors]
-        return stored.map_colors(values, packed, np.array(unknown, np.uint8))[0] > 0
+        packed, _ = stored.counts_by_color(values)
+        unknown = [rule.class_of(kind, None, color) is None for color in _unpacked(packed)]
+        is_unknown, _ = stored.map_colors(values, packed, np.array(unknown, np.uint8))
+        return is_unknown > 0
     counts = stored.counts_by_value(values)
-    of_value: dict[int, Color] = {value: (value, value, value) for value in counts}
+    colors: dict[int, Color] = {value: (value, value, value) for value in counts}
     if samples.palette is not None:
-        of_value = dict(enumerate(map(tuple, samples.palette.tolist())))
-    no_class = {v: rule.class_of(kind, v, of_value.get(v)) is None for v in counts}
-    return stored.map_values(values, no_class) > 0
+        colors = dict(enumerate(map(tuple, samples.palette.tolist())))
+    unknown_values = {
+        value: rule.class_of(kind, value, colors.get(value)) is None for value in counts
+    }
+    return stored.map_values(values, unknown_values) > 0
+
+
+def _unpacked(packed: np.ndarray) -> list[Color]:
+    """Returns 24-bit numbers `[N]` as colors."""
+    return [(number >> 16, number >> 8 & 255, number & 255) for number in packed.tolist()]
 
 
 def two_classes(value: int, color: Color, pixels: int, where: object) -> MaskError:
-    """Two rows of the user give one pixel two classes."""
+    """Returns the error that two rows of the user give one pixel two classes."""
     return MaskError(
         where,
-        found=f"value {value} with the colour {color_key(color)} on {pixels} pixels, and classes "
+        found=f"value {value} with the color {color_key(color)} on {pixels} pixels, and classes "
         f"gives one class to {value} and another one to {color_key(color)}",
         expected="rows that give each pixel one class",
         remedy="leave one of the two rows out of classes",
@@ -239,51 +303,77 @@ def two_classes(value: int, color: Color, pixels: int, where: object) -> MaskErr
 
 
 def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: object) -> np.ndarray:
+    """Returns the class of each pixel of colors uint8 `[H, W, 3]`, uint8 `[H, W]`.
+
+    Raises:
+      MaskError: if a color has no class.
+    """
     if not rule.all_colors:
-        colored = int((colors != colors[..., :1]).any(axis=-1).sum())
-        raise MaskError(
-            where,
-            found=f"an RGB mask with {colored} pixels in which red, green and blue differ, "
-            "although the masks are read by value",
-            expected="a palette or greyscale mask of values, or RGB with all three equal",
-            remedy=rule.remedy,
-            kind=UNKNOWN_COLOR,
-        )
-    classes, (unknown, pixels) = stored.map_colors(colors, *rule.packed_colors)
+        raise _colors_in_place_of_values(colors, rule, where)
+    known, classes_of_known = rule.packed_colors
+    classes, (unknown, pixels) = stored.map_colors(colors, known, classes_of_known)
     if unknown.size:
-        triples = ((int(c) >> 16, int(c) >> 8 & 255, int(c) & 255) for c in unknown)
-        counted = zip(triples, pixels.tolist(), strict=True)
-        raise _unknown_colors(Counter(dict(counted)), rule, where)
+        counts = dict(zip(_unpacked(unknown), pixels.tolist(), strict=True))
+        raise _unknown_colors(Counter(counts), rule, where)
     return classes
 
 
-def _unknown_colors(pixels: Counter[Color], rule: MaskRule, where: object) -> MaskError:
-    most = sorted(pixels, key=lambda color: (-pixels[color], color))
-    shown = several((f"{color_key(c)} on {pixels[c]} pixels" for c in most), _ENOUGH)
+def _colors_in_place_of_values(colors: np.ndarray, rule: MaskRule, where: object) -> MaskError:
+    colored = int((colors != colors[..., :1]).any(axis=-1).sum())
     return MaskError(
         where,
-        found=f"colours without a class: {shown}",
-        expected=f"one of the {len(rule.all_colors)} colours of the classes, exactly",
+        found=f"an RGB mask with {colored} pixels in which red, green and blue differ, although "
+        "the masks are read by value",
+        expected="a palette or greyscale mask of values, or RGB with all three equal",
+        remedy=rule.remedy,
+        kind=UNKNOWN_COLOR,
+    )
+
+
+def _unknown_colors(pixels: Counter[Color], rule: MaskRule, where: object) -> MaskError:
+    """Returns the error that colors have no class, with the most frequent ones."""
+    by_frequency = sorted(pixels, key=lambda color: (-pixels[color], color))
+    counts = [f"{color_key(color)} on {pixels[color]} pixels" for color in by_frequency]
+    return MaskError(
+        where,
+        found=f"colors without a class: {several(counts, MAX_LISTED_UNKNOWN)}",
+        expected=f"one of the {len(rule.all_colors)} colors of the classes, exactly",
         remedy=f"{rule.remedy}; or export the masks without smoothing",
         kind=UNKNOWN_COLOR,
     )
 
 
 def _check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) -> None:
-    """Accepts only values that the rule knows; `histogram` has the number of pixels of each."""
+    """Accepts only values that the rule knows.
+
+    Args:
+      histogram: the number of pixels of each value.
+      rule: what the values mean.
+      where: the mask, for errors.
+
+    Raises:
+      MaskError: if there are others.
+    """
     known = rule.all_values
-    wrong = [(value, count) for value, count in histogram.items() if value not in known]
-    if not wrong:
-        return
+    unknown = [f"value {v} on {n} pixels" for v, n in histogram.items() if v not in known]
+    if unknown:
+        raise MaskError(
+            where,
+            found=several(unknown, MAX_LISTED_UNKNOWN),
+            expected=_describe_known_values(known),
+            remedy=rule.remedy,
+            kind=UNKNOWN_VALUE,
+        )
+
+
+def _describe_known_values(known: Mapping[int, int]) -> str:
+    """Returns which values have a class: `0 to 20, or 255 or -1 for void`."""
     classes = sorted(value for value, index in known.items() if index != VOID)
-    in_a_row = classes == list(range(classes[0], classes[-1] + 1)) if classes else False
-    shown = several(map(str, classes), _SHOWN)
     voids = sorted(value for value, index in known.items() if index == VOID)
-    void = f", or {' or '.join(map(str, voids))} for void" if voids else ""
-    raise MaskError(
-        where,
-        found=several((f"value {v} on {n} pixels" for v, n in wrong), _ENOUGH),
-        expected=(f"{classes[0]} to {classes[-1]}" if in_a_row else shown) + void,
-        remedy=rule.remedy,
-        kind=UNKNOWN_VALUE,
-    )
+    if classes and classes == list(range(classes[0], classes[-1] + 1)):
+        words = f"{classes[0]} to {classes[-1]}"
+    else:
+        words = several(map(str, classes), MAX_LISTED_EXPECTED)
+    if voids:
+        words += f", or {' or '.join(map(str, voids))} for void"
+    return words

@@ -5,6 +5,7 @@ of classes, and numbers of 8 bytes for all pixels and channels would take 25 tim
 worked on some at a time.
 """
 
+import collections
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 from typing import Literal
@@ -18,7 +19,6 @@ from voc_seg_tfrecord.formats.png import Chunk
 
 _KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
 
-
 Counted = tuple[str, Sequence[tuple[int, int]]]
 """The sha256 of a mask file, in hexadecimal, and the number of pixels of each value in it."""
 
@@ -30,9 +30,9 @@ class Samples:
     """What a mask file holds.
 
     Attributes:
-      kind: `palette` or `grey` for one number per pixel, `rgb` for colours.
+      kind: `palette` or `grey` for one number per pixel, `rgb` for colors.
       values: integers `[H, W]` as stored, not stretched to 8 bits; or uint8 `[H, W, 3]`
-        colours.
+        colors.
       palette: uint8 `[N, 3]`, of a palette file alone.
     """
 
@@ -44,7 +44,7 @@ class Samples:
 def read_samples(file: File) -> Samples:
     """Reads a mask file: PNG of any kind, BMP, TIFF, GIF, WebP, or a NumPy array.
 
-    A pixel that is not opaque may mean void or background, whatever its colour; nothing in the
+    A pixel that is not opaque may mean void or background, whatever its color; nothing in the
     file tells which, so it is refused.
 
     Raises:
@@ -55,17 +55,30 @@ def read_samples(file: File) -> Samples:
     if kind is Kind.NUMPY:
         return Samples("grey", _load_array(file))
     if kind is Kind.PNG or kind not in _KINDS:
-        header = png.read_header(file)  # of another kind it says what the file is
-        chunks = png.read_chunks(file, header)
-        if png_pixels.holds_values(header):
-            return _eight_bits(file, header, chunks)
-        png_pixels.check(file, header, chunks)
-        return _decode(File(png.critical_chunks(chunks), file.where), header.depth)
-    return _decode(file, *pillow.depth_as_written(file, MaskError))
+        return _read_png(file)
+    depth, is_signed = pillow.depth_as_written(file, MaskError)
+    return _decode(file, depth, is_signed=is_signed)
 
 
-def _decode(file: File, depth: int, signed: bool = False) -> Samples:
-    """Returns the samples of a file that Pillow decodes, as they were before it changed them."""
+def _read_png(file: File) -> Samples:
+    """Reads a PNG; of a file of another kind the error says what it is."""
+    header = png.read_header(file)
+    chunks = png.read_chunks(file, header)
+    if png_pixels.holds_values(header):
+        return _eight_bits(file, header, chunks)
+    png_pixels.check(file, header, chunks)
+    without_metadata = File(png.critical_chunks(chunks), file.where)
+    return _decode(without_metadata, header.depth, is_signed=False)
+
+
+def _decode(file: File, depth: int, *, is_signed: bool) -> Samples:
+    """Returns the samples of a file that Pillow decodes, as they were before it changed them.
+
+    Args:
+      file: the file.
+      depth: bits of a sample, as they are written in the file.
+      is_signed: whether the file's integers are signed.
+    """
     still = pillow.decode(file, MaskError)
     values, palette = still.values(), still.palette()
     if palette is not None:
@@ -74,22 +87,43 @@ def _decode(file: File, depth: int, signed: bool = False) -> Samples:
         return Samples("grey", values.astype(np.uint8))
     if values.dtype.kind == "f":
         return Samples("grey", _whole(values, file))
-    values = values.view(f"{values.dtype.str[0]}{'i' if signed else 'u'}{values.itemsize}")
-    if values.ndim == 2:  # decoders stretch 1, 2 and 4 bits over 0 to 255
-        return Samples("grey", values // (255 // ((1 << depth) - 1)) if depth < 8 else values)
+    values = _with_sign(values, is_signed=is_signed)
+    if values.ndim == 2:
+        return Samples("grey", _not_stretched(values, depth))
     if depth == 16:  # of which Pillow keeps the high byte alone
         with ImageError.raised_as(MaskError):
             values = bands.read(file)
-    if values.shape[2] in (2, 4):  # the last one is alpha
+    return _samples_of_channels(values, file)
+
+
+def _with_sign(values: np.ndarray, *, is_signed: bool) -> np.ndarray:
+    """Returns the same bytes as signed or unsigned integers."""
+    byte_order, letter = values.dtype.str[0], "i" if is_signed else "u"
+    return values.view(f"{byte_order}{letter}{values.itemsize}")
+
+
+def _not_stretched(values: np.ndarray, depth: int) -> np.ndarray:
+    """Returns values `[H, W]` of 1, 2 or 4 bits, which decoders stretch over 0 to 255."""
+    if depth >= 8:
+        return values
+    highest = (1 << depth) - 1
+    return values // (255 // highest)
+
+
+def _samples_of_channels(values: np.ndarray, file: File) -> Samples:
+    """Returns the samples of integers `[H, W, 1 to 4]`; the second or fourth channel is alpha."""
+    has_alpha = values.shape[2] in (2, 4)
+    if has_alpha:
         _check_opaque(values[..., -1], file)
         values = values[..., :-1]
-    if values.shape[2] == 1 or (values.max() > 255 and equal_channels(values)):
+    has_one_channel = values.shape[2] == 1
+    if has_one_channel or (values.max() > 255 and equal_channels(values)):
         return Samples("grey", values[..., 0])
     return Samples("rgb", _eight_bit_colors(values, file))
 
 
 def equal_channels(colors: np.ndarray) -> bool:
-    """Says whether red, green and blue are equal everywhere in colours uint8 `[H, W, 3]`."""
+    """Says whether red, green and blue are equal everywhere in colors uint8 `[H, W, 3]`."""
     return all((colors[rows] == colors[rows][..., :1]).all() for rows in _pieces(colors))
 
 
@@ -107,6 +141,7 @@ def size_of(file: File) -> tuple[int, int]:
 
 
 def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
+    """Returns the samples of a PNG of 8 bits that holds values."""
     values = png_pixels.read_values(file, header, chunks).pixels()
     palettes = [chunk.content for chunk in chunks if chunk.kind == b"PLTE"]
     if not palettes:
@@ -115,7 +150,10 @@ def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Sa
 
 
 def _check_opaque(alpha: np.ndarray, file: File) -> None:
-    if transparent := int((alpha != np.iinfo(alpha.dtype).max).sum()):
+    """Checks that each pixel of an alpha channel, integers `[H, W]`, is opaque."""
+    opaque = np.iinfo(alpha.dtype).max
+    transparent = int((alpha != opaque).sum())
+    if transparent:
         raise MaskError(
             file.where,
             found=f"{transparent} pixels that are not opaque",
@@ -125,18 +163,21 @@ def _check_opaque(alpha: np.ndarray, file: File) -> None:
 
 
 def _eight_bit_colors(colors: np.ndarray, file: File) -> np.ndarray:
-    """Returns colours `[H, W, 3]` as uint8; 16 bits hold them as they are, or stretched."""
+    """Returns colors `[H, W, 3]` as uint8; 16 bits hold them as they are, or stretched."""
     if colors.max() < 256:
         return colors.astype(np.uint8, copy=False)
-    high, low = colors >> 8, colors & 255
-    if ((low != 0) & (low != high)).any():
-        raise _inexact(file, "colours of 16 bits", "colours of 8 bits, or these times 256 or 257")
-    return high.astype(np.uint8)
+    high_byte, low_byte = colors >> 8, colors & 255
+    is_times_256_or_257 = (low_byte == 0) | (low_byte == high_byte)
+    if not is_times_256_or_257.all():
+        raise _inexact(file, "colors of 16 bits", "colors of 8 bits, or these times 256 or 257")
+    return high_byte.astype(np.uint8)
 
 
 def _whole(values: np.ndarray, file: File) -> np.ndarray:
     """Returns floats that are whole numbers as int32."""
-    wrong = values[(values != np.floor(values)) | (np.abs(values) >= 1 << 31)]
+    is_whole = values == np.floor(values)
+    fits = np.abs(values) < 1 << 31
+    wrong = values[~(is_whole & fits)]
     if wrong.size:
         found = f"{wrong.size} pixels with values that are not whole, such as {wrong[0]:g}"
         raise _inexact(file, found, _INDICES)
@@ -164,47 +205,48 @@ def _load_array(file: File) -> np.ndarray:
     return array.astype(np.promote_types(array.dtype, np.uint8))
 
 
-_PIXELS = 1 << 20  # worked on at a time
-_COLORS = 1 << 24
-_SORTED = 1 << 22  # pixels up to which sorting is faster than a table of all colours
+_PIXELS_AT_A_TIME = 1 << 20
+_NUMBER_OF_COLORS = 1 << 24  # of 8 bits for each channel
+_MAX_SORTED_PIXELS = 1 << 22  # up to which sorting is faster than a table of all colors
 
 
 def counts_by_value(values: np.ndarray) -> dict[int, int]:
     """Returns how many of the integers `[H, W]` have each value that occurs, ascending."""
     if values.dtype == np.uint8:
         return png_pixels.occurring(png_pixels.count_values(values))
-    counts: dict[int, int] = {}
+    counts: collections.Counter[int] = collections.Counter()
     for rows in _pieces(values):
-        for value, count in zip(*np.unique(values[rows], return_counts=True), strict=True):
-            counts[int(value)] = counts.get(int(value), 0) + int(count)
+        occurring, times = np.unique(values[rows], return_counts=True)
+        counts.update(dict(zip(occurring.tolist(), times.tolist(), strict=True)))
     return dict(sorted(counts.items()))
 
 
 def map_values(values: np.ndarray, classes: Mapping[int, int]) -> np.ndarray:
     """Returns the class of each value, uint8 `[H, W]`; all values must have one."""
-    keys = np.array(sorted(classes))
-    mapped = np.array([classes[value] for value in keys.tolist()], np.uint8)
     if values.dtype == np.uint8:
         table = np.zeros(256, np.uint8)
-        within = (keys >= 0) & (keys < 256)
-        table[keys[within]] = mapped[within]
+        for value, index in classes.items():
+            if 0 <= value < len(table):
+                table[value] = index
         return np.asarray(table[values])
-    indices = np.empty(values.shape, np.uint8)
+    known = np.array(sorted(classes))
+    class_of_known = np.array([classes[value] for value in known.tolist()], np.uint8)
+    mapped = np.empty(values.shape, np.uint8)
     for rows in _pieces(values):
-        indices[rows] = mapped[np.searchsorted(keys, values[rows])]
-    return indices
+        mapped[rows] = class_of_known[np.searchsorted(known, values[rows])]
+    return mapped
 
 
 def counts_by_color(colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns which of the colours uint8 `[H, W, 3]` occur, and on how many pixels.
+    """Returns which of the colors uint8 `[H, W, 3]` occur, and on how many pixels.
 
     Returns:
-      The colours as 24-bit numbers, ascending, and one count for each.
+      The colors as 24-bit numbers, ascending, and one count for each.
     """
-    if colors.size <= 3 * _SORTED:
+    if colors.size <= 3 * _MAX_SORTED_PIXELS:
         occurring, times = np.unique(_packed(colors), return_counts=True)
         return occurring.astype(np.int64), times.astype(np.uint32)
-    counts = np.zeros(_COLORS, np.uint32)
+    counts = np.zeros(_NUMBER_OF_COLORS, np.uint32)
     for rows in _pieces(colors):
         _add(counts, _packed(colors[rows]))
     return _occurring(counts)
@@ -213,47 +255,55 @@ def counts_by_color(colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def map_colors(
     colors: np.ndarray, keys: np.ndarray, classes: np.ndarray
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """Maps colours to classes.
+    """Maps colors to classes.
 
     Args:
       colors: uint8 `[H, W, 3]`.
-      keys: the known colours as 24-bit numbers.
+      keys: the known colors as 24-bit numbers.
       classes: the class of each, uint8.
 
     Returns:
-      The classes, uint8 `[H, W]`; and the colours that are not known, as `counts_by_color` returns
+      The classes, uint8 `[H, W]`; and the colors that are not known, as `counts_by_color` returns
       them.
     """
-    table = np.zeros(_COLORS, np.uint16)  # memory is taken only where it is used
+    # 0 is a color that is not known, and class n is n + 1. Memory is taken only where it is used.
+    table = np.zeros(_NUMBER_OF_COLORS, np.uint16)
     table[keys] = classes.astype(np.uint16) + 1
-    unknown = None
+    unknown_counts: np.ndarray | None = None
     mapped = np.empty(colors.shape[:2], np.uint8)
     for rows in _pieces(colors):
         packed = _packed(colors[rows])
         numbers = table[packed]
         mapped[rows] = numbers - 1
         if not numbers.all():
-            unknown = np.zeros(_COLORS, np.uint32) if unknown is None else unknown
-            _add(unknown, packed[numbers == 0])
-    return mapped, (keys[:0], keys[:0]) if unknown is None else _occurring(unknown)
+            if unknown_counts is None:
+                unknown_counts = np.zeros(_NUMBER_OF_COLORS, np.uint32)
+            _add(unknown_counts, packed[numbers == 0])
+    if unknown_counts is None:
+        return mapped, (keys[:0], keys[:0])
+    return mapped, _occurring(unknown_counts)
 
 
 def _pieces(array: np.ndarray) -> Iterator[slice]:
-    step = max(1, _PIXELS // max(1, array.shape[1]))
+    """Yields slices of rows of `[H, W, ...]` that are worked on at a time."""
+    step = max(1, _PIXELS_AT_A_TIME // max(1, array.shape[1]))
     for start in range(0, len(array), step):
         yield slice(start, start + step)
 
 
 def _packed(colors: np.ndarray) -> np.ndarray:
+    """Returns colors uint8 `[..., 3]` as 24-bit numbers, uint32 `[...]`."""
     red, green, blue = (colors[..., channel].astype(np.uint32) for channel in range(3))
     return red << 16 | green << 8 | blue
 
 
 def _add(counts: np.ndarray, packed: np.ndarray) -> None:
+    """Adds how often each number occurs to the counts of all numbers."""
     occurring, times = np.unique(packed, return_counts=True)
     counts[occurring] += times.astype(np.uint32)
 
 
 def _occurring(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the numbers that occur, ascending, and the count of each."""
     packed = np.flatnonzero(counts)
     return packed, counts[packed]

@@ -1,7 +1,8 @@
-"""Looks at the masks of a set and notes what they use: values, colours, and both of palettes.
+"""Looks at the masks of a set and notes what they use: values, colors, and both of palettes.
 
-A mask with VOC's own palette is recognised by the palette's bytes and is not decoded. `meaning`
-judges what was noted. A `Look` is what is kept of one mask, so that it is not looked at again.
+A mask with VOC's own palette is recognized by the palette's bytes and is not decoded.
+`folder.meaning` judges what was noted. A `MaskContent` is what is kept of one mask, so that it is
+not decoded again.
 """
 
 import collections
@@ -9,7 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 import dataclasses
 import functools
 import hashlib
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from etils import epath
 import numpy as np
@@ -29,125 +30,70 @@ from voc_seg_tfrecord.masks.stored import (
 )
 from voc_seg_tfrecord.masks.table import color_key
 
+MAX_COUNTED_COLORS = 1 << 16
+"""How many colors of a mask are counted, the most frequent ones; a mask with more is a photo."""
+
+MAX_VALUES_OF_MASK = 256
+"""How many values or colors a mask may use; one with more is no mask, and is not kept."""
+
+MAX_KEPT_CONTENTS = 200_000
+"""How many contents are kept; each takes 620 bytes, mostly."""
+
 
 @dataclasses.dataclass
-class Seen:
-    """How often something was seen.
+class Occurrence:
+    """How often something occurs.
 
     Attributes:
       masks: the number of masks.
       first: the path of the first of them.
-      pixels: the number of pixels, of values and colours.
+      pixels: the number of pixels, of values and colors.
     """
 
     masks: int = 0
     first: str = ""
     pixels: int = 0
 
-    def add(self, path: str, pixels: int = 0) -> None:
+    def add_mask(self, path: str, pixels: int = 0) -> None:
         """Notes one more mask."""
-        self.first = self.first or path
+        if not self.masks:
+            self.first = path
         self.masks += 1
         self.pixels += pixels
 
 
-class Pixel(NamedTuple):
-    """What pixels have; see `rule.MaskRule.class_of`."""
+class StoredPixel(NamedTuple):
+    """What a mask stores of a pixel; see `rule.MaskRule.class_of`.
+
+    Attributes:
+      kind: the kind of the mask.
+      value: the value; None in an RGB mask.
+      color: the color; None in a greyscale mask, and beyond the end of a palette.
+    """
 
     kind: str
     value: int | None
     color: Color | None
 
     def key(self, *, by_color: bool) -> int | str:
-        """Returns its key in a table of classes: the colour if that counts, else the value."""
-        if self.color and (self.value is None or (by_color and self.kind != "grey")):
+        """Returns its key in a table of classes: the color if that counts, else the value."""
+        color_counts = self.value is None or (by_color and self.kind != "grey")
+        if self.color and color_counts:
             return color_key(self.color)
-        return cast(int, self.value)
-
-
-@dataclasses.dataclass
-class Survey:
-    """What the masks of a set use.
-
-    Attributes:
-      pixels: what is in use, with the number of pixels.
-      alike: masks by all that they use; those that use too much for a mask are left out.
-      binary: masks that use 255 and nothing else but 0, unless 255 has VOC's colour of void.
-      void: masks in which 255 is void as far as one can see: it stands beside a class, or has
-        VOC's colour of void.
-      voc: masks with VOC's own palette that were not decoded.
-      examined: number of masks that were looked at.
-      damaged: number of those that could not be read.
-    """
-
-    pixels: dict[Pixel, Seen] = dataclasses.field(default_factory=dict)
-    alike: dict[frozenset[Pixel], Seen] = dataclasses.field(default_factory=dict)
-    binary: Seen = dataclasses.field(default_factory=Seen)
-    void: Seen = dataclasses.field(default_factory=Seen)
-    voc: Seen = dataclasses.field(default_factory=Seen)
-    examined: int = 0
-    damaged: int = 0
-
-    @functools.cached_property
-    def values(self) -> dict[int, int]:
-        """The number of pixels of each value in use, ascending."""
-        return self._counted(1)
-
-    @functools.cached_property
-    def colors(self) -> dict[Color, int]:
-        """The number of pixels of each colour in use, in RGB and palette masks, ascending."""
-        return self._counted(2)
-
-    @functools.cached_property
-    def palettes(self) -> list[Any]:
-        """The entries of palettes in use that have a colour."""
-        return [pixel for pixel in self.pixels if pixel.kind == "palette" and pixel.color]
-
-    def _counted(self, key: int) -> dict[Any, int]:
-        counts: collections.Counter[Any] = collections.Counter()
-        for pixel, seen in self.pixels.items():
-            counts[pixel[key]] += seen.pixels
-        del counts[None]
-        return dict(sorted(counts.items()))
-
-    def add(self, path: str, look: "Look") -> None:
-        """Notes one more mask."""
-        self.examined += 1
-        if look.kind == "damaged":
-            self.damaged += 1
-            return
-        if look.kind == "voc":
-            self.voc.add(path)
-            self.void.add(path)
-            return
-        pixels = dict(look.pixels())
-        for pixel, count in pixels.items():
-            self.pixels.setdefault(pixel, Seen()).add(path, count)
-        if len(pixels) <= _MOST_USED:
-            self.alike.setdefault(frozenset(pixels), Seen()).add(path)
-        if VOID in look.values:
-            of_voc = look.palette[VOID : VOID + 1] == (VOID_COLOR,)
-            shows_void = look.values.keys() - {0, VOID} or of_voc
-            (self.void if shows_void else self.binary).add(path)
-
-
-MOST_COLORS = 1 << 16
-"""How many colours of a mask are counted, the most frequent ones; one with more is a photo."""
-
-_MOST_USED, _MOST_LOOKS = 256, 200_000
-"""How many values or colours a look has that is kept, and how many are: 620 bytes each, mostly."""
+        assert self.value is not None  # a pixel has a value or a color
+        return self.value
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Look:
+class MaskContent:
     """What one mask uses, without its pixels.
 
     Attributes:
       kind: that of `rule.MaskRule.class_of`; or `damaged`; or `voc`: VOC's own palette, and not
         decoded.
       values: number of pixels of each value in use, ascending; none of an RGB mask.
-      palette: the colours of a palette mask.
-      colors: number of pixels of each colour of an RGB mask.
+      palette: the colors of a palette mask.
+      colors: number of pixels of each color of an RGB mask.
       sha256: of the file's bytes, in hexadecimal, if the mask was decoded.
     """
 
@@ -162,23 +108,103 @@ class Look:
         """What the gate can use, as plain data; None of a mask without values."""
         return (self.sha256, tuple(self.values.items())) if self.values else None
 
-    def pixels(self) -> Iterator[tuple[Pixel, int]]:
+    def count_pixels(self) -> Iterator[tuple[StoredPixel, int]]:
         """Yields what is in use, and on how many pixels."""
-        for of_rgb, count in self.colors.items():
-            yield Pixel("rgb", None, of_rgb), count
-        for value, count in self.values.items():
-            color: Color | None = None
-            if self.kind == "equal":
-                color = (value, value, value)
-            elif 0 <= value < len(self.palette):
-                color = self.palette[value]
-            yield Pixel(self.kind, value, color), count
+        for color, pixels in self.colors.items():
+            yield StoredPixel("rgb", None, color), pixels
+        for value, pixels in self.values.items():
+            yield StoredPixel(self.kind, value, self._color_of(value)), pixels
+
+    def _color_of(self, value: int) -> Color | None:
+        """Returns the color of a value; None if it has none."""
+        if self.kind == "equal":
+            return value, value, value
+        return self.palette[value] if 0 <= value < len(self.palette) else None
+
+
+_DAMAGED = MaskContent("damaged")
+_VOC_PALETTE = MaskContent("voc")
+
+
+@dataclasses.dataclass
+class Survey:
+    """What the masks of a set use.
+
+    Attributes:
+      pixels: what is in use, with the number of pixels.
+      masks_by_pixels: masks by all that they use; those that use too much for a mask are left out.
+      binary: masks that use 255 and nothing else but 0, unless 255 has VOC's color of void.
+      void: masks in which 255 is void as far as one can see: it stands beside a class, or has
+        VOC's color of void.
+      voc: masks with VOC's own palette that were not decoded.
+      examined: number of masks that were looked at.
+      damaged: number of those that could not be read.
+    """
+
+    pixels: dict[StoredPixel, Occurrence] = dataclasses.field(default_factory=dict)
+    masks_by_pixels: dict[frozenset[StoredPixel], Occurrence] = dataclasses.field(
+        default_factory=dict
+    )
+    binary: Occurrence = dataclasses.field(default_factory=Occurrence)
+    void: Occurrence = dataclasses.field(default_factory=Occurrence)
+    voc: Occurrence = dataclasses.field(default_factory=Occurrence)
+    examined: int = 0
+    damaged: int = 0
+
+    @functools.cached_property
+    def values(self) -> dict[int, int]:
+        """The number of pixels of each value in use, ascending."""
+        counts: collections.Counter[int] = collections.Counter()
+        for pixel, occurrence in self.pixels.items():
+            if pixel.value is not None:
+                counts[pixel.value] += occurrence.pixels
+        return dict(sorted(counts.items()))
+
+    @functools.cached_property
+    def colors(self) -> dict[Color, int]:
+        """The number of pixels of each color in use, in RGB and palette masks, ascending."""
+        counts: collections.Counter[Color] = collections.Counter()
+        for pixel, occurrence in self.pixels.items():
+            if pixel.color is not None:
+                counts[pixel.color] += occurrence.pixels
+        return dict(sorted(counts.items()))
+
+    @functools.cached_property
+    def palettes(self) -> list[Any]:
+        """The entries of palettes in use that have a color."""
+        return [pixel for pixel in self.pixels if pixel.kind == "palette" and pixel.color]
+
+    def add(self, path: str, content: MaskContent) -> None:
+        """Notes one more mask."""
+        self.examined += 1
+        if content.kind == "damaged":
+            self.damaged += 1
+        elif content.kind == "voc":
+            self.voc.add_mask(path)
+            self.void.add_mask(path)
+        else:
+            self._add_decoded(path, content)
+
+    def _add_decoded(self, path: str, content: MaskContent) -> None:
+        pixels = dict(content.count_pixels())
+        for pixel, count in pixels.items():
+            self.pixels.setdefault(pixel, Occurrence()).add_mask(path, count)
+        if len(pixels) <= MAX_VALUES_OF_MASK:
+            self.masks_by_pixels.setdefault(frozenset(pixels), Occurrence()).add_mask(path)
+        if VOID not in content.values:
+            return
+        stands_beside_class = bool(content.values.keys() - {0, VOID})
+        has_void_color = content.palette[VOID : VOID + 1] == (VOID_COLOR,)
+        if stands_beside_class or has_void_color:
+            self.void.add_mask(path)
+        else:
+            self.binary.add_mask(path)
 
 
 def survey(
     ids: Collection[Any],
     path_of: Callable[[Any], epath.PathLike] = str,
-    looks: dict[Any, Look] | None = None,
+    contents: dict[Any, MaskContent] | None = None,
     *,
     all_colors: bool = False,
 ) -> Survey:
@@ -187,45 +213,46 @@ def survey(
     Args:
       ids: the masks.
       path_of: returns the path of each; by default it is the id.
-      looks: what was seen of masks before, by id; what is seen now is added.
+      contents: the contents of masks that were looked at before, by id; those that are looked at
+        now are added.
       all_colors: whether masks with VOC's palette have to be decoded like any other.
     """
-    looks = {} if looks is None else looks
+    kept = {} if contents is None else contents
 
-    def look_at(mask_id: Any) -> Look:
-        seen = looks.get(mask_id)
-        if seen is None or (seen is _VOC and all_colors):
-            return _look(path_of(mask_id), all_colors)
-        return seen
+    def content_of(mask_id: Any) -> MaskContent:
+        content = kept.get(mask_id)
+        if content is None or (content is _VOC_PALETTE and all_colors):
+            return _read_content(path_of(mask_id), all_colors)
+        return content
 
     result = Survey()
-    for mask_id, seen in tqdm(
-        ordered_map(look_at, ids, ahead=1),
+    progress = tqdm(
+        ordered_map(content_of, ids, ahead=1),
         total=len(ids),
         desc="Looking at masks...",
         unit=" masks",
         leave=False,
-    ):
-        if len(seen.colors) + len(seen.values) <= _MOST_USED and len(looks) < _MOST_LOOKS:
-            looks[mask_id] = seen
-        result.add(str(path_of(mask_id)), seen)
+    )
+    for mask_id, content in progress:
+        used = len(content.colors) + len(content.values)
+        if used <= MAX_VALUES_OF_MASK and len(kept) < MAX_KEPT_CONTENTS:
+            kept[mask_id] = content
+        result.add(str(path_of(mask_id)), content)
     return result
 
 
-_VOC = Look("voc")
-
-
-def _look(path: epath.PathLike, all_colors: bool) -> Look:
+def _read_content(path: epath.PathLike, all_colors: bool) -> MaskContent:
+    """Returns what a mask uses, also if it is damaged or has VOC's palette."""
     try:
         file = File.read(path, MaskError)
         if not all_colors and file.kind is Kind.PNG and png.has_voc_palette(file.data):
-            return _VOC
-        return look(file)
+            return _VOC_PALETTE
+        return content_of_file(file)
     except VocSegError:
-        return Look("damaged")
+        return _DAMAGED
 
 
-def look(file: File) -> Look:
+def content_of_file(file: File) -> MaskContent:
     """Returns what a mask file uses.
 
     Raises:
@@ -235,21 +262,25 @@ def look(file: File) -> Look:
         samples = read_samples(file)
     sha256 = hashlib.sha256(file.data).hexdigest()
     if samples.kind == "rgb" and equal_channels(samples.values):
-        return Look("equal", counts_by_value(samples.values[..., 0]))
+        return MaskContent("equal", counts_by_value(samples.values[..., 0]))
     if samples.kind == "rgb":
-        return Look("rgb", colors=_count_colors(samples.values), sha256=sha256)
-    palette = () if samples.palette is None else _colors(samples.palette.tobytes())
-    return Look(samples.kind, counts_by_value(samples.values), palette, sha256=sha256)
+        return MaskContent("rgb", colors=_count_colors(samples.values), sha256=sha256)
+    palette: tuple[Color, ...] = ()
+    if samples.palette is not None:
+        palette = _colors_of_palette(samples.palette.tobytes())
+    return MaskContent(samples.kind, counts_by_value(samples.values), palette, sha256=sha256)
 
 
 @functools.lru_cache(256)
-def _colors(palette: bytes) -> tuple[Color, ...]:
-    """Returns the colours of a palette; masks of one set mostly share theirs."""
+def _colors_of_palette(palette: bytes) -> tuple[Color, ...]:
+    """Returns the colors of a palette; masks of one set mostly share theirs."""
     return tuple(zip(palette[0::3], palette[1::3], palette[2::3], strict=True))
 
 
 def _count_colors(pixels: np.ndarray) -> dict[Color, int]:
-    colors, counts = counts_by_color(pixels)
-    most = np.sort(np.argsort(-counts.astype(np.int64))[:MOST_COLORS])
-    split = [(p >> 16, p >> 8 & 255, p & 255) for p in colors[most].tolist()]
-    return dict(zip(split, counts[most].tolist(), strict=True))
+    """Returns on how many pixels of uint8 `[H, W, 3]` each of the most frequent colors is."""
+    packed, counts = counts_by_color(pixels)
+    most_frequent = np.argsort(-counts.astype(np.int64))[:MAX_COUNTED_COLORS]
+    ascending = np.sort(most_frequent)
+    colors = [(color >> 16, color >> 8 & 255, color & 255) for color in packed[ascending].tolist()]
+    return dict(zip(colors, counts[ascending].tolist(), strict=True))

@@ -1,6 +1,6 @@
-"""The table of classes: what each value, colour and class of masks becomes in a dataset.
+"""The table of classes: what each value, color and class of masks becomes in a dataset.
 
-A row is a key and a class. A key is a value (0 to 65535), a colour (`#804080`), the name of a class
+A row is a key and a class. A key is a value (0 to 65535), a color (`#804080`), the name of a class
 of the masks, or `*`; a class is a name or `void`. Options, files and configs write rows. They stand
 over the names that were found, or that the user gave.
 """
@@ -27,7 +27,7 @@ HIGHEST = 65535
 """The highest value that a row may have, and so the largest number of values."""
 
 Key = int | str
-"""A value; or a colour such as `#804080`, the name of a class, or `*`."""
+"""A value; or a color such as `#804080`, the name of a class, or `*`."""
 
 Rows = tuple[tuple[Key, str], ...]
 """Keys and their classes; the class is a name, or `void`."""
@@ -37,8 +37,11 @@ _COLOR = re.compile("#[0-9a-fA-F]{6}")
 _WORD = r'\s*("[^"]*"|[^",=]*[^",=\s])\s*'
 _PAIR = re.compile(f"{_WORD}={_WORD}(,|$)")
 _FORM = "pairs such as 0=background,255=crack, or the name of a file that ends in .csv"
-_SHOWN = 8
-"""Keys or names that an error lists."""
+MAX_LISTED_NAMES = 8
+"""How many keys or names an error lists."""
+
+MAX_DESCRIBED_SOURCES = 6
+"""How many keys a description of a table lists for each class."""
 
 
 def table_error(found: str, expected: str, remedy: str = "change classes") -> ConfigError:
@@ -47,7 +50,7 @@ def table_error(found: str, expected: str, remedy: str = "change classes") -> Co
 
 
 def color_of(key: Key) -> Color | None:
-    """Returns the colour that a key is; None if it is none."""
+    """Returns the color that a key is; None if it is none."""
     if isinstance(key, int) or not _COLOR.fullmatch(key):
         return None
     red, green, blue = bytes.fromhex(key[1:])
@@ -61,19 +64,24 @@ def is_name(key: Key) -> bool:
 
 def are_whole(rows: Rows) -> bool:
     """Says whether rows may be a whole table: they leave a class, and need no names of classes."""
-    return any(name != VOID_CLASS for _, name in rows) and not any(is_name(k) for k, _ in rows)
+    leave_class = any(name != VOID_CLASS for _, name in rows)
+    need_names = any(is_name(key) for key, _ in rows)
+    return leave_class and not need_names
 
 
 def rows_over(rows: Rows, found: Rows) -> Rows:
     """Returns the user's rows, and found ones for other keys; `*` leaves void ones, not by name."""
-    said = dict(rows)
-    if STAR in said:
-        found = tuple((k, name) for k, name in found if name == VOID_CLASS and not is_name(k))
-    return (*rows, *(row for row in found if row[0] not in said))
+    given = dict(rows)
+    added = []
+    for key, name in found:
+        star_takes_key = STAR in given and (name != VOID_CLASS or is_name(key))
+        if key not in given and not star_takes_key:
+            added.append((key, name))
+    return (*rows, *added)
 
 
 def color_key(color: Sequence[int]) -> str:
-    """Returns the key of a colour."""
+    """Returns the key of a color."""
     return "#{:02x}{:02x}{:02x}".format(*color)
 
 
@@ -110,10 +118,25 @@ def _pair(key: str, name: str) -> tuple[Key, str]:
     return int(key) if _VALUE.fullmatch(key) else word, name.strip('"')
 
 
-def check_rows(rows: Iterable[Sequence[Any]] | Mapping[Any, str]) -> Rows:
-    """Returns rows in their normal form: colours as `#804080`, classes that mean void as `void`.
+def format_pairs(rows: Iterable[tuple[Key, str]]) -> str:
+    """Returns rows as `parse_pairs` reads them: `key=class,key=class`."""
+    pairs = []
+    for key, name in rows:
+        word = str(key) if isinstance(key, int) or not is_name(key) else _quote(key)
+        pairs.append(f"{word}={_quote(name)}")
+    return ",".join(pairs)
 
-    A colour may be given as three numbers, too.
+
+def _quote(name: str) -> str:
+    """Puts a name in double quotes that the option would take apart or take for a value."""
+    needs_quotes = bool(set(name) & set(",=")) or bool(_VALUE.fullmatch(name))
+    return f'"{name}"' if needs_quotes else name
+
+
+def check_rows(rows: Iterable[Sequence[Any]] | Mapping[Any, str]) -> Rows:
+    """Returns rows in their normal form: colors as `#804080`, classes that mean void as `void`.
+
+    A color may be given as three numbers, too.
 
     Raises:
       ConfigError: if a row is none, or a key is in two rows.
@@ -131,7 +154,7 @@ def check_rows(rows: Iterable[Sequence[Any]] | Mapping[Any, str]) -> Rows:
         checked[key] = VOID_CLASS if is_void_name(name) else name
     if unknown := [key for key, name in checked.items() if name == UNKNOWN]:
         raise table_error(
-            f"no class for {several(map(str, unknown), _SHOWN)}",
+            f"no class for {several(map(str, unknown), MAX_LISTED_NAMES)}",
             "a class for each row, or void",
             "write the name of a class, or void, in place of each ?",
         )
@@ -139,21 +162,24 @@ def check_rows(rows: Iterable[Sequence[Any]] | Mapping[Any, str]) -> Rows:
 
 
 def _key(key: Any) -> Key:
-    if isinstance(key, list | tuple) and len(key) == 3:
-        key = color_key(key) if all(part in range(256) for part in key) else key
+    """Returns a key in its normal form: a value, a color as `#804080`, or a name."""
+    if isinstance(key, list | tuple) and len(key) == 3 and all(part in range(256) for part in key):
+        return color_key(key)
     if isinstance(key, str) and key.strip() and not unprintable(key):
-        return key.strip().lower() if _COLOR.fullmatch(key.strip()) else key.strip()
-    if isinstance(key, int) and not isinstance(key, bool) and 0 <= key <= HIGHEST:
-        return key
+        word = key.strip()
+        return word.lower() if _COLOR.fullmatch(word) else word
+    is_number = isinstance(key, int) and not isinstance(key, bool)
+    if is_number and 0 <= key <= HIGHEST:
+        return int(key)
     raise table_error(
-        f"the key {key!r:.80}", f"a value of 0 to {HIGHEST}, a colour such as #804080, or a name"
+        f"the key {key!r:.80}", f"a value of 0 to {HIGHEST}, a color such as #804080, or a name"
     )
 
 
 def parse_file(text: str, where: object) -> Rows:
     """Reads a table from a CSV file with the columns `class` and `value`, `color` or `name`.
 
-    A row with a value and a colour is both.
+    A row with a value and a color is both.
 
     Raises:
       ConfigError: if it is no such file, or a row has no class.
@@ -169,7 +195,9 @@ def parse_file(text: str, where: object) -> Rows:
     for number, line, cells in _lines(text):
         name = cells.get("class", "") or UNKNOWN
         try:
-            keys = [_cell(column, cells[column]) for column in TABLE_KEYS if cells.get(column)]
+            keys = [
+                _key_of_cell(column, cells[column]) for column in TABLE_KEYS if cells.get(column)
+            ]
             if not keys:
                 raise ValueError("no key")
             for key in keys:
@@ -177,7 +205,7 @@ def parse_file(text: str, where: object) -> Rows:
                     raise ValueError(f"{key!r} for {name!r}, after {rows[key]!r}")
         except ValueError as error:
             found = f"{error} in line {number}, {line[:80]!r}"
-            expected = "a value, colour or name with one class"
+            expected = "a value, color or name with one class"
             raise ConfigError(where, found=found, expected=expected) from None
     try:
         return check_rows(rows)
@@ -199,15 +227,21 @@ def _lines(text: str) -> Iterator[tuple[int, str, dict[str, str]]]:
             yield number, ",".join(line), cells
 
 
-def _cell(column: str, cell: str) -> Key:
+def _key_of_cell(column: str, cell: str) -> Key:
+    """Returns the key that a cell of a table has.
+
+    Raises:
+      ValueError: if it is no value or no color, and the column has these.
+    """
     if column == "value":
         return int(cell)
     if column == "name":
         return cell
-    parts = [cell[i : i + 2] for i in (1, 3, 5)] if _COLOR.fullmatch(cell) else []
-    numbers = [int(part, 16) for part in parts] or [int(p) for p in re.split(r"[\s,;]+", cell)]
+    if _COLOR.fullmatch(cell):
+        return cell.lower()
+    numbers = [int(part) for part in re.split(r"[\s,;]+", cell)]
     if len(numbers) != 3 or not all(0 <= number <= 255 for number in numbers):
-        raise ValueError(f"the colour {cell[:40]!r}")
+        raise ValueError(f"the color {cell[:40]!r}")
     return color_key(numbers)
 
 
@@ -216,7 +250,7 @@ class ClassTable:
     """The user's rows over the names of the masks' classes.
 
     Where there are names, the dataset's classes are first those of rows by name, in their order,
-    then the names that stay, each at its place; then the classes of values and colours. Without
+    then the names that stay, each at its place; then the classes of values and colors. Without
     names, or with rows by name, background becomes class 0.
 
     Attributes:
@@ -237,19 +271,29 @@ class ClassTable:
     def __post_init__(self) -> None:
         for name in self.named:
             if name not in self.names:
-                alike = [n for n in self.names if plain(n) == plain(name)]
-                near = did_you_mean(name, self.names)
-                hint = f", but {alike[0]!r} is one" if alike else near
-                of = several(self.names, _SHOWN) or "values, colours and * alone, without names"
-                raise table_error(f"{name!r}, which is no class{hint}", f"some of {of}")
-        if odd := {STAR, UNKNOWN, str(VOID)}.intersection(self.class_names):
-            raise table_error(f"the class {min(odd)!r}", "a name", "rename this class")
+                raise self._no_class(name)
+        reserved = {STAR, UNKNOWN, str(VOID)}.intersection(self.class_names)
+        if reserved:
+            raise table_error(f"the class {min(reserved)!r}", "a name", "rename this class")
         if self.rows and not self.class_names:
             raise table_error("rows that leave no class", "at least one class that is not void")
-        spelled = {plain(name) or name: name for name in self.class_names}
+        self._check_spelling()
+
+    def _no_class(self, name: str) -> ConfigError:
+        """Returns the error that a row names a class that the masks do not have."""
+        same = [other for other in self.names if plain(other) == plain(name)]
+        hint = f", but {same[0]!r} is one" if same else did_you_mean(name, self.names)
+        names = several(self.names, MAX_LISTED_NAMES)
+        choices = names or "values, colors and * alone, without names"
+        return table_error(f"{name!r}, which is no class{hint}", f"some of {choices}")
+
+    def _check_spelling(self) -> None:
+        """Checks that no row makes a class that differs from another one in spelling alone."""
+        last_by_spelling = {plain(name) or name: name for name in self.class_names}
         for name in self.class_names:
-            other = spelled[plain(name) or name]
-            if other != name and not {name, other} <= {*self.names}:
+            other = last_by_spelling[plain(name) or name]
+            are_both_of_masks = name in self.names and other in self.names
+            if other != name and not are_both_of_masks:
                 raise table_error(f"the classes {name!r} and {other!r}", "one spelling of each")
 
     @functools.cached_property
@@ -259,7 +303,7 @@ class ClassTable:
 
     @functools.cached_property
     def colors(self) -> dict[Color, str]:
-        """The class of each colour that has a row."""
+        """The class of each color that has a row."""
         colors = ((color_of(key), name) for key, name in self.rows)
         return {color: name for color, name in colors if color is not None}
 
@@ -275,7 +319,7 @@ class ClassTable:
 
     @property
     def star_of_keys(self) -> bool:
-        """Whether `*` is every other value and colour in use, and not just every other name."""
+        """Whether `*` is every other value and color in use, and not just every other name."""
         keyed = bool(self.values or self.colors)
         return self.star is not None and (keyed or not self.names)
 
@@ -298,22 +342,30 @@ class ClassTable:
     @functools.cached_property
     def class_names(self) -> tuple[str, ...]:
         """The classes of the dataset, in order."""
-        keyed = [name for key, name in self.rows if not is_name(key)]
-        first_names = [n for k, n in self.rows if k in self.named or (k == STAR and self._renames)]
-        first_names += map(self._at, range(len(self.names)))
-        names = [name for name in dict.fromkeys([*first_names, *keyed]) if name != VOID_CLASS]
-        first = background_index(names, self._background_among(names))
-        if first and self.rows and (self._renames or not self.names):
-            names.insert(0, names.pop(first))
+        of_names, of_keys = list[str](), list[str]()
+        for key, name in self.rows:
+            if is_name(key) or (key == STAR and self._renames):
+                of_names.append(name)
+            else:
+                of_keys.append(name)
+        of_places = [self._at(value) for value in range(len(self.names))]
+        names = list(dict.fromkeys([*of_names, *of_places, *of_keys]))
+        if VOID_CLASS in names:
+            names.remove(VOID_CLASS)
+        index = background_index(names, self._background_among(names))
+        may_move = bool(self.rows) and (self._renames or not self.names)
+        if index is not None and may_move:
+            names.insert(0, names.pop(index))
         return tuple(names)
 
     def _background_among(self, names: Sequence[str]) -> str:
         """Returns the name of the new background, if the user named either the old or the new."""
         if not self.background or self.background in names:
             return self.background
-        old = self.names.index(self.background) if self.background in self.names else None
-        became = "" if old is None else self._at(old)
-        return became if became in names else ""
+        if self.background not in self.names:
+            return ""
+        new = self._at(self.names.index(self.background))
+        return new if new in names else ""
 
     @property
     def background_name(self) -> str:
@@ -327,10 +379,14 @@ class ClassTable:
 
         It is what the background of the masks becomes, so it may be void.
         """
-        names = {name: v for v, name in enumerate(self.names) if not is_void_name(name)}
-        new_named = self.background and self.background not in names
-        old = None if new_named else background_index([*names], self.background)
-        name = self.background_name if old is None else self._at([*names.values()][old])
+        value_of_name = {
+            name: value for value, name in enumerate(self.names) if not is_void_name(name)
+        }
+        names = list(value_of_name)
+        old = None
+        if not self.background or self.background in names:
+            old = background_index(names, self.background)
+        name = self.background_name if old is None else self._at(value_of_name[names[old]])
         return self.index(name) if name else None
 
     def index(self, name: str) -> int:
@@ -360,11 +416,19 @@ class ClassTable:
     def describe(self) -> str:
         """Returns the table in words: `0 background from sky; 1 vehicle from car, bus`."""
         parts = []
-        became = self.became() or {n: n for n in self.names}
         for name in [*self.class_names, VOID_CLASS]:
-            from_ = [n for n, new in became.items() if new == name]
-            from_ += [str(k) for k, n in self.rows if n == name and k not in self.named]
-            number = "" if name == VOID_CLASS else f"{self.index(name)} "
-            source = f" from {several(from_, 6)}" if from_ != [name] else ""
-            parts += [f"{number}{name}{source}"] if from_ else []
+            sources = self._sources_of(name)
+            if not sources:
+                continue
+            words = name if name == VOID_CLASS else f"{self.index(name)} {name}"
+            if sources != [name]:
+                words += f" from {several(sources, MAX_DESCRIBED_SOURCES)}"
+            parts.append(words)
         return "; ".join(parts)
+
+    def _sources_of(self, name: str) -> list[str]:
+        """Returns the classes of the masks, and then the keys of rows, that become a class."""
+        became = self.became() or {old: old for old in self.names}
+        sources = [old for old, new in became.items() if new == name]
+        sources += [str(key) for key, new in self.rows if new == name and key not in self.named]
+        return sources

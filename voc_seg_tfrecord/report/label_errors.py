@@ -16,9 +16,9 @@ from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder import check
 from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, NO_CLASS_NAMES
-from voc_seg_tfrecord.folder.class_file import CONTRADICT
+from voc_seg_tfrecord.folder.classes.choose import CONTRADICT
+from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED
 from voc_seg_tfrecord.folder.question import QuestionError
-from voc_seg_tfrecord.masks.meaning import UNDECIDED
 from voc_seg_tfrecord.quality import looks, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.rules import Finding

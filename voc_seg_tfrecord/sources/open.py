@@ -18,7 +18,7 @@ from voc_seg_tfrecord.examples.make import Item, Source, with_band_count
 from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import Release
 from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, check_alternatives
-from voc_seg_tfrecord.folder.class_file import class_colors
+from voc_seg_tfrecord.folder.classes.names import class_colors
 from voc_seg_tfrecord.folder.plan import ANY_VALUE, Plan, absent_images, make_plan, open_tree
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.masks.rule import MaskRule

@@ -33,7 +33,7 @@ from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void_nam
 from voc_seg_tfrecord.formats.class_parsers import Entry, lines_of_names
 from voc_seg_tfrecord.formats.file import File, check_pixels
 from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.masks.survey import Look, Survey
+from voc_seg_tfrecord.masks.survey import MaskContent, Survey
 from voc_seg_tfrecord.polygons import labelme
 from voc_seg_tfrecord.polygons.drawing import Drawn, draw
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
@@ -184,7 +184,7 @@ class DrawnPair(Pair):
         return File.read(self.image, ImageError)
 
 
-def _draw(pair: DrawnPair) -> tuple[str, Look | None, Mapping[str, int]]:
+def _draw(pair: DrawnPair) -> tuple[str, MaskContent | None, Mapping[str, int]]:
     """Returns the mask of a pair as a PNG in base64, what is in it, and what is odd in its shapes.
 
     Of shapes that cannot be drawn it is nothing: whoever reads the pair says what is wrong.
@@ -197,7 +197,7 @@ def _draw(pair: DrawnPair) -> tuple[str, Look | None, Mapping[str, int]]:
         return "", None, {}
     mask = png.encode(drawn.mask, runs=True)
     values, sha256 = stored.counts_by_value(drawn.mask), hashlib.sha256(mask).hexdigest()
-    return base64.b64encode(mask).decode(), Look("grey", values, sha256=sha256), drawn.counts
+    return base64.b64encode(mask).decode(), MaskContent("grey", values, sha256=sha256), drawn.counts
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)

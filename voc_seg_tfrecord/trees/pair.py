@@ -20,7 +20,7 @@ from voc_seg_tfrecord.formats import bands
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.stored import Counted
-from voc_seg_tfrecord.masks.survey import Look, Survey, survey
+from voc_seg_tfrecord.masks.survey import MaskContent, Survey, survey
 from voc_seg_tfrecord.trees.listing import Names
 
 
@@ -191,7 +191,7 @@ class Labels:
         return None
 
     @functools.cached_property
-    def _looks(self) -> dict[str, Look]:
+    def _looks(self) -> dict[str, MaskContent]:
         return {}
 
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
@@ -201,8 +201,8 @@ class Labels:
 
     def counted(self, image_id: str) -> Counted | None:
         """Returns what a survey has found in an id's mask, for `masks.read_mask`."""
-        look = self._looks.get(image_id)
-        return look.counted if look else None
+        content = self._looks.get(image_id)
+        return content.counted if content else None
 
     def file(self, image_id: str) -> File:
         """Returns the index mask of an id that has one."""

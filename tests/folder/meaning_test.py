@@ -1,18 +1,20 @@
-"""What a set of masks means, by the rule of `masks.meaning`."""
+"""What a set of masks means, by the rules of `folder.meaning`."""
 
 import numpy as np
 import pytest
 from support.encoding import rgb_mask as rgb
 from support.encoding import write_masks
+from support.paths import REPOSITORY
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.base.names import VOC_CLASSES
+from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED, choose_meaning
+from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.rules import DOUBTS, RULES
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.masks import meaning
-from voc_seg_tfrecord.masks.readings import Naming
 from voc_seg_tfrecord.masks.survey import survey
 from voc_seg_tfrecord.masks.table import ClassTable, parse_pairs
 
@@ -53,17 +55,17 @@ def decide(tmp_path):
         paths = write_masks(tmp_path, masks)
         said = parse_pairs(rows) if rows else ()
         namings = [
-            Naming(ClassTable(tuple(one.class_names if one else names), said), one)
+            ClassNaming(ClassTable(tuple(one.class_names if one else names), said), one)
             for one in files or [file]
         ]
-        found = survey(paths, all_colors=namings[0].needs_colors or len(namings) > 1)
-        return meaning.decide(found, namings, "ask the table")
+        found = survey(paths, all_colors=namings[0].needs_colors() or len(namings) > 1)
+        return choose_meaning(found, namings, "ask the table")
 
     return of
 
 
 def taken(decision):
-    return decision.by, decision.reading.reason
+    return decision.by, decision.candidate.source
 
 
 @pytest.mark.parametrize(
@@ -83,9 +85,9 @@ def taken(decision):
         ([rgb(BLACK, (1,) * 3)], RED_ONE, "value", "red, green and blue equal"),
         ([BINARY, GREY_VOID], None, "value", "grey values"),
         ([BINARY, VOC], None, "value", "VOC's palette"),
-        ([rgb(BLACK, (1, 2, 3)), GREY, GREY], None, "value", "grey values"),
+        ([rgb(BLACK, (1, 2, 3)), GREY, GREY], None, "color", "with VOC's palette"),
         ([b"", VOC[:60], b"<html>", GREY], None, "value", "grey values"),
-        # palettes were made of the colours in use, so that values mean nothing
+        # palettes were made of the colors in use, so that values mean nothing
         ([MOVED], None, "color", "with VOC's palette"),
         (PACKED, None, "color", "with VOC's palette"),
         (AT_RANDOM, None, "value", "a private palette"),
@@ -95,15 +97,28 @@ def test_the_only_possible_reading_is_taken(decide, masks, file, by, reason):
     assert taken(decide(masks, file)) == (by, reason)
 
 
+def test_a_palette_of_one_color_does_not_make_every_class_background(decide):
+    masks = [palette([[0, 1, 2, 7]], *[BLACK] * 8)]
+    with pytest.raises(MaskError, match="no class for 1 of 4 values or colors: value 7"):
+        decide(masks, names=("bg", "a", "b"))
+
+
+def test_what_lost_keeps_its_reason(decide):
+    reasons = decide([RED_FIRST], RED_ONE).reasons
+    assert reasons == (
+        "value lost to the colors of labelmap.txt: the masks use the colors of the class file",
+    )
+
+
 @pytest.mark.parametrize(
     ("masks", "words"),
     [
-        (PACKED[:1], "value 1 with colour #c08080 is aeroplane by value and person by the colours"),
+        (PACKED[:1], "value 1 with color #c08080 is aeroplane by value and person by the colors"),
         ([palette([[0, 1]], (9, 9, 9), BLACK)], "black at palette index 1"),
         ([palette([[0, 1, 2]], BLACK, BORDER, (9, 9, 9))], "void at palette index 1|two meanings"),
         ([BLACK_END], "black at palette index 255|two meanings"),
-        (RECOLORED, "no class for|index 1 has the colour #"),
-        ([rgb(BLACK, (1, 2, 3))], "0.png: no class for 1 of 2 .*: colour #010203 on"),
+        (RECOLORED, "no class for|index 1 has the color #"),
+        ([rgb(BLACK, (1, 2, 3))], "0.png: no class for 1 of 2 .*: color #010203 on"),
         ([rgb(BLACK, (128,) * 3)], "no class for 1 of 2.*value 128"),
         ([BINARY], "1 of 1 masks hold nothing but 255 and 0"),
         ([BINARY, BINARY, GREY_VOID], "2 of 3 masks .*; 1 masks show 255 to be void"),
@@ -115,28 +130,28 @@ def test_what_may_mean_two_things_or_nothing_is_asked_about(decide, masks, words
     with pytest.raises(MaskError, match=words) as caught:
         decide(masks)
     assert caught.value.remedy == "ask the table"
-    assert caught.value.kind == meaning.UNDECIDED
+    assert caught.value.kind == UNDECIDED
 
 
-def test_two_of_vocs_colours_out_of_place_in_its_palette_are_asked_about(decide):
+def test_two_of_vocs_colors_out_of_place_in_its_palette_are_asked_about(decide):
     colors = voc_palette().copy()
     colors[[1, 2]] = colors[[2, 1]]
-    words = "value 1 with colour #008000 is class 1 by value and class 2"
+    words = "value 1 with color #008000 is class 1 by value and class 2"
     with pytest.raises(MaskError, match=words):
         decide([palette([[0, 1, 2]], *colors)], names=OWN)
 
 
-def test_a_colour_of_no_class_leaves_the_values(decide):
+def test_a_color_of_no_class_leaves_the_values(decide):
     masks = [palette([[0, 1]], BLACK, tuple(voc_palette()[200]))]
     assert taken(decide(masks, names=("bg", "a"))) == ("value", "a private palette")
     assert "Look at a preview" in decide(masks, names=("bg", "a")).notes[0]
 
 
-def test_a_value_beyond_the_names_leaves_the_colours(decide):
+def test_a_value_beyond_the_names_leaves_the_colors(decide):
     colors = [BLACK, BORDER, *(tuple(voc_palette()[n].tolist()) for n in (1, 2, 3))]
     decision = decide([palette([[0, 1, 2, 3, 4]], *colors)], names=("bg", "road", "cell", "crop"))
     assert decision.by == "color"
-    assert "value 1 with colour #e0e0c0 is void" in decision.notes[0]
+    assert "value 1 with color #e0e0c0 is void" in decision.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -157,7 +172,7 @@ def test_vocs_names_at_other_numbers_are_read_by_the_reading_that_fits(decide, v
 
 @pytest.mark.parametrize("masks", [[voc(0, 1, 3)], [voc(0, 3), voc(0, 1, 255)]])
 def test_vocs_palette_with_vocs_names_at_other_numbers_is_asked_about(decide, masks):
-    with pytest.raises(MaskError, match="value 3 with colour #808000 is cat by value and bird by"):
+    with pytest.raises(MaskError, match="value 3 with color #808000 is cat by value and bird by"):
         decide(masks, names=SUBSET)
     decision = decide(masks, names=SUBSET, rows="3=cat,1=aeroplane")
     assert decision.rule.all_values[3] == 3
@@ -188,12 +203,12 @@ def test_fewer_masks_of_0_and_255_than_masks_with_void_give_a_note(decide):
     assert "1 of 3 masks hold nothing but 255 and 0" in note
 
 
-def test_colours_of_a_class_file_count_and_a_note_shows_what_values_would_be(decide):
+def test_colors_of_a_class_file_count_and_a_note_shows_what_values_would_be(decide):
     (note,) = decide([RED_FIRST], RED_ONE).notes
-    assert "value 0 with colour #ff0000 is bg by value and a by the colours of labelmap.txt" in note
+    assert "value 0 with color #ff0000 is bg by value and a by the colors of labelmap.txt" in note
     assert decide([palette([[0, 1]], BLACK, (255, 0, 0))], RED_ONE).notes == ()
-    # The gate refuses the other colour, with the file and the number of pixels.
-    assert decide([palette([[0, 1, 2]], BLACK, (255, 0, 0), (9, 9, 9))], RED_ONE).by == "color"
+    with pytest.raises(MaskError, match=r"no class for 1 of 3 .*: value 2 with color #090909 on 1"):
+        decide([palette([[0, 1, 2]], BLACK, (255, 0, 0), (9, 9, 9))], RED_ONE)
 
 
 GREYS = ClassFile(
@@ -201,10 +216,10 @@ GREYS = ClassFile(
 )
 
 
-def test_greys_of_a_class_file_are_colours_of_greyscale_masks(decide):
+def test_greys_of_a_class_file_are_colors_of_greyscale_masks(decide):
     decision = decide([GREY], GREYS)
     assert decision.rule.grey_is_color
-    names = decision.reading.naming.table.class_names
+    names = decision.candidate.naming.table.class_names
     assert [names[decision.rule.class_of("grey", v, None)] for v in (0, 1, 2)] == ["bg", "a", "b"]
     assert decide([grey(0, 1, 2, 255)], GREYS).rule.class_of("grey", 255, None) == 255
 
@@ -218,18 +233,32 @@ def test_a_grey_above_the_last_class_is_named_by_the_gate(decide):
     assert decide([grey(0, 1), grey(0, 9)], names=TWO).rule.class_of("grey", 9, None) is None
 
 
-def test_a_file_that_may_be_numbered_in_two_ways_is_decided_like_values_and_colours(decide):
+def test_a_file_that_may_be_numbered_in_two_ways_is_decided_like_values_and_colors(decide):
     first = ClassFile("l", (Entry(0, "a"), Entry(1, "b")), numbered="F.")
     entries = Entry(0, "background"), Entry(1, "a"), Entry(2, "b")
     ways = first, ClassFile("l", entries, numbered="W.")
-    assert decide([grey(0, 1, 2)], files=ways).reading.naming.file is ways[1]
-    assert decide([grey(0, 1)], files=ways).reading.naming.file is first
+    assert decide([grey(0, 1, 2)], files=ways).candidate.naming.file is ways[1]
+    assert decide([grey(0, 1)], files=ways).candidate.naming.file is first
     with pytest.raises(MaskError, match=r"value 1 is b by value \(F\) and a by value \(W\)"):
         decide([grey(1)], files=ways)
 
 
+PAGE = REPOSITORY / "docs" / "background" / "values-or-colors.md"
+
+
+@pytest.mark.parametrize("functions", [[rule.loses for rule in RULES], DOUBTS])
+def test_the_page_lists_the_rules_and_doubts_in_their_order(functions):
+    page = " ".join(PAGE.read_text().split())
+    told = [f"{n}. {' '.join(rule.__doc__.split())}" for n, rule in enumerate(functions, start=1)]
+    assert " ".join(told) in page
+
+
 def indices(decision, *pixels):
-    names = {255: "void", None: None, **dict(enumerate(decision.reading.naming.table.class_names))}
+    names = {
+        255: "void",
+        None: None,
+        **dict(enumerate(decision.candidate.naming.table.class_names)),
+    }
     return [names[decision.rule.class_of(*pixel)] for pixel in pixels]
 
 
@@ -241,7 +270,7 @@ def test_rows_replace_what_was_found_for_their_keys_alone(decide):
     assert indices(decision, *(("grey", v, None) for v in (0, 1, 2, 7))) == ["x", "void", "z", "z"]
 
 
-def test_a_star_of_values_and_colours_is_all_others_in_use_but_void_and_is_printed(decide):
+def test_a_star_of_values_and_colors_is_all_others_in_use_but_void_and_is_printed(decide):
     decision = decide([grey(0, 3, 65, 255), grey(9)], names=(), rows="3=weed,*=rest")
     found = indices(decision, *(("grey", v, None) for v in (0, 3, 9, 65, 255)))
     assert found == ["rest", "weed", "rest", "rest", "void"]
@@ -260,14 +289,14 @@ def test_a_star_beside_names_is_no_name_that_a_row_has_and_no_void(decide):
 
 
 def test_rows_that_could_have_no_effect_are_refused(decide):
-    with pytest.raises(ConfigError, match="values, but the masks hold only colours"):
+    with pytest.raises(ConfigError, match="values, but the masks hold only colors"):
         decide([rgb(BLACK, (255, 0, 0))], names=(), rows="0=a")
-    with pytest.raises(ConfigError, match="colours, but the masks hold only values"):
+    with pytest.raises(ConfigError, match="colors, but the masks hold only values"):
         decide([GREY], names=(), rows="#ff0000=a")
 
 
 def test_rows_that_give_one_pixel_two_classes_are_refused_with_it(decide):
-    words = r"value 1 with the colour #090909 on 1 pixels.*one class to 1"
+    words = r"value 1 with the color #090909 on 1 pixels.*one class to 1"
     with pytest.raises(MaskError, match=words):
         decide([PRIVATE], names=(), rows="0=bg,1=a,#090909=b")
     decision = decide([PRIVATE], names=(), rows="0=bg,1=a,#090909=a")

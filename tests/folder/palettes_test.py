@@ -10,12 +10,12 @@ from support.png_writer import write_png
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.base.names import VOID_COLOR
+from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
+from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks.meaning import decide
 from voc_seg_tfrecord.masks.read import read_mask
-from voc_seg_tfrecord.masks.readings import Naming
 from voc_seg_tfrecord.masks.survey import survey
 from voc_seg_tfrecord.masks.table import ClassTable
 
@@ -25,7 +25,7 @@ RAMP = np.repeat(np.arange(256)[:, None], 3, axis=1)
 
 
 def own_colors(seed):
-    """256 different colours, of which none but black is VOC's, black first and void's last."""
+    """256 different colors, of which none but black is VOC's, black first and void's last."""
     rng = np.random.default_rng(seed)
     colors = rng.permutation(250**2)[:256]
     table = np.stack([colors // 250 | 1, colors % 250 | 1, rng.integers(0, 125, 256) * 2 + 1], 1)
@@ -34,28 +34,28 @@ def own_colors(seed):
 
 
 def shuffled(table, rng, first, last):
-    """The same colours in another order, from one index up to another."""
+    """The same colors in another order, from one index up to another."""
     table = table.copy()
     table[first:last] = rng.permutation(table[first:last])
     return table
 
 
-# What a value has as its colour: in all of these, the value is the class.
+# What a value has as its color: in all of these, the value is the class.
 BY_VALUE = {
     "VOC": VOC,
-    "21 colours, zeros behind": np.vstack([VOC[:21], ZEROS[21:]]),
-    "own colours, zeros behind": np.vstack([own_colors(0)[:21], ZEROS[21:]]),
+    "21 colors, zeros behind": np.vstack([VOC[:21], ZEROS[21:]]),
+    "own colors, zeros behind": np.vstack([own_colors(0)[:21], ZEROS[21:]]),
     "zeros": ZEROS,
     "all white": ZEROS + 255,
     "duplicates": VOC[np.repeat(np.arange(128), 2)],
     "duplicate of void": np.vstack([VOC[:20], VOC[255:], VOC[21:]]),
-    "own colours": own_colors(0),
+    "own colors": own_colors(0),
     "grey ramp": RAMP,
     "grey ramp, reversed": RAMP[::-1],
     "VOC reversed": VOC[::-1],
     "VOC's 22 reversed": np.vstack([VOC[255:], VOC[20::-1], ZEROS[22:]]),
     "255 entries": VOC[:255],
-    "own colours, 255 entries": own_colors(0)[:255],
+    "own colors, 255 entries": own_colors(0)[:255],
     "21 entries": VOC[:21],
 }
 # The same, with a palette that differs from set to set.
@@ -68,12 +68,12 @@ ANY = {
 MIXED = {
     "at random for each mask": lambda rng: own_colors(rng.integers(1000)),
     "own order for each mask": lambda rng: shuffled(VOC, rng, 1, 21),
-    "VOC or own": lambda rng: BY_VALUE[rng.choice(["VOC", "own colours"])],
-    "VOC or zeros behind": lambda rng: BY_VALUE[rng.choice(["VOC", "21 colours, zeros behind"])],
+    "VOC or own": lambda rng: BY_VALUE[rng.choice(["VOC", "own colors"])],
+    "VOC or zeros behind": lambda rng: BY_VALUE[rng.choice(["VOC", "21 colors, zeros behind"])],
 }
-# What a class has as its colour, and how its palette is made from the colours that are in use.
+# What a class has as its color, and how its palette is made from the colors that are in use.
 PACKED = ("in order", "by frequency", "reversed", "padded")
-BY_COLOR = {"VOC": VOC, "own colours": own_colors(0)}
+BY_COLOR = {"VOC": VOC, "own colors": own_colors(0)}
 
 
 def palettes_of(kind, number, rng):
@@ -85,7 +85,7 @@ def palettes_of(kind, number, rng):
 
 
 def packed(values, colors, how):
-    """A palette PNG of the colours in use alone, as an optimiser writes it."""
+    """A palette PNG of the colors in use alone, as an optimiser writes it."""
     used, counts = np.unique(values, return_counts=True)
     by_frequency = used[np.argsort(-counts, kind="stable")]
     order = {"in order": used, "by frequency": by_frequency}.get(how, used[::-1])
@@ -123,7 +123,7 @@ def by_name(values, names):
 
 
 def class_file_of(kind, names, colors):
-    """None; names alone; or names with colours, which may be those of the masks or others."""
+    """None; names alone; or names with colors, which may be those of the masks or others."""
     if kind == "none":
         return None
     if kind == "names":
@@ -136,9 +136,9 @@ def class_file_of(kind, names, colors):
 def outcome(folder, files, truth, names, class_file):
     """Says whether a build's masks would be `equal`, `different` or `refused`; and why."""
     paths = write_masks(folder, files)
-    naming = Naming(ClassTable(tuple(names)), class_file)
+    naming = ClassNaming(ClassTable(tuple(names)), class_file)
     try:
-        decision = decide(survey(paths, all_colors=naming.needs_colors), [naming], "")
+        decision = choose_meaning(survey(paths, all_colors=naming.needs_colors()), [naming], "")
         masks = [decoded(read_mask(File(data, "mask.png"), decision.rule).png) for data in files]
     except VocSegError:
         return "refused", None
@@ -181,7 +181,7 @@ def cases(seed):
 
 @pytest.mark.parametrize(("seed", "step"), [(0, 7), pytest.param(1, 1, marks=pytest.mark.slow)])
 def test_no_palette_changes_a_label_without_a_word(tmp_path, seed, step):
-    safe = {"VOC", "own colours", "grey ramp", "21 entries", "255 entries", "4-bit ramp"}
+    safe = {"VOC", "own colors", "grey ramp", "21 entries", "255 entries", "4-bit ramp"}
     seen = set()
     for label, files, truth, names, listed in itertools.islice(cases(seed), 0, None, step):
         seen.add(label[0])
@@ -191,6 +191,6 @@ def test_no_palette_changes_a_label_without_a_word(tmp_path, seed, step):
         assert what == "equal" or asked or label[0] not in safe, label
         if what == "different":
             # Colours of which nothing says that they count, where they contradict no value.
-            assert "own colours, one palette for" in label[0]
+            assert "own colors, one palette for" in label[0]
             assert decision.notes
     assert safe < seen

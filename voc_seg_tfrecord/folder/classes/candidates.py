@@ -1,0 +1,172 @@
+"""The class files of a folder, each in the ways in which it may be numbered.
+
+They lie in the folder of the set or of a split. If there is none, those in the folder of the masks
+count, and else those above the set.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.folder.classes.numbering import list_numberings
+from voc_seg_tfrecord.folder.splits.folders import SplitFolders
+from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.class_parsers import DATASET, Entry
+from voc_seg_tfrecord.trees.listing import subfolders
+from voc_seg_tfrecord.trees.tree import VocTree
+
+_DEVKIT = "vocdevkit"  # VOC's folder of all releases, in small letters
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassFileCandidate:
+    """A class file, in one of the ways in which it may be numbered.
+
+    Attributes:
+      file: the class file.
+    """
+
+    file: ClassFile
+
+    @property
+    def source(self) -> str:
+        """The file's name, with its folder if that is not the one of the set."""
+        return self.file.source
+
+
+@dataclasses.dataclass(frozen=True)
+class FoundClassFiles:
+    """The class files of a folder, numbered by their lines where they have no values.
+
+    Attributes:
+      files: the files, in the order in which they are looked for.
+      misnamed: what is wrong with files that are named as class files and hold something else.
+      notes: what the user should know.
+    """
+
+    files: Sequence[ClassFile]
+    misnamed: Sequence[LayoutError]
+    notes: Sequence[str]
+
+
+def list_candidates(files: Sequence[ClassFile], background: str = "") -> list[ClassFileCandidate]:
+    """Returns each class file in each way in which it may be numbered.
+
+    Args:
+      files: the class files.
+      background: the name of the class that is background, if the user said so.
+    """
+    candidates = []
+    for file in files:
+        for numbering in list_numberings(file, background):
+            candidates.append(ClassFileCandidate(numbering))
+    return candidates
+
+
+def find_class_files(tree: VocTree) -> FoundClassFiles:
+    """Finds the class files of a set.
+
+    Raises:
+      LayoutError: if a file cannot be read that only a labeling tool writes, or if the files of two
+        splits contradict each other.
+    """
+    files, misnamed = class_files.read_all(tree.root, tree.images, tree.read_text)
+    of_splits, notes = _find_in_splits(tree)
+    files += of_splits
+    if not files:
+        files = _find_beside_masks(tree)
+    if not files:
+        files = _find_above(tree)
+    return FoundClassFiles(files, misnamed, notes)
+
+
+def _find_in_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
+    """Returns the class files in the folders of splits, those of one name as one; and notes."""
+    files_by_name: dict[str, list[ClassFile]] = {}
+    for folder in SplitFolders(tree).names:
+        files, _ = class_files.read_all(tree.root / folder, read=tree.read_text)
+        for file in files:
+            of_split = dataclasses.replace(file, source=f"{folder}/{file.source}")
+            files_by_name.setdefault(file.source, []).append(of_split)
+    united, notes = [], []
+    for name, files in files_by_name.items():
+        united.append(_unite(tree.root, name, files))
+        if len({file.entries for file in files}) > 1:
+            notes.append(f"The splits have different files {name}; all are used.")
+    return united, notes
+
+
+def _unite(root: epath.Path, name: str, files: Sequence[ClassFile]) -> ClassFile:
+    """Returns one file with the classes of the files that several splits have.
+
+    Raises:
+      LayoutError: if two of them give a class other values or colors, or one value two classes.
+    """
+    owners: dict[int | str, tuple[Entry, str]] = {}  # of each value and each name
+    for file in files:
+        for entry in file.entries:
+            for key in (entry.value, entry.name):
+                other, source = owners.setdefault(key, (entry, file.source))
+                if other != entry:
+                    raise _splits_contradict(root, entry, file.source, other, source)
+    longest = max(files, key=lambda file: len(file.entries))
+    missing = {entry for entry, _ in owners.values() if entry not in longest.entries}
+    entries = (*longest.entries, *sorted(missing, key=lambda entry: entry.value))
+    return dataclasses.replace(longest, source=name, entries=entries)
+
+
+def _splits_contradict(
+    root: epath.Path, entry: Entry, source: str, other: Entry, other_source: str
+) -> LayoutError:
+    return LayoutError(
+        root / source,
+        found=f"{_describe_entry(entry)}, and {_describe_entry(other)} in {other_source}",
+        expected="the same value and color of each class in all splits",
+        remedy="export all splits from one project. Only if the masks of all mean the same, keep "
+        "the file that is right, and delete the others",
+    )
+
+
+def _describe_entry(entry: Entry) -> str:
+    words = f"{entry.name!r} with the value {entry.value}"
+    if entry.color:
+        words += f" and the color {','.join(map(str, entry.color))}"
+    return words
+
+
+def _find_beside_masks(tree: VocTree) -> list[ClassFile]:
+    """Returns the class files in the folder of masks."""
+    folder = tree.layout.masks
+    if folder == ".":
+        return []
+    files, _ = class_files.read_all(tree.root / folder, tree.images, tree.read_text)
+    return [dataclasses.replace(file, source=f"{folder}/{file.source}") for file in files]
+
+
+def _find_above(tree: VocTree) -> list[ClassFile]:
+    """Returns the class files of the nearest folder above a set that has any.
+
+    Folders up to the one that the user gave are looked at, or one level above the set if the user
+    gave the set itself. What lies above the folder that the user gave may belong to other data, if
+    there are more folders than that of the set.
+    """
+    root = epath.Path(tree.root)
+    folder, source = root.parent, "../"
+    is_below_given = tree.root != tree.given and folder.is_relative_to(tree.given)
+    if is_below_given:
+        while not _has_class_file(folder) and folder != tree.given:
+            folder, source = folder.parent, f"../{source}"
+    elif subfolders(folder) != [root.name] and folder.name.lower() != _DEVKIT:
+        return []
+    if not _has_class_file(folder):
+        return []
+    files, _ = class_files.read_all(folder, read=tree.read_text)
+    return [dataclasses.replace(file, source=source + file.source) for file in files]
+
+
+def _has_class_file(folder: epath.Path) -> bool:
+    """Says whether a folder has a class file that is not nnU-Net's, which lies in the set."""
+    return any((folder / name).exists() for name in class_files.NAMES if name != DATASET)

@@ -1,0 +1,285 @@
+"""Chooses which class file a folder is read by, or asks."""
+
+from collections.abc import Sequence
+import dataclasses
+
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, several
+from voc_seg_tfrecord.base.names import background_index
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder.classes.candidates import (
+    ClassFileCandidate,
+    find_class_files,
+    list_candidates,
+)
+from voc_seg_tfrecord.folder.classes.numbering import list_numberings, numbering_of_given_names
+from voc_seg_tfrecord.folder.classes.rules import (
+    NAMES_IN_ORDER,
+    RULES,
+    SAME_NAMES,
+    ClassFileEvidence,
+    find_difference,
+)
+from voc_seg_tfrecord.folder.decide import Decision, decide
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.formats.class_parsers import DATASET, TABLE
+from voc_seg_tfrecord.masks.table import Rows, has_unknown, parse_file
+from voc_seg_tfrecord.trees.tree import VocTree
+
+CONTRADICT = "class files that contradict"
+"""The kind of the question which of several class files is right."""
+
+MAX_LISTED_NAMES = 24
+"""How many class names a message lists."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassFileChoice:
+    """The class file of a folder.
+
+    Attributes:
+      numberings: the file in each way in which it may be numbered, the usual one first. It is one
+        alone if the user gave the names, and none if there is no file.
+      notes: what the user should look at.
+      reasons: why each other candidate lost.
+    """
+
+    numberings: tuple[ClassFile, ...] = ()
+    notes: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def file(self) -> ClassFile | None:
+        """The file, numbered in the usual way."""
+        return self.numberings[0] if self.numberings else None
+
+
+def choose_class_file(tree: VocTree, config: VocSegConfig, background: str = "") -> ClassFileChoice:
+    """Chooses the class file of a folder whose class names are looked for.
+
+    Args:
+      tree: the folder.
+      config: what the user said.
+      background: the name of the class that is background, if the user said so.
+
+    Raises:
+      LayoutError: if a file cannot be read, or two contradict each other.
+    """
+    if tree.labels.class_file:
+        return ClassFileChoice((tree.labels.class_file,))
+    found = find_class_files(tree)
+    misnamed = [error for error in found.misnamed if not error.where.endswith(DATASET)]
+    if misnamed and not found.files:
+        raise misnamed[0]
+    notes = [*found.notes, *_note_misnamed(found.misnamed), *_note_table(tree, config)]
+    if not found.files:
+        return ClassFileChoice(notes=tuple(notes))
+    candidates = list_candidates(found.files, background)
+    return _choose(tree, config, candidates, (), notes)
+
+
+def choose_class_file_of_names(tree: VocTree, config: VocSegConfig) -> ClassFileChoice:
+    """Chooses the class file of a folder whose class names the config has.
+
+    Raises:
+      ConfigError: if the names are not those of a file that gives values or colors.
+      LayoutError: if a file cannot be read, or two contradict each other.
+    """
+    if tree.labels.class_file:
+        _check_names_of_labels(tree.labels.class_file, config)
+        return ClassFileChoice((tree.labels.class_file,))
+    found = find_class_files(tree)
+    notes = [*found.notes, *_note_misnamed(found.misnamed), *_note_table(tree, config)]
+    candidates, other_files = _list_candidates_with_names(found.files, config)
+    for file in other_files:
+        if not _is_above(file):
+            notes.append(f"{file.source} has other class names than you gave; it is not used.")
+    if not candidates:
+        return ClassFileChoice(notes=tuple(notes))
+    choice = _choose(tree, config, candidates, config.named_classes, notes)
+    order = _note_order(choice.numberings[0], config)
+    return dataclasses.replace(choice, notes=(*choice.notes, *order))
+
+
+def _list_candidates_with_names(
+    files: Sequence[ClassFile], config: VocSegConfig
+) -> tuple[list[ClassFileCandidate], list[ClassFile]]:
+    """Returns the candidates that have the user's class names, and the files that have others.
+
+    Raises:
+      ConfigError: if a file of the set with values or colors has only some of the names, at other
+        values.
+    """
+    candidates, other_files = [], []
+    for file in files:
+        numbering = numbering_of_given_names(list_numberings(file, config.background), config)
+        if numbering is not None:
+            candidates.append(ClassFileCandidate(numbering))
+        elif not _is_above(file) and _is_contradicted_by_names(file, config):
+            raise _other_names(file, config)
+        else:
+            other_files.append(file)
+    return candidates, other_files
+
+
+def _is_above(file: ClassFile) -> bool:
+    """Says whether a file lies above the set, where it may be that of other data."""
+    return file.source.startswith("../")
+
+
+def rows_of_table(tree: VocTree) -> Rows:
+    """Returns the rows of the folder's table of classes; none if it has none, or `?` in one.
+
+    Raises:
+      ConfigError: if the table cannot be read.
+    """
+    text = class_files.table_in(tree.root, tree.read_text)
+    if not text or has_unknown(text):
+        return ()
+    return parse_file(text, tree.root / TABLE)
+
+
+def _choose(
+    tree: VocTree,
+    config: VocSegConfig,
+    candidates: Sequence[ClassFileCandidate],
+    given_names: tuple[str, ...],
+    notes: Sequence[str],
+) -> ClassFileChoice:
+    """Applies the rules, and asks if several files are left."""
+    evidence = ClassFileEvidence(given_names, candidates)
+    decision = decide(candidates, RULES, evidence)
+    left = [decision.taken] if decision.taken else list(decision.alternatives)
+    if len({candidate.source for candidate in left}) > 1:
+        raise _ask_which_file(tree.given, left, config)
+    notes = [*notes, *_note_names_in_order(decision)]
+    numberings = tuple(candidate.file for candidate in left)
+    return ClassFileChoice(numberings, tuple(notes), _describe_lost(decision))
+
+
+def _describe_lost(decision: Decision[ClassFileCandidate]) -> tuple[str, ...]:
+    """Returns why each candidate lost: `classes.txt lost to labelmap.txt: it has colors, too`."""
+    lines = []
+    for candidate, reason in decision.lost.items():
+        if reason.rule == SAME_NAMES.name:
+            continue
+        loser, winner = candidate.source, reason.winner.source
+        if loser == winner:
+            loser, winner = candidate.file.numbered, reason.winner.file.numbered
+        lines.append(f"{loser.rstrip('.')} lost to {winner.rstrip('.')}: {reason.words}")
+    return tuple(lines)
+
+
+def _note_names_in_order(decision: Decision[ClassFileCandidate]) -> list[str]:
+    """Says which of several files has the names that the user gave, in their order."""
+    for reason in decision.lost.values():
+        if reason.rule == NAMES_IN_ORDER.name:
+            return [f"Of the class files, {reason.winner.source} has the names you gave."]
+    return []
+
+
+def _note_misnamed(errors: Sequence[LayoutError]) -> list[str]:
+    names = [epath.Path(error.where).name for error in errors]
+    return [
+        f"{name} is not used as a class file: {error.found}."
+        for name, error in zip(names, errors, strict=True)
+    ]
+
+
+def _note_table(tree: VocTree, config: VocSegConfig) -> list[str]:
+    """Says that the folder's table of classes is not used, if it has more than the config."""
+    text = class_files.table_in(tree.root, tree.read_text)
+    if text and has_unknown(text):
+        return [f"{TABLE} has rows without a class, so it is not used."]
+    keys = {key for key, _ in rows_of_table(tree)}
+    if keys <= {key for key, _ in config.classes}:
+        return []
+    return [f"{TABLE} is not used: --classes {TABLE} reads it."]
+
+
+def _note_order(file: ClassFile, config: VocSegConfig) -> list[str]:
+    """Says what the order of the user's names means, if it is not that of the file."""
+    names, given = list(file.class_names), list(config.named_classes)
+    if background_index(given, config.background) == 0:  # background in front is expected
+        names = [given[0], *(name for name in names if name != given[0])]
+    if names == given or set(names) != set(given):
+        return []
+    return [
+        f"{file.source} says which value or color each name has. The order of your class names is "
+        "that of the dataset."
+    ]
+
+
+def _check_names_of_labels(file: ClassFile, config: VocSegConfig) -> None:
+    """Checks that the user's names are those that the labels themselves have.
+
+    A version keeps the numbers of classes that no shape has any more, if their names number the
+    classes. A second background is refused, because what has no shape is the first one.
+    """
+    names, given = set(file.class_names), set(config.named_classes)
+    if names == given:
+        return
+    has_second_background = background_index([*(given - names)]) is not None
+    if file.by_name and names < given and not has_second_background:
+        return
+    raise _other_names(file, config)
+
+
+def _is_contradicted_by_names(file: ClassFile, config: VocSegConfig) -> bool:
+    """Says whether a file with values or colors has some of the user's names at other values."""
+    if file.plain:
+        return False
+    places = {name: place for place, name in enumerate(config.class_names)}
+    return any(places.get(entry.name, entry.value) != entry.value for entry in file.entries)
+
+
+def _other_names(file: ClassFile, config: VocSegConfig) -> ConfigError:
+    given = config.named_classes
+    return ConfigError(
+        "option class_names",
+        found=f"{len(given)} names: {several(given, MAX_LISTED_NAMES)}",
+        expected=f"the {len(file.class_names)} names in {file.source}: "
+        f"{several(file.class_names, MAX_LISTED_NAMES)}",
+        remedy="give these names, in the order that you want, and say what they become with "
+        "--classes OLD=NEW",
+    )
+
+
+def _ask_which_file(
+    where: epath.Path, candidates: Sequence[ClassFileCandidate], config: VocSegConfig
+) -> LayoutError:
+    """Returns the question which of several class files is right, with a line for each file."""
+    files_by_source: dict[str, ClassFile] = {}
+    for candidate in candidates:
+        files_by_source.setdefault(candidate.source, candidate.file)
+    files = list(files_by_source.values())
+    alternatives = [_alternative(file, files, config) for file in files]
+    difference = next(filter(None, (find_difference(files[0], other) for other in files[1:])))
+    return QuestionError(
+        where,
+        alternatives,
+        to=f"name the classes by class files, because {difference}",
+        expected="one class file, or files that agree",
+        kind=CONTRADICT,
+    )
+
+
+def _alternative(file: ClassFile, files: Sequence[ClassFile], config: VocSegConfig) -> Alternative:
+    """Returns the alternative that one of several class files is, by an option or by hand."""
+    words = f"{file.source}: {', '.join(file.class_names[:MAX_LISTED_NAMES])}"
+    by_hand = Alternative(words, {}, "rename or delete the other files")
+    if any("," in name for name in file.class_names):  # the option's separator
+        return by_hand
+    named = dataclasses.replace(config, class_names=file.class_names)
+    try:
+        candidates, _ = _list_candidates_with_names(files, named)
+    except ConfigError:
+        return by_hand
+    evidence = ClassFileEvidence(named.named_classes, candidates)
+    taken = decide(candidates, RULES, evidence).taken
+    if taken is None or find_difference(taken.file, file):
+        return by_hand
+    return Alternative(words, {"class_names": list(file.class_names)})

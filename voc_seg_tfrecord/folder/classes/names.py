@@ -1,0 +1,166 @@
+"""From a class file to the names, rows and colors of a config."""
+
+from voc_seg_tfrecord.base.errors import ConfigError, command
+from voc_seg_tfrecord.base.names import VOID, Color
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.formats.class_files import (
+    IGNORED,
+    VOID_NAMES,
+    ClassFile,
+    is_void,
+    is_void_name,
+    may_be_void,
+)
+from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.masks.table import (
+    VOID_CLASS,
+    ClassTable,
+    Key,
+    Rows,
+    color_key,
+    format_pairs,
+    is_name,
+)
+
+_BLACK = (0, 0, 0)
+
+
+def class_of_entry(entry: Entry, table: ClassTable) -> str | int:
+    """Returns an entry's name, or 255 if it means void and no row says something else."""
+    if is_void(entry) and entry.name not in table.named:
+        return VOID
+    return entry.name
+
+
+def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
+    """Returns the class names of a file, labelme's `__ignore__` before them if it counts.
+
+    A name that means void is among them only if a row says what it becomes.
+    """
+    keys = {key for key, _ in rows}
+    names = []
+    for entry in file.entries:
+        has_row = is_void_name(entry.name) and entry.name in keys
+        if not is_void(entry) or has_row:
+            names.append(entry.name)
+    first = file.entries[0]
+    ignored_counts = first.name == IGNORED and first.by_place and first.value == 0
+    if ignored_counts and IGNORED not in names:
+        names.insert(0, IGNORED)
+    return tuple(names)
+
+
+def names_at_values(file: ClassFile) -> tuple[str, ...]:
+    """Returns the names of a class file, each at its value, for rows with values to replace.
+
+    They are none if the values are not 0, 1, 2 and so on.
+    """
+    entries = [entry for entry in file.entries if 0 <= entry.value < VOID]
+    entries.sort(key=lambda entry: entry.value)
+    if [entry.value for entry in entries] != list(range(len(entries))):
+        return ()
+    names = []
+    spare_void_names = iter(VOID_NAMES)
+    for entry in entries:
+        if is_void(entry) and not is_void_name(entry.name):
+            names.append(next(spare_void_names))
+        else:
+            names.append(entry.name)
+    return tuple(names)
+
+
+def rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:
+    """Returns a class file as a whole table of values and colors, with the user's rows over it.
+
+    The classes are in the order of rows by name, and then in that of the file.
+    """
+    table = ClassTable(names_from_file(file, rows), rows, background)
+    check_void(file, table)
+    class_by_key: dict[Key, str] = {}
+    for entry in file.entries:
+        name = class_of_entry(entry, table)
+        target = VOID_CLASS if isinstance(name, int) else table.target(name)
+        if entry.value >= 0:
+            class_by_key[entry.value] = target
+        if entry.color:
+            class_by_key[color_key(entry.color)] = target
+    order = list(dict.fromkeys([*table.named.values(), *class_by_key.values()]))
+    in_order = sorted(class_by_key.items(), key=lambda row: order.index(row[1]))
+    whole = dict(in_order)
+    whole |= {key: name for key, name in rows if not is_name(key)}
+    return tuple(whole.items())
+
+
+def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:
+    """Returns a note for each class that is void although no tool means void by its name.
+
+    Raises:
+      ConfigError: see `check_void`.
+    """
+    table = config.table
+    names = []
+    for value, name in enumerate(config.class_names):
+        has_row = name in table.named or value in table.values
+        if is_void_name(name) and not has_row:
+            names.append(name)
+    if file:
+        check_void(file, table)
+        for entry in file.entries:
+            if is_void(entry) and entry.name not in table.named and not is_void_name(entry.name):
+                names.append(entry.name)
+    return [
+        f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
+        "classes after it move up."
+        for name in dict.fromkeys(names)
+    ]
+
+
+def check_void(file: ClassFile, table: ClassTable) -> None:
+    """Checks that a row says of each class with void's value or VOC's color of it what it is.
+
+    Raises:
+      ConfigError: if there is such a class without a row.
+    """
+    for entry in file.entries:
+        has_row = (
+            entry.value in table.values or entry.color in table.colors or entry.name in table.named
+        )
+        if may_be_void(entry) and not has_row:
+            raise _may_be_void(file, entry)
+
+
+def _may_be_void(file: ClassFile, entry: Entry) -> ConfigError:
+    name = entry.name
+    found = f"the value {VOID}, which is void,"
+    if entry.color and entry.value != VOID:
+        found = f"VOC's void color {color_key(entry.color)}"
+    as_class = command(classes=format_pairs([(name, name)]))
+    as_void = command(classes=format_pairs([(name, VOID_CLASS)]))
+    return ConfigError(
+        file.source,
+        found=f"{found} for the class {name!r}",
+        expected="a class with a value and a color of its own, or void",
+        remedy=f"say {as_class} if it is a class, or {as_void} if its pixels are void",
+    )
+
+
+def class_colors(file: ClassFile | None, config: VocSegConfig) -> dict[int, Color]:
+    """Returns the color of each class index, and of 255 if the file has one for void.
+
+    A class that was merged has the color of the class of its name, or else of the first of its
+    classes in the file. No class has one if the file does not have them all.
+    """
+    if file is None or not file.colored:
+        return {}
+    table = config.table
+    first_colors: dict[int, Color] = {}
+    own_colors: dict[int, Color] = {}
+    for entry in file.entries:
+        name = VOID_CLASS if is_void(entry) else table.target(entry.name)
+        if name != VOID_CLASS and name not in table.class_names:
+            continue
+        color = entry.color or _BLACK  # each entry has one
+        first_colors.setdefault(table.index(name), color)
+        if name == entry.name:
+            own_colors[table.index(name)] = color
+    return first_colors | own_colors

@@ -1,0 +1,154 @@
+"""In which ways a class file may be numbered that gives no values.
+
+Names count by their lines then, and the first one is value 0, unless the tool left something out:
+
+1. Lists of objects, such as those for YOLO, and Supervisely's `colors.txt` do not name background,
+   which is value 0 or black then, unless another class is.
+2. labelme writes `__ignore__` into the first line and does not count it.
+
+So such a file may be numbered in two ways. The user's class names choose one, or else the masks do,
+by the rules of `folder.meaning`.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+import posixpath
+
+from voc_seg_tfrecord.base.names import VOID, background_index, plain
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile
+from voc_seg_tfrecord.formats.class_parsers import Entry
+
+_BLACK = (0, 0, 0)
+
+NAMES_OF_VALUE_0 = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
+"""First names of lists that have no background, because value 0 is this class."""
+
+_LABELME_EXPORT = "class_names.txt"  # labelme2voc writes it, and does not count `__ignore__`
+_LABELME_INPUT = "labels.txt"  # labelme reads it
+_SUPERVISELY = "colors.txt"
+
+
+def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
+    """Returns a class file in each way in which it may be numbered, the most usual one first.
+
+    Args:
+      file: the class file, numbered by its lines where it has no values.
+      background: the name of the class that is background, if the user said so.
+    """
+    if not all(entry.by_place for entry in file.entries):
+        return [file]
+    if _has_ignored_first(file):
+        return [_without_ignored(file), _with_ignored(file)]
+    if _has_background(file, background):
+        return [file]
+    if _is_supervisely(file):
+        return [_with_background(file), _without_background(file)]
+    if len(file.entries) == 1:  # the one name of a list is not background
+        return [_with_background(file)]
+    return [_without_background(file), _with_background(file)]
+
+
+def usual_numbering(numberings: Sequence[ClassFile]) -> ClassFile | None:
+    """Returns which numbering of one file is taken if the masks fit several; None if none is.
+
+    Args:
+      numberings: what `list_numberings` returns.
+    """
+    as_written = min(numberings, key=lambda file: len(file.entries))  # without added background
+    if _has_ignored_first(as_written):
+        names = (_LABELME_EXPORT, _LABELME_INPUT)
+        return numberings[0] if _is_of_labelme(as_written, names) else None
+    if _is_supervisely(as_written):
+        has_background = background_index(as_written.class_names) is not None
+        return as_written if has_background else None
+    is_export = posixpath.basename(as_written.source) == _LABELME_EXPORT
+    return numberings[0] if is_export else None
+
+
+def numbering_of_given_names(
+    numberings: Sequence[ClassFile], config: VocSegConfig
+) -> ClassFile | None:
+    """Returns which numbering has the class names that the user gave; None if none has.
+
+    labelme's `__ignore__` counts if the user gave it as the first name.
+    """
+    given = set(config.named_classes)
+    same = [file for file in numberings if set(file.class_names) == given]
+    if len(same) > 1 and _has_ignored_first(same[0]):
+        counts = config.class_names[0] == IGNORED
+        return same[1] if counts else same[0]
+    return same[0] if same else None
+
+
+def _has_background(file: ClassFile, background: str) -> bool:
+    """Says whether a list names the class of value 0, or of black."""
+    names = [entry.name for entry in file.entries]
+    if file.plain and plain(names[0]) in NAMES_OF_VALUE_0:
+        return True
+    if background_index(names, background) is not None:
+        return True
+    return any(entry.color == _BLACK for entry in file.entries)
+
+
+def _is_supervisely(file: ClassFile) -> bool:
+    """Says whether Supervisely wrote a file. Then black may be background without being listed."""
+    return posixpath.basename(file.source) == _SUPERVISELY
+
+
+def _has_ignored_first(file: ClassFile) -> bool:
+    """Says whether labelme would not count the first line of a file."""
+    is_first = len(file.entries) > 1 and file.entries[0].name == IGNORED
+    return is_first and not _is_supervisely(file)
+
+
+def _is_of_labelme(file: ClassFile, names: Sequence[str]) -> bool:
+    """Says whether labelme wrote or reads a file with `__ignore__` first.
+
+    Args:
+      file: the file.
+      names: how labelme calls such files.
+    """
+    has_name = posixpath.basename(file.source) in names
+    return file.plain and (has_name or file.entries[1].name == "_background_")
+
+
+def _with_ignored(file: ClassFile) -> ClassFile:
+    """Returns a file in which `__ignore__` in the first line counts."""
+    note = (
+        f"{IGNORED} in the first line of {file.source} counts. So value 0 is void, and value 1 is "
+        f"{file.entries[1].name}."
+    )
+    return dataclasses.replace(file, numbered=note)
+
+
+def _without_ignored(file: ClassFile) -> ClassFile:
+    """Returns a file in which `__ignore__` in the first line does not count."""
+    ignored, *others = file.entries
+    moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in others]
+    note = ""
+    if not _is_of_labelme(file, (_LABELME_EXPORT,)):
+        note = (
+            f"{IGNORED} in the first line of {file.source} does not count, as labelme writes it. "
+            f"So value 0 is {others[0].name}."
+        )
+    entries = (dataclasses.replace(ignored, value=VOID), *moved)
+    return dataclasses.replace(file, entries=entries, numbered=note)
+
+
+def _without_background(file: ClassFile) -> ClassFile:
+    """Returns a file whose first name is value 0."""
+    note = f"{file.source} has no background. Value 0 is {file.entries[0].name}, its first name."
+    return dataclasses.replace(file, numbered=note)
+
+
+def _with_background(file: ClassFile) -> ClassFile:
+    """Returns a file with background at value 0, before all names."""
+    color = _BLACK if file.colored else None
+    background = Entry(0, "background", color, by_place=True)
+    moved = [dataclasses.replace(entry, value=entry.value + 1) for entry in file.entries]
+    note = (
+        f"{file.source} has no background, so value 0 is background, and value 1 is "
+        f"{file.entries[0].name}, its first name."
+    )
+    return dataclasses.replace(file, entries=(background, *moved), numbered=note)

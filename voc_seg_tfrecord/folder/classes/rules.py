@@ -1,0 +1,143 @@
+"""The table of rules by which a candidate for the class file of a folder loses.
+
+`RULES` are applied in their order by `decide.decide`.
+"""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+
+from voc_seg_tfrecord.folder.classes.candidates import ClassFileCandidate
+from voc_seg_tfrecord.folder.decide import Rule
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
+from voc_seg_tfrecord.formats.class_parsers import Entry
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassFileEvidence:
+    """What rules look at beside two candidates.
+
+    Attributes:
+      given_names: the class names that the user gave, in order; none if they are looked for.
+      candidates: all candidates.
+    """
+
+    given_names: tuple[str, ...]
+    candidates: Sequence[ClassFileCandidate]
+
+
+def names_are_in_another_order(
+    candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
+) -> str | None:
+    """A class file loses to one that has your names in your order, if the two contradict.
+
+    Example: `class_names.txt` has background, a, b, `_classes.csv` has background, b, a, and you
+    say `--class_names background,b,a`.
+    """
+    if not find_difference(candidate.file, other.file):
+        return None
+    has_order = candidate.file.class_names == evidence.given_names
+    other_has_order = other.file.class_names == evidence.given_names
+    if other_has_order and not has_order:
+        return "it has the names that you gave, in your order"
+    return None
+
+
+def another_file_numbers_otherwise(
+    candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
+) -> str | None:
+    """A numbering of a class file loses to another one of it with which the other files agree.
+
+    Example: `classes.txt` has a and b, and `class_names.txt` has background, a and b. So `a` is
+    value 1 in `classes.txt`, too.
+    """
+    if candidate.source != other.source:
+        return None
+    opponents = _sources_against(candidate, evidence)
+    if opponents and not _sources_against(other, evidence):
+        return f"{opponents[0]} numbers the classes so"
+    return None
+
+
+def _sources_against(candidate: ClassFileCandidate, evidence: ClassFileEvidence) -> list[str]:
+    """Returns the other files that contradict a candidate in each way to number them."""
+    agrees_by_source: dict[str, bool] = {}
+    for other in evidence.candidates:
+        if other.source != candidate.source:
+            agrees = not find_difference(candidate.file, other.file)
+            agrees_by_source[other.source] = agrees_by_source.get(other.source, False) or agrees
+    return [source for source, agrees in agrees_by_source.items() if not agrees]
+
+
+def says_less(
+    candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
+) -> str | None:
+    """A class file loses to one that agrees with it and has colors, or names the background.
+
+    Example: `classes.txt` has the names, and `labelmap.txt` the same names with colors.
+    """
+    del evidence
+    if candidate.source == other.source or find_difference(candidate.file, other.file):
+        return None
+    if other.file.colored != candidate.file.colored:
+        return "it has colors, too" if other.file.colored else None
+    if other.file.background and not candidate.file.background:
+        return "it names the background, too"
+    return None
+
+
+def says_the_same(
+    candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
+) -> str | None:
+    """Of two class files that say the same, the one that is looked for later loses.
+
+    Example: `classes.txt` and `labels.txt` have the same names in the same order.
+    """
+    if candidate.source == other.source or find_difference(candidate.file, other.file):
+        return None
+    is_later = evidence.candidates.index(candidate) > evidence.candidates.index(other)
+    return "both say the same" if is_later else None
+
+
+SAME_NAMES = Rule("says the same", says_the_same)
+NAMES_IN_ORDER = Rule("names are in another order", names_are_in_another_order)
+
+RULES: tuple[Rule[ClassFileCandidate, ClassFileEvidence], ...] = (
+    NAMES_IN_ORDER,
+    Rule("another file numbers otherwise", another_file_numbers_otherwise),
+    Rule("says less", says_less),
+    SAME_NAMES,
+)
+"""Why a candidate loses, the most certain rule first."""
+
+
+def find_difference(file: ClassFile, other: ClassFile) -> str:
+    """Says in what two class files contradict each other; empty if they agree.
+
+    They agree if one only says more, such as colors. Entries that mean void do not count.
+    """
+    entries, other_entries = _classes_by_name(file), _classes_by_name(other)
+    for name in entries:
+        if name not in other_entries:
+            return f"{name!r} is in {file.source} and not in {other.source}"
+    for name in other_entries:
+        if name not in entries:
+            return f"{name!r} is in {other.source} and not in {file.source}"
+    for name, entry in entries.items():
+        other_entry = other_entries[name]
+        if entry.value != other_entry.value:
+            return (
+                f"{name!r} has the value {entry.value} in {file.source} and {other_entry.value} in "
+                f"{other.source}"
+            )
+        if entry.color and other_entry.color and entry.color != other_entry.color:
+            color = ",".join(map(str, entry.color))
+            other_color = ",".join(map(str, other_entry.color))
+            return (
+                f"{name!r} has the color {color} in {file.source} and {other_color} in "
+                f"{other.source}"
+            )
+    return ""
+
+
+def _classes_by_name(file: ClassFile) -> Mapping[str, Entry]:
+    return {entry.name: entry for entry in file.entries if not is_void(entry)}

@@ -1,0 +1,8 @@
+"""What the values and colors of a set's masks mean: one decision for all masks.
+
+Enter at `choose.choose_meaning`. `naming` is what gives the classes their names, and `candidates`
+lists the ways in which the masks may be read. `evidence` and `palettes` say what the masks show.
+`rules` has the table of rules by which candidates lose, and the table of doubts for which the user
+is asked although one candidate is left. `words` names candidates and pixels in messages. The
+outcome is a `masks.rule.MaskRule`, which `masks.read` applies to every mask.
+"""

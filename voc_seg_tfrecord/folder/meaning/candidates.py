@@ -1,0 +1,218 @@
+"""In which ways the masks of a set may be read: what each value and color would mean.
+
+A mask is read by value or by color. Values mean what a class file or the user's names say. Where a
+class file gives each class a color, its colors are a second way; without one, the colors of VOC's
+palette are. The user's rows stand over every candidate.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+import functools
+from typing import Literal
+
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.palettes import entries_out_of_place
+from voc_seg_tfrecord.formats.class_files import is_void
+from voc_seg_tfrecord.masks.rule import VOID_VALUES, MaskRule
+from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
+from voc_seg_tfrecord.masks.table import VOID_CLASS, Key, color_of
+
+
+@dataclasses.dataclass(frozen=True)
+class MeaningCandidate:
+    """One way to read the masks of a set.
+
+    Two candidates are the same if their first four attributes are.
+
+    Attributes:
+      by: what of a pixel gives its class.
+      source: where the classes come from, in a few words for the user: "grey values", "from
+        labelmap.txt".
+      numbering: how the class file is numbered, if it may be in two ways; see `ClassNaming`.
+      reads_255_as_class: whether 255 is the second of two classes, and not void.
+      naming: what gives the classes their names.
+      name_rule: the class name, or 255, of each value and color, without the user's rows.
+      uses_file_colors: whether the colors of a class file give the classes.
+      star_classes: the class of each value and color in use that the user's `*` takes.
+    """
+
+    by: Literal["value", "color"]
+    source: str
+    numbering: str
+    reads_255_as_class: bool
+    naming: ClassNaming = dataclasses.field(compare=False)
+    name_rule: MaskRule = dataclasses.field(compare=False)
+    uses_file_colors: bool = dataclasses.field(default=False, compare=False)
+    star_classes: Mapping[Key, str] = dataclasses.field(default_factory=dict, compare=False)
+
+    @functools.cached_property
+    def rule(self) -> MaskRule:
+        """The rule with the class indices of the dataset, 255 being void, and the user's rows."""
+        table = self.naming.table
+        index_of_name = {name: index for index, name in enumerate(table.class_names)}
+        index_of_name[VOID_CLASS] = VOID
+
+        def index_of(name: str | int) -> int | None:
+            if isinstance(name, int):
+                return name  # 255
+            return index_of_name.get(table.target(name))
+
+        star_indices = {
+            color_of(key) or key: table.index(name) for key, name in self.star_classes.items()
+        }
+        return dataclasses.replace(
+            self.name_rule.with_classes(index_of),
+            given_values={value: table.index(name) for value, name in table.values.items()},
+            given_colors={color: table.index(name) for color, name in table.colors.items()},
+            star_classes=star_indices,
+        )
+
+    @functools.cached_property
+    def class_names(self) -> dict[int, str]:
+        """The name of each class index of the dataset, and of 255."""
+        return {VOID: VOID_CLASS, **dict(enumerate(self.naming.table.class_names))}
+
+    def class_of(self, pixel: StoredPixel) -> str | None:
+        """Returns the name of a pixel's class, or `void`; None if it has no class."""
+        index = self.rule.class_of(*pixel)
+        return None if index is None else self.class_names[index]
+
+    def reads(self, pixels: Iterable[StoredPixel]) -> bool:
+        """Says whether each of some pixels has a class."""
+        return all(self.class_of(pixel) is not None for pixel in pixels)
+
+    def unused_names(self, survey: Survey) -> list[str]:
+        """Returns the class names that no mask has. The user's rows do not count."""
+        known = [*self.name_rule.values.values(), *(self.name_rule.colors or {}).values()]
+        used = {self.name_rule.class_of(*pixel) for pixel in survey.pixels}
+        return [name for name in dict.fromkeys(known) if name != VOID and name not in used]
+
+
+def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[MeaningCandidate]:
+    """Returns the ways in which masks may be read, the most usual one first.
+
+    Args:
+      namings: the names of the classes; several if a class file may be numbered in two ways.
+      survey: what the masks use.
+    """
+    candidates = []
+    for naming in namings:
+        if not naming.entries:
+            candidates.append(_by_rows_alone(naming, survey))
+            continue
+        candidates.append(_by_value(naming, survey))
+        if _may_have_255_as_class(naming, survey):
+            candidates.append(_by_value_with_255(naming, survey))
+        if naming.has_colors:
+            candidates.append(_by_file_colors(naming, survey))
+            candidates += _by_file_greys(naming, survey)
+        else:
+            candidates += _by_voc_colors(naming, survey)
+    return candidates
+
+
+def _by_rows_alone(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
+    """The user's rows say all; 255 and VOC's color of void are void without a row, too."""
+    by_color = bool(naming.table.colors) or any(pixel.kind == "rgb" for pixel in survey.pixels)
+    rule = MaskRule(VOID_VALUES, {VOID_COLOR: VOID} if by_color else None)
+    by: Literal["value", "color"] = "value"
+    if by_color and not naming.table.values:
+        by = "color"
+    return MeaningCandidate(by, "as you said", "", False, naming, rule)
+
+
+def _by_value(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
+    """Values are the values of the class file, or the places of the user's names."""
+    rule = MaskRule({**VOID_VALUES, **naming.classes_by_value()})
+    source = _source_of_values(survey)
+    return MeaningCandidate("value", source, naming.numbering, False, naming, rule)
+
+
+def _source_of_values(survey: Survey) -> str:
+    """Returns what the values are, in words: those of grey masks, or of a kind of palette."""
+    if {pixel.kind for pixel in survey.pixels} == {"equal"}:
+        return "red, green and blue equal"
+    if entries_out_of_place(survey):
+        return "a private palette"
+    has_colors = any(pixel.color != (pixel.value,) * 3 for pixel in survey.palettes)
+    return "VOC's palette" if has_colors or survey.voc.masks else "grey values"
+
+
+def _may_have_255_as_class(naming: ClassNaming, survey: Survey) -> bool:
+    """Says whether there are two classes, and masks of 0 and 255 alone, where 255 is not void."""
+    if any(is_void(entry) for entry in naming.entries) or survey.void.masks:
+        return False
+    has_two_classes = naming.classes_by_value().keys() == {0, 1}
+    return has_two_classes and survey.values.keys() <= {0, VOID}
+
+
+def _by_value_with_255(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
+    """255 is the second of two classes: the first is background in `0` and crack in `255`."""
+    classes = naming.classes_by_value()
+    rule = MaskRule({-1: VOID, 0: classes[0], VOID: classes[1]})
+    source = _source_of_values(survey)
+    return MeaningCandidate("value", source, naming.numbering, True, naming, rule)
+
+
+def _by_file_colors(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
+    """Colors are those of the class file; and so are greys, if all in use are among them."""
+    classes = naming.classes_by_value()
+    colors: dict[Color, str | int] = {VOID_COLOR: VOID}
+    for entry in naming.entries:
+        if entry.color:
+            colors[entry.color] = naming.class_of_entry(entry)
+    greys = {pixel.value for pixel in survey.pixels if pixel.kind == "grey"}
+    if classes.get(VOID, VOID) == VOID and (255, 255, 255) not in colors:
+        greys.discard(VOID)
+    greys_are_colors = bool(greys - {0}) and all((grey,) * 3 in colors for grey in greys)
+    rule = MaskRule({**VOID_VALUES, **classes}, colors, greys_are_colors)
+    source = _source_of_file(naming)
+    return MeaningCandidate("color", source, naming.numbering, False, naming, rule, True)
+
+
+def _by_file_greys(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
+    """The values of palette masks may mean the greys of the class file: 7 is the color 7,7,7."""
+    values: dict[int, str | int] = {}
+    for entry in naming.entries:
+        if entry.color and entry.color == (entry.color[0],) * 3:
+            values[entry.color[0]] = naming.class_of_entry(entry)
+    has_palettes = any(pixel.kind == "palette" for pixel in survey.pixels)
+    if not has_palettes or not values.keys() - {0}:
+        return []
+    rule = MaskRule({**VOID_VALUES, **values})
+    source = f"the greys {_source_of_file(naming)}"
+    return [MeaningCandidate("value", source, naming.numbering, False, naming, rule)]
+
+
+def _source_of_file(naming: ClassNaming) -> str:
+    return "" if naming.file is None else f"from {naming.file.source}"
+
+
+def _by_voc_colors(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
+    """Colors are those of VOC's palette: color n is class n, or VOC's class n by its name."""
+    greys_alone = all(pixel.color in (None, (pixel.value,) * 3) for pixel in survey.pixels)
+    if greys_alone and not survey.voc.masks:
+        return []  # some greys are VOC's by chance
+    names = naming.names_by_voc_number()
+    moved = naming.has_voc_names_at_other_values()
+    candidates = []
+    has_other_names = names is None or naming.file is not None or len(names) < len(VOC_CLASSES)
+    if has_other_names or not moved:
+        classes = {**VOID_VALUES, **naming.classes_by_value()}
+        colors = {color: classes[n] for color, n in VOC_NUMBERS.items() if n in classes}
+        rule = MaskRule(classes, colors)
+        candidates.append(
+            MeaningCandidate("color", "with VOC's palette", naming.numbering, False, naming, rule)
+        )
+    elsewhere = any(
+        pixel.color and VOC_NUMBERS.get(pixel.color) != pixel.value for pixel in survey.pixels
+    )
+    if names is not None and moved and (naming.file is None or elsewhere):
+        named_colors: dict[Color, str | int] = {VOID_COLOR: VOID}
+        named_colors |= {color: names[n] for color, n in VOC_NUMBERS.items() if n in names}
+        # The values of greyscale masks are VOC's numbers then.
+        rule = MaskRule({**VOID_VALUES, **names}, named_colors)
+        source = "with VOC's palette, by name"
+        candidates.append(MeaningCandidate("color", source, naming.numbering, False, naming, rule))
+    return candidates

@@ -1,0 +1,398 @@
+"""Chooses what the masks of a set mean, or asks.
+
+1. `candidates` lists the ways in which the masks may be read, and the rules of `rules` choose one.
+2. If several are left, or if the one that is left cannot read most masks, the user is asked for the
+   table of classes. If it cannot read a few masks, it is taken, and the build names them.
+3. If a doubt of `rules` holds, the user is asked, too.
+"""
+
+import collections
+from collections.abc import Mapping, Sequence
+import dataclasses
+
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.base.names import VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.folder.decide import Decision, Reason, decide
+from voc_seg_tfrecord.folder.meaning import palettes, rules
+from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate, list_candidates
+from voc_seg_tfrecord.folder.meaning.evidence import (
+    MeaningEvidence,
+    collect_evidence,
+)
+from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.words import (
+    compare_candidates,
+    describe_pixel,
+    list_first,
+    name_candidate,
+)
+from voc_seg_tfrecord.masks.read import two_classes
+from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
+from voc_seg_tfrecord.masks.table import (
+    HIGHEST,
+    VOID_CLASS,
+    ClassTable,
+    Key,
+    Rows,
+    color_key,
+    table_error,
+)
+
+UNDECIDED = "meaning of masks"
+"""The kind of the error that it is not known what masks mean."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskMeaning:
+    """What the masks of a set mean.
+
+    Attributes:
+      candidate: the candidate that was taken.
+      rule: how each mask is read.
+      notes: what the user should look at.
+      rows: the rule as a table of classes.
+      lost: why each other candidate lost.
+      reasons: the same in words, for candidates that could read the masks to other labels.
+    """
+
+    candidate: MeaningCandidate
+    rule: MaskRule
+    notes: tuple[str, ...]
+    rows: Rows
+    lost: Mapping[MeaningCandidate, Reason[MeaningCandidate]]
+    reasons: tuple[str, ...]
+
+    @property
+    def by(self) -> str:
+        """Whether `value` or `color` gives the class."""
+        return self.candidate.by
+
+
+def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) -> MaskMeaning:
+    """Chooses what the masks of a set mean.
+
+    Args:
+      survey: what the masks use.
+      namings: the names of their classes; several if a class file may be numbered in two ways.
+      remedy: what a user can do where the masks do not tell.
+
+    Raises:
+      MaskError: if it is not known what the masks mean.
+      ConfigError: if a row of the user has no effect.
+    """
+    table = namings[0].table
+    _check_rows(survey, table)
+    evidence, decision = _decide(survey, namings)
+    left = [decision.taken] if decision.taken else decision.alternatives
+    taken = decision.taken
+    if taken is None or not _reads_most_masks(taken, evidence):
+        taken = _candidate_for_star(list(evidence.classes), survey)
+    if taken is None:
+        raise _ask(survey, left, remedy)
+    notes = list[str]()
+    if table.star_of_keys:
+        taken, notes = _with_star(taken, survey)
+    for find_doubt in rules.DOUBTS:
+        if doubt := find_doubt(taken, survey):
+            raise _undecided(doubt.where, doubt.words, remedy)
+    _check_colors(taken, survey)
+    notes += _notes(taken, decision, evidence)
+    rule = dataclasses.replace(taken.rule, remedy=remedy)
+    rows = rows_of(taken, survey)
+    reasons = _describe_lost(decision, evidence)
+    return MaskMeaning(taken, rule, tuple(notes), rows, decision.lost, reasons)
+
+
+def _describe_lost(
+    decision: Decision[MeaningCandidate], evidence: MeaningEvidence
+) -> tuple[str, ...]:
+    """Returns why candidates lost: `value lost to the colors of labelmap.txt: the masks use ...`.
+
+    Those that cannot read the masks, and those that mean the same, need no words.
+    """
+    lines = []
+    for candidate, reason in decision.lost.items():
+        reads_all = candidate.reads(evidence.survey.pixels)
+        if reads_all and reason.rule != rules.SAME_MEANING.name:
+            loser, winner = name_candidate(candidate), name_candidate(reason.winner)
+            lines.append(f"{loser} lost to {winner}: {reason.words}")
+    return tuple(lines)
+
+
+def choose_naming(survey: Survey, namings: Sequence[ClassNaming], remedy: str) -> ClassNaming:
+    """Returns which of several names masks fit; the first if they fit none.
+
+    Raises:
+      MaskError: if several fit, and differ.
+    """
+    _, decision = _decide(survey, namings)
+    if decision.taken is not None:
+        return decision.taken.naming
+    if not all(candidate.reads(survey.pixels) for candidate in decision.alternatives):
+        return namings[0]
+    raise _ask(survey, decision.alternatives, remedy)
+
+
+def weigh_candidates(
+    survey: Survey, namings: Sequence[ClassNaming]
+) -> tuple[MeaningCandidate | None, Sequence[MeaningCandidate]]:
+    """Returns the candidate that is taken, None if the user is asked; and those that are left."""
+    try:
+        return choose_meaning(survey, namings, "").candidate, ()
+    except MaskError:
+        _, decision = _decide(survey, namings)
+        return None, [decision.taken] if decision.taken else decision.alternatives
+
+
+def _decide(
+    survey: Survey, namings: Sequence[ClassNaming]
+) -> tuple[MeaningEvidence, Decision[MeaningCandidate]]:
+    candidates = list_candidates(namings, survey)
+    if not survey.pixels and not survey.voc.masks:  # no mask can tell
+        candidates = candidates[:1]
+    evidence = collect_evidence(survey, candidates)
+    return evidence, decide(candidates, rules.RULES, evidence)
+
+
+def _reads_most_masks(candidate: MeaningCandidate, evidence: MeaningEvidence) -> bool:
+    """Says whether a candidate reads half of the masks, so that the build names the others."""
+    survey = evidence.survey
+    if candidate.reads(survey.pixels):
+        return True
+    readable = survey.examined - survey.damaged
+    return 2 * evidence.masks_read[candidate] >= readable
+
+
+def _candidate_for_star(
+    candidates: Sequence[MeaningCandidate], survey: Survey
+) -> MeaningCandidate | None:
+    """Returns the candidate over which the user's `*` stands, if it is clear which one.
+
+    It is the first one if there are rows alone, or if each pixel has a value.
+    """
+    first = candidates[0]
+    if not first.naming.table.star_of_keys:
+        return None
+    has_rows_alone = not first.naming.entries
+    has_values_alone = all(pixel.value is not None for pixel in survey.pixels)
+    return first if has_rows_alone or has_values_alone else None
+
+
+def _with_star(candidate: MeaningCandidate, survey: Survey) -> tuple[MeaningCandidate, list[str]]:
+    """Lets `*` take each value and color in use that has no class otherwise.
+
+    Returns:
+      The candidate with these classes; and a note that names them.
+    """
+    check_number_of_keys(survey)
+    star = str(candidate.naming.table.star)
+    by_color = candidate.name_rule.colors is not None
+    classes: dict[Key, str] = {}
+    pixels_of_star = collections.Counter[Key]()
+    for pixel, seen in survey.pixels.items():
+        if candidate.class_of(pixel) is not None:
+            continue
+        key = pixel.key(by_color=by_color)
+        if pixel.color == VOID_COLOR:
+            classes[key] = VOID_CLASS
+        else:
+            classes[key] = star
+            pixels_of_star[key] += seen.pixels
+    candidate = dataclasses.replace(candidate, star_classes=classes)
+    if not pixels_of_star:
+        return candidate, []
+    counts = [f"{key} on {pixels} pixels" for key, pixels in pixels_of_star.items()]
+    return candidate, [f"* is {star}: {', '.join(counts)}."]
+
+
+def rows_of(candidate: MeaningCandidate, survey: Survey) -> Rows:
+    """Returns a candidate as a table of classes: what each value and color becomes."""
+    rule = candidate.rule
+    values: dict[int, int] = dict(rule.all_values)
+    colors: dict[Color, int] = dict(rule.all_colors)
+    if colors:  # then values are those of greyscale masks
+        if candidate.by == "color":
+            values = {}
+        for pixel in survey.pixels:
+            index = rule.class_of(*pixel)
+            if index is None:
+                continue
+            if pixel.kind == "grey" and pixel.value is not None:
+                values[pixel.value] = index
+            elif pixel.color:
+                colors[pixel.color] = index
+    names = candidate.class_names
+    rows: list[tuple[Key, str]] = [(v, names[index]) for v, index in values.items() if v >= 0]
+    rows += [(color_key(color), names[index]) for color, index in colors.items()]
+    return tuple(rows)
+
+
+def _check_rows(survey: Survey, table: ClassTable) -> None:
+    """Checks that the user's rows speak of what the masks hold, and give a pixel one class."""
+    if not survey.pixels and not survey.voc.masks:
+        return
+    has_values = bool(survey.values or survey.voc.masks)
+    has_colors = bool(survey.colors or survey.voc.masks)
+    if table.values and not has_values:
+        raise table_error("values, but the masks hold only colors", "rows with colors or names")
+    if table.colors and not table.values and not has_colors:
+        raise table_error("colors, but the masks hold only values", "rows with values or names")
+    rule = MaskRule({}, given_values=table.values, given_colors=table.colors)
+    for (kind, value, color), seen in survey.pixels.items():
+        if kind == "grey" or value is None or color is None:
+            continue
+        if len(rule.given_classes(value, color)) > 1:
+            raise two_classes(value, color, seen.pixels, seen.first)
+
+
+def _check_colors(candidate: MeaningCandidate, survey: Survey) -> None:
+    """Checks that rows by value leave a color one class wherever colors give the classes."""
+    rule = candidate.rule
+    by_color = candidate.by == "color" or any(pixel.kind == "rgb" for pixel in survey.pixels)
+    if not by_color or not rule.given_values:
+        return
+    classes_by_color: dict[Color, set[int]] = collections.defaultdict(set)
+    for kind, value, color in survey.pixels:
+        if color is None or kind == "grey":
+            continue
+        classes = rule.given_classes(value, color) or {rule.class_of(kind, value, color)}
+        classes_by_color[color] |= classes - {None}
+    for color, classes in classes_by_color.items():
+        if len(classes) > 1:
+            names = " and ".join(candidate.class_names[index] for index in classes)
+            raise table_error(
+                f"rows with values, by which pixels of {color_key(color)} are {names}",
+                "rows with colors or names, because colors give the classes of these masks",
+            )
+
+
+def check_number_of_keys(survey: Survey) -> None:
+    """Raises a MaskError if a table cannot have a row for each value and color in use."""
+    if len(survey.values) <= HIGHEST + 1 and len(survey.colors) <= HIGHEST:
+        return
+    raise _undecided(
+        "masks",
+        f"{len(survey.values)} values and {len(survey.colors)} colors, which are too many for "
+        "masks: they were smoothed, or are no masks",
+        "export the masks again, without smoothing",
+    )
+
+
+def _notes(
+    taken: MeaningCandidate, decision: Decision[MeaningCandidate], evidence: MeaningEvidence
+) -> list[str]:
+    """Returns what the user should look at."""
+    survey = evidence.survey
+    notes = [
+        _note_255_as_class(taken),
+        _note_colors(taken, decision, evidence),
+        _note_equal_channels(taken, survey),
+        _note_absent_rows(taken.naming.table, survey),
+        _note_255_as_void(taken, survey),
+    ]
+    return [note for note in notes if note]
+
+
+def _note_255_as_class(taken: MeaningCandidate) -> str:
+    if not taken.reads_255_as_class or VOID in taken.naming.table.values:
+        return ""
+    values = taken.name_rule.values
+    return (
+        f"The masks hold only the values 0 and 255, and there are two classes. So 0 is {values[0]} "
+        f"and 255 is {values[VOID]}. If 255 is void, say --classes 255=void."
+    )
+
+
+def _note_colors(
+    taken: MeaningCandidate, decision: Decision[MeaningCandidate], evidence: MeaningEvidence
+) -> str:
+    """Says what colors or values mean where one would not expect it."""
+    survey = evidence.survey
+    masks = evidence.masks_read[taken]
+    others = []
+    for candidate, reason in decision.lost.items():
+        differs = evidence.classes[candidate] != evidence.classes[taken]
+        is_possible = evidence.masks_read[candidate] >= masks
+        if reason.rule == rules.FILE_COLORS.name and is_possible and differs:
+            others.append(candidate)
+    if others:
+        compared = compare_candidates(survey, [*others, taken])
+        return f"The colors are {taken.source}, and give the classes. {compared}"
+    is_out_of_place = bool(palettes.entries_out_of_place(survey))
+    if taken.by == "color" and not taken.uses_file_colors and is_out_of_place:
+        meanings = compare_candidates(survey, [taken])
+        return f"The colors are VOC's, in another order. {meanings}"
+    if taken.source == "a private palette" and taken.naming.entries:
+        return (
+            "The palette's colors are not VOC's, so the values are taken as classes. Look at a "
+            "preview."
+        )
+    return ""
+
+
+def _note_equal_channels(taken: MeaningCandidate, survey: Survey) -> str:
+    if taken.by == "value" and any(pixel.kind == "equal" for pixel in survey.pixels):
+        return "In RGB masks whose red, green and blue are equal, red is the class."
+    return ""
+
+
+def _note_absent_rows(table: ClassTable, survey: Survey) -> str:
+    """Names the rows with classes for which no mask has a pixel."""
+    if not survey.pixels or survey.voc.masks:
+        return ""
+    absent: list[str] = []
+    for value, name in table.values.items():
+        if value not in survey.values and name != VOID_CLASS:
+            absent.append(f"{value} ({name})")
+    for color, name in table.colors.items():
+        if color not in survey.colors and name != VOID_CLASS:
+            absent.append(f"{color_key(color)} ({name})")
+    if not absent:
+        return ""
+    return f"No mask has what these rows of the table of classes name: {list_first(absent)}."
+
+
+def _note_255_as_void(taken: MeaningCandidate, survey: Survey) -> str:
+    if survey.binary.masks and rules.reads_255_as_void_without_row(taken):
+        return f"{rules.count_255(survey)}. So 255 is void."
+    return ""
+
+
+def _ask(survey: Survey, candidates: Sequence[MeaningCandidate], remedy: str) -> MaskError:
+    """Returns the question what pixels mean: those without any class, or else with several."""
+    check_number_of_keys(survey)
+    pixels_without_class = []
+    pixels_with_several = []
+    for pixel in survey.pixels:
+        names = {candidate.class_of(pixel) for candidate in candidates}
+        if names == {None}:
+            pixels_without_class.append(pixel)
+        elif len(names) > 1:
+            pixels_with_several.append(pixel)
+    if pixels_without_class:
+        return _ask_for_classes(survey, pixels_without_class, remedy)
+    seen = survey.pixels[pixels_with_several[0]] if pixels_with_several else survey.voc
+    compared = compare_candidates(survey, candidates)
+    return _undecided(seen.first, f"masks with two meanings: {compared}", remedy)
+
+
+def _ask_for_classes(survey: Survey, pixels: Sequence[StoredPixel], remedy: str) -> MaskError:
+    """Returns the question which class the pixels have that no candidate knows."""
+    by_frequency = sorted(pixels, key=lambda pixel: -survey.pixels[pixel].pixels)
+    lines = [f"{describe_pixel(p)} on {survey.pixels[p].pixels} pixels" for p in by_frequency]
+    return _undecided(
+        survey.pixels[by_frequency[0]].first,
+        f"no class for {len(pixels)} of {len(survey.pixels)} values or colors: {list_first(lines)}",
+        remedy,
+    )
+
+
+def _undecided(where: str, found: str, remedy: str) -> MaskError:
+    return MaskError(
+        where,
+        found=found,
+        expected="masks in which each value or color can mean one class alone",
+        remedy=remedy,
+        kind=UNDECIDED,
+    )

@@ -1,0 +1,84 @@
+"""What gives the classes of masks their names: a class file, or the names that the user gave."""
+
+from collections.abc import Sequence
+import dataclasses
+
+from voc_seg_tfrecord.base.names import VOC_CLASSES, plain
+from voc_seg_tfrecord.folder.classes.names import class_of_entry
+from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
+from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.masks.table import ClassTable
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassNaming:
+    """The names of classes, with the values and colors that they have.
+
+    Attributes:
+      table: the names, and the user's rows over them.
+      file: the class file that has the names; None if they are those of the values 0, 1, 2.
+      is_usual: whether the file is numbered as its tool mostly does it. This matters only for a
+        file that may be numbered in two ways.
+    """
+
+    table: ClassTable
+    file: ClassFile | None = None
+    is_usual: bool = False
+
+    @property
+    def entries(self) -> Sequence[Entry]:
+        """The entries of the class file; without one, the names with their places."""
+        if self.file is not None:
+            return self.file.entries
+        return [Entry(value, name) for value, name in enumerate(self.table.names)]
+
+    @property
+    def has_colors(self) -> bool:
+        """Whether a class file gives each class a color."""
+        return self.file is not None and self.file.colored
+
+    @property
+    def numbering(self) -> str:
+        """How the class file is numbered, in a sentence; empty if it can be in one way alone."""
+        return "" if self.file is None else self.file.numbered
+
+    def class_of_entry(self, entry: Entry) -> str | int:
+        """Returns an entry's name, or 255 if it means void and no row says something else."""
+        return class_of_entry(entry, self.table)
+
+    def classes_by_value(self) -> dict[int, str | int]:
+        """Returns the class name, or 255, of each value."""
+        return {entry.value: self.class_of_entry(entry) for entry in self.entries}
+
+    def names_by_voc_number(self) -> dict[int, str] | None:
+        """Returns which name stands for which of VOC's numbers, if all names are VOC's; else None.
+
+        With the names `background, person` that is `{0: 'background', 15: 'person'}`.
+        """
+        voc_names = [plain(name) for name in VOC_CLASSES]
+        names: dict[int, str] = {}
+        for entry in self.entries:
+            if is_void(entry):
+                continue
+            if plain(entry.name) not in voc_names:
+                return None
+            number = voc_names.index(plain(entry.name))
+            if number in names:
+                return None
+            names[number] = entry.name
+        return names
+
+    def has_all_voc_names(self) -> bool:
+        """Says whether the names are VOC's 21."""
+        return len(self.names_by_voc_number() or {}) == len(VOC_CLASSES)
+
+    def has_voc_names_at_other_values(self) -> bool:
+        """Says whether all names are VOC's, and some have other values than VOC's numbers."""
+        names = self.names_by_voc_number()
+        return names is not None and not names.items() <= self.classes_by_value().items()
+
+    def needs_colors(self) -> bool:
+        """Says whether it matters which of VOC's colors the masks with VOC's palette use."""
+        has_rows = bool(self.table.values or self.table.colors) or self.table.star_of_keys
+        moved = self.file is None and self.has_voc_names_at_other_values()
+        return self.has_colors or has_rows or moved

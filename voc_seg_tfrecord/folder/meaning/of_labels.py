@@ -1,0 +1,111 @@
+"""Looks at the labels of a folder, and chooses what they mean."""
+
+from collections.abc import Collection, Sequence
+
+from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder.classes.names import names_from_file
+from voc_seg_tfrecord.folder.classes.numbering import usual_numbering
+from voc_seg_tfrecord.folder.meaning.candidates import list_candidates
+from voc_seg_tfrecord.folder.meaning.choose import (
+    UNDECIDED,
+    MaskMeaning,
+    choose_meaning,
+    choose_naming,
+)
+from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.masks.table import ClassTable, Rows, are_whole, table_error
+from voc_seg_tfrecord.trees.pair import Labels
+
+
+def choose_meaning_of_labels(
+    labels: Labels,
+    ids: Collection[str],
+    config: VocSegConfig,
+    file: ClassFile | None,
+    remedy: str,
+) -> MaskMeaning:
+    """Chooses what the labels of ids mean.
+
+    Args:
+      labels: the labels of the folder.
+      ids: the ids whose labels the dataset has.
+      config: says the class names and the user's rows.
+      file: the class file; None if the names are those of the values 0, 1, 2.
+      remedy: what a user can do where the masks do not tell.
+
+    Raises:
+      MaskError: if it is not known what the masks mean.
+      ConfigError: if a row has no effect.
+    """
+    naming = ClassNaming(config.table, file)
+    if labels.tool and (naming.table.values or naming.table.colors):
+        raise table_error(
+            f"values or colors, but the masks are drawn from the polygons of {labels.tool}",
+            "rows with the names of classes, and *",
+            "change classes, or classes.csv of the folder",
+        )
+    survey = labels.survey(ids, all_colors=naming.needs_colors())
+    try:
+        meaning = choose_meaning(survey, [naming], remedy)
+    except MaskError as error:
+        if error.kind != UNDECIDED or config.classes:
+            raise
+        proposals = propose_meanings(labels.survey(ids, all_colors=True), naming)
+        raise error.changed(remedy="; or ".join([*proposals, error.remedy])) from None
+    if meaning.candidate.reads_255_as_class:  # a mask that no list names may show that it is void
+        survey = labels.survey(labels.names, all_colors=naming.needs_colors())
+        meaning = choose_meaning(survey, [naming], remedy)
+    return meaning
+
+
+def choose_numbering(
+    labels: Labels, numberings: Sequence[ClassFile], rows: Rows, background: str, remedy: str
+) -> ClassFile | None:
+    """Returns the numbering of a class file that the masks fit.
+
+    Returns:
+      The class file; None if the user's rows say all, so that its numbers do not matter.
+
+    Raises:
+      MaskError: if the masks fit several numberings, and these differ.
+      ConfigError: if no numbering has all names of the user's rows.
+    """
+    if len(numberings) == 1:
+        return numberings[0]
+    survey = labels.survey(labels.names, all_colors=True)
+    if are_whole(rows):
+        (of_rows,) = list_candidates([ClassNaming(ClassTable((), rows, background))], survey)
+        if of_rows.reads(survey.pixels):
+            return None
+    namings = list_namings(numberings, rows, background)
+    try:
+        return choose_naming(survey, namings, remedy).file
+    except MaskError as error:
+        if error.kind != UNDECIDED or rows:
+            raise
+        proposals = propose_numberings(survey, namings)
+        raise error.changed(remedy="; or ".join([*proposals, error.remedy])) from None
+
+
+def list_namings(numberings: Sequence[ClassFile], rows: Rows, background: str) -> list[ClassNaming]:
+    """Returns the numberings of a class file that have all names of the user's rows.
+
+    Raises:
+      ConfigError: if none has.
+    """
+    usual = usual_numbering(numberings)
+    namings: list[ClassNaming] = []
+    errors: list[ConfigError] = []
+    for file in numberings:
+        try:
+            table = ClassTable(names_from_file(file, rows), rows, background)
+        except ConfigError as error:
+            errors.append(error)
+        else:
+            namings.append(ClassNaming(table, file, is_usual=file == usual))
+    if not namings:
+        raise errors[0]
+    return namings

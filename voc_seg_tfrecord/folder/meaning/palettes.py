@@ -1,0 +1,87 @@
+"""What the palettes of a set's masks show: whether values or colors can be its classes."""
+
+import collections
+
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
+
+MAX_REPEATED_COLORS_SHARE = 0.1
+"""Up to this share of colors may come back in a second mask if each palette is at random."""
+
+
+def entries_out_of_place(survey: Survey) -> list[StoredPixel]:
+    """Returns the palette entries in use that have neither VOC's color nor the gray of their value.
+
+    A value beyond the end of a palette has no color, and so none that is wrong.
+    """
+    entries = []
+    for pixel in survey.palettes:
+        has_voc_color = VOC_NUMBERS.get(pixel.color) == pixel.value
+        is_gray_of_value = pixel.color == (pixel.value,) * 3
+        if not has_voc_color and not is_gray_of_value:
+            entries.append(pixel)
+    return entries
+
+
+def has_values_of_one_color(survey: Survey) -> bool:
+    """Says whether a palette mask uses two values that have the same color."""
+    for pixels in survey.masks_by_pixels:
+        colors = [pixel.color for pixel in pixels if pixel.kind == "palette" and pixel.color]
+        if len(set(colors)) < len(colors):
+            return True
+    return False
+
+
+def entries_of_values_with_several_colors(survey: Survey) -> list[StoredPixel]:
+    """Returns the palette entries in use whose value has another color in another mask."""
+    entries_by_value: dict[int | None, list[StoredPixel]] = {}
+    for pixel in survey.palettes:
+        entries_by_value.setdefault(pixel.value, []).append(pixel)
+    if survey.voc.masks:  # they are not decoded, but their colors are known
+        for value, color in enumerate(VOC_NUMBERS):
+            entry = StoredPixel("palette", value, color)
+            if value in entries_by_value and entry not in entries_by_value[value]:
+                entries_by_value[value].append(StoredPixel("voc", value, color))
+    several = []
+    for entries in entries_by_value.values():
+        if len(entries) > 1:
+            several += entries
+    return several
+
+
+def has_value_gaps(survey: Survey) -> bool:
+    """Says whether a palette mask leaves out a value below its highest one, but for void."""
+    for pixels in survey.masks_by_pixels:
+        values = {pixel.value for pixel in pixels if pixel.kind == "palette"} - {VOID}
+        if values != set(range(len(values))):
+            return True
+    return False
+
+
+def were_packed(survey: Survey, *, names_are_voc: bool) -> bool:
+    """Says whether the palettes were made of the colors in use, so that values mean nothing.
+
+    A program that optimizes PNG files numbers the colors of each mask anew. Then no mask leaves out
+    a value, and a value has several colors; or VOC's color of void is moved among VOC's classes.
+
+    Args:
+      survey: what the masks use.
+      names_are_voc: whether the classes are VOC's 21.
+    """
+    if has_value_gaps(survey):
+        return False
+    if entries_of_values_with_several_colors(survey):
+        return True
+    void_moved = any(pixel.color == VOID_COLOR and pixel.value != VOID for pixel in survey.palettes)
+    return names_are_voc and void_moved
+
+
+def are_random(survey: Survey) -> bool:
+    """Says whether each mask has a palette at random, so that hardly any color comes back."""
+    if survey.voc.masks or not has_value_gaps(survey):
+        return False
+    masks_by_color: collections.Counter[Color | None] = collections.Counter()
+    for pixel in entries_of_values_with_several_colors(survey):
+        masks_by_color[pixel.color] += survey.pixels[pixel].masks
+    repeated = sum(masks > 1 for masks in masks_by_color.values())
+    return repeated < MAX_REPEATED_COLORS_SHARE * len(masks_by_color)

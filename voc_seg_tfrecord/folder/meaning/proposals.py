@@ -1,0 +1,243 @@
+"""Options that say what masks mean, for errors that ask for it.
+
+Only what was planned is proposed: options by which the masks would be read.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+
+from voc_seg_tfrecord.base.errors import VocSegError, command, counted
+from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, VOID_COLOR
+from voc_seg_tfrecord.folder.meaning import palettes
+from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
+from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, rows_of, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.words import describe_candidate, describe_pixel
+from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
+from voc_seg_tfrecord.masks.table import (
+    VOID_CLASS,
+    ClassTable,
+    Key,
+    Rows,
+    color_key,
+    format_pairs,
+    parse_pairs,
+)
+
+MAX_PROPOSED_CLASSES = 12
+"""How many classes an option may have to be proposed; more are easier to write into a table."""
+
+MAX_LISTED_PIXELS = 12
+"""How many values and colors of masks a message lists."""
+
+MIN_SMOOTHED_VALUES = 64
+"""From how many values on grey masks may be smoothed; classes are rarely so many."""
+
+MIN_SHARE_OF_0_AND_255 = 0.8
+"""Which share of the pixels of smoothed black and white masks is 0 or 255, at least."""
+
+_BLACK = color_key((0, 0, 0))
+
+
+def propose_classes(survey: Survey, official: str) -> list[str]:
+    """Returns what to say to name the classes of the masks, each with the option.
+
+    Args:
+      survey: what the masks use.
+      official: why the classes may be VOC's 21; empty if nothing says so.
+    """
+    proposals = []
+    if names := _names_of_values(survey):
+        proposals.append(f"name the values 0, 1 and so on with {command(class_names=names)}")
+    elif rows := propose_rows(survey):
+        proposals.append(rows)
+    if _is_planned(survey, ClassNaming(ClassTable(VOC_CLASSES))):
+        reason = f" ({official})" if official else ""
+        proposals.append(f"take VOC's 21 classes with --class_names voc{reason}")
+    return proposals
+
+
+def _names_of_values(survey: Survey) -> str:
+    """Returns class names for the values 0, 1, 2 and so on; empty if the masks have others."""
+    values = sorted(set(survey.values) - {VOID})
+    if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
+        return ""
+    names = _placeholders(values)
+    return ",".join(names) if _is_planned(survey, ClassNaming(ClassTable(tuple(names)))) else ""
+
+
+def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
+    """Returns how to name the class of each value, or else of each color, with the option.
+
+    Args:
+      survey: what the masks use.
+      names: the class names that the user gave.
+
+    Returns:
+      The proposal; empty if the masks are not read so, or use too much.
+    """
+    by_value: list[Key] = [value for value in survey.values if value >= 0]
+    by_color: list[Key] = [color_key(color) for color in survey.colors if color != VOID_COLOR]
+    may_be = []
+    if not palettes.entries_of_values_with_several_colors(survey):
+        may_be.append(by_value)
+    if not palettes.has_values_of_one_color(survey):
+        may_be.append(by_color)
+    for keys in may_be:
+        if not 2 <= len(keys) <= MAX_PROPOSED_CLASSES:
+            continue
+        classes = names if len(names) == len(keys) else _placeholders(keys)
+        rows = tuple(zip(keys, classes, strict=True))
+        option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
+        if option:
+            kind = "value" if keys is by_value else "color"
+            return f"name the class of each {kind} with {option}"
+    return ""
+
+
+def propose_meanings(survey: Survey, naming: ClassNaming) -> list[str]:
+    """Returns how to say what masks mean of which the names of the classes are known.
+
+    Args:
+      survey: what the masks use.
+      naming: the names, without rows of the user.
+    """
+    return [*_propose_void(survey, naming), *_propose_rows_of_naming(survey, naming)]
+
+
+def _propose_void(survey: Survey, naming: ClassNaming) -> list[str]:
+    """Returns how to say that 255 is void, or a class, in masks that hold 0 and 255 alone."""
+    if VOID not in survey.values or survey.binary.masks <= survey.void.masks:
+        return []
+    proposals = []
+    for words, name in (("is void", VOID_CLASS), ("is a class", "NAME")):
+        rows: Rows = ((VOID, name),)
+        option = _option_of_rows(survey, naming, rows)
+        if option:
+            proposals.append(f"if 255 {words}, say {option}")
+    return proposals
+
+
+def _propose_rows_of_naming(survey: Survey, naming: ClassNaming) -> list[str]:
+    """Returns how to choose one of several meanings, or how to name what has no class."""
+    _, left = weigh_candidates(survey, [naming])
+    if len(left) > 1 and (proposals := _propose_candidates(survey, left)):
+        return proposals
+    if naming.file is None:
+        rows = propose_rows(survey, naming.table.names)
+        return [f"in place of --class_names, {rows}"] if rows else []
+    unknown = [pixel for pixel in survey.pixels if left[0].class_of(pixel) is None]
+    keys = list(dict.fromkeys(pixel.key(by_color=left[0].by == "color") for pixel in unknown))
+    if not keys or len(keys) > MAX_PROPOSED_CLASSES:
+        return []
+    rows_of_unknown = tuple(zip(keys, _placeholders(keys), strict=True))
+    option = _option_of_rows(survey, naming, rows_of_unknown)
+    return [f"name what is missing with {option}"] if option else []
+
+
+def propose_numberings(survey: Survey, namings: Sequence[ClassNaming]) -> list[str]:
+    """Returns how to say how a class file is numbered.
+
+    Args:
+      survey: what the masks use.
+      namings: the numberings, without rows of the user.
+    """
+    proposals = []
+    for naming in namings:
+        names = naming.table.names
+        has_comma = any("," in name for name in names)  # the option's separator
+        if naming.numbering and not has_comma and _is_planned(survey, naming):
+            words = naming.numbering.rstrip(".")
+            proposals.append(f"{command(class_names=','.join(names))} says: {words}")
+    return proposals
+
+
+def _propose_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) -> list[str]:
+    """Returns the option that chooses each candidate; none if an option does not, or is long."""
+    proposals = []
+    for candidate in candidates:
+        keys = {pixel.key(by_color=candidate.by == "color") for pixel in survey.pixels}
+        rows = tuple(row for row in rows_of(candidate, survey) if row[0] in keys)
+        if len(rows) > MAX_PROPOSED_CLASSES:
+            return []
+        option = _option_of_rows(survey, candidate.naming, rows)
+        if not option:
+            return []
+        proposals.append(f"read the masks {describe_candidate(candidate)} with {option}")
+    return proposals
+
+
+def _placeholders(keys: Sequence[Key]) -> list[str]:
+    """Returns `background` for 0 or black, and NAME1, NAME2 and so on for the others."""
+    names = []
+    others = sum(key not in (0, _BLACK) for key in keys)
+    for key in keys:
+        if key in (0, _BLACK):
+            names.append("background")
+        else:
+            number = len([name for name in names if name != "background"]) + 1
+            names.append(f"NAME{number}" if others > 1 else "NAME")
+    return names
+
+
+def _option_of_rows(survey: Survey, naming: ClassNaming, rows: Rows) -> str:
+    """Returns the option that says rows; empty if the masks are not read with it.
+
+    Args:
+      survey: what the masks use.
+      naming: the names over which the rows stand.
+      rows: the rows.
+    """
+    text = format_pairs(rows)
+    try:
+        says_rows = parse_pairs(text) == rows
+    except VocSegError:  # a name has a double quote
+        return ""
+    return command(classes=text) if says_rows and _is_planned(survey, naming, rows) else ""
+
+
+def _is_planned(survey: Survey, naming: ClassNaming, rows: Rows = ()) -> bool:
+    """Says whether each mask is read with names, and with rows over them that say what they say."""
+    try:
+        table = dataclasses.replace(naming.table, rows=(*naming.table.rows, *rows))
+        meaning = choose_meaning(survey, [dataclasses.replace(naming, table=table)], "")
+    except VocSegError:
+        return False
+    return meaning.candidate.reads(survey.pixels)
+
+
+def list_pixels(survey: Survey) -> str:
+    """Returns what masks hold, most masks first: `value 0 in 5 masks, 814 pixels`."""
+    by_masks = sorted(
+        survey.pixels.items(), key=lambda item: (-item[1].masks, -item[1].pixels, item[0])
+    )
+    lines = []
+    for pixel, seen in by_masks[:MAX_LISTED_PIXELS]:
+        line = f"{describe_pixel(pixel)} in {counted(seen.masks, 'mask')}, {seen.pixels} pixels"
+        lines.append(line + (", void if no row names it" if _is_void(pixel) else ""))
+    if len(by_masks) > MAX_LISTED_PIXELS:
+        lines.append(f"and {len(by_masks) - MAX_LISTED_PIXELS} more")
+    return "\n    ".join(lines)
+
+
+def _is_void(pixel: StoredPixel) -> bool:
+    """Says whether a pixel is void unless a row names it."""
+    return pixel.value == VOID or pixel.color == VOID_COLOR
+
+
+def advise_smoothed(survey: Survey) -> str:
+    """Returns what to do with greys between 0 and 255 at the edges of masks; empty if none are."""
+    pixels_by_value: dict[int, int] = {}
+    for pixel, seen in survey.pixels.items():
+        if pixel.kind == "grey" and pixel.value is not None:
+            pixels_by_value[pixel.value] = seen.pixels
+    if len(pixels_by_value) < MIN_SMOOTHED_VALUES:
+        return ""
+    ends = pixels_by_value.get(0, 0) + pixels_by_value.get(VOID, 0)
+    if ends < MIN_SHARE_OF_0_AND_255 * sum(pixels_by_value.values()):
+        return ""
+    return (
+        f"Export the masks again: they hold {len(pixels_by_value)} values, and four of five pixels "
+        "are 0 or 255, so the masks were smoothed, or saved with loss. If each value is a class, "
+        "give the names with --class_names"
+    )

@@ -1,0 +1,268 @@
+"""The table of rules by which a candidate for the meaning of masks loses, and the table of doubts.
+
+`RULES` are applied in their order by `decide.decide`. `DOUBTS` are looked at when one candidate is
+left: each says why its labels may be wrong all the same, so that the user is asked.
+"""
+
+from collections.abc import Callable, Sequence
+import dataclasses
+
+from voc_seg_tfrecord.base.errors import counted
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, VOID_COLOR
+from voc_seg_tfrecord.folder.decide import Rule
+from voc_seg_tfrecord.folder.meaning import palettes
+from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
+from voc_seg_tfrecord.folder.meaning.evidence import MeaningEvidence
+from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
+from voc_seg_tfrecord.masks.table import color_key
+
+_BLACK = (0, 0, 0)
+
+
+def two_values_have_one_color(
+    candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
+) -> str | None:
+    """Colors lose to values if a mask uses two values of one color.
+
+    Example: in a palette of white, white and black, values 0 and 1 look alike and are two classes.
+    """
+    if candidate.by == "color" and other.by == "value" and evidence.one_color_for_two_values:
+        return "a mask uses two values that have the same color"
+    return None
+
+
+def palettes_were_packed(
+    candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
+) -> str | None:
+    """Values lose to colors if each mask's palette was made of the colors that it uses.
+
+    Example: value 1 is VOC's color of a person in one mask, and that of a car in the next one.
+    """
+    if not evidence.palettes_were_packed or candidate.by != "value" or other.by != "color":
+        return None
+    if evidence.masks_read[candidate] <= evidence.masks_read[other]:
+        return "each mask numbers the colors that it uses anew, so a value means no class"
+    return None
+
+
+def masks_use_the_colors_of_the_class_file(
+    candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
+) -> str | None:
+    """All others lose to the colors of a class file if masks use one of them.
+
+    Example: labelmap.txt has crack as 255,0,0, and red is value 0 of the masks' palettes.
+    """
+    wins = other.uses_file_colors and not candidate.uses_file_colors
+    if wins and evidence.file_colors_are_used:
+        return "the masks use the colors of the class file"
+    return None
+
+
+def reads_fewer_masks(
+    candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
+) -> str | None:
+    """A candidate loses to one that has a class for each pixel of more masks, or for more values.
+
+    Example: the names are background and person, and a mask has the values 0 and 15, which is
+    VOC's number of person. By value 15 is no class.
+    """
+    masks, masks_of_other = evidence.masks_read[candidate], evidence.masks_read[other]
+    if masks < masks_of_other:
+        return f"{counted(masks, 'mask')} can be read so, and {masks_of_other:,} otherwise"
+    known = _count_known(evidence.classes[candidate])
+    known_of_other = _count_known(evidence.classes[other])
+    if masks == masks_of_other and known < known_of_other:
+        return (
+            f"{known:,} of the values or colors have a class so, and {known_of_other:,} otherwise"
+        )
+    return None
+
+
+def _count_known(classes: Sequence[str | None]) -> int:
+    """Returns how many values and colors have a class."""
+    return sum(name is not None for name in classes)
+
+
+def a_class_would_never_occur(
+    candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
+) -> str | None:
+    """A candidate under which no mask has some class loses to one that uses all classes.
+
+    Example: `classes.txt` has cat and dog, and masks have the values 0 and 1. With background as 0,
+    no mask would have a dog.
+    """
+    unused = evidence.unused_names[candidate]
+    if unused and not evidence.unused_names[other]:
+        return f"no mask would have the class {unused[0]}"
+    return None
+
+
+def its_tool_numbers_otherwise(
+    candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
+) -> str | None:
+    """A numbering of a class file loses to the one that its tool writes.
+
+    Example: labelme does not count `__ignore__` in the first line of `class_names.txt`.
+    """
+    del evidence
+    if other.naming.is_usual and not candidate.naming.is_usual:
+        return "the tool that writes such class files numbers the classes otherwise"
+    return None
+
+
+def means_the_same(
+    candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
+) -> str | None:
+    """Of two candidates that give each pixel the same class, the one listed later loses.
+
+    Example: in masks with VOC's palette and VOC's names, values and colors say the same.
+    """
+    order = list(evidence.classes)
+    is_later = order.index(candidate) > order.index(other)
+    if is_later and evidence.classes[candidate] == evidence.classes[other]:
+        return "both give each value and color the same class"
+    return None
+
+
+SAME_MEANING = Rule("means the same", means_the_same)
+FILE_COLORS = Rule("masks use the colors of the class file", masks_use_the_colors_of_the_class_file)
+
+RULES: tuple[Rule[MeaningCandidate, MeaningEvidence], ...] = (
+    Rule("two values have one color", two_values_have_one_color),
+    Rule("palettes were packed", palettes_were_packed),
+    FILE_COLORS,
+    Rule("reads fewer masks", reads_fewer_masks),
+    Rule("a class would never occur", a_class_would_never_occur),
+    Rule("its tool numbers otherwise", its_tool_numbers_otherwise),
+    SAME_MEANING,
+)
+"""Why a candidate loses, the most certain rule first."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Doubt:
+    """Why the one candidate that is left may be wrong.
+
+    Attributes:
+      where: the first mask that shows it.
+      words: what it shows, in words that a user reads.
+    """
+
+    where: str
+    words: str
+
+
+DoubtRule = Callable[[MeaningCandidate, Survey], Doubt | None]
+
+
+def voc_colors_are_in_another_order(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """Palettes of VOC's colors alone, in another order than VOC's, contradict the values.
+
+    Example: value 1 has VOC's color of a person. It matters only if a class file has other colors;
+    without one, VOC's colors are a candidate.
+    """
+    pixels = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
+    if not _doubts_values(candidate, survey) or not candidate.naming.has_colors:
+        return None
+    has_rows = bool(candidate.naming.table.values)
+    if has_rows or any(pixel.color not in VOC_NUMBERS for pixel in pixels):
+        return None
+    words = "VOC's colors in another order, and no class file with them"
+    return Doubt(survey.pixels[pixels[0]].first, f"{words}. So values and colors contradict")
+
+
+def black_is_not_value_0(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """Black at another palette index than 0 contradicts the values: black is background.
+
+    Example: a palette of red and black, where value 0 would be background.
+    """
+    if not _doubts_values(candidate, survey):
+        return None
+    for pixel in _entries_without_row(candidate, survey):
+        if pixel.value and pixel.color == _BLACK:
+            words = f"black at palette index {pixel.value}. So values and colors contradict"
+            return Doubt(survey.pixels[pixel].first, words)
+    return None
+
+
+def void_color_is_not_value_255(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """VOC's color of void at another palette index than 255 contradicts the values.
+
+    Example: a palette of black, 224,224,192 and red, where value 1 would be a class.
+    """
+    if not _doubts_values(candidate, survey):
+        return None
+    for pixel in _entries_without_row(candidate, survey):
+        if pixel.value != VOID and pixel.color == VOID_COLOR:
+            words = f"VOC's color of void at palette index {pixel.value}"
+            found = f"{words}. So values and colors contradict"
+            return Doubt(survey.pixels[pixel].first, found)
+    return None
+
+
+def a_value_has_several_colors(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """A value that has one color here and another one there contradicts the values.
+
+    Example: value 1 is red in `a.png` and green in `b.png`. Palettes at random show nothing.
+    """
+    if not _doubts_values(candidate, survey):
+        return None
+    without_row = _entries_without_row(candidate, survey)
+    several = palettes.entries_of_values_with_several_colors(survey)
+    shown = [pixel for pixel in several if pixel in without_row]
+    if not shown or palettes.are_random(survey):
+        return None
+    pixel = shown[0]
+    color = color_key(pixel.color or _BLACK)
+    words = f"palette index {pixel.value} has the color {color} here, and others elsewhere"
+    return Doubt(survey.pixels[pixel].first, f"{words}. So values and colors contradict")
+
+
+def most_masks_hold_0_and_255_alone(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """255 may be a class if more masks have it beside nothing but 0 than beside a class.
+
+    Example: three names, two masks of 0 and 255, and one of 0, 1 and 255.
+    """
+    if not reads_255_as_void_without_row(candidate):
+        return None
+    if survey.binary.masks <= survey.void.masks:
+        return None
+    return Doubt(survey.binary.first, f"{count_255(survey)}. So 255 may be void or a class")
+
+
+def _doubts_values(candidate: MeaningCandidate, survey: Survey) -> bool:
+    """Says whether palettes can contradict a candidate."""
+    return candidate.by == "value" and bool(palettes.entries_out_of_place(survey))
+
+
+def _entries_without_row(candidate: MeaningCandidate, survey: Survey) -> list[StoredPixel]:
+    """Returns the palette entries in use to whose values the user gave no class."""
+    given = candidate.naming.table.values
+    return [p for p in survey.pixels if p.kind == "palette" and p.value not in given]
+
+
+def reads_255_as_void_without_row(candidate: MeaningCandidate) -> bool:
+    """Says whether a candidate reads masks by value, and 255 as void though no row says so."""
+    has_row = VOID in candidate.naming.table.values
+    is_void = candidate.rule.class_of("grey", VOID, None) == VOID
+    is_void_by_name = candidate.name_rule.values.get(VOID) == VOID
+    return candidate.by == "value" and not has_row and is_void and is_void_by_name
+
+
+def count_255(survey: Survey) -> str:
+    """Returns in how many masks 255 may be a class, and in how many it is void, in words."""
+    binary = survey.binary
+    return (
+        f"{binary.masks} of {survey.examined} masks hold nothing but 255 and 0, the first is "
+        f"{binary.first}; {survey.void.masks} masks show 255 to be void"
+    )
+
+
+DOUBTS: tuple[DoubtRule, ...] = (
+    voc_colors_are_in_another_order,
+    black_is_not_value_0,
+    void_color_is_not_value_255,
+    a_value_has_several_colors,
+    most_masks_hold_0_and_255_alone,
+)
+"""Why the user is asked although one candidate is left."""

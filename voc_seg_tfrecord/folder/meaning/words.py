@@ -1,0 +1,68 @@
+"""Words for candidates and pixels, in questions, notes and the table of classes."""
+
+from collections.abc import Sequence
+
+from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
+from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
+from voc_seg_tfrecord.masks.table import color_key
+
+MAX_LISTED_PIXELS = 8
+"""How many values and colors a message lists."""
+
+_BLACK = (0, 0, 0)
+
+
+def name_candidate(candidate: MeaningCandidate) -> str:
+    """Returns what gives the classes, such as `value` or `the colors of labelmap.txt`."""
+    if candidate.source.startswith("the greys"):
+        return candidate.source
+    if candidate.by == "color":
+        _, _, owner = candidate.source.partition(" ")
+        return f"the colors of {owner}"
+    words = "value"
+    if candidate.reads_255_as_class:
+        words += ", 255 being the second class"
+    if candidate.numbering:
+        words += f" ({candidate.numbering.rstrip('.')})"
+    return words
+
+
+def describe_candidate(candidate: MeaningCandidate) -> str:
+    """Returns how a candidate reads masks: `by value`, `by the colors of labelmap.txt`."""
+    return f"by {name_candidate(candidate)}"
+
+
+def describe_pixel(pixel: StoredPixel) -> str:
+    """Returns what a pixel has: `value 1`, `value 1 with color #800000`, `color #800000`."""
+    if pixel.value is None:
+        return f"color {color_key(pixel.color or _BLACK)}"
+    if pixel.kind == "palette" and pixel.color:
+        return f"value {pixel.value} with color {color_key(pixel.color)}"
+    return f"value {pixel.value}"
+
+
+def compare_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) -> str:
+    """Returns what pixels mean by each candidate, first those about which the candidates differ.
+
+    For example `value 1 is cat by value and dog by the colors of VOC's palette.`
+    """
+    differing, agreed = list[str](), list[str]()
+    for pixel, _ in sorted(survey.pixels.items(), key=lambda item: -item[1].pixels):
+        readers: dict[str | None, MeaningCandidate] = {}
+        for candidate in candidates:
+            readers.setdefault(candidate.class_of(pixel), candidate)
+        meanings = [
+            f"{name or 'no class'} {describe_candidate(reader)}" for name, reader in readers.items()
+        ]
+        line = f"{describe_pixel(pixel)} is {' and '.join(meanings)}"
+        is_agreed = len(readers) == 1 and None not in readers
+        (agreed if is_agreed else differing).append(line)
+    return list_first([*differing, *agreed]) + "."
+
+
+def list_first(texts: Sequence[str]) -> str:
+    """Returns the first texts, and how many more there are."""
+    more = len(texts) - MAX_LISTED_PIXELS
+    if more <= 0:
+        return "; ".join(texts)
+    return "; ".join([*texts[:MAX_LISTED_PIXELS], f"and {more} more"])
