@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import dataclasses
 
 from voc_seg_tfrecord.base.errors import counted
-from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, VOID_COLOR
+from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
@@ -17,6 +17,7 @@ from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
 from voc_seg_tfrecord.masks.table import color_key
 
 _BLACK = (0, 0, 0)
+_WHITE = (255, 255, 255)
 
 
 def two_values_have_one_color(
@@ -230,6 +231,38 @@ def most_masks_hold_0_and_255_alone(candidate: MeaningCandidate, survey: Survey)
     return Doubt(survey.binary.first, f"{count_255(survey)}. So 255 may be void or a class")
 
 
+def grey_values_contradict_black_or_white(
+    candidate: MeaningCandidate, survey: Survey
+) -> Doubt | None:
+    """White in greyscale masks, or 0 in black and white ones, contradicts the class file's colors.
+
+    Example: labelmap.txt has defect as 255,255,255 in its first line and background as 0,0,0. Some
+    masks have 1 bit, where 0 is black, and would be defect by its line.
+    """
+    if not candidate.naming.has_colors:
+        return None
+    class_of_color: dict[Color | None, str] = {}
+    for entry in candidate.naming.entries:
+        class_of_color[entry.color] = str(candidate.naming.class_of_entry(entry))
+    is_black_and_white = set(class_of_color) == {_BLACK, _WHITE}
+    for pixel, occurrence in survey.pixels.items():
+        if pixel.kind != "grey" or pixel.value in candidate.naming.table.values:
+            continue
+        color = _WHITE if pixel.value == VOID else _BLACK
+        may_contradict = pixel.value == VOID or (pixel.value == 0 and is_black_and_white)
+        if not may_contradict or color not in class_of_color:
+            continue
+        by_value = candidate.name_rule.class_of(*pixel)
+        if str(by_value) != class_of_color[color]:
+            words = "void" if by_value == VOID else by_value
+            return Doubt(
+                occurrence.first,
+                f"value {pixel.value} of greyscale masks is {words} by value, and "
+                f"{class_of_color[color]} by its color {color_key(color)}",
+            )
+    return None
+
+
 def _doubts_values(candidate: MeaningCandidate, survey: Survey) -> bool:
     """Says whether palettes can contradict a candidate."""
     return candidate.by == "value" and bool(palettes.entries_out_of_place(survey))
@@ -259,6 +292,7 @@ def count_255(survey: Survey) -> str:
 
 
 DOUBTS: tuple[DoubtRule, ...] = (
+    grey_values_contradict_black_or_white,
     voc_colors_are_in_another_order,
     black_is_not_value_0,
     void_color_is_not_value_255,
