@@ -13,8 +13,8 @@ from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_class_file_of_names
+from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.pixels import sizes_agree
-from voc_seg_tfrecord.folder.files.readings import few
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.choose import check_number_of_keys, weigh_candidates
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming

@@ -339,10 +339,18 @@ class VocTree:
 
     def _is_of_other(self, part: Part, mask_id: str | None) -> bool:
         """Says whether a mask in the folder of several parts' masks is another part's."""
-        sharing = [p.name for p in self.layout.parts if p.masks == part.masks]
+        sharing = self._parts_by_masks[part.masks]
         if len(sharing) == 1 or f"{part.name}/{mask_id}" in self._image_ids:
             return False
         return part.name != sharing[0] or any(f"{p}/{mask_id}" in self._image_ids for p in sharing)
+
+    @functools.cached_property
+    def _parts_by_masks(self) -> dict[str, list[str]]:
+        """The names of the parts that have a folder of masks."""
+        names: dict[str, list[str]] = {}
+        for part in self.layout.parts:
+            names.setdefault(part.masks, []).append(part.name)
+        return names
 
     @functools.cached_property
     def _image_ids(self) -> Collection[str | None]:

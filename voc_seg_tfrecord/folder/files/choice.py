@@ -1,299 +1,389 @@
-"""Chooses among the readings of a folder, or says between which it cannot choose.
+"""Chooses the images and masks of a folder by the rules of `rules`, or says what it cannot choose.
 
-The rules, in this order:
-
-1. What the user says wins.
-2. Images in a folder that is called masks or drawings are not images, and masks in a folder that is
-   called images are not masks. If both lie in one folder, its name says nothing but drawings.
-3. Images and masks of different splits do not belong together, if those of the same split do.
-4. Of several folders that may be the images of the same masks, those whose sizes differ from the
-   masks' lose, then those that explain a part of what another explains, then those in which the
-   labels are painted, then those whose name says nothing beside one called images that may show the
-   same, then those that share fewer words with the masks' folder. One that lost and alone has
-   images of some masks is a question.
-5. Of several that may be the masks of the same images, those called predictions, overlays or the
-   like lose beside another, then those that are no masks by their pixels, then copies. Several
-   that are left are a question.
-6. A set whose images and masks are copies of another's loses. One that shows the images of several
-   others, smaller or mirrored, is a question.
+First the images of each set of masks are chosen, then the masks of each set of images, then what
+is left is compared: whole sets that are copies of others, files whose names have the same ids, and
+labeled images that nothing has used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.folder.files.companions import Companions, FileChoice, has_any
+from voc_seg_tfrecord.folder.decide import Reason, decide
+from voc_seg_tfrecord.folder.files.candidates import PairingCandidate, list_candidates
+from voc_seg_tfrecord.folder.files.companions import compare_with_companions
+from voc_seg_tfrecord.folder.files.copies import find_copies, folders_of_copies, is_copy
+from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import role, role_of, split_word, words
-from voc_seg_tfrecord.folder.files.pixels import show_same
-from voc_seg_tfrecord.folder.files.readings import (
-    Reading,
-    are_parts,
-    few,
-    largest,
-    of_voc,
-    parts_of_all,
+from voc_seg_tfrecord.folder.files.folder_names import EXTRA, common_folder, role, role_of, words
+from voc_seg_tfrecord.folder.files.pairings import Pairing
+from voc_seg_tfrecord.folder.files.rules import (
+    IMAGE_RULES,
+    MASK_RULES,
+    SET_RULES,
+    FileRule,
+    may_be_masks_alone,
 )
+from voc_seg_tfrecord.trees.listing import Listing
 
 
-class Chooser(Companions):
-    """Chooses among readings; see `Companions` for the arguments."""
+@dataclasses.dataclass(frozen=True)
+class FileChoice:
+    """What is chosen of the pairings of a folder.
 
-    def choose(self) -> FileChoice:
-        """Returns what the rules choose."""
-        left = self._of_same_split(self._by_names(self.readings))
-        # Masks that are other images' are no images of more masks.
-        masks = [r.masks for r in left if self.as_images(r) > 0]
-        left = [r for r in left if self.as_images(r) > 0 or not has_any(masks, r.images)]
-        choice = FileChoice()
-        left = self._each(left, lambda r: r.masks, lambda of: self._images_of(of, choice))
-        left = self._each(left, lambda r: r.images, lambda of: self._masks_of(of, choice))
-        left = self._without_copies(self._without_drawn(left, choice), choice)
-        choice.chosen = self._compared(self._without_strays(left, choice), choice)
-        # A set whose halves lie in one folder would have these, such as backups, below it.
-        flat = {r.images.folder for r in self.readings if r.is_flat}
-        below = {f: posixpath.relpath(f or ".", self.common or ".") for f in sorted(flat)}
-        choice.copies += [f for f, inner in below.items() if role_of(inner) == "drawn"]
-        again = self._of_others(choice.chosen)
-        choice.beside = [*again, *self._beside(choice)]
-        choice.chosen = [r for r in choice.chosen if r not in again]
-        self.role.cache_clear()  # it would keep all names
-        self._drawn.cache_clear()
-        return choice
+    Attributes:
+      chosen: the pairings that make the set.
+      rivals: pairings between which the user has to choose.
+      beside: pairings of labeled images that are in no chosen one, and are no copies either.
+      copies: folders of images and masks that are copies of chosen ones.
+      reasons: why each candidate lost that may have been meant, in words that a user reads.
+    """
 
-    @staticmethod
-    def _each(
-        readings: Sequence[Reading],
-        of: Callable[[Reading], FileSet],
-        choose: Callable[[list[Reading]], list[Reading]],
-    ) -> list[Reading]:
-        groups: dict[int, list[Reading]] = {}
-        for reading in readings:
-            groups.setdefault(id(of(reading)), []).append(reading)
-        return [reading for group in groups.values() for reading in choose(group)]
+    chosen: Sequence[Pairing] = ()
+    rivals: Sequence[Pairing] = ()
+    beside: Sequence[Pairing] = ()
+    copies: Sequence[str] = ()
+    reasons: Sequence[str] = ()
 
-    # What names say.
 
-    def _by_names(self, readings: Sequence[Reading]) -> list[Reading]:
-        """Leaves out what names forbid, and of two ways round the worse one."""
-        score = {id(r): (self.as_images(r), self.as_masks(r)) for r in readings}
-        ways = {(r.images.place, r.masks.place): r for r in readings}
-        named = any(min(pair) > 1 for pair in score.values())
-        left = []
-        for reading in readings:
-            images, masks = score[id(reading)]
-            # In one folder the files of the other half may be another set, by other endings.
-            if images < 0 if reading.is_flat else images < 1 or masks == 0:
-                continue
-            turned = ways.get((reading.masks.place, reading.images.place), reading)
-            if turned is not reading and (
-                self._is_better(turned, reading, score)
-                or (named and not self._is_better(reading, turned, score))
-            ):
-                continue
-            left.append(reading)
-        return left
+def choose_files(
+    listing: Listing, pairings: Sequence[Pairing], given: Collection[str]
+) -> FileChoice:
+    """Chooses among the pairings of a folder.
 
-    def _of_same_split(self, readings: list[Reading]) -> list[Reading]:
-        """Leaves out readings across splits or other parts of which each has its own masks."""
-        good = [r for r in readings if min(self.as_images(r), self.as_masks(r)) > 0]
-        # A folder without the name of a split may go with one that is called train.
-        whole = [r for r in good if split_word(r.masks.folder)[1] or self.as_images(r) > 1]
-        same = {id(s) for r in whole if len(r.splits) == 1 for s in (r.images, r.masks)}
-        of_masks: dict[int, list[Reading]] = {}
-        for reading in good:
-            if not split_word(reading.masks.folder)[1]:
-                of_masks.setdefault(id(reading.masks), []).append(reading)
-        parts = [r for of in of_masks.values() for r in parts_of_all(of)]
-        flat = {id(f) for r in good if r.is_flat for f in (r.images, r.masks)}
-        good = [r for r in good if not r.is_flat]
-        closest, nearest = dict[int, int](), dict[int, int]()
-        for reading in good:
-            key = id(reading.masks)
-            closest[key] = max(closest.get(key, 0), reading.shared_words)
-            key = id(reading.images)
-            nearest[key] = min(nearest.get(key, reading.distance), reading.distance)
-        return [
-            r
-            for r in readings
-            if (
-                len(r.splits) == 1
-                or r in parts
-                or id(r.masks) not in same
-                or (r.splits <= {"", "train"} and id(r.images) not in same)
+    Args:
+      listing: all that lies in the folder.
+      pairings: all pairings of it.
+      given: the names of the layout's options that the user gave.
+    """
+    evidence = FileEvidence(listing, pairings, given)
+    reasons: list[str] = []
+    candidates = _list_possible(pairings, evidence)
+    candidates = _choose_images(candidates, evidence, reasons)
+    candidates = _choose_masks(candidates, evidence, reasons)
+    sets = _decide(candidates, SET_RULES, _are_any_two, evidence, reasons)
+    lost_sets = [candidate for candidate in candidates if candidate not in sets]
+    candidates = sets
+    copies = find_copies(_pairings_of(candidates), evidence)
+    copied_masks = {pairing.masks for pairing in copies.copies}
+    for copy, original in copies.copies.items():
+        reasons.append(_lost(copy.images.folder, original.images.folder, "its files are copies"))
+    candidates = _without(candidates, copied_masks)
+    rivals = _rivals(candidates, evidence)
+    for relabeled, sources in copies.relabeled.items():
+        rivals += [pairing for pairing in (*sources, relabeled) if pairing not in rivals]
+    rivals = [rival for rival in rivals if rival.masks not in copied_masks]
+    originals = set(copies.originals)
+    left = [pairing for pairing in _pairings_of(candidates) if pairing in originals]
+    chosen, rivals = compare_with_companions(left, rivals, pairings, evidence)
+    repeating = _repeating_others(chosen)
+    chosen = [pairing for pairing in chosen if pairing not in repeating]
+    folders = [folder for copy in copies.copies for folder in folders_of_copies(copy)]
+    folders += [f for copy in copies.relabeled for f in folders_of_copies(copy)]
+    folders += _drawn_flat_folders(pairings, evidence)
+    asked = [*chosen, *rivals, *repeating, *_pairings_of(lost_sets)]
+    beside = _beside(asked, chosen, pairings, evidence)
+    folders += beside.copies
+    return FileChoice(
+        chosen=tuple(chosen),
+        rivals=tuple(rivals),
+        beside=(*repeating, *beside.pairings),
+        copies=tuple(dict.fromkeys(folders)),
+        reasons=tuple(dict.fromkeys(reasons)),
+    )
+
+
+# Candidates, and what of them is left.
+
+
+def _list_possible(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[PairingCandidate]:
+    """Returns the candidates whose names do not forbid them.
+
+    Images do not lie in a folder that is called masks or drawings, and masks in none that is
+    called images. If both lie in one folder, its name only tells drawings. Masks that are those
+    of other images are no images of more masks.
+    """
+
+    def role_key(pairing: Pairing) -> tuple[str, str, bool]:
+        is_extra = bool(EXTRA.intersection(words(common_folder(pairing.folders))))
+        return evidence.image_role(pairing), evidence.mask_role(pairing), is_extra
+
+    possible: list[Pairing] = []
+    doubtful: list[Pairing] = []
+    for pairing in pairings:
+        image_role, mask_role = evidence.image_role(pairing), evidence.mask_role(pairing)
+        if mask_role == "images" or image_role == "drawn":
+            continue
+        if image_role != "masks":
+            possible.append(pairing)
+        elif pairing.is_flat:
+            doubtful.append(pairing)
+    masks_by_folder: dict[str, list[FileSet]] = {}
+    for pairing in possible:
+        masks_by_folder.setdefault(pairing.masks.folder, []).append(pairing.masks)
+    for pairing in doubtful:
+        masks = masks_by_folder.get(pairing.images.folder, ())
+        if not any(files.has_first_of(pairing.images) for files in masks):
+            possible.append(pairing)
+    return list_candidates(possible, role_key)
+
+
+def _choose_images(
+    candidates: Sequence[PairingCandidate], evidence: FileEvidence, reasons: list[str]
+) -> list[PairingCandidate]:
+    """Chooses the images of each set of masks, and drops those of other sizes than the masks.
+
+    Sizes do not matter if both folders are called as what they are.
+    """
+    left = []
+    for group in _groups_sharing(candidates, lambda candidate: candidate.mask_sets):
+        for candidate in _decide(group, IMAGE_RULES, _share_masks, evidence, reasons):
+            are_called_so = evidence.are_called_images(candidate) and evidence.are_called_masks(
+                candidate
             )
-            and (r.is_flat or not flat >= {id(r.images), id(r.masks)})
-            and not (
-                r.distance > nearest.get(id(r.images), 99)
-                and r.shared_words < closest.get(id(r.masks), 0)
-            )
-        ]
+            if are_called_so or evidence.sizes_agree(candidate):
+                left.append(candidate)
+    return left
 
-    def _is_better(
-        self, reading: Reading, other: Reading, score: dict[int, tuple[int, int]]
-    ) -> bool:
-        """Says whether of two readings that are one another's reverse the first is right."""
-        sums = [sum(score[id(r)]) for r in (reading, other)]
-        if sums[0] != sums[1]:
-            return sums[0] > sums[1]
-        return self._masks_drawn(reading) and not self._masks_drawn(other)
 
-    def _without_drawn(self, readings: list[Reading], choice: FileChoice) -> list[Reading]:
-        """Leaves out masks that are called predictions or the like, also of images without others.
+def _choose_masks(
+    candidates: Sequence[PairingCandidate], evidence: FileEvidence, reasons: list[str]
+) -> list[PairingCandidate]:
+    """Chooses the masks of each set of images, which look like masks or are called so."""
+    candidates = [
+        candidate
+        for candidate in candidates
+        if evidence.are_called_masks(candidate) or evidence.masks_look_like_masks(candidate)
+    ]
+    left: list[PairingCandidate] = []
+    for group in _groups_sharing(candidates, lambda candidate: candidate.image_sets):
+        left += _decide(group, MASK_RULES, _share_images, evidence, reasons)
+    return left
 
-        Where nothing else is there, drawings of masks are taken, and predictions asked about,
-        unless the user said them.
-        """
-        left = [r for r in readings if self.as_masks(r) > 0]
-        if left:
-            choice.rivals = [r for r in choice.rivals if r in left]
-            return left
-        for reading in () if {"masks", "mask_name"} & {*self._said} else readings:
-            names = f"{reading.masks.folder} {' '.join(reading.masks.affix)}"
-            if not any(role(word) == "masks" for word in words(names)):
-                choice.rivals.append(reading)
-        return readings
 
-    # The images of the same masks.
+def _are_any_two(candidate: PairingCandidate, other: PairingCandidate) -> bool:
+    return candidate != other
 
-    def _images_of(self, readings: list[Reading], choice: FileChoice) -> list[Reading]:
-        if len(readings) < 2:
-            (reading,) = readings
-            called_so = min(self.as_images(reading), self.as_masks(reading)) > 1
-            if not called_so and not self._sizes_agree(reading):
-                return []
-        left = _best(readings, self.as_images, at_least=1)
-        if len(left) > 1:
-            left = [r for r in left if self._sizes_agree(r)] or left
-            left = [r for r in left if not self._images_drawn(r)] or left
-            left = [r for r in left if not r.of_copies] or left
-            # Photos among masks may be those in which the labels are painted.
-            left = [r for r in left if self.role(r.images, r.image_affix) != "masks"] or left
-        left = self._unpainted(largest(left))
-        named = _best(left, self.as_images, at_least=2)
-        named += [r for r in left if r.of_split and r not in named]
-        if min(r.steps for r in left) == min(r.steps for r in named):
-            # What has a worse name and shows something else may be what was labelled.
-            left = named + [
-                r
-                for r in left
-                if r not in named and not any(self._show_same_scenes(of, r) for of in named)
-            ]
-        if not are_parts(left):
-            left = _best(left, lambda r: r.shared_words, at_least=max(r.shared_words for r in left))
-        left = left if len(left) < 2 else self._first_of_same(left)
-        unsaid = not {"images", "image_name"} & {*self._said}
-        perhaps_masks = unsaid and self.as_images(left[0]) < 2 and self._images_drawn(left[0])
-        left += self._of_other_masks(readings, left)
-        choice.rivals += left if perhaps_masks or not are_parts(left) else []
-        return left
 
-    def _of_other_masks(self, readings: list[Reading], left: list[Reading]) -> list[Reading]:
-        """Returns readings of photos with masks for which those that are left have no images."""
-        explained = {mask for reading in left for mask in reading.pairs.values()}
-        others = [r for r in readings if not explained.issuperset(r.pairs.values())]
-        return [
-            r
-            for r in others
-            if self.as_images(r) > 0 and self._sizes_agree(r) and not self._images_drawn(r)
-        ]
+def _share_masks(candidate: PairingCandidate, other: PairingCandidate) -> bool:
+    return not candidate.mask_sets.isdisjoint(other.mask_sets)
 
-    # The masks of the same images.
 
-    def _masks_of(self, readings: list[Reading], choice: FileChoice) -> list[Reading]:
-        left = [r for r in readings if self.as_masks(r) > 1 or self._masks_drawn(r)]
-        left = _best(left, self.as_masks, at_least=1)
-        if len(left) < 2:
-            return left
-        left = [r for r in left if self._masks_drawn(r)] or left
-        left = of_voc([r for r in left if self._sizes_agree(r)] or left)
-        left = self._without_copied_masks(left) if len(left) > 1 else left
-        choice.rivals += [] if are_parts(left) else left
-        return left
+def _share_images(candidate: PairingCandidate, other: PairingCandidate) -> bool:
+    return not candidate.image_sets.isdisjoint(other.image_sets)
 
-    def _without_copied_masks(self, readings: list[Reading]) -> list[Reading]:
-        order = sorted(readings, key=lambda r: (-len(r.pairs), len(r.masks.folder)))
-        left: list[Reading] = []
-        for reading in order:
-            copied = any(
-                reading.pairs.keys() <= other.pairs.keys()
-                and self._same(
-                    (reading.masks, other.masks),
-                    ((mask, other.pairs[s]) for s, mask in reading.pairs.items()),
-                )
-                for other in left
-            )
-            left += [] if copied else [reading]
-        return left
 
-    # Sets that are copies of others.
+def _decide(
+    candidates: Sequence[PairingCandidate],
+    rules: Sequence[FileRule],
+    are_compared: Callable[[PairingCandidate, PairingCandidate], bool],
+    evidence: FileEvidence,
+    reasons: list[str],
+) -> list[PairingCandidate]:
+    """Returns the candidates that no rule beats, in their order; adds why the others lost."""
 
-    def _without_copies(self, readings: list[Reading], choice: FileChoice) -> list[Reading]:
-        splits = [r for r in readings if r.of_split]
-        whole = bool(splits) and all(
-            self._are_copies(r, self._originals(r, splits)) for r in readings if r not in splits
+    def only_compared(rule: FileRule) -> FileRule:
+        def loses(
+            candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+        ) -> str | None:
+            if not are_compared(candidate, other):
+                return None
+            return rule.loses(candidate, other, evidence)
+
+        return dataclasses.replace(rule, loses=loses)
+
+    decision = decide(candidates, [only_compared(rule) for rule in rules], evidence)
+    for candidate, reason in decision.lost.items():
+        reasons.append(_reason_text(candidate, reason))
+    return [candidate for candidate in candidates if candidate not in decision.lost]
+
+
+def _reason_text(candidate: PairingCandidate, reason: Reason[PairingCandidate]) -> str:
+    """Returns why a candidate lost: by its images, or its masks if the images are the same."""
+    winner = reason.winner
+    if candidate.image_sets == winner.image_sets:
+        return _lost(candidate.mask_words, winner.mask_words, reason.words)
+    return _lost(candidate.image_words, winner.image_words, reason.words)
+
+
+def _lost(loser: str, winner: str, words_of_reason: str) -> str:
+    return f"{loser} lost to {winner}: {words_of_reason}"
+
+
+def _groups_sharing(
+    candidates: Iterable[PairingCandidate],
+    sets_of: Callable[[PairingCandidate], frozenset[FileSet]],
+) -> list[list[PairingCandidate]]:
+    """Groups candidates that share images, or masks, directly or by others between them."""
+    groups: list[tuple[set[FileSet], list[PairingCandidate]]] = []
+    for candidate in candidates:
+        sets, members = set(sets_of(candidate)), [candidate]
+        apart = []
+        for other_sets, other_members in groups:
+            if sets.isdisjoint(other_sets):
+                apart.append((other_sets, other_members))
+            else:
+                sets |= other_sets
+                members = other_members + members
+        groups = [*apart, (sets, members)]
+    return [members for _, members in groups]
+
+
+def _pairings_of(candidates: Iterable[PairingCandidate]) -> list[Pairing]:
+    return [pairing for candidate in candidates for pairing in candidate.pairings]
+
+
+def _without(
+    candidates: Iterable[PairingCandidate], masks: Collection[FileSet]
+) -> list[PairingCandidate]:
+    """Returns candidates without the pairings of some masks."""
+    left = []
+    for candidate in candidates:
+        pairings = tuple(pairing for pairing in candidate.pairings if pairing.masks not in masks)
+        if pairings:
+            left.append(PairingCandidate(pairings))
+    return left
+
+
+# Questions.
+
+
+def _rivals(candidates: Sequence[PairingCandidate], evidence: FileEvidence) -> list[Pairing]:
+    """Returns the pairings of candidates between which the user has to choose.
+
+    They share images or masks, or nothing but them is left and their names or looks speak against
+    them, and the user did not name them.
+    """
+    rivals = [
+        candidate
+        for candidate in candidates
+        if any(
+            other != candidate
+            and (_share_images(candidate, other) or _share_masks(candidate, other))
+            for other in candidates
         )
+        or _is_doubtful(candidate, evidence)
+    ]
+    rivals.sort(
+        key=lambda candidate: (-candidate.pair_count, len(candidate.pairings[0].masks.folder))
+    )
+    return _pairings_of(rivals)
 
-        def rank(reading: Reading) -> tuple[bool, bool, int, int, str]:
-            folder, late = reading.images.folder, whole and not reading.of_split
-            return role_of(folder) == "drawn", late, -len(reading.pairs), folder.count("/"), folder
 
-        order = sorted(readings, key=rank)
-        left: list[Reading] = []
-        copied = set[int]()  # masks, of which other images are no set either
-        for reading in order:
-            originals = self._originals(reading, left)
-            if not originals:
-                left.append(reading)
-                continue
-            copied.add(id(reading.masks))
-            choice.copies += reading.folders_of_copies
-            if not self._are_copies(reading, originals):
-                of_copies = dict.fromkeys([*(of for of, _ in originals.values()), reading])
-                choice.rivals += [r for r in of_copies if r not in choice.rivals]
-                copied.discard(id(reading.masks))
-        choice.rivals = [r for r in choice.rivals if id(r.masks) not in copied]
-        return [r for r in readings if r in left and id(r.masks) not in copied]
+def _is_doubtful(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
+    """Says whether a candidate that is left has masks called predictions, or masks as images."""
+    if not evidence.given & {"masks", "mask_name"} and evidence.are_called_drawings(candidate):
+        masks = candidate.pairings[0].masks
+        names = f"{masks.folder} {' '.join(masks.affix)}"
+        if not any(role(word) == "masks" for word in words(names)):
+            return True
+    is_given = bool(evidence.given & {"images", "image_name"})
+    return not is_given and may_be_masks_alone(candidate, evidence)
 
-    def _of_others(self, readings: Sequence[Reading]) -> list[Reading]:
-        """Returns a part whose images are those of several others, smaller or mirrored."""
-        of_stem: dict[str, list[FileSet]] = {}
-        readings = readings if len(readings) > 2 else []
-        for stem, images in ((stem, r.images) for r in readings for stem in r.pairs):
-            of_stem.setdefault(stem, []).append(images)
-        for reading in readings:
-            has = {s: of_stem[s] for s in reading.pairs}
-            others = {s: of[of[0] is reading.images] for s, of in has.items() if len(of) == 2}
-            if (
-                len(others) == len(has)
-                and len({*map(id, others.values())}) > 1
-                and all(
-                    show_same(self.path(reading.images, s), self.path(others[s], s), mirrored=True)
-                    for s in few([*others])
-                )
-            ):
-                return [reading]
+
+def _repeating_others(pairings: Sequence[Pairing]) -> list[Pairing]:
+    """Returns a pairing whose images have the ids of those of several others, one each.
+
+    It may show them once more, smaller or mirrored.
+    """
+    if len(pairings) < 3:
         return []
-
-    @staticmethod
-    def _without_strays(readings: list[Reading], choice: FileChoice) -> list[Reading]:
-        """Leaves out the few masks beside images of a folder above a complete set.
-
-        A README may show an image and its mask; the account names them.
-        """
-        for reading in readings:
-            start = posixpath.join(reading.images.folder, "")
-            few = reading.is_flat and 2 * len(reading.pairs) < len(reading.images.names)
-            if few and any(
-                r.images.folder.startswith(start) and len(r.pairs) > len(reading.pairs)
-                for r in readings
-                if r is not reading
-            ):
-                choice.strays.append(reading)
-        return [r for r in readings if r not in choice.strays]
+    pairings_by_id: dict[str, list[Pairing]] = {}
+    for pairing in pairings:
+        for stem in pairing.pairs:
+            pairings_by_id.setdefault(stem, []).append(pairing)
+    for pairing in pairings:
+        having = [pairings_by_id[stem] for stem in pairing.pairs]
+        others = {other for of_id in having if len(of_id) == 2 for other in of_id}
+        # The pairing itself is one of them.
+        if len(others) > 2 and all(len(of_id) == 2 for of_id in having):
+            return [pairing]
+    return []
 
 
-def _best(
-    readings: list[Reading], score: Callable[[Reading], int], *, at_least: int
-) -> list[Reading]:
-    """Returns the readings that score enough, all if none does."""
-    return [r for r in readings if score(r) >= at_least] or readings
+def _drawn_flat_folders(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[str]:
+    """Returns the folders of images beside masks that are called drawings or backups.
+
+    A set whose halves lie in one folder would have these below it.
+    """
+    flat = sorted({pairing.images.folder for pairing in pairings if pairing.is_flat})
+    return [
+        folder
+        for folder in flat
+        if role_of(posixpath.relpath(folder or ".", evidence.common or ".")) == "drawn"
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Beside:
+    """Labeled images that nothing has used, and the folders of others that are copies."""
+
+    pairings: Sequence[Pairing]
+    copies: Sequence[str]
+
+
+def _beside(
+    asked: Sequence[Pairing],
+    chosen: Sequence[Pairing],
+    pairings: Iterable[Pairing],
+    evidence: FileEvidence,
+) -> _Beside:
+    """Finds pairings whose images and masks are in nothing that was chosen or is asked about."""
+    used = {files for pairing in asked for files in (pairing.images, pairing.masks)}
+    beside: list[Pairing] = []
+    copies: list[str] = []
+    for pairing in pairings:
+        is_used = pairing.images in used or pairing.masks in used
+        if is_used or not _may_be_left_out(pairing, evidence):
+            continue
+        if is_copy(pairing, chosen, evidence):
+            copies += folders_of_copies(pairing)
+        elif (
+            not _has_files_of(pairing, chosen)
+            and not _has_masks_of(pairing, chosen, evidence)
+            and _shows_images_and_masks(PairingCandidate((pairing,)), evidence)
+        ):
+            used |= {pairing.images, pairing.masks}
+            beside.append(pairing)
+    return _Beside(beside, copies)
+
+
+def _may_be_left_out(pairing: Pairing, evidence: FileEvidence) -> bool:
+    """Says whether names allow images and masks, of one split."""
+    image_split, mask_split = pairing.splits
+    image_role = evidence.role(pairing.images, pairing.image_affix)
+    mask_role = evidence.mask_role(pairing)
+    return image_split == mask_split and image_role in ("images", "") and mask_role in ("masks", "")
+
+
+def _has_files_of(pairing: Pairing, chosen: Iterable[Pairing]) -> bool:
+    """Says whether a file of a pairing lies among the images or masks of chosen ones."""
+    images, masks = pairing.paths()
+    own = {*images, *masks}
+    return any(
+        not own.isdisjoint(files.path(stem) for stem in files.names)
+        for other in chosen
+        for files in (other.images, other.masks)
+        if files.folder in pairing.folders
+    )
+
+
+def _has_masks_of(pairing: Pairing, chosen: Iterable[Pairing], evidence: FileEvidence) -> bool:
+    """Says whether all masks of a pairing are copies of chosen ones of the same names."""
+    masks = set(pairing.pairs.values())
+    return any(
+        masks <= other.masks.names.keys()
+        and all(
+            evidence.are_same(pairing.masks.path(mask), other.masks.path(mask)) for mask in masks
+        )
+        for other in chosen
+    )
+
+
+def _shows_images_and_masks(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
+    """Says whether images look like photos, and masks like masks, of the same sizes."""
+    return (
+        evidence.sizes_agree(candidate)
+        and evidence.masks_look_like_masks(candidate)
+        and not evidence.images_look_like_masks(candidate)
+    )

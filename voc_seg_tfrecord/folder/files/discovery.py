@@ -1,6 +1,6 @@
 """Finds the tree that a folder holds: its folders, its parts, and which of both the user means.
 
-The folder is listed once. `readings` finds what may pair, `choice` chooses, and here the choice
+The folder is listed once. `pairings` finds what may pair, `choice` chooses, and here the choice
 becomes a layout, or the question that the user has to answer.
 """
 
@@ -13,8 +13,9 @@ import numpy as np
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.folder.files import polygon_sets
-from voc_seg_tfrecord.folder.files.choice import Chooser
-from voc_seg_tfrecord.folder.files.companions import FileChoice
+from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
+from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import below, common_folder, split_word
 from voc_seg_tfrecord.folder.files.layouts import (
     Said,
@@ -25,7 +26,7 @@ from voc_seg_tfrecord.folder.files.layouts import (
     tops_of,
     without,
 )
-from voc_seg_tfrecord.folder.files.readings import Reading, all_readings, are_apart
+from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings, are_apart
 from voc_seg_tfrecord.folder.files.unreadable import (
     NO_MASKS,
     channels_of,
@@ -64,7 +65,7 @@ def find_tree(
 
     Raises:
       ConfigError: if there is no folder that the user named.
-      LayoutError: if there are no images with masks, or several readings; the error lists them
+      LayoutError: if there are no images with masks, or several pairings; the error lists them
         with the options that choose each.
     """
     endings = WITH_ARRAYS if bands else ENDINGS_OF["images"]
@@ -184,16 +185,16 @@ def _mask_tree(said: Said) -> VocTree:
     """Finds the tree whose masks are files of pixels; see `find_tree`."""
     listing, images, masks = said.listing, said.images, said.masks
     names = said.options.get("image_name", ""), said.options.get("mask_name", "")
-    if any("/" in name for name in names):  # these name folders too, and need no reading
+    if any("/" in name for name in names):  # these name folders too, and need no pairing
         image_top, mask_top = ((named[0][1] if named else "") or "." for named in (images, masks))
         return VocTree(listing.root, Layout(image_top, mask_top, *names), listing)
-    chooser = Chooser(listing, _readings(said), said.options)
+    pairings = _list_pairings(said)
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
-        root, layout = "", _said_parts(chooser, images, masks)
+        root, layout = "", _parts_of_options(said, pairings)
     else:
-        choice = chooser.choose()
+        choice = choose_files(listing, pairings, said.options)
         if images and masks:  # then the rest only stands in the account
-            choice.beside = []
+            choice = dataclasses.replace(choice, beside=())
         for r in (*choice.chosen, *choice.rivals):
             check_objects(listing, r.images.folder, r.masks.folder, r.images.names)
         if choice.rivals:
@@ -202,56 +203,58 @@ def _mask_tree(said: Said) -> VocTree:
         if tree := _of_channels(said, used):
             return tree
         if not choice.chosen:
-            return _without_pairs(said, chooser)
+            return _without_pairs(said, pairings)
         arranged = arrange(listing, choice.chosen)
         if arranged is None or choice.beside:
             raise several_sets(listing, choice)
         check_no_panoptic(listing, [r.masks.folder for r in choice.chosen])
         root, layout = arranged
         copies = tuple(relative(folder, root) for folder in choice.copies)
-        left = without(chooser.readings, choice)
+        left = without(pairings, choice.chosen)
         layout = dataclasses.replace(layout, without=left, copies=copies)
     return VocTree(listing.root / root, layout, listing)
 
 
-def _readings(said: Said) -> list[Reading]:
-    """Returns the readings that what the user said allows."""
-    readings = [
+def _list_pairings(said: Said) -> list[Pairing]:
+    """Returns the pairings that what the user said allows."""
+    pairings = [
         r
-        for r in all_readings(*said.sets())
+        for r in all_pairings(*said.sets())
         if not (r.images.pattern and r.image_affix != ("", ""))
         and not (r.masks.pattern and r.mask_affix != ("", ""))
     ]
     if not said.images or not said.masks:
-        return readings
+        return pairings
     # What lies at the same place in both comes before all else.
     return [
         r
-        for r in readings
+        for r in pairings
         if said.inner("images", r.images.folder) == said.inner("masks", r.masks.folder)
-    ] or readings
+    ] or pairings
 
 
-def _said_parts(
-    chooser: Chooser, images: Sequence[tuple[str, str]], masks: Sequence[tuple[str, str]]
-) -> Layout:
+def _parts_of_options(said: Said, pairings: Sequence[Pairing]) -> Layout:
     """Returns the layout of parts that the user named, as in `train=images,test=more/images`.
 
     Raises:
       ConfigError: if the parts of images and of masks have other names, or one has no pairs.
     """
-    of_masks = dict(masks)
-    parts = []
-    if twice := [folder for _, folder in images if [f for _, f in images].count(folder) > 1]:
+    mask_folders = dict(said.masks)
+    image_folders = [folder for _, folder in said.images]
+    repeated = [folder for folder in image_folders if image_folders.count(folder) > 1]
+    if repeated:
         raise ConfigError(
             "option images",
-            found=f"the folder {twice[0]!r} in two parts",
+            found=f"the folder {repeated[0]!r} in two parts",
             expected="folders of their own for each part",
             remedy="name each folder once",
         )
-    for name, folder in images:
-        pairs = [r for r in chooser.readings if r.folders == (folder, of_masks.get(name))]
-        if not pairs:
+    evidence = FileEvidence(said.listing, pairings, said.options)
+    parts = []
+    for name, folder in said.images:
+        folders = folder, mask_folders.get(name)
+        in_folders = [pairing for pairing in pairings if pairing.folders == folders]
+        if not in_folders:
             raise ConfigError(
                 "option images",
                 found=f"the part {name!r} without masks for its images in {folder!r}",
@@ -259,12 +262,14 @@ def _said_parts(
                 "masks in each",
                 remedy="check the names and the folders",
             )
-        best = max(pairs, key=lambda r: (chooser.as_masks(r) + chooser.as_images(r), len(r.pairs)))
+        best = max(
+            in_folders, key=lambda pairing: (evidence.name_rank(pairing), len(pairing.pairs))
+        )
         parts.append(part_of(name, best))
     return Layout(".", ".", parts=tuple(parts))
 
 
-def _without_pairs(said: Said, chooser: Chooser) -> VocTree:
+def _without_pairs(said: Said, pairings: Sequence[Pairing]) -> VocTree:
     """Returns the tree of folders that are called images and masks, however files are named.
 
     What does not fit is said when names are compared.
@@ -272,22 +277,38 @@ def _without_pairs(said: Said, chooser: Chooser) -> VocTree:
     Raises:
       LayoutError: if there are no such folders; the error says what lies there instead.
     """
-    folders = []
-    for option, sets in zip(("images", "masks"), said.every_set, strict=True):
-        if given := getattr(said, option):
-            folders.append({given[0][1]})
-        else:
-            of_role = sorted({s.folder for s in sets if chooser.role(s, s.shared) == option})
-            folders.append(
-                {f for f in of_role if deepest(f, [o for o in of_role if o != f]) is None}
-            )
-    if len(folders[0]) == len(folders[1]) == 1 and (folders[0] != folders[1] or said.options):
-        (image_folder,), (other,) = folders
-        root = "" if said.images or said.masks else common_folder([image_folder, other])
-        names = said.options.get("image_name", ""), said.options.get("mask_name", "")
-        layout = Layout(relative(image_folder, root), relative(other, root), *names)
-        return VocTree(said.listing.root / root, layout, said.listing)
-    raise no_masks(said.listing, folders[1])
+    evidence = FileEvidence(said.listing, pairings, said.options)
+    every_image_set, every_mask_set = said.every_set
+    image_folders = _folders_called("images", said.images, every_image_set, evidence)
+    mask_folders = _folders_called("masks", said.masks, every_mask_set, evidence)
+    is_one_folder = image_folders == mask_folders and not said.options
+    if len(image_folders) != 1 or len(mask_folders) != 1 or is_one_folder:
+        raise no_masks(said.listing, mask_folders)
+    (image_folder,), (mask_folder,) = image_folders, mask_folders
+    root = "" if said.images or said.masks else common_folder([image_folder, mask_folder])
+    names = said.options.get("image_name", ""), said.options.get("mask_name", "")
+    layout = Layout(relative(image_folder, root), relative(mask_folder, root), *names)
+    return VocTree(said.listing.root / root, layout, said.listing)
+
+
+def _folders_called(
+    role: str,
+    given: Sequence[tuple[str, str]],
+    sets: Sequence[FileSet],
+    evidence: FileEvidence,
+) -> set[str]:
+    """Returns the folders whose names say `images` or `masks`, but for those in such folders.
+
+    If the user gave folders, it is the first of them.
+    """
+    if given:
+        return {given[0][1]}
+    called = sorted({files.folder for files in sets if evidence.role(files, files.shared) == role})
+    return {
+        folder
+        for folder in called
+        if deepest(folder, [other for other in called if other != folder]) is None
+    }
 
 
 def several_ways(listing: Listing, choice: FileChoice) -> LayoutError:
@@ -295,16 +316,16 @@ def several_ways(listing: Listing, choice: FileChoice) -> LayoutError:
 
     What is the same in all splits is one line, with all that is in no question.
     """
-    ways: dict[tuple[str, ...], list[Reading]] = {}
-    for reading in choice.rivals:
-        key = tuple(n.replace(split_word(n)[0] or SPLIT, SPLIT) for n in tops_of(reading))
-        ways.setdefault(key, []).append(reading)
-    for key, readings in list(ways.items()):
-        if not are_apart(readings):  # of one mask only one image can be right
+    ways: dict[tuple[str, ...], list[Pairing]] = {}
+    for pairing in choice.rivals:
+        key = tuple(n.replace(split_word(n)[0] or SPLIT, SPLIT) for n in tops_of(pairing))
+        ways.setdefault(key, []).append(pairing)
+    for key, pairings in list(ways.items()):
+        if not are_apart(pairings):  # of one mask only one image can be right
             del ways[key]
-            ways |= {(*key, str(n)): [reading] for n, reading in enumerate(readings)}
-    asked = {id(f) for r in choice.rivals for f in (r.images, r.masks)}
-    others = [r for r in choice.chosen if not {id(r.images), id(r.masks)} & asked]
+            ways |= {(*key, str(n)): [pairing] for n, pairing in enumerate(pairings)}
+    asked = {files for rival in choice.rivals for files in (rival.images, rival.masks)}
+    others = [p for p in choice.chosen if p.images not in asked and p.masks not in asked]
     together = [[*sets_of_way, *others] for sets_of_way in ways.values()]
     no_set = others and any("part1=" in _options(listing, t).get("images", "") for t in together)
     return _question(listing, [*((*ways.values(), others) if no_set else ()), *together])
@@ -312,14 +333,14 @@ def several_ways(listing: Listing, choice: FileChoice) -> LayoutError:
 
 def several_sets(listing: Listing, choice: FileChoice) -> LayoutError:
     """Returns the question which of several sets are meant, or whether all of them."""
-    sets = [choice.chosen, *([reading] for reading in choice.beside)]
+    sets = [choice.chosen, *([pairing] for pairing in choice.beside)]
     if not choice.beside:
-        sets = [[reading] for reading in choice.chosen]
+        sets = [[pairing] for pairing in choice.chosen]
     together = [r for of_set in sets for r in of_set]
     return _question(listing, [*sets, together] if are_apart(together) else sets)
 
 
-def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutError:
+def _question(listing: Listing, ways: Sequence[Sequence[Pairing]]) -> LayoutError:
     alternatives = []
     for of_line in ways:
         alternative = Alternative("", _options(listing, of_line))
@@ -334,8 +355,8 @@ def _question(listing: Listing, ways: Sequence[Sequence[Reading]]) -> LayoutErro
     )
 
 
-def _options(listing: Listing, chosen: Sequence[Reading]) -> dict[str, str]:
-    """Returns the options that choose readings."""
+def _options(listing: Listing, chosen: Sequence[Pairing]) -> dict[str, str]:
+    """Returns the options that choose pairings."""
     root, layout = arrange(listing, chosen) or ("", Layout(".", "."))
     # A split of images alone, or of masks alone, has nothing to choose.
     parts = [

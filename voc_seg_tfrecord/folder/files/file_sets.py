@@ -33,7 +33,7 @@ Affix = tuple[str, str]
 """What stands before and behind the id."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True)
 class FileSet:
     """Files of one folder that are named alike, and so are all images, all masks, or neither.
 
@@ -46,7 +46,7 @@ class FileSet:
     """
 
     folder: str
-    names: Mapping[str, str]
+    names: Mapping[str, str] = dataclasses.field(hash=False)
     affix: Affix = ("", "")
     ending: str = ""
     pattern: str = ""
@@ -59,6 +59,11 @@ class FileSet:
     def path(self, stem: str) -> str:
         """Returns the path of a file below the root of the listing."""
         return posixpath.join(self.folder, self.names[stem])
+
+    def has_first_of(self, files: "FileSet") -> bool:
+        """Says whether the first of some files is one of these."""
+        stem, name = next(iter(files.names.items()))
+        return self.folder == files.folder and self.names.get(stem) == name
 
     @functools.cached_property
     def shared(self) -> Affix:

@@ -104,6 +104,21 @@ def split_word(path: str) -> tuple[str, str]:
     return "", ""
 
 
+def without_split_word(path: str) -> str:
+    """Returns a path without the word for a split: `images` of `images_val` and of `val/images`."""
+    word, _ = split_word(path)
+    if not word:
+        return path
+    folders = path.split("/")
+    for position in reversed(range(len(folders))):
+        folder = folders[position]
+        if split_word(folder)[0]:
+            start = folder.rindex(word)
+            folders[position] = f"{folder[:start]}{folder[start + len(word) :]}".strip(" _.-")
+            break
+    return "/".join(filter(None, folders))
+
+
 def is_split(folder: str) -> bool:
     """Says whether a folder is called as a split is and nothing else: `train`, `Val`."""
     return folder.lower() in _SPLITS

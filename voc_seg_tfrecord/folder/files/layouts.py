@@ -1,13 +1,12 @@
-"""The layout of a folder: as the user says it, or of the readings that were chosen, with parts."""
+"""The layout of a folder: as the user says it, or of the pairings that were chosen, with parts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import posixpath
 import re
 
 from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.folder.files.companions import FileChoice
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, ending_of, file_sets
 from voc_seg_tfrecord.folder.files.folder_names import (
     EXTRA,
@@ -19,7 +18,7 @@ from voc_seg_tfrecord.folder.files.folder_names import (
     split_word,
     words,
 )
-from voc_seg_tfrecord.folder.files.readings import Reading
+from voc_seg_tfrecord.folder.files.pairings import Pairing
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.trees.layout import (
     ENDINGS_OF,
@@ -165,9 +164,9 @@ def deepest(folder: str, tops: Sequence[str]) -> str | None:
     return max(having, key=len, default=None)
 
 
-def arrange(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] | None:
-    """Returns the root of a set and its layout; None if the readings are no parts of one set."""
-    tops, *more = {tops_of(reading) for reading in chosen}
+def arrange(listing: Listing, chosen: Sequence[Pairing]) -> tuple[str, Layout] | None:
+    """Returns the root of a set and its layout; None if the pairings are no parts of one set."""
+    tops, *more = {tops_of(pairing) for pairing in chosen}
     image_top, other, names = tops[0], tops[1], tops[2:]
     if more:
         return _parts(listing, chosen)
@@ -189,28 +188,28 @@ def arrange(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] |
     return root, Layout(*inner, *names)
 
 
-def part_of(name: str, reading: Reading) -> Part:
-    """Returns a part of a set in the folders of a reading."""
-    images, masks = (folder or "." for folder in reading.folders)
-    return Part(name, images, masks, reading.image_name, reading.mask_name)
+def part_of(name: str, pairing: Pairing) -> Part:
+    """Returns a part of a set in the folders of a pairing."""
+    images, masks = (folder or "." for folder in pairing.folders)
+    return Part(name, images, masks, pairing.image_name, pairing.mask_name)
 
 
-def tops_of(reading: Reading, *, of_split: bool = False) -> "Top":
+def tops_of(pairing: Pairing, *, of_split: bool = False) -> "Top":
     """Returns the folders of images and masks without what both have at their end, and names.
 
     Neither has the other in it then, unless they are the same.
 
     Args:
-      reading: the images and masks.
+      pairing: the images and masks.
       of_split: whether folders that are called as a split stay.
     """
-    images, masks = (folder.split("/") if folder else [] for folder in reading.folders)
+    images, masks = (folder.split("/") if folder else [] for folder in pairing.folders)
     while images and masks and images[-1] == masks[-1] and not (of_split and is_split(images[-1])):
         shorter, other = sorted((images[:-1], masks[:-1]), key=len)
         if shorter != other and other[: len(shorter)] == shorter:
             break
         images, masks = images[:-1], masks[:-1]
-    return "/".join(images), "/".join(masks), reading.image_name, reading.mask_name
+    return "/".join(images), "/".join(masks), pairing.image_name, pairing.mask_name
 
 
 def relative(folder: str, root: str) -> str:
@@ -218,15 +217,15 @@ def relative(folder: str, root: str) -> str:
     return posixpath.relpath(folder or ".", root or ".")
 
 
-def _parts(listing: Listing, chosen: Sequence[Reading]) -> tuple[str, Layout] | None:
+def _parts(listing: Listing, chosen: Sequence[Pairing]) -> tuple[str, Layout] | None:
     """Returns the root and the layout of a set in several parts, such as splits."""
-    tops: dict[Top, list[Reading]] = {}
-    for reading in chosen:
-        image_top, other = tops_of(reading, of_split=True)[:2]
+    tops: dict[Top, list[Pairing]] = {}
+    for pairing in chosen:
+        image_top, other = tops_of(pairing, of_split=True)[:2]
         if image_top == other and not is_split(posixpath.basename(image_top)):
-            image_top = other = reading.images.folder
-        tops.setdefault((image_top, other, reading.image_name, reading.mask_name), []).append(
-            reading
+            image_top = other = pairing.images.folder
+        tops.setdefault((image_top, other, pairing.image_name, pairing.mask_name), []).append(
+            pairing
         )
     root = common_folder([folder for top in tops for folder in top[:2]])
     if len(tops) == 1 and is_split(posixpath.basename(root)):
@@ -299,35 +298,45 @@ def _names_of_siblings(listing: Listing, root: str, inner: Tops) -> dict[Top, st
 
 def _without_other_half(listing: Listing, root: str, parts: Sequence[Part]) -> list[Part]:
     """Returns parts that have the folders of a split, but images alone or masks alone."""
-    by_name: dict[str, Part] = {}
+    names = {part.name for part in parts}
     used = {folder for part in parts for folder in (part.images, part.masks)}
+    patterns: dict[tuple[str, str], Part] = {}  # with a part that lies so
     for part in parts:
-        if part.name not in part.images or part.name not in part.masks:
-            continue
-        patterns = [f.replace(part.name, SPLIT, 1) for f in (part.images, part.masks)]
-        for pattern, endings in zip(patterns, ENDINGS_OF.values(), strict=True):
-            regex = re.compile(re.escape(pattern).replace(re.escape(SPLIT), "([^/]+?)", 1))
-            for path in listing.folders:
-                path = relative(path, root)
-                match = regex.fullmatch(path)
-                if path in used or not match or not split_word(match[1])[1]:
-                    continue
-                names = listing.below(posixpath.normpath(posixpath.join(root, path)))
-                if is_split(match[1]) and any(n.lower().endswith(endings) for n in names):
-                    image_folder, other = (p.replace(SPLIT, match[1], 1) for p in patterns)
-                    by_name[match[1]] = dataclasses.replace(
-                        part, name=match[1], images=image_folder, masks=other
+        if part.name in part.images and part.name in part.masks:
+            images, masks = (f.replace(part.name, SPLIT, 1) for f in (part.images, part.masks))
+            patterns[images, masks] = part
+    unused = [path for path in (relative(f, root) for f in listing.folders) if path not in used]
+    found: dict[str, Part] = {}
+    for (images, masks), part in patterns.items():
+        for pattern, endings in ((images, ENDINGS_OF["images"]), (masks, ENDINGS_OF["masks"])):
+            for path, name in _folders_of_splits(unused, pattern):
+                files = listing.below(posixpath.normpath(posixpath.join(root, path)))
+                if name not in names and any(file.lower().endswith(endings) for file in files):
+                    found[name] = dataclasses.replace(
+                        part,
+                        name=name,
+                        images=images.replace(SPLIT, name, 1),
+                        masks=masks.replace(SPLIT, name, 1),
                     )
-    return [part for name, part in by_name.items() if name not in {p.name for p in parts}]
+    return [*found.values()]
 
 
-def without(readings: Sequence[Reading], choice: FileChoice) -> tuple[str, ...]:
+def _folders_of_splits(folders: Iterable[str], pattern: str) -> Iterator[tuple[str, str]]:
+    """Yields the folders that are called as a pattern with the name of a split, and that name."""
+    regex = re.compile(re.escape(pattern).replace(re.escape(SPLIT), "([^/]+?)", 1))
+    for folder in folders:
+        match = regex.fullmatch(folder)
+        if match and is_split(match[1]):
+            yield folder, match[1]
+
+
+def without(pairings: Sequence[Pairing], chosen_pairings: Sequence[Pairing]) -> tuple[str, ...]:
     """Returns patterns of files beside the chosen images and masks that are neither."""
-    chosen = {(s.folder, s.affix) for r in choice.chosen for s in (r.images, r.masks)}
+    chosen = {(s.folder, s.affix) for r in chosen_pairings for s in (r.images, r.masks)}
     folders = {folder for folder, _ in chosen}
     others = {
         s.affix
-        for r in readings
+        for r in pairings
         for s in (r.images, r.masks)
         if s.folder in folders
         and (s.folder, s.affix) not in chosen

@@ -10,7 +10,7 @@ import re
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder.files.folder_names import role_of, stem
-from voc_seg_tfrecord.folder.files.pixels import NO_IMAGE, length
+from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.files.unreadable import of_objects
 from voc_seg_tfrecord.folder.splits.alike import LooksAlike, Pair
 from voc_seg_tfrecord.folder.splits.divide import Splits
@@ -188,7 +188,7 @@ class MissingMasks:
             for image_id in self._images
             if image_id in self._masks or image_id in lacking
         }
-        sizes_of_lacking = {sizes[i] for i in lacking if sizes[i] > NO_IMAGE}
+        sizes_of_lacking = {sizes[i] for i in lacking if sizes[i] > MIN_IMAGE_BYTES}
         labeled_by_content = {
             self._digest(image_id): image_id
             for image_id, size in sizes.items()

@@ -1,38 +1,33 @@
-"""All readings of a folder: files that may be images, files that may be masks, how names pair.
+"""All pairings of a folder: files that may be images, files that may be masks, how names pair.
 
 Nothing is chosen here, and no file is opened; `choice` does both. The names of folders say nothing
-here either: whatever pairs by its name is a reading.
+here either: whatever pairs by its name is a pairing.
 """
 
-import collections
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
 import posixpath
 import re
+from typing import TypeVar
 
 from voc_seg_tfrecord.folder.files.file_sets import TOKEN, Affix, FileSet, core_of
-from voc_seg_tfrecord.folder.files.folder_names import (
-    EXTRA,
-    ROLES,
-    SHORT,
-    common_folder,
-    is_split,
-    split_word,
-    words,
-)
-from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS
+from voc_seg_tfrecord.folder.files.folder_names import EXTRA, ROLES, SHORT, split_word, words
+from voc_seg_tfrecord.trees.layout import ID
+
+_Item = TypeVar("_Item")
 
 SAMPLE = 6
 """Files of a set that are looked at."""
 _FIRST_CHANNEL = "_0000"  # of nnU-Net's images, whose masks are called as the ids alone
-_FEW = 80  # sets of files of which each two are compared, whatever their folders
+_MAX_COMPARED_SETS = 80
+"""Sets of files of which each two are compared, whatever their folders."""
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Reading:
-    """Images and masks that belong together by their names.
+@dataclasses.dataclass(frozen=True)
+class Pairing:
+    """Images and masks that belong together by their names: one folder of each.
 
     Attributes:
       images: the files of the images.
@@ -46,68 +41,34 @@ class Reading:
     masks: FileSet
     image_affix: Affix
     mask_affix: Affix
-    pairs: Mapping[str, str]
-
-    @functools.cached_property
-    def shared_words(self) -> int:
-        """How many words the folders of images and masks share."""
-        of_images, other = (collections.Counter(words(folder)) for folder in self.folders)
-        return (of_images & other).total()
-
-    @functools.cached_property
-    def distance(self) -> int:
-        """How many words only one of the two folders has."""
-        return sum(len(words(folder)) for folder in self.folders) - 2 * self.shared_words
+    pairs: Mapping[str, str] = dataclasses.field(hash=False)
 
     @property
     def folders(self) -> tuple[str, str]:
         """The folders of images and of masks."""
         return self.images.folder, self.masks.folder
 
-    def paths(self) -> tuple[list[str], list[str]]:
-        """Returns the paths of the images and of their masks, below the root of the listing."""
-        return [*map(self.images.path, self.pairs)], [*map(self.masks.path, self.pairs.values())]
-
     @property
     def is_flat(self) -> bool:
         """Whether images and masks lie in one folder."""
         return self.images.folder == self.masks.folder
 
-    @property
-    def steps(self) -> int:
-        """How many folders lie between images and masks; none if they lie in one."""
-        both = common_folder(self.folders)
-        below = (folder[len(both) :].strip("/") for folder in self.folders)
-        return sum(len(path.split("/")) for path in below if path)
-
     @functools.cached_property
-    def splits(self) -> set[str]:
-        """The splits as which both folders are called; of none, the empty text."""
-        return {split_word(folder)[1] for folder in self.folders}
+    def splits(self) -> tuple[str, str]:
+        """The splits as which the two folders are called; of none, the empty text."""
+        return split_word(self.images.folder)[1], split_word(self.masks.folder)[1]
 
     @property
-    def of_split(self) -> bool:
+    def is_of_split(self) -> bool:
         """Whether the folder of images is called as a split is, and not as one of a fold."""
-        folder = self.images.folder
-        return bool(split_word(folder)[1]) and not EXTRA.intersection(words(folder))
-
-    @property
-    def of_copies(self) -> bool:
-        """Whether the images alone lie in a folder that is called as augmented ones are."""
-        augmented = [any(w.startswith("aug") for w in words(folder)) for folder in self.folders]
-        return augmented == [True, False]
-
-    @property
-    def folders_of_copies(self) -> Sequence[str]:
-        """The folders if this is a copy. One called val, and nothing else, is a split."""
-        return () if any(map(is_split, self.images.folder.split("/"))) else self.folders
+        return bool(self.splits[0]) and not EXTRA.intersection(words(self.images.folder))
 
     @property
     def image_name(self) -> str:
         """The pattern of the images' names, empty if they are the ids."""
         return self.images.pattern or _pattern(self.image_affix, self.images.ending)
 
-    @property
+    @functools.cached_property
     def mask_name(self) -> str:
         """The pattern of the masks' names, likewise."""
         ending = self.masks.ending
@@ -116,8 +77,14 @@ class Reading:
             ending = endings.pop() if len(endings) == 1 else ending
         return self.masks.pattern or _pattern(self.mask_affix, ending)
 
+    def paths(self) -> tuple[list[str], list[str]]:
+        """Returns the paths of the images and of their masks, below the root of the listing."""
+        images = [self.images.path(stem) for stem in self.pairs]
+        masks = [self.masks.path(stem) for stem in self.pairs.values()]
+        return images, masks
 
-def few(items: Sequence[str], most: int = SAMPLE) -> list[str]:
+
+def few(items: Sequence[_Item], most: int = SAMPLE) -> list[_Item]:
     """Returns a few of a sequence, spread over it."""
     return list(items[:: max(1, len(items) // most)][:most])
 
@@ -126,7 +93,7 @@ def _pattern(affix: Affix, ending: str) -> str:
     return "" if affix == ("", "") and not ending else f"{affix[0]}{ID}{affix[1]}{ending}"
 
 
-def all_readings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterator[Reading]:
+def all_pairings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterator[Pairing]:
     """Yields each two sets of which files have the same ids, but for those that are the same.
 
     One file alone does not tell what stands around its id. It has the same around it as the files
@@ -137,17 +104,17 @@ def all_readings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterato
     for files, other in _candidates(images, masks):
         if files.folder == other.folder and {*files.names.values()} & {*other.names.values()}:
             continue
-        if reading := pair(files, other):
-            yield reading
-            if len(reading.pairs) > 1:
-                around = reading.image_affix, reading.mask_affix
+        if pairing := pair(files, other):
+            yield pairing
+            if len(pairing.pairs) > 1:
+                around = pairing.image_affix, pairing.mask_affix
                 known.setdefault(_way(files, other), {})[around] = None
         elif 1 in (len(files.names), len(other.names)):
             alone.append((files, other))
     for files, other in alone:
         for around in known.get(_way(files, other), ()):
             if pairs := _pairs(files, other, *around):
-                yield Reading(files, other, *around, pairs)
+                yield Pairing(files, other, *around, pairs)
 
 
 def _way(images: FileSet, masks: FileSet) -> str:
@@ -161,7 +128,7 @@ def _way(images: FileSet, masks: FileSet) -> str:
 def _candidates(
     images: Sequence[FileSet], masks: Sequence[FileSet]
 ) -> Iterator[tuple[FileSet, FileSet]]:
-    if len(images) * len(masks) <= _FEW * _FEW:
+    if len(images) * len(masks) <= _MAX_COMPARED_SETS * _MAX_COMPARED_SETS:
         yield from itertools.product(images, masks)
         return
     near: dict[str, list[FileSet]] = {}
@@ -172,7 +139,7 @@ def _candidates(
         there = {
             id(mask): mask
             for place in _places(image.folder)
-            if len(near.get(place, ())) <= _FEW
+            if len(near.get(place, ())) <= _MAX_COMPARED_SETS
             for mask in near.get(place, ())
         }
         yield from ((image, mask) for mask in there.values())
@@ -185,7 +152,7 @@ def _places(folder: str) -> list[str]:
     return [f"in {folder}", f"in {posixpath.dirname(folder)}", *below]
 
 
-def pair(images: FileSet, masks: FileSet) -> Reading | None:
+def pair(images: FileSet, masks: FileSet) -> Pairing | None:
     """Pairs the files of two sets by their names; None if no name fits another."""
     plain = {stem: stem for stem in images.names if stem in masks.names}
     most, sizes = len(plain), (len(images.names), len(masks.names))
@@ -207,12 +174,12 @@ def pair(images: FileSet, masks: FileSet) -> Reading | None:
             if _is_pattern(*less) and count >= needed:
                 most, affixes = count, less
     if not most and (pairs := _of_nnunet(images, masks)):
-        return Reading(images, masks, ("", _FIRST_CHANNEL), ("", ""), pairs)
+        return Pairing(images, masks, ("", _FIRST_CHANNEL), ("", ""), pairs)
     if not most:
         return None
     if affixes is None:
-        return Reading(images, masks, ("", ""), ("", ""), plain)
-    return Reading(images, masks, *affixes, _pairs(images, masks, *affixes))
+        return Pairing(images, masks, ("", ""), ("", ""), plain)
+    return Pairing(images, masks, *affixes, _pairs(images, masks, *affixes))
 
 
 def _pairs(images: FileSet, masks: FileSet, affix: Affix, other: Affix) -> dict[str, str]:
@@ -271,57 +238,19 @@ def _is_pattern(one: Affix, other: Affix) -> bool:
     return letters and (numbers[0] == numbers[1] or not all(numbers))
 
 
-def are_apart(readings: Sequence[Reading]) -> bool:
-    """Says whether no file is in two readings."""
-    paths = zip(*(r.paths() for r in readings), strict=True)
+def are_apart(pairings: Sequence[Pairing]) -> bool:
+    """Says whether no file is in two pairings."""
+    paths = zip(*(r.paths() for r in pairings), strict=True)
     return all(sum(map(len, of_all)) == len({*itertools.chain(*of_all)}) for of_all in paths)
 
 
-def are_parts(readings: Sequence[Reading]) -> bool:
-    """Says whether readings are parts of one set: no file is in two, and names say the same.
+def are_parts(pairings: Sequence[Pairing]) -> bool:
+    """Says whether pairings are parts of one set: no file is in two, and names say the same.
 
     They lie in the same folders and are named alike, or each in the folder of a split.
     """
-    if len(readings) < 2 or not are_apart(readings):
-        return len(readings) < 2
-    names = {(r.images.folder, r.masks.folder, r.image_name, r.mask_name) for r in readings}
+    if len(pairings) < 2 or not are_apart(pairings):
+        return len(pairings) < 2
+    names = {(r.images.folder, r.masks.folder, r.image_name, r.mask_name) for r in pairings}
     splits = {split_word(folder)[1] for folder, *_ in names} - {""}
     return len(names) == 1 or len(splits) == len(names)
-
-
-def parts_of_all(readings: Sequence[Reading]) -> list[Reading]:
-    """Returns the readings of splits that are parts and explain all masks together, if they do.
-
-    Of several that a folder has for the same masks, such as JPEGs and PNGs, one counts.
-    """
-    parts: list[Reading] = []
-    for reading in sorted(readings, key=lambda r: -len(r.pairs)):
-        same = [p for p in parts if p.images.folder == reading.images.folder]
-        if reading.of_split and are_apart([*same, reading]):
-            parts.append(reading)
-    masks = {mask for r in parts for mask in r.pairs.values()} if len(parts) > 1 else set()
-    whole = are_parts(parts) and all(masks.issuperset(r.pairs.values()) for r in readings)
-    return parts if whole else []
-
-
-def largest(readings: list[Reading]) -> list[Reading]:
-    """Leaves out readings that explain a part of the masks that others explain.
-
-    The parts of a set count together.
-    """
-    masks = {id(r): {*r.pairs.values()} for r in readings}
-    parts = parts_of_all(readings)
-    together = set[str]().union(*(masks[id(r)] for r in parts))
-    explained = [*masks.values(), together]
-    return [r for r in readings if r in parts or not any(masks[id(r)] < of for of in explained)]
-
-
-def of_voc(readings: list[Reading]) -> list[Reading]:
-    """Leaves out arrays beside images of masks, and of VOC's own folders all but the first."""
-    arrays = {id(r) for r in readings if all(n.endswith(".npy") for n in r.masks.names.values())}
-    readings = [r for r in readings if id(r) not in arrays] or readings
-    names = [posixpath.basename(r.masks.folder) for r in readings]
-    if not all(name in MASK_FOLDERS for name in names):
-        return readings
-    order = sorted(set(names), key=MASK_FOLDERS.index)
-    return [r for n, r in zip(names, readings, strict=True) if n == order[0]]

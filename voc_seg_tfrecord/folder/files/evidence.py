@@ -1,0 +1,163 @@
+"""What the names and the pixels of a few files say of a candidate of the files step."""
+
+from collections.abc import Collection, Iterable
+import posixpath
+
+from voc_seg_tfrecord.folder.files import pixels
+from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
+from voc_seg_tfrecord.folder.files.file_sets import Affix, FileSet
+from voc_seg_tfrecord.folder.files.folder_names import common_folder, role
+from voc_seg_tfrecord.folder.files.pairings import Pairing, few
+from voc_seg_tfrecord.trees.listing import Listing
+
+_RANKS = {
+    ("images", "images"): 2,
+    ("masks", "masks"): 2,
+    ("", "images"): 1,
+    ("", "masks"): 1,
+    ("masks", "images"): 0,
+    ("images", "masks"): 0,
+    ("drawn", "images"): -1,
+    ("drawn", "masks"): -1,
+}
+"""How well what files are called allows what they may be."""
+
+
+class FileEvidence:
+    """What the rules look at beside two candidates. No file is opened twice for one question.
+
+    Args:
+      listing: all that lies in the folder.
+      pairings: all pairings of the folder.
+      given: the names of the layout's options that the user gave.
+
+    Attributes:
+      listing: see above.
+      given: see above.
+      common: the folder in which all files of all pairings lie.
+    """
+
+    def __init__(self, listing: Listing, pairings: Iterable[Pairing], given: Collection[str]):
+        self.listing = listing
+        self.given = frozenset(given)
+        self.common = common_folder([folder for p in pairings for folder in p.folders])
+        self._roles: dict[tuple[str, Affix, Affix, bool], str] = {}
+        self._looks: dict[str, bool] = {}
+        self._sizes: dict[tuple[str, str], bool] = {}
+        self._lengths: dict[str, int] = {}
+
+    # What names say.
+
+    def role(self, files: FileSet, affix: Affix, *, is_flat: bool = False) -> str:
+        """Returns what names say that files are: `images`, `masks`, `drawn` or nothing.
+
+        Args:
+          files: the files.
+          affix: what their names have around the ids and those of their other halves have not.
+          is_flat: whether they lie in one folder with their other halves, of which its name says
+            nothing, unless it is that of drawings.
+        """
+        key = (files.folder, files.affix, affix, is_flat)
+        if key not in self._roles:
+            self._roles[key] = self._find_role(*key)
+        return self._roles[key]
+
+    def _find_role(self, folder: str, own_affix: Affix, affix: Affix, is_flat: bool) -> str:
+        file_role = role(" ".join([*own_affix, *affix]))
+        below = posixpath.relpath(folder or ".", self.common or ".")
+        folder_roles = [role(name, of_folder=True) for name in reversed(below.split("/"))]
+        if file_role == "drawn" or "drawn" in folder_roles:
+            return "drawn"
+        if is_flat:
+            return file_role
+        return next(filter(None, folder_roles), file_role)
+
+    def image_role(self, pairing: Pairing) -> str:
+        """Returns what names say that the images of a pairing are."""
+        return self.role(pairing.images, pairing.image_affix, is_flat=pairing.is_flat)
+
+    def mask_role(self, pairing: Pairing) -> str:
+        """Returns what names say that the masks of a pairing are."""
+        return self.role(pairing.masks, pairing.mask_affix, is_flat=pairing.is_flat)
+
+    def name_rank(self, pairing: Pairing) -> int:
+        """Returns how well names allow images and masks: 4 if both are called what they are."""
+        return _RANKS[self.image_role(pairing), "images"] + _RANKS[self.mask_role(pairing), "masks"]
+
+    def are_called_images(self, candidate: PairingCandidate) -> bool:
+        """Says whether the images of a candidate are called images."""
+        return self.image_role(candidate.pairings[0]) == "images"
+
+    def are_called_masks(self, candidate: PairingCandidate) -> bool:
+        """Says whether the masks of a candidate are called masks."""
+        return self.mask_role(candidate.pairings[0]) == "masks"
+
+    def are_called_drawings(self, candidate: PairingCandidate) -> bool:
+        """Says whether the masks of a candidate are called predictions, overlays or the like."""
+        return self.mask_role(candidate.pairings[0]) == "drawn"
+
+    def are_images_among_masks(self, candidate: PairingCandidate) -> bool:
+        """Says whether the images of a candidate lie in a folder that is called masks."""
+        pairing = candidate.pairings[0]
+        return self.role(pairing.images, pairing.image_affix) == "masks"
+
+    # What a few files show.
+
+    def looks_like_mask(self, path: str) -> bool:
+        """Says whether a file, below the root of the listing, has few colors or values."""
+        if path not in self._looks:
+            self._looks[path] = pixels.looks_drawn(self.listing.root / path)
+        return self._looks[path]
+
+    def masks_look_like_masks(self, candidate: PairingCandidate) -> bool:
+        """Says whether all of a few masks of a candidate have few colors or values."""
+        return all(self.looks_like_mask(p.masks.path(mask)) for p, _, mask in candidate.sample())
+
+    def images_look_like_masks(self, candidate: PairingCandidate) -> bool:
+        """Says whether all of a few images of a candidate have few colors or values."""
+        return all(self.looks_like_mask(p.images.path(image)) for p, image, _ in candidate.sample())
+
+    def sizes_agree(self, candidate: PairingCandidate) -> bool:
+        """Says whether at least half of a few images have the size of their masks."""
+        sample = candidate.sample()
+        agreeing = sum(
+            self._size_agrees(p.images.path(image), p.masks.path(mask)) for p, image, mask in sample
+        )
+        return 2 * agreeing >= len(sample)
+
+    def _size_agrees(self, image: str, mask: str) -> bool:
+        if (image, mask) not in self._sizes:
+            root = self.listing.root
+            self._sizes[image, mask] = pixels.sizes_agree(root / image, root / mask)
+        return self._sizes[image, mask]
+
+    def length(self, path: str) -> int:
+        """Returns how many bytes a file has, below the root of the listing; -1 if it has none."""
+        if path not in self._lengths:
+            self._lengths[path] = pixels.length(self.listing.root / path)
+        return self._lengths[path]
+
+    def are_same(self, path: str, other: str) -> bool:
+        """Says whether two files have the same bytes."""
+        if self.length(path) != self.length(other):
+            return False
+        return pixels.are_same(self.listing.root / path, self.listing.root / other)
+
+    def is_painted(self, candidate: PairingCandidate, other: PairingCandidate) -> bool:
+        """Says whether the labels are painted into a candidate's images, and not into the other's.
+
+        Both have images of the same masks.
+        """
+        masks = [
+            (files, mask)
+            for files, of_mask in candidate.image_of_mask.items()
+            for mask in of_mask
+            if mask in other.image_of_mask.get(files, {})
+        ]
+        triples = []
+        for files, mask in few(masks):
+            image_files, image = candidate.image_of_mask[files][mask]
+            other_files, other_image = other.image_of_mask[files][mask]
+            paths = image_files.path(image), other_files.path(other_image), files.path(mask)
+            triples.append(tuple(self.listing.root / path for path in paths))
+        return pixels.painted_one(triples) == 0
