@@ -16,6 +16,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.base.names import voc_palette
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.folder.files.rules import IMAGE_RULES, MASK_RULES, SET_RULES
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.stored import read_samples
 
@@ -68,6 +69,16 @@ def test_images_and_masks_are_found_in_folders_that_are_said_or_not(tmp_path, im
     assert_right(plan_of(root), ONE)
     folders = (pathlib.PurePath(path).parent.as_posix() for path in (image, mask))
     assert_right(plan_of(root, **dict(zip(("images", "masks"), folders, strict=True))), ONE)
+
+
+RULES = (*IMAGE_RULES, *MASK_RULES, *SET_RULES)
+
+
+def test_the_page_lists_the_rules_of_files_in_their_order_with_what_they_say():
+    page = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "own-data.md"
+    _, _, rows = page.read_text().partition("| rule | what it says |\n|---|---|\n")
+    listed = re.findall(r"^\| (.*) \| (.*) \|$", rows.partition("\n\n")[0], re.M)
+    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]
 
 
 @pytest.mark.parametrize(

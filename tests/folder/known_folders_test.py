@@ -212,6 +212,69 @@ def test_a_question_has_a_line_for_each_set_before_that_for_all(tmp_path):
     assert ("3 images with masks", "--images more/images --masks more/masks") in lines
 
 
+# By the name of a rule: a set, what lies beside it, and why that is not read.
+LOST = {
+    "splits of images and masks": (
+        ["abcd training/rgb/{}.png training/gt/{}.png", "abcd testing/rgb/{}.png -"],
+        "testing/rgb lost to training/rgb: its images and masks are of different splits",
+    ),
+    "sizes of images": (
+        ["abcd images/{}.jpg masks/{}.png", "abcd photos/{}.jpg - 20x24"],
+        "photos lost to images: only the images of that one have the sizes of the masks",
+    ),
+    "augmented images": (
+        ["abcd images/{}.jpg masks/{}.png", "abcd images_aug/{}.jpg -"],
+        "images_aug lost to images: same masks, and its name says augmented",
+    ),
+    "images among masks": (
+        ["abcd photos/{}.jpg masks/{}.png", "abcd masks/{}.jpg -"],
+        "masks lost to photos: its images lie among the masks",
+    ),
+    "images of fewer masks": (
+        ["abcd images/{}.jpg masks/{}.png", "a more/{}.jpg -"],
+        "more lost to images: that one has images for all its masks, and for more",
+    ),
+    "words of folders": (
+        ["abcd kitchen/{}.jpg kitchen_masks/{}.png", "abcd garden_images/{}.jpg -"],
+        "garden_images lost to kitchen: the name of that one is more like that of the masks",
+    ),
+    "colors of masks": (
+        ["abcd images/{}.jpg approved/{}.png", "abcd annotations/{}.png -"],
+        "annotations lost to approved: its masks have as many colors as photos",
+    ),
+    "sizes of masks": (
+        ["abcd images/{}.jpg masks/{}.png", "abcd - masks_small/{}.png 20x24"],
+        "masks_small lost to masks: only the masks of that one have the sizes of the images",
+    ),
+    "order of VOC's folders": (
+        ["abcd i/{}.jpg SegmentationClass/{}.png", "abcd - SegmentationClassAug/{}.png"],
+        "SegmentationClassAug lost to SegmentationClass: that is the first of VOC's folders; "
+        "--masks chooses another one",
+    ),
+    "predictions": (
+        ["abcd images/{}.jpg masks/{}.png", "abcd - predictions/{}.png"],
+        "predictions lost to masks: its name says predictions, drawings, objects or a backup",
+    ),
+    "masks of masks": (
+        ["abcd images/{}.jpg masks/{}.png", "xyz - b/{}.png", "xyz - approved/{}.png"],
+        "b lost to images: its images look like masks",
+    ),
+    "examples": (
+        ["abcghij set/img/{}.jpg set/label/{}.png", "d {}.png {}_L.png", "ef {}.jpg -"],
+        ". lost to set/img: it is a few pairs among other images, above a larger set",
+    ),
+}
+
+
+@pytest.mark.parametrize(("files", "reason"), [*LOST.values()], ids=LOST)
+def test_what_is_not_read_has_a_reason(tmp_path, files, reason):
+    pairs = put_all(tmp_path, files[0])
+    put_all(tmp_path, *files[1:])
+    found, plan = read(tmp_path)
+    assert [*found.values()] == [pairs]
+    assert reason in plan.reasons
+
+
 SCENES = [f"ab s{n}/images/{{}}.jpg s{n}/masks/{{}}.png" for n in (1, 2, 3)]
 CSV = "Pixel Value, Class\n0, background\n1, crop\n2, weed\n"
 TILES = "0_1,0_2,1_1,1_2,2_1,2_2 train/tile_{}.png target/mask_tile_{}.png"

@@ -91,7 +91,8 @@ class Plan:
     def reasons(self) -> Sequence[str]:
         """Why each candidate that was not taken lost, in words."""
         of_meaning = self.decision.reasons if self.decision else ()
-        return [*self.division.reasons, *self.class_file_reasons, *of_meaning]
+        of_files = self.tree.reasons
+        return [*of_files, *self.division.reasons, *self.class_file_reasons, *of_meaning]
 
     @property
     def left_out(self) -> Mapping[str, Sequence[str]]:

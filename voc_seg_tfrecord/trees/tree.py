@@ -98,6 +98,7 @@ class VocTree:
       drawn: the labels, if they are no files of pixels in the folder of masks.
       image_endings: what names of images end with.
       channels: how many files an image has, of which each is a channel; see `Pair`.
+      reasons: why each other set of files that may have been meant was not taken, in words.
     """
 
     root: epath.Path
@@ -107,6 +108,7 @@ class VocTree:
     drawn: Labels | None = None
     image_endings: Sequence[str] = IMAGE_SUFFIXES
     channels: int = 1
+    reasons: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", epath.Path(self.root))

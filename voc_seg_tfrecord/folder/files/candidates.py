@@ -77,6 +77,12 @@ class PairingCandidate:
         return all(pairing.is_of_split for pairing in self.pairings)
 
     @property
+    def has_arrays_as_masks(self) -> bool:
+        """Whether all masks are files of arrays."""
+        names = [name for files in self.mask_sets for name in files.names.values()]
+        return all(name.endswith(".npy") for name in names)
+
+    @property
     def has_augmented_images(self) -> bool:
         """Whether the images alone lie in a folder that is called as augmented ones are."""
         image_folder, mask_folder = self.pairings[0].folders

@@ -22,7 +22,6 @@ from voc_seg_tfrecord.folder.files.rules import (
     MASK_RULES,
     SET_RULES,
     FileRule,
-    may_be_masks_alone,
 )
 from voc_seg_tfrecord.trees.listing import Listing
 
@@ -57,40 +56,63 @@ def choose_files(
       given: the names of the layout's options that the user gave.
     """
     evidence = FileEvidence(listing, pairings, given)
-    reasons: list[str] = []
+    lost: LostCandidates = {}
     candidates = _list_possible(pairings, evidence)
-    candidates = _choose_images(candidates, evidence, reasons)
-    candidates = _choose_masks(candidates, evidence, reasons)
-    sets = _decide(candidates, SET_RULES, _are_any_two, evidence, reasons)
-    lost_sets = [candidate for candidate in candidates if candidate not in sets]
-    candidates = sets
-    copies = find_copies(_pairings_of(candidates), evidence)
-    copied_masks = {pairing.masks for pairing in copies.copies}
+    candidates = _choose_images(candidates, evidence, lost)
+    candidates = _choose_masks(candidates, evidence, lost)
+    sets = _decide(candidates, SET_RULES, _are_any_two, evidence, lost)
+    lost_sets = [candidate for candidate in candidates if candidate in lost]
+    copies = find_copies(_pairings_of(sets), evidence)
     for copy, original in copies.copies.items():
-        reasons.append(_lost(copy.images.folder, original.images.folder, "its files are copies"))
-    candidates = _without(candidates, copied_masks)
-    rivals = _rivals(candidates, evidence)
+        reason = Reason("copies", PairingCandidate((original,)), "its images and masks are copies")
+        lost[PairingCandidate((copy,))] = reason
+    copied_masks = {pairing.masks for pairing in copies.copies}
+    sets = _without_masks(sets, copied_masks)
+    rivals = _rivals(sets, evidence)
     for relabeled, sources in copies.relabeled.items():
         rivals += [pairing for pairing in (*sources, relabeled) if pairing not in rivals]
     rivals = [rival for rival in rivals if rival.masks not in copied_masks]
     originals = set(copies.originals)
-    left = [pairing for pairing in _pairings_of(candidates) if pairing in originals]
+    left = [pairing for pairing in _pairings_of(sets) if pairing in originals]
     chosen, rivals = compare_with_companions(left, rivals, pairings, evidence)
     repeating = _repeating_others(chosen)
     chosen = [pairing for pairing in chosen if pairing not in repeating]
-    folders = [folder for copy in copies.copies for folder in folders_of_copies(copy)]
-    folders += [f for copy in copies.relabeled for f in folders_of_copies(copy)]
-    folders += _drawn_flat_folders(pairings, evidence)
-    asked = [*chosen, *rivals, *repeating, *_pairings_of(lost_sets)]
-    beside = _beside(asked, chosen, pairings, evidence)
-    folders += beside.copies
+    settled = [*chosen, *rivals, *repeating, *_pairings_of(lost_sets)]
+    beside = _beside(settled, chosen, pairings, evidence)
+    copied_folders = [
+        folder
+        for copy in (*copies.copies, *copies.relabeled, *beside.copies)
+        for folder in folders_of_copies(copy)
+    ]
+    copied_folders += _drawn_flat_folders(pairings, evidence)
     return FileChoice(
         chosen=tuple(chosen),
         rivals=tuple(rivals),
         beside=(*repeating, *beside.pairings),
-        copies=tuple(dict.fromkeys(folders)),
-        reasons=tuple(dict.fromkeys(reasons)),
+        copies=tuple(dict.fromkeys(copied_folders)),
+        reasons=_reason_texts(lost, chosen),
     )
+
+
+LostCandidates = dict[PairingCandidate, Reason[PairingCandidate]]
+"""Why each candidate lost."""
+
+
+def _reason_texts(lost: LostCandidates, chosen: Iterable[Pairing]) -> tuple[str, ...]:
+    """Returns why candidates lost whose images or masks nothing has used."""
+    used = {files for pairing in chosen for files in (pairing.images, pairing.masks)}
+    texts = []
+    for candidate, reason in lost.items():
+        winner = reason.winner
+        if not candidate.image_sets <= used:
+            texts.append(_lost_text(candidate.image_words, winner.image_words, reason.words))
+        elif not candidate.mask_sets <= used:
+            texts.append(_lost_text(candidate.mask_words, winner.mask_words, reason.words))
+    return tuple(dict.fromkeys(texts))
+
+
+def _lost_text(loser: str, winner: str, words_of_reason: str) -> str:
+    return f"{loser} lost to {winner}: {words_of_reason}"
 
 
 # Candidates, and what of them is left.
@@ -129,7 +151,7 @@ def _list_possible(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[
 
 
 def _choose_images(
-    candidates: Sequence[PairingCandidate], evidence: FileEvidence, reasons: list[str]
+    candidates: Sequence[PairingCandidate], evidence: FileEvidence, lost: LostCandidates
 ) -> list[PairingCandidate]:
     """Chooses the images of each set of masks, and drops those of other sizes than the masks.
 
@@ -137,7 +159,7 @@ def _choose_images(
     """
     left = []
     for group in _groups_sharing(candidates, lambda candidate: candidate.mask_sets):
-        for candidate in _decide(group, IMAGE_RULES, _share_masks, evidence, reasons):
+        for candidate in _decide(group, IMAGE_RULES, _share_masks, evidence, lost):
             are_called_so = evidence.are_called_images(candidate) and evidence.are_called_masks(
                 candidate
             )
@@ -147,7 +169,7 @@ def _choose_images(
 
 
 def _choose_masks(
-    candidates: Sequence[PairingCandidate], evidence: FileEvidence, reasons: list[str]
+    candidates: Sequence[PairingCandidate], evidence: FileEvidence, lost: LostCandidates
 ) -> list[PairingCandidate]:
     """Chooses the masks of each set of images, which look like masks or are called so."""
     candidates = [
@@ -157,7 +179,7 @@ def _choose_masks(
     ]
     left: list[PairingCandidate] = []
     for group in _groups_sharing(candidates, lambda candidate: candidate.image_sets):
-        left += _decide(group, MASK_RULES, _share_images, evidence, reasons)
+        left += _decide(group, MASK_RULES, _share_images, evidence, lost)
     return left
 
 
@@ -178,9 +200,9 @@ def _decide(
     rules: Sequence[FileRule],
     are_compared: Callable[[PairingCandidate, PairingCandidate], bool],
     evidence: FileEvidence,
-    reasons: list[str],
+    lost: LostCandidates,
 ) -> list[PairingCandidate]:
-    """Returns the candidates that no rule beats, in their order; adds why the others lost."""
+    """Returns the candidates that no rule beats, in their order; adds why others lost."""
 
     def only_compared(rule: FileRule) -> FileRule:
         def loses(
@@ -193,21 +215,8 @@ def _decide(
         return dataclasses.replace(rule, loses=loses)
 
     decision = decide(candidates, [only_compared(rule) for rule in rules], evidence)
-    for candidate, reason in decision.lost.items():
-        reasons.append(_reason_text(candidate, reason))
+    lost.update(decision.lost)
     return [candidate for candidate in candidates if candidate not in decision.lost]
-
-
-def _reason_text(candidate: PairingCandidate, reason: Reason[PairingCandidate]) -> str:
-    """Returns why a candidate lost: by its images, or its masks if the images are the same."""
-    winner = reason.winner
-    if candidate.image_sets == winner.image_sets:
-        return _lost(candidate.mask_words, winner.mask_words, reason.words)
-    return _lost(candidate.image_words, winner.image_words, reason.words)
-
-
-def _lost(loser: str, winner: str, words_of_reason: str) -> str:
-    return f"{loser} lost to {winner}: {words_of_reason}"
 
 
 def _groups_sharing(
@@ -233,7 +242,7 @@ def _pairings_of(candidates: Iterable[PairingCandidate]) -> list[Pairing]:
     return [pairing for candidate in candidates for pairing in candidate.pairings]
 
 
-def _without(
+def _without_masks(
     candidates: Iterable[PairingCandidate], masks: Collection[FileSet]
 ) -> list[PairingCandidate]:
     """Returns candidates without the pairings of some masks."""
@@ -278,7 +287,7 @@ def _is_doubtful(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
         if not any(role(word) == "masks" for word in words(names)):
             return True
     is_given = bool(evidence.given & {"images", "image_name"})
-    return not is_given and may_be_masks_alone(candidate, evidence)
+    return not is_given and evidence.may_be_masks_alone(candidate)
 
 
 def _repeating_others(pairings: Sequence[Pairing]) -> list[Pairing]:
@@ -316,28 +325,28 @@ def _drawn_flat_folders(pairings: Iterable[Pairing], evidence: FileEvidence) -> 
 
 @dataclasses.dataclass(frozen=True)
 class _Beside:
-    """Labeled images that nothing has used, and the folders of others that are copies."""
+    """Labeled images that nothing has used, and others of which all files are copies."""
 
     pairings: Sequence[Pairing]
-    copies: Sequence[str]
+    copies: Sequence[Pairing]
 
 
 def _beside(
-    asked: Sequence[Pairing],
+    settled: Sequence[Pairing],
     chosen: Sequence[Pairing],
     pairings: Iterable[Pairing],
     evidence: FileEvidence,
 ) -> _Beside:
     """Finds pairings whose images and masks are in nothing that was chosen or is asked about."""
-    used = {files for pairing in asked for files in (pairing.images, pairing.masks)}
+    used = {files for pairing in settled for files in (pairing.images, pairing.masks)}
     beside: list[Pairing] = []
-    copies: list[str] = []
+    copies: list[Pairing] = []
     for pairing in pairings:
         is_used = pairing.images in used or pairing.masks in used
         if is_used or not _may_be_left_out(pairing, evidence):
             continue
         if is_copy(pairing, chosen, evidence):
-            copies += folders_of_copies(pairing)
+            copies.append(pairing)
         elif (
             not _has_files_of(pairing, chosen)
             and not _has_masks_of(pairing, chosen, evidence)

@@ -212,6 +212,7 @@ def _mask_tree(said: Said) -> VocTree:
         copies = tuple(relative(folder, root) for folder in choice.copies)
         left = without(pairings, choice.chosen)
         layout = dataclasses.replace(layout, without=left, copies=copies)
+        return VocTree(listing.root / root, layout, listing, reasons=choice.reasons)
     return VocTree(listing.root / root, layout, listing)
 
 

@@ -117,6 +117,10 @@ class FileEvidence:
         """Says whether all of a few images of a candidate have few colors or values."""
         return all(self.looks_like_mask(p.images.path(image)) for p, image, _ in candidate.sample())
 
+    def may_be_masks_alone(self, candidate: PairingCandidate) -> bool:
+        """Says whether the images of a candidate look like masks, and are not called images."""
+        return not self.are_called_images(candidate) and self.images_look_like_masks(candidate)
+
     def sizes_agree(self, candidate: PairingCandidate) -> bool:
         """Says whether at least half of a few images have the size of their masks."""
         sample = candidate.sample()

@@ -1,9 +1,8 @@
-"""The rules by which candidates of the files step lose, in the order in which they are applied.
+"""The rules by which one candidate for the images and masks of a folder loses to another one.
 
-There are three tables. The first compares what may be the images of the same masks, the second
-what may be the masks of the same images, and the third any two candidates that are left. Each rule
-is a function `loses(candidate, other, evidence)`, which returns why `other` makes `candidate` lose
-in words that a user reads, or None.
+There are three tables. `IMAGE_RULES` compares what may be the images of the same masks,
+`MASK_RULES` what may be the masks of the same images, and `SET_RULES` any two candidates that are
+left. In each, the first rule comes first: what it beats makes no other candidate lose.
 """
 
 from collections.abc import Sequence
@@ -12,7 +11,6 @@ import posixpath
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
-from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.trees.layout import MASK_FOLDERS
 
 FileRule = Rule[PairingCandidate, FileEvidence]
@@ -20,28 +18,24 @@ FileRule = Rule[PairingCandidate, FileEvidence]
 # The images of the same masks.
 
 
-def _crosses_splits(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+def cross_splits(
+    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """A candidate loses if images and masks are of two splits, and the other's are not.
+    """Images of one split do not belong to the masks of another one.
 
-    `testing/image_2` with `training/semantic` loses to `training/image_2`.
+    Example: `testing/image_2` with `training/semantic` loses to `training/image_2` with it.
     """
-    del evidence
     if candidate.crosses_splits and not other.crosses_splits:
         return "its images and masks are of different splits"
     return None
 
 
-def _has_a_part(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
-) -> str | None:
-    """A candidate loses to one that has all its folders, and more.
+def are_a_part(candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence) -> str | None:
+    """A part loses to what has all its folders of images and masks, and more.
 
-    `train/images` with `val/masks` loses to `train/images` with `train/masks` and `val/images`
-    with `val/masks`.
+    Example: `s1/images` with `s2/masks` loses to `s1/images` with `s1/masks`, `s2/images` with
+    `s2/masks`, and so on.
     """
-    del evidence
     if (
         len(candidate.pairings) < len(other.pairings)
         and candidate.image_sets <= other.image_sets
@@ -51,26 +45,25 @@ def _has_a_part(
     return None
 
 
-def _has_other_sizes(
+def have_other_sizes(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A candidate loses if its images have other sizes than the masks, and the other's have not.
+    """Images of other sizes than the masks lose to images of their sizes.
 
-    `thumbs_small` beside `photos` loses, whose images are as large as the masks.
+    Example: `small` loses to `photos`, whose images are as large as the masks.
     """
     if not evidence.sizes_agree(candidate) and evidence.sizes_agree(other):
-        return "only those images have the sizes of the masks"
+        return "only the images of that one have the sizes of the masks"
     return None
 
 
-def _is_called_augmented(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+def are_called_augmented(
+    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """A candidate loses if its images, and not its masks, are called augmented.
+    """Images that are called augmented lose if their masks are not called so.
 
-    `images_aug` with `masks` loses to `images`.
+    Example: `images_aug` with `masks` loses to `images`.
     """
-    del evidence
     if (
         candidate.has_augmented_images
         and not other.has_augmented_images
@@ -80,12 +73,12 @@ def _is_called_augmented(
     return None
 
 
-def _lies_among_masks(
+def lie_among_masks(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A candidate loses if its images lie in a folder of masks, and the other's do not.
+    """Images in a folder that is called masks lose to images elsewhere.
 
-    `masks/1.jpg` beside `masks/1.png` is an overlay if there is `photos/1.jpg`.
+    Example: `masks/1.jpg` loses to `photos/1.jpg`; it shows how the mask lies over the photo.
     """
     if (
         evidence.are_images_among_masks(candidate)
@@ -96,68 +89,60 @@ def _lies_among_masks(
     return None
 
 
-def _has_fewer_masks(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+def have_fewer_masks(
+    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """A candidate loses to one that has images for all its masks, and for more.
+    """Images of some masks lose to images of all these masks, and more.
 
-    `examples` with images for 3 of 100 masks loses to `photos`, which has one for each.
+    Example: `shown` with images of 3 masks loses to `photos` with images of all 100.
     """
-    del evidence
     if other.has_all_masks_of(candidate) and not candidate.has_all_masks_of(other):
         return "that one has images for all its masks, and for more"
     return None
 
 
-def _has_painted_labels(
+def have_labels_painted_in(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A candidate loses if the labels are painted into its images.
+    """Images into which the labels are painted lose to the same images without them.
 
-    `shown/1.jpg` is `photos/1.jpg` in which the labeled objects are red.
+    Example: `shown/1.jpg` is `photos/1.jpg` with a red tint where the mask has class 1.
     """
     if other.has_all_masks_of(candidate) and evidence.is_painted(candidate, other):
         return "the labels are painted into its images"
     return None
 
 
-def _shares_fewer_words(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+def share_fewer_words(
+    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """A candidate loses if its folders share fewer words than those of the other one.
+    """The folder of images that shares more words with the folder of masks wins.
 
-    `garden_images` with `kitchen_masks` loses to `kitchen` with `kitchen_masks`.
+    Example: `garden_images` with `kitchen_masks` loses to `kitchen` with `kitchen_masks`.
     """
-    del evidence
     if other.has_all_masks_of(candidate) and candidate.shared_words < other.shared_words:
-        return "the folders of that one are named more alike"
+        return "the name of that one is more like that of the masks"
     return None
 
 
-def _has_copied_images(
+def are_copied_images(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A candidate loses if all its images are copies of the other's.
+    """Copies of the images lose. Folders of splits come first, then names like those of the masks.
 
-    `all_images` has the images of `train/images` and `val/images` once more. Folders of splits
-    come first, then those whose names differ less from those of the masks.
+    Example: `all_images` loses to `train` and `val`, which have the same files.
     """
-    if _rank(candidate) <= _rank(other) or not other.has_all_masks_of(candidate):
+    if _image_rank(candidate) <= _image_rank(other) or not other.has_all_masks_of(candidate):
         return None
-    are_copies = all(
-        evidence.are_same(image_files.path(image), _path(other.image_of_mask[mask_files][mask]))
-        for mask_files, masks in candidate.image_of_mask.items()
-        for mask, (image_files, image) in masks.items()
-    )
-    return "its images are copies" if are_copies else None
+    for mask_files, images in candidate.image_of_mask.items():
+        for mask, (files, image) in images.items():
+            other_files, other_image = other.image_of_mask[mask_files][mask]
+            if not evidence.are_same(files.path(image), other_files.path(other_image)):
+                return None
+    return "its images are copies"
 
 
-def _path(file: tuple[FileSet, str]) -> str:
-    files, stem = file
-    return files.path(stem)
-
-
-def _rank(candidate: PairingCandidate) -> tuple[bool, int, str, list[str]]:
+def _image_rank(candidate: PairingCandidate) -> tuple[bool, int, str, list[str]]:
     first = candidate.pairings[0].images
     return not candidate.is_of_splits, candidate.distance, first.folder, sorted(first.names)
 
@@ -165,82 +150,70 @@ def _rank(candidate: PairingCandidate) -> tuple[bool, int, str, list[str]]:
 # The masks of the same images.
 
 
-def _look_like_photos(
+def look_like_photos(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A candidate loses if its masks have the colors of photos, and the other's have not.
+    """Masks with as many colors as photos lose to masks with a few colors or values.
 
-    `annotations/1.png` is a screenshot if `approved/1.png` has 3 values.
+    Example: `annotations` with screenshots loses to `approved` with values 0 to 2.
     """
     if not evidence.masks_look_like_masks(candidate) and evidence.masks_look_like_masks(other):
         return "its masks have as many colors as photos"
     return None
 
 
-def _have_other_sizes(
+def have_other_mask_sizes(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A candidate loses if its masks have other sizes than the images, and the other's have not.
+    """Masks of other sizes than the images lose to masks of their sizes.
 
-    `masks_small` loses to `masks`.
+    Example: `masks_small` loses to `masks`.
     """
     if not evidence.sizes_agree(candidate) and evidence.sizes_agree(other):
-        return "only those masks have the sizes of the images"
+        return "only the masks of that one have the sizes of the images"
     return None
 
 
-def _are_arrays(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
-) -> str | None:
-    """A candidate loses if its masks are arrays, and the other's are pictures.
+def are_arrays(candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence) -> str | None:
+    """Arrays lose to picture files.
 
-    Old versions of labelme write `SegmentationClass/1.npy` and `SegmentationClassPNG/1.png`.
+    Example: labelme's `SegmentationClass/1.npy` loses to `SegmentationClassPNG/1.png`.
     """
-    del evidence
-    if _has_arrays(candidate) and not _has_arrays(other):
-        return "its masks are arrays, and there are the same as pictures"
+    if candidate.has_arrays_as_masks and not other.has_arrays_as_masks:
+        return "its masks are arrays, and that one has picture files"
     return None
 
 
-def _has_arrays(candidate: PairingCandidate) -> bool:
-    names = [name for files in candidate.mask_sets for name in files.names.values()]
-    return all(name.endswith(".npy") for name in names)
-
-
-def _come_later_in_voc(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+def come_later_in_voc(
+    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """Of VOC's own folders of masks the first one counts.
+    """Of VOC's own folders `SegmentationClass` comes first, then those with PNG, Aug, Raw.
 
-    `SegmentationClassAug` loses to `SegmentationClass`.
+    Example: `SegmentationClassAug` loses to `SegmentationClass`; `--masks` chooses it.
     """
-    del evidence
-    position, other_position = _voc_position(candidate), _voc_position(other)
-    if position is None or other_position is None or position <= other_position:
-        return None
-    return f"{MASK_FOLDERS[other_position]} comes first; --masks chooses another folder"
+    names = [posixpath.basename(c.pairings[0].masks.folder) for c in (candidate, other)]
+    if all(name in MASK_FOLDERS for name in names):
+        position, other_position = (MASK_FOLDERS.index(name) for name in names)
+        if position > other_position:
+            return "that is the first of VOC's folders; --masks chooses another one"
+    return None
 
 
-def _voc_position(candidate: PairingCandidate) -> int | None:
-    name = posixpath.basename(candidate.pairings[0].masks.folder)
-    return MASK_FOLDERS.index(name) if name in MASK_FOLDERS else None
-
-
-def _are_copied_masks(
+def are_copied_masks(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A candidate loses if all its masks are copies of the other's.
+    """Copies of the masks lose; the folder with the shorter name wins.
 
-    `masks_final` has the same files as `masks`. More masks come first, then the shorter name.
+    Example: `masks_final` loses to `masks`, which has the same files.
     """
     if _mask_rank(candidate) <= _mask_rank(other) or not other.has_all_images_of(candidate):
         return None
-    are_copies = all(
-        evidence.are_same(mask_files.path(mask), _path(other.mask_of_image[image_files][image]))
-        for image_files, images in candidate.mask_of_image.items()
-        for image, (mask_files, mask) in images.items()
-    )
-    return "its masks are copies" if are_copies else None
+    for image_files, masks in candidate.mask_of_image.items():
+        for image, (files, mask) in masks.items():
+            other_files, other_mask = other.mask_of_image[image_files][image]
+            if not evidence.are_same(files.path(mask), other_files.path(other_mask)):
+                return None
+    return "its masks are copies"
 
 
 def _mask_rank(candidate: PairingCandidate) -> tuple[int, int, str, str]:
@@ -252,52 +225,44 @@ def _mask_rank(candidate: PairingCandidate) -> tuple[int, int, str, str]:
 # Any two candidates.
 
 
-def _are_predictions(
+def are_called_predictions(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A candidate loses if its masks are called predictions, drawings or copies.
+    """Masks that are called predictions, drawings, objects or backups lose.
 
-    `test/images` with `test/predictions` loses to `images` with `masks`.
+    Example: `predictions` loses to `labels`, and so does `overlays`.
     """
     if evidence.are_called_drawings(candidate) and not evidence.are_called_drawings(other):
-        return "its name says that these are no masks, but predictions, drawings or copies"
+        return "its name says predictions, drawings, objects or a backup"
     return None
 
 
-def _are_pairs_of_masks(
+def are_masks_of_masks(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
-    """A candidate loses if its images look like masks and are not called images.
+    """Images that look like masks lose, unless they are called images.
 
-    `masks_b` with `masks_a` loses to `photos` with `masks_a`.
+    Example: `b` with `masks` loses if the files in `b` have a few colors too.
     """
-    if may_be_masks_alone(candidate, evidence) and not may_be_masks_alone(other, evidence):
+    if evidence.may_be_masks_alone(candidate) and not evidence.may_be_masks_alone(other):
         return "its images look like masks"
     return None
 
 
-def may_be_masks_alone(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
-    """Says whether the images of a candidate look like masks and are not called images."""
-    called_so = evidence.are_called_images(candidate)
-    return not called_so and evidence.images_look_like_masks(candidate)
-
-
-def _is_an_example(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+def are_examples(
+    candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence
 ) -> str | None:
-    """A candidate loses if it is a few pairs among other images, above a complete set.
+    """A few pairs among other images lose to a larger set in a folder below.
 
-    `example.png` and `example_mask.png` beside the figures of a README lose to `data/images`.
+    Example: `figure.png` and `figure_mask.png` beside a README lose to `data/images`.
     """
-    del evidence
     folder = candidate.pairings[0].images.folder
     image_count = sum(len(files.names) for files in candidate.image_sets)
-    is_above = all(_is_below(files.folder, folder) for files in other.image_sets)
     if (
         candidate.is_flat
         and 2 * candidate.pair_count < image_count
-        and other.pair_count > candidate.pair_count
-        and is_above
+        and candidate.pair_count < other.pair_count
+        and all(_is_below(files.folder, folder) for files in other.image_sets)
     ):
         return "it is a few pairs among other images, above a larger set"
     return None
@@ -309,30 +274,30 @@ def _is_below(folder: str, top: str) -> bool:
 
 
 IMAGE_RULES: Sequence[FileRule] = (
-    Rule("splits of images and masks", _crosses_splits),
-    Rule("all folders, and more", _has_a_part),
-    Rule("sizes of images", _has_other_sizes),
-    Rule("augmented images", _is_called_augmented),
-    Rule("images among masks", _lies_among_masks),
-    Rule("masks without an image", _has_fewer_masks),
-    Rule("painted labels", _has_painted_labels),
-    Rule("words of folders", _shares_fewer_words),
-    Rule("copies of images", _has_copied_images),
+    Rule("splits of images and masks", cross_splits),
+    Rule("a part", are_a_part),
+    Rule("sizes of images", have_other_sizes),
+    Rule("augmented images", are_called_augmented),
+    Rule("images among masks", lie_among_masks),
+    Rule("images of fewer masks", have_fewer_masks),
+    Rule("painted labels", have_labels_painted_in),
+    Rule("words of folders", share_fewer_words),
+    Rule("copies of images", are_copied_images),
 )
 """Between candidates for the images of the same masks."""
 
 MASK_RULES: Sequence[FileRule] = (
-    Rule("colors of masks", _look_like_photos),
-    Rule("sizes of masks", _have_other_sizes),
-    Rule("pictures before arrays", _are_arrays),
-    Rule("order of VOC's folders", _come_later_in_voc),
-    Rule("copies of masks", _are_copied_masks),
+    Rule("colors of masks", look_like_photos),
+    Rule("sizes of masks", have_other_mask_sizes),
+    Rule("arrays", are_arrays),
+    Rule("order of VOC's folders", come_later_in_voc),
+    Rule("copies of masks", are_copied_masks),
 )
 """Between candidates for the masks of the same images."""
 
 SET_RULES: Sequence[FileRule] = (
-    Rule("predictions", _are_predictions),
-    Rule("masks as images", _are_pairs_of_masks),
-    Rule("examples", _is_an_example),
+    Rule("predictions", are_called_predictions),
+    Rule("masks of masks", are_masks_of_masks),
+    Rule("examples", are_examples),
 )
 """Between any two candidates."""
