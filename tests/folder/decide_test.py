@@ -1,5 +1,3 @@
-import pytest
-
 from voc_seg_tfrecord.folder.decide import Reason, Rule, decide
 
 
@@ -44,7 +42,8 @@ def test_what_the_user_gives_wins_against_every_rule():
     assert decision.lost == {"bb": Reason("", "a", "your options give another one")}
 
 
-def test_a_rule_that_lets_all_candidates_lose_is_an_error():
+def test_a_rule_by_which_all_candidates_would_lose_decides_nothing():
     always = Rule("always", lambda _candidate, _other, _evidence: "so")
-    with pytest.raises(ValueError, match="rule 'always' lets all 2 candidates lose"):
-        decide(["a", "b"], [always], None)
+    decision = decide(["a", "bb"], [always, LENGTH], None)
+    assert decision.taken == "bb"
+    assert decision.lost == {"a": Reason("length", "bb", "a is shorter than bb")}

@@ -67,16 +67,14 @@ def decide(
     """Takes the candidate that no rule beats.
 
     The rules are applied in their order. A candidate that has lost by one rule makes no other one
-    lose by a later rule; within one rule all candidates that are left are compared.
+    lose by a later rule; within one rule all candidates that are left are compared. A rule by
+    which all of them would lose contradicts itself, and decides nothing.
 
     Args:
       candidates: the candidates, each different from the others and hashable.
       rules: the rules, the most certain one first.
       evidence: what the rules look at beside the two candidates.
       is_given: whether the user's options give a candidate. If they give any, all others lose.
-
-    Raises:
-      ValueError: if two candidates make each other lose by one rule.
     """
     lost: dict[Candidate, Reason[Candidate]] = {}
     remaining = list(candidates)
@@ -89,6 +87,8 @@ def decide(
             remaining = given
     for rule in rules:
         losing = _losers(remaining, rule, evidence)
+        if len(losing) == len(remaining):
+            continue
         lost |= losing
         remaining = [candidate for candidate in remaining if candidate not in losing]
     if len(remaining) == 1:
@@ -109,6 +109,4 @@ def _losers(
             if words is not None:
                 losers[candidate] = Reason(rule.name, other, words)
                 break
-    if candidates and len(losers) == len(candidates):
-        raise ValueError(f"rule {rule.name!r} lets all {len(candidates)} candidates lose")
     return losers

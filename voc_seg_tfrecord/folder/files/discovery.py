@@ -13,6 +13,7 @@ import numpy as np
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.folder.files import polygon_sets
+from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
@@ -263,9 +264,8 @@ def _parts_of_options(said: Said, pairings: Sequence[Pairing]) -> Layout:
                 "masks in each",
                 remedy="check the names and the folders",
             )
-        best = max(
-            in_folders, key=lambda pairing: (evidence.name_rank(pairing), len(pairing.pairs))
-        )
+        candidates = [PairingCandidate((pairing,)) for pairing in in_folders]
+        best = max(candidates, key=lambda c: (evidence.name_rank(c), c.pair_count)).pairings[0]
         parts.append(part_of(name, best))
     return Layout(".", ".", parts=tuple(parts))
 

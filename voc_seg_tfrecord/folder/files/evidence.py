@@ -80,8 +80,9 @@ class FileEvidence:
         """Returns what names say that the masks of a pairing are."""
         return self.role(pairing.masks, pairing.mask_affix, is_flat=pairing.is_flat)
 
-    def name_rank(self, pairing: Pairing) -> int:
+    def name_rank(self, candidate: PairingCandidate) -> int:
         """Returns how well names allow images and masks: 4 if both are called what they are."""
+        pairing = candidate.pairings[0]
         return _RANKS[self.image_role(pairing), "images"] + _RANKS[self.mask_role(pairing), "masks"]
 
     def are_called_images(self, candidate: PairingCandidate) -> bool:
@@ -158,6 +159,7 @@ class FileEvidence:
             for mask in of_mask
             if mask in other.image_of_mask.get(files, {})
         ]
+        masks.sort(key=lambda file: file[0].path(file[1]))  # the same for both candidates
         triples = []
         for files, mask in few(masks):
             image_files, image = candidate.image_of_mask[files][mask]

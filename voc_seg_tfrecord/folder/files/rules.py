@@ -30,7 +30,9 @@ def cross_splits(
     return None
 
 
-def are_a_part(candidate: PairingCandidate, other: PairingCandidate, _: FileEvidence) -> str | None:
+def are_a_part(
+    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+) -> str | None:
     """A part loses to what has all its folders of images and masks, and more.
 
     Example: `s1/images` with `s2/masks` loses to `s1/images` with `s1/masks`, `s2/images` with
@@ -40,6 +42,7 @@ def are_a_part(candidate: PairingCandidate, other: PairingCandidate, _: FileEvid
         len(candidate.pairings) < len(other.pairings)
         and candidate.image_sets <= other.image_sets
         and candidate.mask_sets <= other.mask_sets
+        and evidence.name_rank(candidate) <= evidence.name_rank(other)
     ):
         return "that one has all its folders of images and masks, and more"
     return None
