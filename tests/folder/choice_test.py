@@ -71,7 +71,7 @@ def test_images_and_masks_are_found_in_folders_that_are_said_or_not(tmp_path, im
     assert_right(plan_of(root, **dict(zip(("images", "masks"), folders, strict=True))), ONE)
 
 
-RULES = (*IMAGE_RULES, *MASK_RULES, *SET_RULES)
+RULES = dict.fromkeys((*IMAGE_RULES, *MASK_RULES, *SET_RULES))
 
 
 def test_the_page_lists_the_rules_of_files_in_their_order_with_what_they_say():

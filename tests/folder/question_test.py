@@ -84,7 +84,8 @@ def test_copied_scenes_with_other_masks_are_no_question_whose_line_asks_it_again
 def test_no_line_names_a_folder_that_is_not_there(tmp_path):
     for split, ids in (("train", "abcd"), ("val", "ef")):
         write(tmp_path, f"{ids} {split}/images/{{}}.jpg {split}/masks/{{}}.png")
-    write(tmp_path, "abcdef - test/masks/{}.png")
+    write(tmp_path, "abcdef - more/masks/{}.png test/masks/{}.png")
+    shutil.rmtree(tmp_path / "more")  # so that the masks of test are no copies
     text = question_about(tmp_path)
     assert "test/images" not in "".join(command for _, command in proposed(text))
     check_lines(text, tmp_path)

@@ -153,6 +153,18 @@ def _image_rank(candidate: PairingCandidate) -> tuple[bool, int, str, list[str]]
 # The masks of the same images.
 
 
+def are_called_predictions(
+    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+) -> str | None:
+    """Masks that are called predictions, drawings, objects or backups lose.
+
+    Example: `predictions` loses to `labels`, and so does `overlays`.
+    """
+    if evidence.are_called_drawings(candidate) and not evidence.are_called_drawings(other):
+        return "its name says predictions, drawings, objects or a backup"
+    return None
+
+
 def look_like_photos(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
@@ -228,18 +240,6 @@ def _mask_rank(candidate: PairingCandidate) -> tuple[int, int, str, str]:
 # Any two candidates.
 
 
-def are_called_predictions(
-    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
-) -> str | None:
-    """Masks that are called predictions, drawings, objects or backups lose.
-
-    Example: `predictions` loses to `labels`, and so does `overlays`.
-    """
-    if evidence.are_called_drawings(candidate) and not evidence.are_called_drawings(other):
-        return "its name says predictions, drawings, objects or a backup"
-    return None
-
-
 def are_masks_of_masks(
     candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
 ) -> str | None:
@@ -289,7 +289,10 @@ IMAGE_RULES: Sequence[FileRule] = (
 )
 """Between candidates for the images of the same masks."""
 
+_PREDICTIONS: FileRule = Rule("predictions", are_called_predictions)
+
 MASK_RULES: Sequence[FileRule] = (
+    _PREDICTIONS,
     Rule("colors of masks", look_like_photos),
     Rule("sizes of masks", have_other_mask_sizes),
     Rule("arrays", are_arrays),
@@ -299,7 +302,7 @@ MASK_RULES: Sequence[FileRule] = (
 """Between candidates for the masks of the same images."""
 
 SET_RULES: Sequence[FileRule] = (
-    Rule("predictions", are_called_predictions),
+    _PREDICTIONS,
     Rule("masks of masks", are_masks_of_masks),
     Rule("examples", are_examples),
 )
