@@ -113,8 +113,7 @@ def _try(alternative: Alternative, plan_with: Planner) -> _Outcome:
     try:
         config, plan = plan_with(alternative.options)
     except QuestionError as question:
-        # Who is asked again for what the options say goes round in a circle.
-        if alternative.options in [other.options for other in question.alternatives]:
+        if not _leads_on(question, alternative.options, plan_with):
             return _Outcome(alternative, error=question)
         outcome = _Outcome(
             alternative, error=question, then=f"the next question is how to {question.to}"
@@ -127,6 +126,24 @@ def _try(alternative: Alternative, plan_with: Planner) -> _Outcome:
         return _count(outcome, alternative.options, plan_with)
     digest = _digest(plan, [*config.built_class_names, str(plan.rule)])
     return _Outcome(alternative, _count_in_words(alternative, plan), digest)
+
+
+def _leads_on(question: QuestionError, options: Mapping[str, Any], plan_with: Planner) -> bool:
+    """Says whether a question that options lead to is a new one, and has an answer that works."""
+    answers = question.alternatives[:MAX_ALTERNATIVES]
+    if options in [answer.options for answer in answers]:
+        return False  # who is asked again for the same goes round in a circle
+    for answer in answers:
+        try:
+            plan_with({**options, **answer.options})
+        except QuestionError:
+            return True
+        except VocSegError as error:
+            if error.kind in _NEXT_ABOUT_CLASSES:
+                return True
+        else:
+            return True
+    return False
 
 
 def _count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planner) -> _Outcome:
@@ -181,7 +198,7 @@ def _reason(outcome: _Outcome) -> str:
     texts = outcome.alternative.option_texts
     options = ", ".join(f"{name} {text}" for name, text in texts.items())
     if isinstance(outcome.error, QuestionError):
-        return f"not possible: {options}: the same is asked again"
+        return f"not possible: {options}: no answer to the next question works"
     error = outcome.error
     if isinstance(error, SplitError):
         error = error.problems[0]
