@@ -18,10 +18,9 @@ from scipy import ndimage
 
 from voc_seg_tfrecord.base.errors import ImageError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
-from voc_seg_tfrecord.build_from.tree import find_config_of
+from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.examples.make import make_example
-from voc_seg_tfrecord.folder.plan import make_plan
 from voc_seg_tfrecord.formats import pillow, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.quality import fit, looks
@@ -39,13 +38,12 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 def read(args: argparse.Namespace) -> Iterator[tuple[str, pillow.Still, np.ndarray]]:
     """Yields id, image and mask of the pairs of a folder that a build could read."""
-    tree, config = find_config_of(epath.Path(args.root), name="own", **arguments.tree_fields(args))
-    plan = make_plan(tree, config)
+    config, plan = find_config(epath.Path(args.root), name="own", **arguments.tree_fields(args))
     spec = dataclasses.replace(config.example_spec(plan.rule), decoding="none")
     for split, ids in plan.splits.items():
         for image_id in ids:
             try:
-                (pair,) = tree.pairs(split, [image_id], config.parts)
+                (pair,) = plan.tree.pairs(split, [image_id], config.parts)
                 example = make_example(pair.read(), spec)
                 mask = png_pixels.decode_values(File(example[MASK], "mask"))
                 yield image_id, pillow.decode(File(example[IMAGE], "image"), ImageError), mask

@@ -178,6 +178,4 @@ def test_a_source_file_that_vanishes_is_named(tmp_path):
     config, plan = build_from.find_config(tree, name="x", class_names=["voc"])
     (tree / "JPEGImages/003.jpg").unlink()
     with pytest.raises(SplitError, match=r"003\.jpg: this file cannot be read"):
-        build_from.build_source(
-            build_from.own_source(plan, config), config, data_dir=tmp_path / "data"
-        )
+        build_from.build_source(build_from.own_source(plan), config, data_dir=tmp_path / "data")

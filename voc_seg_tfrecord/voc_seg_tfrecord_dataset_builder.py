@@ -15,7 +15,6 @@ Other modules do everything about pixels. Where a build steps around TFDS 4.9.10
 """
 
 from collections.abc import Iterable, Sequence
-import dataclasses
 import json
 import os
 import sys
@@ -80,7 +79,8 @@ class Builder(tfds.core.GeneratorBasedBuilder):
         features, target = description.feature_table(config)
         said = description.dataset_description(config, package.description, package.citation)
         # All of the config but what changes no byte of the dataset.
-        stored = json.loads(dataclasses.replace(config, trust_images=False).to_json())
+        stored = json.loads(config.to_json())
+        stored.pop("trust_images", None)
         if stored.get("version") == str(self.VERSION):
             del stored["version"]  # the same as none
         return _Info(

@@ -5,7 +5,6 @@ import dataclasses
 import json
 import shlex
 
-from etils import epath
 import numpy as np
 from PIL import Image
 import pytest
@@ -19,7 +18,7 @@ from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.folder.plan import make_plan, open_tree
+from voc_seg_tfrecord.folder.plan import plan_folder
 from voc_seg_tfrecord.masks.rule import rule_of_rows
 from voc_seg_tfrecord.sources.open import own_source
 
@@ -264,7 +263,7 @@ def check(root, words, expected, *, may_refuse=False):
         )
     again = VocSegConfig(**json.loads(config.to_json()))
     assert again.built_class_names == config.built_class_names
-    assert classes(again, make_plan(open_tree(epath.Path(root), again), again)) == expected
+    assert classes(again, plan_folder(root, again)) == expected
 
 
 def test_the_order_is_that_of_rows_with_names_then_of_the_names_and_background_is_0(write):
@@ -350,7 +349,7 @@ def test_rows_that_make_all_void_leave_the_names_of_a_list(write, kind, text, wo
 def test_what_is_void_is_void_in_what_is_built(write, tmp_path):
     config, plan = plan_of(write("grey"), V)
     assert "void means void" in describe(plan, config)
-    builder = build_source(own_source(plan, config), config, data_dir=tmp_path / "data")
+    builder = build_source(own_source(plan), config, data_dir=tmp_path / "data")
     info = builder.info
     assert info.features["segmentation_mask"].names == ["background", "a", "b"]
     assert info.metadata["class_names"] == ["background", "a", "b"]

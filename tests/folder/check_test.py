@@ -1,3 +1,4 @@
+import csv
 import json
 import os
 
@@ -5,13 +6,15 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import exports
+from support.building import examples, from_tree
 from support.folders import NAMES, write
 from support.png_writer import write_png
 
 from voc_seg_tfrecord.base import processes
+from voc_seg_tfrecord.build_from.tree import plan_from_options
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.folder import check as check_module
-from voc_seg_tfrecord.formats import images
+from voc_seg_tfrecord.formats import id_lists, images
 from voc_seg_tfrecord.quality import evidence
 
 
@@ -233,3 +236,44 @@ def test_questions_about_splits_and_class_files_hide_no_damaged_file(tmp_path, c
     status, report = check(pairs, capsys)
     assert (status, report["examined"], report["splits"]) == (1, 6, {})
     assert kinds(report)["several ways to divide"] == kinds(report)["damaged file"] == 1
+
+
+SAME_IDS = {
+    "folders of splits": "train/images/{}.jpg train/masks/{}.png",
+    "words around ids": "images/image_{}.jpg masks/gt_{}.png",
+    "one folder": "{}.jpg {}_mask.png",
+}
+
+
+@pytest.mark.parametrize("name", SAME_IDS)
+def test_check_calls_images_as_the_dataset_does_and_lists_read_these_ids(tmp_path, name):
+    root = write(tmp_path / "tree", f"abcd {SAME_IDS[name]}")
+    if "train" in SAME_IDS[name]:
+        write(root, "ef val/images/{}.jpg val/masks/{}.png")
+    builder = from_tree(root, class_names=NAMES)
+    files = [file for split in builder.info.splits for file in examples(builder, split)]
+    built = set(map(id_lists.image_id, files))
+    plan = plan_from_options(root, name="mine", class_names=NAMES, reads_on=True)
+    report = check_module.check_plan(plan, labels=False)
+    ids = {plan.tree.record_id(i) for of_split in plan.splits.values() for i in of_split}
+    assert ids == built
+    assert {report.tree_id(i) for i in ids} == {i for of in plan.splits.values() for i in of}
+    exports.put(root, "mine.txt", "\n".join(sorted(built)))
+    again = plan_from_options(root, name="mine", class_names=NAMES, splits={"train": "mine.txt"})
+    assert {again.tree.record_id(i) for i in again.splits["train"]} == built
+
+
+def test_findings_and_the_csv_have_the_ids_of_the_dataset(tmp_path, capsys):
+    root = write(tmp_path / "tree", "abc train/images/{}.jpg train/masks/{}.png")
+    write(root, "de val/images/{}.jpg val/masks/{}.png")
+    exports.put_mask(root, "val/masks/d.png", np.full(exports.SIZE, 9, np.uint8))
+    out = tmp_path / "fixes.csv"
+    words = ["check", str(root), "--class_names", ",".join(NAMES), "--csv", str(out)]
+    assert cli.main(words) == 1
+    capsys.readouterr()
+    with out.open() as lines:
+        rows = list(csv.DictReader(lines))
+    (row,) = [row for row in rows if row["kind"].startswith("unknown")]
+    assert row["id"] == "val/images/d"
+    assert row["file"] == "val/masks/d.png"
+    assert row["split"] == "validation"

@@ -1,5 +1,7 @@
 """What a plan looks at and leaves alone, and what a user is told of it beside errors."""
 
+import collections
+import pathlib
 import re
 import shlex
 
@@ -8,7 +10,7 @@ from PIL import Image
 import pytest
 from support import exports
 from support.building import examples, from_tree
-from support.folders import plan_of, refused
+from support.folders import NAMES, pairs_of, plan_of, refused, write
 from support.small_tree import write_small_tree
 
 from voc_seg_tfrecord.base import storage
@@ -16,10 +18,15 @@ from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.facts import releases
+from voc_seg_tfrecord.folder.classes import choose
+from voc_seg_tfrecord.folder.plan import plan_folder
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.formats import png_pixels
 from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.sources.open import own_source
+from voc_seg_tfrecord.trees.listing import Listing
 
 
 def test_a_mask_that_no_list_names_decides_nothing(tmp_path):
@@ -147,13 +154,13 @@ def test_a_mask_that_changed_since_the_survey_is_decoded_again(tmp_path):
     config, plan = find_config(tmp_path, name="mine", class_names=["background", "crack"])
     mask = tmp_path / "SegmentationClass" / "a.png"
     Image.fromarray((1 - GREY).astype(np.uint8)).save(mask)
-    builder = build_source(own_source(plan, config), config, data_dir=tmp_path / "data")
+    builder = build_source(own_source(plan), config, data_dir=tmp_path / "data")
     built = examples(builder, "train")
     assert (built["a.jpg"]["segmentation_mask"][..., 0] == 1 - GREY).all()
     assert (built["b.jpg"]["segmentation_mask"][..., 0] == GREY).all()
     Image.fromarray((GREY * 7).astype(np.uint8)).save(mask)
     with pytest.raises(VocSegError, match=r"a\.png: value 7 on 96 pixels"):
-        build_source(own_source(plan, config), config, data_dir=tmp_path / "data", overwrite=True)
+        build_source(own_source(plan), config, data_dir=tmp_path / "data", overwrite=True)
 
 
 @pytest.mark.parametrize("ending", ["png", "tif"])
@@ -302,3 +309,53 @@ def test_a_mask_for_each_object_is_named_for_what_it_is(tmp_path, image, mask):
         for place in range(2):
             exports.put_mask(tmp_path, mask.format(number, place), exports.truth(str(number)))
     refused(tmp_path, "several masks for one image, such as")
+
+
+def test_a_folder_is_listed_and_its_texts_read_once_for_a_build(tmp_path, monkeypatch, capsys):
+    root = write(tmp_path / "tree", "abc images/{}.png masks/{}.png")
+    exports.put(root, "class_names.txt", "\n".join(NAMES))
+    exports.put(root, "train.txt", "a\nb\nc\n")
+    calls = collections.Counter()
+
+    def counted(owner, name):
+        inner = getattr(owner, name)
+
+        def call(*args, **kwargs):
+            calls[name] += 1
+            return inner(*args, **kwargs)
+
+        monkeypatch.setattr(owner, name, call)
+
+    counted(Listing, "of")
+    counted(SplitEvidence, "find")
+    counted(choose, "find_class_files")
+    counted(VocSegConfig, "__post_init__")
+    words = ["build", str(root), "--name", "mine", "--data_dir", str(tmp_path / "data")]
+    assert cli.main([*words, "--dry_run"]) == 0
+    capsys.readouterr()
+    # The config is made of the options, and once more with the names that the class file has.
+    assert calls.pop("__post_init__") <= 3
+    assert calls == {"of": 1, "find": 1, "find_class_files": 1}
+
+
+def test_the_items_of_a_plan_are_the_pairs_of_its_splits(tmp_path):
+    root = write(tmp_path, "abcd images/{}.png masks/{}.png", "e images/{}.png")
+    exports.put(root, "train.txt", "images/a.png masks/b.png\nimages/b.png masks/a.png\n")
+    plan = plan_of(root)
+    for split, ids in plan.splits.items():
+        for pair in plan.tree.pairs(split, ids):
+            assert plan.items[pair.id] == pair
+    assert [*plan.items] == list("abcd")
+    assert pathlib.Path(plan.items["a"].mask).stem == "b"
+
+
+def test_the_options_of_a_plan_give_the_same_plan_again(tmp_path):
+    root = write(tmp_path, "abcd images/{}.png masks/{}_m.png")
+    exports.put(root, "labels.txt", "\n".join(NAMES))
+    exports.put(root, "pairs.csv", "image,mask\nimages/a.png,masks/b_m.png\nb.png,masks/a_m.png\n")
+    _, plan = find_config(root, name="mine", splits={"train": 0.5, "validation": 0.5}, seed=3)
+    again = plan_folder(root, VocSegConfig(**plan.options))
+    assert again.splits == plan.splits
+    assert again.rule == plan.rule
+    assert again.config.built_class_names == plan.config.built_class_names
+    assert pairs_of(again) == pairs_of(plan)

@@ -12,17 +12,17 @@ from support import exports
 from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import arguments, cli
-from voc_seg_tfrecord.folder.plan import Plan
+from voc_seg_tfrecord.folder.plan import FolderPlan
 
 NAMES = ["background", "apple", "tree"]
 
 
-def plan_of(root: pathlib.Path, **said) -> Plan:
+def plan_of(root: pathlib.Path, **said) -> FolderPlan:
     """Returns the plan of a folder, whose classes are `NAMES` unless others are said."""
     return find_config(root, name="mine", **{"class_names": NAMES, **said})[1]
 
 
-def pairs_of(plan: Plan) -> dict[str, dict[pathlib.Path, pathlib.Path]]:
+def pairs_of(plan: FolderPlan) -> dict[str, dict[pathlib.Path, pathlib.Path]]:
     """Returns by split the mask file of each image file."""
     return {
         split: {
@@ -33,7 +33,7 @@ def pairs_of(plan: Plan) -> dict[str, dict[pathlib.Path, pathlib.Path]]:
     }
 
 
-def images_of(plan: Plan) -> dict[str, list[str]]:
+def images_of(plan: FolderPlan) -> dict[str, list[str]]:
     """Returns by split the names of the images, without folders and endings, sorted."""
     found = pairs_of(plan)
     return {split: sorted(image.stem for image in pairs) for split, pairs in found.items()}

@@ -9,7 +9,7 @@ from support import exports
 from support.encoding import decoded
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.folder.plan import Plan, open_tree
+from voc_seg_tfrecord.folder.plan import FolderPlan, open_tree
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.read import read_mask
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -20,7 +20,7 @@ def config(**fields) -> VocSegConfig:
     return VocSegConfig(name="mine", **fields)
 
 
-def read_as(config: VocSegConfig, plan: Plan) -> np.ndarray:
+def read_as(config: VocSegConfig, plan: FolderPlan) -> np.ndarray:
     """Returns what a build makes of the mask `SegmentationClass/a.png`, uint8 `[H, W]`."""
     path = plan.tree.root / "SegmentationClass" / "a.png"
     return decoded(read_mask(File.read(path), config.example_spec(plan.rule).rule).png)

@@ -229,7 +229,7 @@ _TEXTS = (
 
 
 def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns what the user said, as arguments of `find_config_of`.
+    """Returns what the user said, as arguments of `plan_from_options`.
 
     Raises:
       ConfigError: if an option is not written as its help says.

@@ -21,8 +21,8 @@ from voc_seg_tfrecord.built.dataset import check_unchanged
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
 from voc_seg_tfrecord.examples.tiles import TileFormat
-from voc_seg_tfrecord.folder.check import check_tree
-from voc_seg_tfrecord.folder.plan import Plan
+from voc_seg_tfrecord.folder.check import check_plan
+from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.quality.rules import STOPS
 from voc_seg_tfrecord.sources.open import own_source
@@ -229,7 +229,7 @@ def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) ->
     return built
 
 
-def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
+def _stops(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
     """Reads everything, as the build would; prints and returns what would stop it."""
     check_free(config, args.data_dir, overwrite=args.overwrite)
     older = OlderVersion(Builder(data_dir=args.data_dir, config=config).data_path)
@@ -238,7 +238,7 @@ def _stops(plan: Plan, config: VocSegConfig, args: argparse.Namespace) -> list[s
     older.check_ids(
         {s: [image_id(names[i]) for i in ids if i in names] for s, ids in plan.splits.items()}
     )
-    report = check_tree(plan.tree, config, labels=False)
+    report = check_plan(plan, labels=False)
     stops = [finding.message for finding in report.findings if finding.effect == STOPS]
     for message in share_advice(stops[:_SHOWN]):
         print(message)
@@ -274,10 +274,10 @@ def _tfds_words(args: argparse.Namespace, config: str, manual_dir: str | None) -
 
 
 def _build(
-    args: argparse.Namespace, plan: Plan | None, config: VocSegConfig, **others: Any
+    args: argparse.Namespace, plan: FolderPlan | None, config: VocSegConfig, **others: Any
 ) -> Builder:
     """Builds a tree by its plan, or a release, with the options of both and others."""
     options = {name: getattr(args, name) for name in _OF_BOTH}
     with screen.one_progress_bar():
-        source = own_source(plan, config) if plan else None
+        source = own_source(plan) if plan else None
         return build_source(source, config, **options, **others)

@@ -24,18 +24,17 @@ from voc_seg_tfrecord.base.errors import (
 )
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
-from voc_seg_tfrecord.build_from.tree import describe
+from voc_seg_tfrecord.build_from.tree import describe, open_from_options
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.folder import check
 from voc_seg_tfrecord.folder.class_table import write_table
-from voc_seg_tfrecord.folder.plan import paired_folder
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.formats.class_files import NAMES
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.rules import Finding
-from voc_seg_tfrecord.report.label_errors import check_folder, open_tree
+from voc_seg_tfrecord.report.label_errors import check_folder
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
 EXAMPLE = "voc-seg-tfrecord check /data/cracks"
@@ -111,8 +110,8 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
             expected="the name of a new file",
             remedy="choose another name, or delete the file",
         )
-    tree, config, fault = open_tree(root, **arguments.tree_fields(args))
-    text, unknown = write_table(tree, config, named=fault is None)
+    opened = open_from_options(root, name="check", reads_on=True, **arguments.tree_fields(args))
+    text, unknown = write_table(opened)
     staging.write_file(out, text, "--write_classes")
     rows = counted(text.count("\n") - 1, "row")
     fill = f", {unknown} of them without a class: fill in the column class" if unknown else ""
@@ -238,8 +237,9 @@ def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
 def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...]:
     tree, plan = report.tree, report.plan
     file, split = finding.where.removeprefix(f"{root}/"), finding.split
-    image_id = next(reversed(report.ids_of(finding)), "")
-    if tree and image_id in tree.images and (finding.ids or finding.where == image_id):
+    record_id = next(reversed(report.ids_of(finding)), "")
+    image_id = report.tree_id(record_id)
+    if tree and image_id in tree.images and (finding.ids or finding.where == record_id):
         of_id = tree.files_of(image_id)
         part = "mask" if finding.box and "mask" in of_id else "image"
         file = str(of_id[part][0]).removeprefix(f"{root}/")
@@ -249,7 +249,7 @@ def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...
     box, score = finding.box or [""] * 4, round(finding.score, 2) if finding.score else ""
     texts = (finding.remedy, finding.message.replace(f"{root}/", ""))
     remedy, message = ("; ".join(map(str.strip, text.splitlines())) for text in texts)
-    return image_id, file, finding.kind, *box, split, remedy, score, message
+    return record_id, file, finding.kind, *box, split, remedy, score, message
 
 
 def _copy(args: argparse.Namespace, root: epath.Path) -> int:
@@ -257,9 +257,8 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
 
     Lists have only the lines of these images. All else is copied byte for byte.
     """
-    tree, config, _ = open_tree(root, **arguments.tree_fields(args))
-    evidence, pair_texts = paired_folder(tree, config)
-    tree = evidence.tree
+    opened = open_from_options(root, name="check", reads_on=True, **arguments.tree_fields(args))
+    tree, evidence, pair_texts = opened.tree, opened.splits.evidence, opened.stated.texts
     path, folder = epath.Path(args.ids).expanduser(), epath.Path(args.copy_to).expanduser()
     _check_place(folder, root, args)
     ids = _chosen(path, evidence)

@@ -275,14 +275,22 @@ class VocSegConfig(tfds.core.BuilderConfig):
 _SHOWN = 3  # names of classes in a line
 
 
+@functools.cache
+def _defaults(release: str) -> Mapping[str, object]:
+    """Returns the fields but for the name as they are by default; a release has others."""
+    default = VocSegConfig(name="default", release=release)
+    fields = {field.name: getattr(default, field.name) for field in dataclasses.fields(default)}
+    del fields["name"]
+    return fields
+
+
 def changed_fields(config: VocSegConfig) -> dict[str, object]:
     """Returns name and release, and the fields that differ from their defaults."""
-    # What a release has by default differs from what own data has.
-    default = type(config)(name=config.name, release=config.release)
+    defaults = dict(_defaults(config.release))
     if config.official is None and are_whole(cast(Rows, config.classes)):
-        default.class_names = ()
-    names = [field.name for field in dataclasses.fields(config)]
-    changed = {n: getattr(config, n) for n in names if getattr(config, n) != getattr(default, n)}
+        defaults["class_names"] = ()
+    values = {name: getattr(config, name) for name in defaults}
+    changed = {name: value for name, value in values.items() if value != defaults[name]}
     release = {"release": config.release} if config.release else {}
     return {"name": config.name, **release, **changed}
 

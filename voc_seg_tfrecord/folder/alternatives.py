@@ -10,14 +10,11 @@ from typing import Any, Protocol
 
 from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES
 from voc_seg_tfrecord.folder.classes.choose import CONTRADICT
 from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED
-from voc_seg_tfrecord.folder.plan import Plan
+from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
-
-NO_CLASS_NAMES = "no class names"
-"""The kind of the error about a folder without class names."""
 
 ANY_CLASSES: Mapping[str, Any] = {
     "class_names": [f"class {value}" for value in range(VOID)],
@@ -38,10 +35,8 @@ _NEXT_ABOUT_CLASSES = {
 class Planner(Protocol):
     """Plans a folder."""
 
-    def __call__(
-        self, options: Mapping[str, Any], *, any_classes: bool = False
-    ) -> tuple[VocSegConfig, Plan]:
-        """Returns config and plan with these options in addition to those that the user gave.
+    def __call__(self, options: Mapping[str, Any], *, any_classes: bool = False) -> FolderPlan:
+        """Returns the plan with these options in addition to those that the user gave.
 
         Args:
           options: the options, as `builder_from_tree` takes them.
@@ -111,7 +106,7 @@ def _try(alternative: Alternative, plan_with: Planner) -> _Outcome:
     if not alternative.options:  # it says what to do by hand
         return _Outcome(alternative)
     try:
-        config, plan = plan_with(alternative.options)
+        plan = plan_with(alternative.options)
     except QuestionError as question:
         if not _leads_on(question, alternative.options, plan_with):
             return _Outcome(alternative, error=question)
@@ -124,7 +119,7 @@ def _try(alternative: Alternative, plan_with: Planner) -> _Outcome:
             return _Outcome(alternative, error=error)
         outcome = _Outcome(alternative, error=error, then=_NEXT_ABOUT_CLASSES[error.kind])
         return _count(outcome, alternative.options, plan_with)
-    digest = _digest(plan, [*config.built_class_names, str(plan.rule)])
+    digest = _digest(plan, [*plan.config.built_class_names, str(plan.rule)])
     return _Outcome(alternative, _count_in_words(alternative, plan), digest)
 
 
@@ -149,14 +144,14 @@ def _leads_on(question: QuestionError, options: Mapping[str, Any], plan_with: Pl
 def _count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planner) -> _Outcome:
     """Returns the outcome of options that end in a question, with what can be counted."""
     try:
-        _, plan = plan_with(options, any_classes=True)
+        plan = plan_with(options, any_classes=True)
     except VocSegError:
         return outcome
     count = _count_in_words(outcome.alternative, plan)
     return dataclasses.replace(outcome, count=count, digest=_digest(plan, []))
 
 
-def _count_in_words(alternative: Alternative, plan: Plan) -> str:
+def _count_in_words(alternative: Alternative, plan: FolderPlan) -> str:
     """Returns how many images a plan has: those of each split, or all and those of each split."""
     of_splits = ", ".join(f"{split} {len(ids):,}" for split, ids in plan.splits.items())
     if "splits" in alternative.options:
@@ -166,7 +161,7 @@ def _count_in_words(alternative: Alternative, plan: Plan) -> str:
     return all_images if [*plan.splits] == ["train"] else f"{all_images} ({of_splits})"
 
 
-def _digest(plan: Plan, classes: Sequence[str]) -> str:
+def _digest(plan: FolderPlan, classes: Sequence[str]) -> str:
     """Returns a digest of image, mask and split of each pair, and of what stands for classes."""
     tree = plan.tree
     lines = [

@@ -19,9 +19,9 @@ from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK, VOID, background
 from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.examples.make import ExampleSpec, make_example, with_band_count
-from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, Plan, absent_images, make_plan
+from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan, absent_images
 from voc_seg_tfrecord.folder.question import QuestionError
-from voc_seg_tfrecord.formats import bands, images, png_pixels
+from voc_seg_tfrecord.formats import bands, id_lists, images, png_pixels
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import called_right
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -52,7 +52,7 @@ class Report:
     """
 
     findings: list[Finding] = dataclasses.field(default_factory=list)
-    plan: Plan | None = None
+    plan: FolderPlan | None = None
     class_names: tuple[str, ...] = ()
     total: ClassCounts = dataclasses.field(default_factory=ClassCounts)
     by_split: dict[str, ClassCounts] = dataclasses.field(default_factory=dict)
@@ -65,18 +65,27 @@ class Report:
         return not any(finding.effect == STOPS for finding in self.findings)
 
     def ids_of(self, finding: Finding) -> tuple[str, ...]:
-        """Returns the ids of images of the tree that a finding is about."""
+        """Returns the ids of images that a finding is about, as a dataset has them."""
         tree = self.tree
         if tree is None:
             return ()
-        if finding.ids or finding.where in tree.images:
+        if finding.ids or self.tree_id(finding.where) in tree.images:
             return finding.ids or (finding.where,)
         if (image_id := self._id_by_file.get(finding.where)) is not None:
             return (image_id,)
         # Of a file that is not there.
         tops = (f"{place.folder}/" for place in tree.places("", ALL_PARTS).values())
         ids = (finding.where.removeprefix(top) for top in tops if finding.where.startswith(top))
-        return tuple(i for i in ids if i in tree.images or i in tree.masks)[:1]
+        return tuple(tree.record_id(i) for i in ids if i in tree.images or i in tree.masks)[:1]
+
+    def tree_id(self, record_id: str) -> str:
+        """Returns the tree's id of an image by the id that a dataset has for it."""
+        return self._tree_ids.get(record_id, record_id)
+
+    @functools.cached_property
+    def _tree_ids(self) -> dict[str, str]:
+        tree = self.tree
+        return {tree.record_id(image_id): image_id for image_id in tree.images} if tree else {}
 
     def mark_of(self, finding: Finding) -> str:
         """Returns what a decision about a finding is about: files, and the place in them."""
@@ -86,7 +95,7 @@ class Report:
         digest, tree = hashlib.sha256(), self.tree
         if tree is None:
             return ""
-        for image_id in ids:
+        for image_id in map(self.tree_id, ids):
             files, shapes = tree.files_of(image_id), tree.labels.shapes_of(image_id)
             for part in ("image", "mask"):
                 data = shapes.encode() if part == "mask" else b""
@@ -122,7 +131,7 @@ class Report:
         for image_id in {**self.tree.images, **self.tree.masks}:
             for file in itertools.chain(*self.tree.files_of(image_id).values()):
                 ids[str(file)].add(image_id)
-        return {file: min(of) for file, of in ids.items() if len(of) == 1}
+        return {file: self.tree.record_id(min(of)) for file, of in ids.items() if len(of) == 1}
 
 
 def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
@@ -146,27 +155,22 @@ _NAMED = 10_000  # ids of a split without an image that are named one by one
 _Read = tuple[list[Finding], np.ndarray | None, Evidence | None]
 
 
-def check_tree(
-    tree: VocTree,
-    config: VocSegConfig,
+def check_plan(
+    plan: FolderPlan,
     *,
     labels: bool = True,
     fits: bool = True,
     ask: Callable[[QuestionError], VocSegError] | None = None,
 ) -> Report:
-    """Reads and decodes all of a tree. No file makes it stop early.
+    """Reads and decodes all of a folder. No file makes it stop early.
 
     Args:
-      tree: the tree.
-      config: what a build would be told.
+      plan: what a build would do, or where it would stop.
       labels: whether to look for labels that may be wrong, too; none of them stops a build.
       fits: whether to look for masks that do not fit their images among them.
       ask: returns the question that a user is asked in place of one that a step raised.
-
-    Raises:
-      ConfigError: if the config itself is wrong, as a build would raise it.
     """
-    plan = make_plan(tree, config, reads_on=True)
+    config = plan.config
     if ask is not None:
         problems = [ask(p) if isinstance(p, QuestionError) else p for p in plan.problems]
         plan = dataclasses.replace(plan, problems=tuple(problems))
@@ -192,7 +196,7 @@ def check_tree(
     return report
 
 
-def _notes(plan: Plan) -> Iterable[Finding]:
+def _notes(plan: FolderPlan) -> Iterable[Finding]:
     notes = list(plan.notes)
     undecided = plan.undecided if plan.splits else ()
     if SPLITS in undecided:
@@ -209,10 +213,11 @@ def _notes(plan: Plan) -> Iterable[Finding]:
             what = f"listed in split {split!r}, but it has {lacks}"
             what = "this image has no mask" if SPLITS in plan.undecided else what
             remedy = f"add the {lacks.removeprefix('no ')}, or take the id out of the list"
-            yield Finding(lacks, image_id, f"{image_id}: {what}", LEFT_OUT, remedy=remedy)
+            record_id = plan.tree.record_id(image_id)
+            yield Finding(lacks, record_id, f"{record_id}: {what}", LEFT_OUT, remedy=remedy)
 
 
-def _pairs(plan: Plan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
+def _pairs(plan: FolderPlan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
     """Returns split and pair of each id whose files all exist, of ids in two splits the first."""
     of_splits, images, seen = list[tuple[str, Pair]](), plan.tree.images, set[str]()
     for split, ids in plan.splits.items():
@@ -283,7 +288,7 @@ def _read_one(
                 seen = examine(
                     image,
                     None if blank or raw.mask is None else mask,
-                    image_id=pair.id,
+                    image_id=id_lists.image_id(pair.filename),
                     split=split,
                     fits=fits,
                     objects=png_pixels.decode_values(File(objects, INSTANCES)) if objects else None,
@@ -328,7 +333,7 @@ def _largest(regions: np.ndarray) -> np.ndarray:
     return regions[np.argsort(-regions[:, 1], kind="stable")[:_BOXES]]
 
 
-def _unused(plan: Plan) -> Iterable[Finding]:
+def _unused(plan: FolderPlan) -> Iterable[Finding]:
     in_lists = {*itertools.chain(*plan.splits.values(), *plan.left_out.values())}
     tree = plan.tree
     images, masks = (tree.layout.images, tree.images), (tree.layout.masks, tree.masks)
@@ -340,7 +345,7 @@ def _unused(plan: Plan) -> Iterable[Finding]:
             yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)
 
 
-def _copies_by_id(plan: Plan) -> Iterable[Finding]:
+def _copies_by_id(plan: FolderPlan) -> Iterable[Finding]:
     """Yields images of two splits that have the same id, but for the marks of copies."""
     by_base: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
     for split, ids in plan.splits.items():
@@ -352,8 +357,9 @@ def _copies_by_id(plan: Plan) -> Iterable[Finding]:
         # A name that several folders of one split have is no name of a photo: frames have numbers.
         folders = {(split, image_id.rpartition("/")[0]) for split, image_id in places}
         if 1 < len(splits) == len(folders) and len({i for _, i in places}) > 1:
-            text = " and ".join(f"{image_id} ({split})" for split, image_id in places)
-            ids = tuple(image_id for _, image_id in places)
+            shown = [(split, plan.tree.record_id(image_id)) for split, image_id in places]
+            text = " and ".join(f"{record_id} ({split})" for split, record_id in shown)
+            ids = tuple(record_id for _, record_id in shown)
             remedy = "look whether they show the same; if so, keep them in one split"
             kind = "near-duplicate ids in two splits"
             yield Finding(kind, text, text, IGNORED, ids, remedy=remedy)

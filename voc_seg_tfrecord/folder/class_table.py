@@ -1,7 +1,6 @@
 """The table of classes that a user fills in: a row for each value and color that masks use."""
 
 from collections.abc import Sequence
-import contextlib
 import csv
 import io
 import itertools
@@ -9,9 +8,8 @@ from typing import cast
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_class_file_of_names
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.pixels import sizes_agree
@@ -20,21 +18,18 @@ from voc_seg_tfrecord.folder.meaning.choose import check_number_of_keys, weigh_c
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.of_labels import list_namings
 from voc_seg_tfrecord.folder.meaning.words import describe_candidate
-from voc_seg_tfrecord.folder.plan import ANY_VALUE, make_plan
+from voc_seg_tfrecord.folder.plan import OpenFolder
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.masks.survey import Occurrence, StoredPixel, Survey, content_of_file
 from voc_seg_tfrecord.masks.table import UNKNOWN, Key, Rows, color_key
-from voc_seg_tfrecord.trees.tree import VocTree
 
 
-def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> tuple[str, int]:
-    """Writes a row for each value and color that the masks of a tree use.
+def write_table(opened: OpenFolder) -> tuple[str, int]:
+    """Writes a row for each value and color that the masks of a folder use.
 
     Args:
-      tree: the tree.
-      config: says the names and the splits.
-      named: whether it has names; otherwise a class file may be numbered in two ways, or there is
-        none.
+      opened: the folder. If it has no class names, a class file may be numbered in two ways, or
+        there is none. If its splits are not decided, all masks count.
 
     Returns:
       The table as CSV, and how many of its rows lack a class.
@@ -43,10 +38,10 @@ def write_table(tree: VocTree, config: VocSegConfig, *, named: bool = True) -> t
       LayoutError: if a mask has another size than its image, or the masks use too much for a table.
       MaskError: if no mask can be read, about the first.
     """
+    tree, config, named = opened.tree, opened.config, opened.fault is None
     ids = [i for i in tree.images if i in tree.masks] or [*tree.masks]
-    with contextlib.suppress(VocSegError):  # where splits are not decided, all masks count
-        plan = make_plan(tree, config, rule=ANY_VALUE)
-        tree, used = plan.tree, plan.division.used
+    if not opened.problems.found:
+        used = opened.splits.used
         ids = [image_id for image_id in ids if image_id in used] or ids
     if table := tree.labels.table(ids):
         return table, 0

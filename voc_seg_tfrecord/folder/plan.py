@@ -1,28 +1,39 @@
-"""All that is decided about a user's own tree before any example is made of it.
+"""All that is decided about a user's folder, once, before any example is made of it.
 
-The steps: which files (`open_tree`), which image is in which split, which names the classes have,
-what the masks mean. Where one cannot choose, a build stops; `check` reads on with what there is.
+`open_folder` takes the first steps: which files, which image is in which split, which mask it has,
+which classes there are. `plan_folder` goes on: what the masks mean, and what is not used. Where a
+step cannot choose, a build stops; `check` reads on with what there is.
 """
 
 import collections
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
+import functools
 import itertools
 import posixpath
+from typing import Any
 
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import ConfigError, ImageError, LayoutError, VocSegError, command
 from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.configs.config import changed_fields
+from voc_seg_tfrecord.examples.make import band_count
 from voc_seg_tfrecord.folder.account import Account, LeftOver
-from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file_of_names
+from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES, find_classes
+from voc_seg_tfrecord.folder.classes.choose import (
+    CONTRADICT,
+    ClassFileChoice,
+    choose_class_file_of_names,
+    rows_of_table,
+)
 from voc_seg_tfrecord.folder.classes.names import note_void
 from voc_seg_tfrecord.folder.files import discovery
 from voc_seg_tfrecord.folder.files.unreadable import NO_MASKS
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
-from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
+from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED, MaskMeaning
 from voc_seg_tfrecord.folder.meaning.of_labels import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.second_masks import ask_which_masks, check_no_second_masks
@@ -36,23 +47,45 @@ from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
+from voc_seg_tfrecord.masks.table import ClassTable, Rows, check_rows, rows_over
 from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.trees.tree import Items, VocTree
 
 ANY_VALUE = index_rule(VOID)
 """The rule of masks of which it is not decided what they mean: any value is a class."""
+
+_NO_NAMES = (NO_CLASS_NAMES, UNDECIDED, CONTRADICT)
+"""The kinds of errors that leave a folder without class names, which `check` reads all the same."""
 
 SPLITS, MEANING = "splits", "meaning"
 """What may be undecided in a plan."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Plan:
-    """All that is decided about a tree.
+class Unnamed:
+    """What the user said of classes and bands, and what a config needs the folder for.
 
     Attributes:
-      tree: the tree.
-      class_file: the labelling tool's file of class names, where there is one.
+      classes: the rows of the table of classes; those of the folder's table are added.
+      background: the name of the class that is background.
+      has_names: whether the config has the class names.
+      all_bands: whether all bands of the images are wanted.
+    """
+
+    classes: Any = ()
+    background: str = ""
+    has_names: bool = False
+    all_bands: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class FolderPlan:
+    """All that is decided about a folder. Nothing is derived from the folder again.
+
+    Attributes:
+      config: what a build is told, complete: `tfds build` with it gives the same bytes.
+      tree: the images and labels, each image with the mask that its name or a text gives it.
+      class_file: the labeling tool's file of class names, where there is one.
       division: the splits.
       decision: what the masks mean, and why; None where that was not asked.
       rule: how each mask is read.
@@ -63,8 +96,10 @@ class Plan:
         it is not decided what the masks mean, so that any value is a class.
       numbered: whether a file or an option gave the numbers of the classes; see `ClassFile`.
       class_file_reasons: why other class files, and other ways to number one, were not taken.
+      fault: why there are no class names, if the plan reads on with names that stand for values.
     """
 
+    config: VocSegConfig
     tree: VocTree
     class_file: ClassFile | None
     division: Splits
@@ -76,6 +111,17 @@ class Plan:
     undecided: frozenset[str] = frozenset()
     numbered: bool = True
     class_file_reasons: tuple[str, ...] = ()
+    fault: VocSegError | None = None
+
+    @property
+    def root(self) -> epath.Path:
+        """The folder that the user gave."""
+        return self.tree.given
+
+    @functools.cached_property
+    def items(self) -> Items:
+        """The image and the mask of each id that has both, made when they are asked for."""
+        return Items(self.tree, self.config.parts)
 
     @property
     def splits(self) -> Mapping[str, Sequence[str]]:
@@ -88,6 +134,11 @@ class Plan:
         return self.division.sources
 
     @property
+    def classes(self) -> ClassTable:
+        """What each class of the masks becomes."""
+        return self.config.table
+
+    @property
     def reasons(self) -> Sequence[str]:
         """Why each candidate that was not taken lost, in words."""
         of_meaning = self.decision.reasons if self.decision else ()
@@ -98,6 +149,126 @@ class Plan:
     def left_out(self) -> Mapping[str, Sequence[str]]:
         """By split, the listed ids that are left out as they have no image or no mask."""
         return self.division.left_out
+
+    @property
+    def options(self) -> Mapping[str, object]:
+        """The fields of the config that differ from their defaults: they give the same again."""
+        return changed_fields(self.config)
+
+
+@dataclasses.dataclass(frozen=True)
+class OpenFolder:
+    """A folder of which files, splits, pairs and classes are known.
+
+    Attributes:
+      config: what a build is told, complete.
+      splits: the splits; their evidence has the tree.
+      stated: the pairs that texts state.
+      class_file: the class file, if it is known already; otherwise it is looked for.
+      fault: see `FolderPlan`.
+      problems: what stops a build.
+    """
+
+    config: VocSegConfig
+    splits: Splits
+    stated: StatedPairs
+    class_file: ClassFileChoice | None
+    fault: VocSegError | None
+    problems: Problems
+
+    @property
+    def tree(self) -> VocTree:
+        """The images and labels."""
+        return self.splits.evidence.tree
+
+
+def plan_folder(
+    folder: epath.PathLike,
+    config: VocSegConfig,
+    *,
+    unnamed: Unnamed | None = None,
+    rule: MaskRule | None = None,
+    reads_on: bool = False,
+    listing: Listing | None = None,
+) -> FolderPlan:
+    """Decides all about a folder.
+
+    Args:
+      folder: the folder that a tool exported, or one above it.
+      config: what the user said.
+      unnamed: what the config cannot say yet, as the user gave no class names; None if it is
+        complete.
+      rule: what the masks mean; by default it is decided.
+      reads_on: whether a step that cannot choose leaves its problem in the plan, and the next ones
+        go on with what there is: all images in one split, any value a class.
+      listing: the files of the folder, where they are listed already.
+
+    Raises:
+      VocSegError: if the config is wrong, or a step cannot choose and the plan does not read on.
+    """
+    opened = open_folder(folder, config, unnamed=unnamed, reads_on=reads_on, listing=listing)
+    return plan_opened(opened, rule=rule)
+
+
+def open_folder(
+    folder: epath.PathLike,
+    config: VocSegConfig,
+    *,
+    unnamed: Unnamed | None = None,
+    reads_on: bool = False,
+    listing: Listing | None = None,
+) -> OpenFolder:
+    """Finds the files of a folder, its splits, pairs and classes; see `plan_folder`."""
+    problems = Problems(reads_on=reads_on)
+    splits, stated = _choose_splits(open_tree(folder, config, listing), config, problems)
+    opened = OpenFolder(config, splits, stated, None, None, problems)
+    if unnamed is None:
+        return opened
+    tree = opened.tree
+    fields: dict[str, Any] = {}
+    if unnamed.all_bands:
+        fields["bands"] = _all_bands(tree)
+    rows = rows_over(check_rows(unnamed.classes), rows_of_table(tree))
+    if not unnamed.has_names:
+        return _with_classes(opened, unnamed, rows, fields)
+    if rows != config.classes:
+        fields["classes"] = rows
+    if fields:
+        config = dataclasses.replace(config, **fields)
+    return dataclasses.replace(opened, config=config)
+
+
+def _with_classes(
+    opened: OpenFolder, unnamed: Unnamed, rows: Rows, fields: Mapping[str, Any]
+) -> OpenFolder:
+    """Returns a folder with the classes that it says itself.
+
+    If it says none and the plan reads on, names stand for the values of masks.
+    """
+    config, evidence = opened.config, opened.splits.evidence
+    try:
+        found = find_classes(evidence, config, rows, unnamed.background)
+    except VocSegError as error:
+        if not opened.problems.reads_on or error.kind not in _NO_NAMES:
+            raise
+        names = [f"class {value}" for value in range(VOID)]
+        named = dataclasses.replace(config, **fields, class_names=names)
+        return dataclasses.replace(opened, config=named, class_file=ClassFileChoice(), fault=error)
+    named = dataclasses.replace(config, **fields, **found.fields)
+    return dataclasses.replace(opened, config=named, class_file=found.choice)
+
+
+def _all_bands(tree: VocTree) -> list[int]:
+    """Returns the numbers of the bands of the first image of a tree that can be read."""
+    labeled = (image_id for image_id in tree.images if image_id in tree.masks)
+    if count := band_count(map(tree.pair, labeled)):
+        return [*range(count)]
+    raise LayoutError(
+        tree.root,
+        found="no image with a mask, so the number of bands is not known",
+        expected="images with masks",
+        remedy="name the bands with --bands 0,1,2",
+    )
 
 
 def open_tree(
@@ -147,31 +318,19 @@ def _ask_which_masks(listing: Listing | None, config: VocSegConfig) -> LayoutErr
     return ask_which_masks(listing, find)
 
 
-def make_plan(
-    tree: VocTree, config: VocSegConfig, *, rule: MaskRule | None = None, reads_on: bool = False
-) -> Plan:
-    """Decides how a tree is read.
-
-    Args:
-      tree: the tree.
-      config: the config.
-      rule: what the masks mean; by default it is decided.
-      reads_on: whether a step that cannot choose leaves its problem in the plan, and the next ones
-        go on with what there is: all images in one split, any value a class.
-
-    Raises:
-      VocSegError: if the config is wrong, or a step cannot choose and the plan does not read on.
-    """
-    problems = Problems(reads_on=reads_on)
-    splits, stated = _choose_splits(tree, config, problems)
-    tree = splits.evidence.tree
-    names = problems.of(_choose_class_file, tree, config)
-    file, decision = (names.file if names else None), None
+def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPlan:
+    """Decides what the masks of a folder mean, and what of it is not used; see `plan_folder`."""
+    config, splits, stated, problems = opened.config, opened.splits, opened.stated, opened.problems
+    tree = opened.tree
+    names = problems.of(_choose_class_file, tree, config, opened.class_file)
+    file = names.file if names else None
+    decision = None
     if rule is None and names:
         decision = problems.of(_choose_meaning, config, file, splits)
     undecided = {SPLITS} if splits.undecided else set[str]()
+    if rule is None and decision is None:
+        undecided.add(MEANING)
     if rule is None:
-        undecided |= set() if decision else {MEANING}
         rule = decision.rule if decision else ANY_VALUE
     notes = _notes(config, splits, names, decision)
     if POOL in splits.ids:
@@ -183,12 +342,23 @@ def make_plan(
         listed = itertools.chain(*splits.left_out.values()) if splits.files else None
         problems.of(left_over.check, account, listed)
     if "mask_name" not in (config.layout or {}):
-        files = [posixpath.join(folder, n) for (folder, _), names in account.items() for n in names]
+        files = [posixpath.join(folder, n) for (folder, _), of in account.items() for n in of]
         by_name = splits.used - stated.image_ids
         problems.of(check_no_second_masks, tree, by_name, files)
-    left = tuple(problems.found), frozenset(undecided)
-    plan = Plan(tree, file, splits, decision, rule, notes, account, *left)
-    return dataclasses.replace(plan, class_file_reasons=names.reasons if names else ())
+    return FolderPlan(
+        config,
+        tree,
+        file,
+        splits,
+        decision,
+        rule,
+        notes,
+        account,
+        problems=tuple(problems.found),
+        undecided=frozenset(undecided),
+        class_file_reasons=names.reasons if names else (),
+        fault=opened.fault,
+    )
 
 
 def _choose_splits(
@@ -208,16 +378,6 @@ def _choose_splits(
     skipping = dataclasses.replace(config, missing_mask="skip")
     labeled = problems.of(_leave_out, every, skipping) if tree.images else None
     return labeled or Splits(every.evidence, undecided=True), stated
-
-
-def paired_folder(tree: VocTree, config: VocSegConfig) -> tuple[SplitEvidence, Sequence[str]]:
-    """Pairs a tree as its texts state, whatever else is wrong with it.
-
-    Returns:
-      The evidence for splits, whose tree has the stated pairs; and the texts that state them.
-    """
-    splits, stated = _choose_splits(tree, config, Problems(reads_on=True))
-    return splits.evidence, stated.texts
 
 
 def _leave_out(splits: Splits, config: VocSegConfig) -> Splits:
@@ -255,10 +415,14 @@ def _pair_as_stated(splits: Splits, config: VocSegConfig) -> StatedPairs:
     )
 
 
-def _choose_class_file(tree: VocTree, config: VocSegConfig) -> ClassFileChoice:
-    choice = ClassFileChoice()
-    if config.class_names:
-        choice = choose_class_file_of_names(tree, config)
+def _choose_class_file(
+    tree: VocTree, config: VocSegConfig, choice: ClassFileChoice | None
+) -> ClassFileChoice:
+    """Returns the class file, which is looked for unless its names were just taken from it."""
+    if choice is None:
+        choice = ClassFileChoice()
+        if config.class_names:
+            choice = choose_class_file_of_names(tree, config)
     notes = (*choice.notes, *note_void(choice.file, config))
     return dataclasses.replace(choice, notes=notes)
 
@@ -340,7 +504,7 @@ def _deep_image_note(splits: Splits) -> str:
     return ""
 
 
-def absent_images(decided: Plan, split: str) -> str:
+def absent_images(decided: FolderPlan, split: str) -> str:
     """Counts the ids of a split that have no image, and says what can be done about all of them.
 
     Empty if there are none.

@@ -138,11 +138,12 @@ class Problems:
       reads_on: whether the next step goes on with less; otherwise the first problem is raised.
 
     Attributes:
+      reads_on: the same.
       found: the errors, each once.
     """
 
     def __init__(self, *, reads_on: bool = False):
-        self._reads_on = reads_on
+        self.reads_on = reads_on
         self.found: list[VocSegError] = []
 
     def of(self, step: Callable[..., _Taken], *args: object) -> _Taken | None:
@@ -155,7 +156,7 @@ class Problems:
         try:
             return step(*args)
         except VocSegError as error:
-            if not self._reads_on or (isinstance(error, ConfigError) and not self.found):
+            if not self.reads_on or (isinstance(error, ConfigError) and not self.found):
                 raise
             if str(error) not in map(str, self.found):
                 self.found.append(error)

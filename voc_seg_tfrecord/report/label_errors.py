@@ -10,14 +10,11 @@ from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK
 from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
-from voc_seg_tfrecord.build_from.tree import checked_question, find_config_of
+from voc_seg_tfrecord.build_from.tree import checked_question, plan_from_options
 from voc_seg_tfrecord.built import dataset, records
 from voc_seg_tfrecord.built.records import Record
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder import check
-from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, NO_CLASS_NAMES
-from voc_seg_tfrecord.folder.classes.choose import CONTRADICT
-from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.quality import looks, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
@@ -78,37 +75,21 @@ def check_folder(
       ConfigError: if the options are wrong.
     """
     try:
-        tree, config, fault = open_tree(folder, **options)
+        plan = plan_from_options(folder, name="check", reads_on=True, **options)
         ask = functools.partial(checked_question, root=folder, options=options)
-        report = check.check_tree(tree, config, fits=fits, ask=ask)
+        report = check.check_plan(plan, fits=fits, ask=ask)
     except ConfigError:  # a wrong call: nothing about the tree
         raise
     except QuestionError as question:
         return None, check.Report([rules.finding_of(checked_question(question, folder, options))])
     except VocSegError as error:  # without a tree to read this is the only finding
         return None, check.Report([rules.finding_of(error)])
-    if fault is None:
-        return config, report
+    if plan.fault is None:
+        return plan.config, report
     # They are no real names.
     without = [f for f in report.findings if f.kind != check.MISSING_CLASS]
-    report.findings = [rules.finding_of(fault), *without]
-    return config, report
-
-
-def open_tree(folder: epath.Path, **options: Any) -> tuple[Any, VocSegConfig, VocSegError | None]:
-    """Opens an exported folder, also one without class names.
-
-    Returns the tree, what a build would be told, and the error that there are no class names, that
-    class files contradict, or that one may be numbered in two ways. Then any value may be a class.
-    Raises any other `VocSegError`.
-    """
-    try:
-        return *find_config_of(folder, name="check", **options), None
-    except VocSegError as error:
-        if error.kind not in (NO_CLASS_NAMES, UNDECIDED, CONTRADICT):
-            raise
-        options |= ANY_CLASSES
-        return *find_config_of(folder, name="check", **options), error
+    report.findings = [rules.finding_of(plan.fault), *without]
+    return plan.config, report
 
 
 def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:

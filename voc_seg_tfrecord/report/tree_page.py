@@ -87,7 +87,8 @@ class Cards:
 
     def _made(self, finding: Finding, shown: Shown, **drawn: Any) -> Card:
         plan, ids = self.report.plan, self.report.ids_of(finding)
-        lists = [split for split, of in plan.splits.items() if shown.id in of] if plan else []
+        image_id = self.report.tree_id(shown.id)
+        lists = [split for split, of in plan.splits.items() if image_id in of] if plan else []
         return Card(
             finding.kind,
             ids,
@@ -116,7 +117,7 @@ class Cards:
         same = values is None or size == image_size
         shown = Shown(
             image_id,
-            str(tree.images.get(image_id, "no image")) if tree else "",
+            str(tree.images.get(self.report.tree_id(image_id), "no image")) if tree else "",
             *image_size,
             () if by_class is None else shares(by_class),
             photo,
@@ -164,7 +165,8 @@ class Cards:
 
     def _paths(self, image_id: str) -> tuple[epath.Path | None, epath.Path | None]:
         """Returns where image and mask of an id lie; only files of the tree are ever read."""
-        files = self.report.tree.files_of(image_id) if self.report.tree else {}
+        tree, tree_id = self.report.tree, self.report.tree_id(image_id)
+        files = tree.files_of(tree_id) if tree else {}
         image, mask = (files[part][0] if part in files else None for part in ("image", "mask"))
         return image, mask
 
@@ -176,7 +178,7 @@ class Cards:
         spec = self.config.example_spec(self.report.plan.rule)
         spec = dataclasses.replace(spec, decoding="none", instances=False, objects=False)
         try:
-            example = make_example(tree.pair(image_id).read(), spec)
+            example = make_example(tree.pair(self.report.tree_id(image_id)).read(), spec)
             return pillow.decode(File(example[MASK], image_id), MaskError).values()
         except Exception:  # as in a check: whatever a file does to a decoder
             return None

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.facts import releases
 from voc_seg_tfrecord.facts.releases import Release
 from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, check_alternatives
 from voc_seg_tfrecord.folder.classes.names import class_colors
-from voc_seg_tfrecord.folder.plan import ANY_VALUE, Plan, absent_images, make_plan, open_tree
+from voc_seg_tfrecord.folder.plan import ANY_VALUE, FolderPlan, absent_images, plan_folder
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.masks.rule import MaskRule
 from voc_seg_tfrecord.sources.devkit import Fetcher
@@ -55,10 +55,10 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = 
             remedy="give the folder with --manual_dir",
         )
     try:
-        plan = make_plan(open_tree(folder, config), config, rule=rule)
+        plan = plan_folder(folder, config, rule=rule)
     except QuestionError as question:
         raise check_alternatives(question, _Planner(folder, config)) from None
-    return own_source(plan, config)
+    return own_source(plan)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,42 +68,41 @@ class _Planner:
     folder: epath.Path
     config: VocSegConfig
 
-    def __call__(
-        self, options: Mapping[str, Any], *, any_classes: bool = False
-    ) -> tuple[VocSegConfig, Plan]:
-        """Returns config and plan; see `alternatives.Planner`."""
+    def __call__(self, options: Mapping[str, Any], *, any_classes: bool = False) -> FolderPlan:
+        """Returns the plan; see `alternatives.Planner`."""
         fields = {**options, **(ANY_CLASSES if any_classes else {})}
         layout = dict(self.config.layout or {})
         for name in LAYOUT_OPTIONS:
             if name in fields:
                 layout[name] = fields.pop(name)
         config = dataclasses.replace(self.config, layout=layout or None, **fields)
-        rule = ANY_VALUE if any_classes else None
-        plan = make_plan(open_tree(self.folder, config), config, rule=rule)
-        own_source(plan, config)  # raises if a file is missing
-        return config, plan
+        plan = plan_folder(self.folder, config, rule=ANY_VALUE if any_classes else None)
+        own_source(plan)  # raises if a file is missing
+        return plan
 
 
-def own_source(decided: Plan, config: VocSegConfig) -> Source:
+def own_source(plan: FolderPlan) -> Source:
     """Returns the source that a plan describes.
 
     Raises:
       SplitError: if files are missing.
     """
-    splits = {split: _own_pairs(decided, config, split) for split in decided.splits}
-    colors = class_colors(decided.class_file, config)
-    rows = decided.decision.rows if decided.decision else ()
+    splits = {split: _own_pairs(plan, split) for split in plan.splits}
     items = itertools.chain.from_iterable(splits.values())
-    spec, numbered = with_band_count(config.example_spec(decided.rule), items), decided.numbered
-    return Source(splits, spec, colors=colors, rows=rows, numbered=numbered)
+    return Source(
+        splits,
+        with_band_count(plan.config.example_spec(plan.rule), items),
+        colors=class_colors(plan.class_file, plan.config),
+        rows=plan.decision.rows if plan.decision else (),
+        numbered=plan.numbered,
+    )
 
 
-def _own_pairs(decided: Plan, config: VocSegConfig, split: str) -> Pairs:
-    tree, ids = decided.tree, decided.splits[split]
+def _own_pairs(plan: FolderPlan, split: str) -> Pairs:
     try:
-        return tree.pairs(split, ids, config.parts)
+        return plan.tree.pairs(split, plan.splits[split], plan.config.parts)
     except SplitError as error:
-        remedy = absent_images(decided, split)
+        remedy = absent_images(plan, split)
         if not remedy:
             raise
         raise SplitError(split, error.problems, error.examined, remedy) from None

@@ -13,11 +13,9 @@ from typing import overload
 from etils import epath
 
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, SplitError, did_you_mean
+from voc_seg_tfrecord.formats import id_lists
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import (
-    IMAGE_SUFFIXES,
-    parse_ids,
-)
+from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES, parse_ids
 from voc_seg_tfrecord.trees.layout import (
     IMAGES,
     LISTS,
@@ -73,6 +71,34 @@ class Pairs(Sequence[Pair]):
         image_id = self.ids[index]
         places = self.tree.places(image_id, self._parts)
         return self.tree.make_pair(image_id, places, self._parts)
+
+
+class Items(Mapping[str, Pair]):
+    """The image and the mask of each id of a tree, made when they are asked for.
+
+    Args:
+      tree: where they lie.
+      parts: what is needed beside the image.
+    """
+
+    def __init__(self, tree: "VocTree", parts: Parts):
+        self._tree = tree
+        self._parts = parts
+
+    def __getitem__(self, image_id: str) -> Pair:
+        if image_id not in self:
+            raise KeyError(image_id)
+        return self._tree.pair(image_id, self._parts)
+
+    def __contains__(self, image_id: object) -> bool:
+        needs_mask = self._parts.masks and not self._parts.background
+        return image_id in self._tree.images and (not needs_mask or image_id in self._tree.masks)
+
+    def __iter__(self) -> Iterator[str]:
+        return (image_id for image_id in self._tree.images if image_id in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class _Asked(Container[str]):
@@ -301,6 +327,14 @@ class VocTree:
     @functools.cached_property
     def _mask_folder(self) -> str:
         return posixpath.normpath(posixpath.join(self.place, self.layout.masks))
+
+    def record_id(self, image_id: str) -> str:
+        """Returns the id that a dataset has for an id: the image's name without its ending.
+
+        It differs where folders or words around the id are not a part of it.
+        """
+        name = self.images.get(image_id)
+        return image_id if name is None else id_lists.image_id(posixpath.normpath(name))
 
     def image_file(self, image_id: str) -> epath.Path:
         """Returns the path of an id's image."""
