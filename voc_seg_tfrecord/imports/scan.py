@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import gzip
 import posixpath
-import re
 from typing import Any, BinaryIO, Self
 import zlib
 
@@ -27,6 +26,7 @@ from voc_seg_tfrecord.formats import bands, frames, id_lists, pillow
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import image_id
 from voc_seg_tfrecord.imports import layouts
+from voc_seg_tfrecord.imports.file_splits import splits_of_files
 from voc_seg_tfrecord.imports.layouts import Record, RecordLayout, parse
 from voc_seg_tfrecord.masks import stored
 
@@ -337,12 +337,8 @@ def _check(record: Record, scan: Scan, where: str) -> str:
     return name
 
 
-_SPLIT_WORDS = {"train": "train", "val": "validation", "valid": "validation"}
-_SPLIT_WORDS |= {"validation": "validation", "test": "test", "eval": "validation"}
-
-
 def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
-    """Returns the records by split, as their files' names say; `train` if a name does not say.
+    """Returns the records by split, as their files' names say; see `splits_of_files`.
 
     Where names are missing, or two of them without an image's ending are the same, all records
     are named by file and number.
@@ -352,15 +348,11 @@ def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
     names = {record.file: posixpath.basename(record.file) for record in scan.records}
     if len(set(names.values())) < len(names):
         names = {file: f"{n}-{name}" for n, (file, name) in enumerate(names.items())}
+    split_of_file = splits_of_files(sorted(names))
     splits: dict[str, list[RecordItem]] = {}
     for record, key in zip(scan.records, ids, strict=True):
         numbered = f"{names[record.file]}-{record.number:06}"
         named: dict[str, Any] = {"id": key} if unique else {"id": numbered, "filename": numbered}
         item = dataclasses.replace(record, **named)
-        splits.setdefault(_split_of(posixpath.basename(record.file)), []).append(item)
+        splits.setdefault(split_of_file[record.file], []).append(item)
     return splits
-
-
-def _split_of(filename: str) -> str:
-    words = re.findall(r"[a-z]+", filename.lower())
-    return next((_SPLIT_WORDS[word] for word in words if word in _SPLIT_WORDS), "train")
