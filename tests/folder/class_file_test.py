@@ -321,6 +321,8 @@ def test_colors_txt_has_background_by_color_only_if_masks_have_black(tree, first
     exports.Image.fromarray(pixels).save(tree / "SegmentationClass/a.png")
     exports.put(tree, "colors.txt", COLORS.replace("sand", first))
     assert "colors.txt has no background" not in expect(tree, *names.split())
+    config, _ = find_config(tree, name="mine")
+    assert ("background" in config.class_names) == ("background" in names)
 
 
 IGNORED_FILES = {

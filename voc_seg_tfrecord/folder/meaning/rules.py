@@ -114,13 +114,18 @@ def its_tool_numbers_otherwise(
 def means_the_same(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
 ) -> str | None:
-    """Of two candidates that give each pixel the same class, the one listed later loses.
+    """Of two candidates that give each pixel the same class, the one with more classes loses.
 
-    Example: in masks with VOC's palette and VOC's names, values and colors say the same.
+    If they have equally many, it is the one listed later. Example: `colors.txt` has no background,
+    and no mask has black. Then no class is added for it.
     """
+    if evidence.classes[candidate] != evidence.classes[other]:
+        return None
+    number = len(candidate.naming.table.class_names)
+    number_of_other = len(other.naming.table.class_names)
     order = list(evidence.classes)
     is_later = order.index(candidate) > order.index(other)
-    if is_later and evidence.classes[candidate] == evidence.classes[other]:
+    if number > number_of_other or (number == number_of_other and is_later):
         return "both give each value and color the same class"
     return None
 
