@@ -17,6 +17,7 @@ from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.examples import make
 from voc_seg_tfrecord.examples.make import Source
 from voc_seg_tfrecord.exports.export import EXPORTED, export
 from voc_seg_tfrecord.masks.rule import index_rule
@@ -121,8 +122,11 @@ def with_names(tmp_path, *filenames):
 @pytest.mark.parametrize(
     "name", ["../../x.png", "{tmp}/x.png", "a\0b", "n" * 300, ".", "a/../../x"]
 )
-def test_an_export_writes_nothing_outside_its_folder(tmp_path, name):
-    built = with_names(tmp_path, name.format(tmp=tmp_path))
+def test_an_export_writes_nothing_outside_its_folder(tmp_path, monkeypatch, name):
+    with monkeypatch.context() as patched:
+        # A build of ours refuses such a name; others may write it.
+        patched.setattr(make, "name_fault", lambda _: "")
+        built = with_names(tmp_path, name.format(tmp=tmp_path))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(VocSegError, match="split train, record 0: the name "):
         export(built, tmp_path / "deep" / "er", layout="voc")
