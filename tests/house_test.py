@@ -14,7 +14,7 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 # A module imports from its own room and from what stands to its left.
 ORDER = re.split(
     r"[ <\n]+",
-    """base < formats < facts masks polygons < examples < trees < splitting < built configs
+    """base < formats < facts masks polygons < tools < examples < trees < splitting < built configs
     < stats pictures arrays pipeline imports quality < folder < sources < audit splits
     < voc_seg_tfrecord_dataset_builder < build_from exports evaluation < report < commands""",
 )

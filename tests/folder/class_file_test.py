@@ -233,7 +233,7 @@ def test_labelmes_names_of_one_split_that_has_more_are_numbered_as_those_of_the_
 @pytest.mark.parametrize("name", ["classes.txt", "class_names.txt"])
 def test_an_empty_line_between_names_is_an_error_as_some_tools_count_it(tree, name):
     exports.put(tree, name, "background\na\n\nb\n")
-    with pytest.raises(LayoutError, match="an empty line behind 'a'"):
+    with pytest.raises(LayoutError, match="an empty line after 'a'"):
         find_config(tree, name="mine")
 
 

@@ -20,8 +20,8 @@ from voc_seg_tfrecord.base import storage
 from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.folder.plan import open_tree
-from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 from voc_seg_tfrecord.trees import listing
 from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES
 
@@ -338,7 +338,7 @@ def test_what_lies_beside_a_set_is_in_the_account(tmp_path, train, other, beside
 def counting(path):
     """Says whether a file is an image, a possible mask, a list or a class file."""
     endings = (*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".txt")
-    return path.name.lower().endswith(endings) or path.name in class_files.NAMES
+    return path.name.lower().endswith(endings) or path.name in CLASS_FILE_NAMES
 
 
 # Names that end as those of overlays, depths or backups do.

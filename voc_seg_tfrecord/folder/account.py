@@ -20,7 +20,7 @@ from voc_seg_tfrecord.folder.files.folder_names import (
     words,
 )
 from voc_seg_tfrecord.folder.files.pixels import are_same, looks_drawn, show_same, sizes_agree
-from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, MASK_FOLDERS, PICTURES
 from voc_seg_tfrecord.trees.pair import channel_paths
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -262,7 +262,7 @@ def _stem(name: str) -> str:
 def _kind(name: str) -> str:
     """Returns what a file is by its name alone; nothing if it is none that counts."""
     ending = posixpath.splitext(name)[1].lower()
-    if name in class_files.NAMES:
+    if name in CLASS_FILE_NAMES:
         return "class file"
     return _FILES.get(ending) or (ending[1:].upper() if ending in PICTURES else "")
 

@@ -19,9 +19,9 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
 )
 from voc_seg_tfrecord.folder.splits.divide import official_note
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
 from voc_seg_tfrecord.masks.table import ClassTable, Rows, are_whole
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 NO_CLASS_NAMES = "no class names"
 """The kind of the error about a folder without class names."""
@@ -109,7 +109,7 @@ def _no_names(evidence: SplitEvidence, config: VocSegConfig, notes: Sequence[str
     survey = tree.labels.survey(of_images or tree.masks, all_colors=True)
     advice = advise_table(tree.given, tree.layout, config, named=False)
     ways = [*propose_classes(survey, official_note(evidence)), advice]
-    why = " ".join(notes).rstrip(".") or f"none of {', '.join(class_files.NAMES)} is there"
+    why = " ".join(notes).rstrip(".") or f"none of {', '.join(CLASS_FILE_NAMES)} is there"
     found = f"no class names: {why}"
     held = list_pixels(survey)
     if held:

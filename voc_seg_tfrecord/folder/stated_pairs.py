@@ -25,9 +25,10 @@ import unicodedata
 from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of, same_parts
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
-from voc_seg_tfrecord.formats import class_files, pair_tables
+from voc_seg_tfrecord.formats import pair_tables
 from voc_seg_tfrecord.formats.id_lists import decode
 from voc_seg_tfrecord.formats.pair_tables import PairTable, names_file
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
 from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.tree import VocTree
@@ -262,7 +263,7 @@ def _texts_of(tree: VocTree) -> Iterator[str]:
         texts = [name for name in texts if _stem(name) not in stems]
         for name in texts[:_MAX_TEXTS_OF_FOLDER]:
             path = posixpath.join(folder, name)
-            is_class_file = name in class_files.NAMES and name not in class_files.COMMON
+            is_class_file = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
             if not is_class_file and path not in tree.labels.sheets:
                 yield path
 

@@ -1,9 +1,8 @@
 """The files in which labeling tools say which value or color means which class."""
 
 import collections
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 import dataclasses
-import json
 import pathlib
 import re
 
@@ -12,21 +11,14 @@ from etils import epath
 from voc_seg_tfrecord.base.errors import LayoutError
 from voc_seg_tfrecord.base.names import VOID, VOID_COLOR, Color, unprintable
 from voc_seg_tfrecord.formats.class_parsers import (
-    DATASET,
-    PARSERS,
     TABLE,
     UNREADABLE,
+    ClassFileFormat,
     Entry,
     is_table,
 )
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-
-NAMES = tuple(PARSERS)
-"""Names of the class files that are known, in the order in which they are tried."""
-
-COMMON = ("classes.txt", "classes.json", "labels.txt", DATASET, TABLE)
-"""Names of class files that other files have too, such as lists of images with their labels."""
 
 _LARGEST = 1 << 20  # bytes; 255 names are far below
 
@@ -97,6 +89,7 @@ def is_void_name(name: str) -> bool:
 
 def read_all(
     folder: epath.Path,
+    formats: Iterable[ClassFileFormat],
     image_ids: Container[str] = (),
     read: Callable[[epath.Path], File] = File.read,
 ) -> tuple[list[ClassFile], list[LayoutError]]:
@@ -104,28 +97,29 @@ def read_all(
 
     Args:
       folder: the folder.
+      formats: the class files that are looked for, in this order.
       image_ids: ids of images; a file of a common name that lists images is no class file.
       read: reads a file.
 
     Returns:
-      The class files in the order of `NAMES`, and what is wrong with those of a common name
+      The class files in the order of `formats`, and what is wrong with those of a common name
       that hold something else.
 
     Raises:
       LayoutError: if a file that no other than a labeling tool writes cannot be read.
     """
     files, others = [], []
-    for name in PARSERS:
-        path = folder / name
+    for kind in formats:
+        path = folder / kind.name
         # A link to a file that is not there is no reason to go on without its names.
         if not (path.exists() or pathlib.Path(path).is_symlink()):
             continue
-        if name == TABLE and table_in(folder, read):
+        if kind.name == TABLE and table_in(folder, read):
             continue
         try:
-            files.append(_read(path, image_ids, read))
+            files.append(_read(path, kind, image_ids, read))
         except LayoutError as error:
-            if name not in COMMON:
+            if not kind.is_common:
                 raise
             others.append(error)
     return files, others
@@ -141,25 +135,26 @@ def table_in(folder: epath.Path, read: Callable[[epath.Path], File] = File.read)
 
 
 def _read(
-    path: epath.Path, image_ids: Container[str], read: Callable[[epath.Path], File]
+    path: epath.Path,
+    kind: ClassFileFormat,
+    image_ids: Container[str],
+    read: Callable[[epath.Path], File],
 ) -> ClassFile:
-    parse, _ = PARSERS[path.name]
     if path.exists() and path.stat().length > _LARGEST:
-        raise _unlike(path, f"{path.stat().length} bytes, which is too large for class names")
+        found = f"{path.stat().length} bytes, which is too large for class names"
+        raise _unlike(path, kind, found)
     try:
         text = read(path).data.decode("utf-8-sig")
-        if path.name in COMMON and (images := _images_in(text, image_ids)):
-            raise _unlike(path, images)
-        entries = parse(text)
+        if kind.is_common and (images := _images_in(text, image_ids)):
+            raise _unlike(path, kind, images)
+        entries = kind.parse(text)
     except UNREADABLE as error:
-        raise _unlike(
-            path, f"not readable as a class file: {str(error)[:200] or type(error).__name__}"
-        ) from None
+        found = f"not readable as a class file: {str(error)[:200] or type(error).__name__}"
+        raise _unlike(path, kind, found) from None
     _check_numbers(path, entries)
     if wrong := _wrong(entries):
-        raise _unlike(path, wrong)
-    background = _background_label(text) if path.name == "dataset_meta.json" else ""
-    return ClassFile(path.name, tuple(entries), background)
+        raise _unlike(path, kind, wrong)
+    return ClassFile(kind.name, tuple(entries), kind.background_of(text))
 
 
 def _images_in(text: str, image_ids: Container[str]) -> str:
@@ -179,11 +174,11 @@ def _images_in(text: str, image_ids: Container[str]) -> str:
     return ""
 
 
-def _unlike(path: epath.Path, found: str) -> LayoutError:
+def _unlike(path: epath.Path, kind: ClassFileFormat, found: str) -> LayoutError:
     return LayoutError(
         path,
         found=found,
-        expected=PARSERS[path.name][1],
+        expected=kind.expected,
         remedy="correct the file, or give the names with --class_names",
     )
 
@@ -198,13 +193,6 @@ def _check_numbers(path: epath.Path, entries: list[Entry]) -> None:
             expected=f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
             remedy="remove classes that no mask has, or put a void class last and call it void",
         )
-
-
-def _background_label(text: str) -> str:
-    """Returns the name that datumaro's `background_label` gives, as a value or as a name."""
-    meta = json.loads(text)
-    names, label = meta["label_map"], str(meta.get("background_label", ""))
-    return str(names.get(label, label if label in names.values() else "")).strip()
 
 
 def _wrong(entries: list[Entry]) -> str:

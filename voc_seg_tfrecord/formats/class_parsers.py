@@ -1,7 +1,11 @@
-"""How each labelling tool writes its class file: from the text to values, names and colours."""
+"""Reads the text of a class file: which value or color is which class.
+
+`ClassFileFormat` describes one file. The modules of `tools` hold the formats that tools write. Here
+is what these share, and the two forms that people write by hand: `parse_table` and `parse_json`.
+"""
 
 import collections
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import csv
 import dataclasses
 import io
@@ -9,7 +13,7 @@ import json
 import re
 from typing import Any
 
-from voc_seg_tfrecord.base.names import VOID, Color, voc_palette
+from voc_seg_tfrecord.base.names import Color
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Entry:
     Attributes:
       value: the mask value, 0 to 255; -1 is void.
       name: the name.
-      color: the colour, if the file has one.
+      color: the color, if the file has one.
       by_place: whether the value is the entry's place, because the file holds no values.
     """
 
@@ -29,47 +33,63 @@ class Entry:
     by_place: bool = dataclasses.field(default=False, compare=False)
 
 
-def _placed(entries: list[Entry]) -> list[Entry]:
-    """Gives entries without values those of their places."""
-    if all(not entry.by_place for entry in entries):
+def _no_background(text: str) -> str:
+    del text
+    return ""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassFileFormat:
+    """A class file of a tool, or one by hand.
+
+    Attributes:
+      name: the file's name.
+      parse: returns the classes in the file's text. It raises one of `UNREADABLE` if the text is
+        something else.
+      expected: what the file should hold, for errors.
+      is_common: whether other programs write files of this name too, such as lists of images with
+        their labels. One that cannot be read is not an error if another file has the names.
+      needs_its_folder: whether the file counts only in the folder of its images, because most files
+        of this name say something else. Above the images it is not read, and one that cannot be
+        read is not an error.
+      background_of: returns the name of the class that the text calls background; mostly empty.
+    """
+
+    name: str
+    parse: Callable[[str], list[Entry]]
+    expected: str
+    is_common: bool = False
+    needs_its_folder: bool = False
+    background_of: Callable[[str], str] = _no_background
+
+
+UNREADABLE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,  # an infinite color
+    RecursionError,  # JSON that is nested too deep
+    csv.Error,
+)
+"""What parsers raise about files that no tool wrote."""
+
+
+# What the formats share.
+
+
+def number_by_place(entries: list[Entry]) -> list[Entry]:
+    """Gives entries without values the values of their places.
+
+    Raises:
+      ValueError: if some entries have a value and others have none.
+    """
+    without_value = sum(entry.by_place for entry in entries)
+    if not without_value:
         return entries
-    if any(not entry.by_place for entry in entries):
+    if without_value < len(entries):
         raise ValueError("some classes have a value, and others have none")
     return [dataclasses.replace(entry, value=place) for place, entry in enumerate(entries)]
-
-
-def _labelmap(text: str) -> list[Entry]:
-    """CVAT, datumaro: `name:r,g,b:parts:actions`; an empty colour is VOC's of that line."""
-    lines = [line.strip() for line in text.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("#")]
-    entries = []
-    for value, line in enumerate(lines):
-        name, color, *_ = [*line.split(":"), ""]
-        rgb = _rgb(color.split(",")) if color.strip() else _rgb(voc_palette()[min(value, VOID)])
-        entries.append(Entry(value, name.strip(), rgb))
-    return entries
-
-
-def _dataset_meta(text: str) -> list[Entry]:
-    """Datumaro: `{"label_map": {"0": "background"}, "segmentation_colors": [[0, 0, 0]]}`."""
-    meta = json.loads(text, object_pairs_hook=_unique)
-    colors = meta.get("segmentation_colors") or []
-    labels = sorted((int(value), name) for value, name in meta["label_map"].items())
-    return [
-        Entry(value, _name(name), _rgb(colors[line]) if line < len(colors) else None)
-        for line, (value, name) in enumerate(labels)
-    ]
-
-
-def _name(value: object) -> str:
-    if not isinstance(value, str | int):
-        raise ValueError(f"the name of a class is {value!r:.80}")
-    return str(value).strip()
-
-
-def _class_names(text: str) -> list[Entry]:
-    """Labelme: one name per line."""
-    return _placed([Entry(0, name, by_place=True) for name in lines_of_names(text)])
 
 
 def lines_of_names(text: str) -> list[str]:
@@ -80,25 +100,75 @@ def lines_of_names(text: str) -> list[str]:
     """
     lines = [line.strip() for line in text.strip().splitlines()]
     if "" in lines:
-        raise ValueError(f"an empty line behind {lines[lines.index('') - 1]!r:.80}")
-    return [line for line in lines if line]
+        name_above = lines[lines.index("") - 1]
+        raise ValueError(f"an empty line after {name_above!r:.80}")
+    return lines
 
 
-def _colors(text: str) -> list[Entry]:
-    """Supervisely: `name R G B`."""
-    entries = []
-    for line in filter(None, (line.strip() for line in text.splitlines())):
-        name, *rgb = line.rsplit(maxsplit=3)
-        entries.append(Entry(0, name, _rgb(rgb), by_place=True))
-    return _placed(entries)
+def parse_names(text: str) -> list[Entry]:
+    """Reads one name per line."""
+    return number_by_place([Entry(0, name, by_place=True) for name in lines_of_names(text)])
 
 
-def _classes_csv(text: str) -> list[Entry]:
-    """Roboflow: a head line, then `value, name`."""
-    if not re.match(r"\s*pixel value\s*,", text, re.I):
-        raise ValueError("no head line 'Pixel Value, Class'")
-    return _table(text)
+def lines_with_content(text: str) -> list[str]:
+    """Returns the lines that are neither blank nor comments, without blanks around them."""
+    lines = [line.strip() for line in text.splitlines()]
+    return [line for line in lines if line and not line.startswith("#")]
 
+
+def load_json(text: str) -> Any:
+    """Returns the content of JSON.
+
+    Raises:
+      ValueError: if an object has a key twice, whose first value would be lost.
+    """
+    return json.loads(text, object_pairs_hook=_object_with_distinct_keys)
+
+
+def _object_with_distinct_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    counts = collections.Counter(key for key, _ in pairs)
+    for key, count in counts.items():
+        if count > 1:
+            raise ValueError(f"the key {key[:80]!r} {count} times in one object")
+    return dict(pairs)
+
+
+def read_name(value: object) -> str:
+    """Returns the name of a class."""
+    if not isinstance(value, str | int):
+        raise ValueError(f"the name of a class is {value!r:.80}")
+    return str(value).strip()
+
+
+def read_value(value: Any) -> int:
+    """Returns the value of a class; in JSON it may be a text."""
+    number = int(value)
+    if number != float(value):
+        raise ValueError(f"the value {value!r:.80} of a class is not a whole number")
+    return number
+
+
+def read_rgb(parts: Collection[Any]) -> Color:
+    """Returns a color of its three parts."""
+    red, green, blue = (int(part) for part in parts)
+    if [red, green, blue] != [float(part) for part in parts]:
+        raise ValueError(f"color {', '.join(map(str, parts))} is not in whole numbers")
+    if not all(0 <= part <= 255 for part in (red, green, blue)):
+        raise ValueError(f"color {red}, {green}, {blue} is not 0 to 255")
+    return red, green, blue
+
+
+def read_color(color: Any) -> Color:
+    """Returns a color that is written as `[128, 0, 0]`, `128 0 0`, `(128, 0, 0)` or `#800000`."""
+    if not isinstance(color, str):
+        return read_rgb(color)
+    text = color.strip()
+    if re.fullmatch(r"#[0-9a-f]{6}", text, re.IGNORECASE):
+        return read_rgb(bytes.fromhex(text[1:]))
+    return read_rgb(re.split(r"[\s,;]+", text.strip(" ()[]")))
+
+
+# The table of classes, which `masks.table` reads.
 
 TABLE = "classes.csv"
 """The file that may hold a table of classes; see `masks.table`."""
@@ -108,16 +178,19 @@ TABLE_KEYS = ("value", "color", "name")
 
 
 def is_table(text: str) -> bool:
-    """Says whether a CSV file is a table of classes, and no list of numbers and names."""
+    """Says whether a CSV file is a table of classes, and not a list of numbers and names."""
     try:
-        head, *lines = csv.reader(io.StringIO(text, newline=None))
+        head, *rows = csv.reader(io.StringIO(text, newline=None))
     except (csv.Error, ValueError):  # nothing in it
         return False
     columns = table_columns(head)
     keys = {*TABLE_KEYS} & {*columns}
-    classes = [dict(zip(columns, line, strict=False)).get("class", "") for line in lines if line]
-    numbers = keys == {"name"} and classes and all(word.strip().isdecimal() for word in classes)
-    return "class" in columns and bool(keys) and not numbers
+    if "class" not in columns or not keys:
+        return False
+    classes = [dict(zip(columns, row, strict=False)).get("class", "") for row in rows if row]
+    are_numbers = all(word.strip().isdecimal() for word in classes)
+    lists_numbers_of_names = keys == {"name"} and bool(classes) and are_numbers
+    return not lists_numbers_of_names
 
 
 def table_columns(head: Collection[str]) -> list[str]:
@@ -126,270 +199,240 @@ def table_columns(head: Collection[str]) -> list[str]:
     return ["color" if word == "colour" else word for word in words]
 
 
-def _table(text: str) -> list[Entry]:
-    """Names by hand, with or without numbers and colours: the columns say what they are.
-
-    Lines are `name`, `value name`, `name value`, `name r g b`, `r g b name` or `value name r g b`,
-    between blanks, commas, semicolons or tabs. A head line names columns in any order.
-    """
-    lines = [line.strip().rstrip(",;") for line in text.splitlines()]
-    lines = [line for line in lines if line and not line.startswith("#")]
-    if not lines:
-        return []
-    for delimiter in ",;\t":
-        rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-        columns = [_column(cell) for cell in rows[0]]
-        if len(columns) > 1 and not {*columns}.isdisjoint(_NAME_COLUMNS):
-            if _says_more(columns):
-                return _placed([_of_columns(columns, row) for row in rows[1:]])
-            if len(rows) > 1 and all(len(row) == len(columns) for row in rows):
-                raise ValueError(f"the head line {lines[0][:80]!r} names no value and no colour")
-    if len(lines) > 1 and lines[0].casefold() in ("name", "class", "classes", "class_name"):
-        lines = lines[1:]
-    if len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0]):
-        lines = lines[0].split(",")
-    if found := _by_color(lines) or _by_number(lines):
-        return _placed(found)
-    lines_of_names(text[text.index(lines[0]) :])  # checks that none is empty
-    return _placed([Entry(0, line.strip(" \t\"'"), by_place=True) for line in lines])
-
+# Names by hand, with or without numbers and colors.
 
 _NAME_COLUMNS = ("name", "classname", "labelname", "label", "class", "category")
 _VALUE_COLUMNS = ("id", "value", "pixelvalue", "index", "classid", "labelid")
 _COLOR_COLUMNS = ("color", "colour", "rgb", "hex")
-_OF_COLOR = re.compile("(?:class|label)?(?:colou?rs?|rgb|hex)+(?:values?|codes?)?")
-_RED, _GREEN, _BLUE = ("r", "red"), ("g", "green"), ("b", "blue")
+_RED_COLUMNS = ("r", "red")
+_GREEN_COLUMNS = ("g", "green")
+_BLUE_COLUMNS = ("b", "blue")
+_WORDS_OF_COLORS = re.compile("(?:class|label)?(?:colou?rs?|rgb|hex)+(?:values?|codes?)?")
+_HEADS_OF_NAMES = ("name", "class", "classes", "class_name")
 
 
-def _column(cell: str) -> str:
+def parse_table(text: str) -> list[Entry]:
+    """Reads a list of names by hand, with or without numbers and colors.
+
+    Lines are `name`, `value name`, `name value`, `name r g b`, `r g b name` or `value name r g b`,
+    between blanks, commas, semicolons or tabs. A head line names columns in any order.
+    """
+    lines = [line.rstrip(",;") for line in lines_with_content(text)]
+    lines = [line for line in lines if line]
+    if not lines:
+        return []
+    for delimiter in ",;\t":
+        rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+        columns = [_column_name(cell) for cell in rows[0]]
+        if len(columns) < 2 or {*columns}.isdisjoint(_NAME_COLUMNS):
+            continue
+        if _has_values_or_colors(columns):
+            return number_by_place([_read_row(columns, row) for row in rows[1:]])
+        if len(rows) > 1 and all(len(row) == len(columns) for row in rows):
+            raise ValueError(f"the head line {lines[0][:80]!r} names no value and no color")
+    if len(lines) > 1 and lines[0].casefold() in _HEADS_OF_NAMES:
+        lines = lines[1:]
+    if len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0]):
+        lines = lines[0].split(",")
+    entries = _read_lines_with_colors(lines) or _read_lines_with_numbers(lines)
+    if entries:
+        return number_by_place(entries)
+    lines_of_names(text[text.index(lines[0]) :])  # checks that no line between them is empty
+    names = [line.strip(" \t\"'") for line in lines]
+    return number_by_place([Entry(0, name, by_place=True) for name in names])
+
+
+def _column_name(cell: str) -> str:
     """Returns what a head line calls a column: `color` for `color_rgb` and `RGB values` too."""
     word = re.sub(r"[^a-z0-9]", "", cell.casefold())
-    return "color" if word not in _COLOR_COLUMNS and _OF_COLOR.fullmatch(word) else word
+    if word not in _COLOR_COLUMNS and _WORDS_OF_COLORS.fullmatch(word):
+        return "color"
+    return word
 
 
-def _says_more(columns: Collection[str]) -> bool:
-    """Says whether a head line names more than names."""
-    more = {*_VALUE_COLUMNS, *_COLOR_COLUMNS, *_RED}
-    return not more.isdisjoint(columns) or {*columns} <= {*_NAME_COLUMNS}
+def _has_values_or_colors(columns: Collection[str]) -> bool:
+    """Says whether columns hold more than a name; so do `class` and `name` together."""
+    if {*columns} <= {*_NAME_COLUMNS}:
+        return True
+    return not {*columns}.isdisjoint((*_VALUE_COLUMNS, *_COLOR_COLUMNS, *_RED_COLUMNS))
 
 
-def _of_columns(columns: list[str], row: list[str]) -> Entry:
+def _read_row(columns: Sequence[str], row: Sequence[Any]) -> Entry:
     """Reads a line below a head line, or an object of a list."""
+    shown = ",".join(map(str, row))[:80]
     if len(row) != len(columns):
-        raise ValueError(f"the line {','.join(row)[:80]!r} has {len(row)} of {len(columns)} cells")
+        raise ValueError(f"the line {shown!r} has {len(row)} of {len(columns)} cells")
     cells = dict(zip(columns, row, strict=True))
-
-    def cell(words: Collection[str]) -> str | None:
-        return next((cells[word] for word in words if word in cells), None)
-
-    name, value = cell(_NAME_COLUMNS), cell(_VALUE_COLUMNS)
-    color: object = cell(_COLOR_COLUMNS)
-    if color is None and cell(_RED) is not None:
-        color = [cell(_RED), cell(_GREEN), cell(_BLUE)]
-    if value is None and name not in (number := cell(("class", "label")), None):
-        value = number if re.fullmatch(r"-?\d+", str(number)) else None
-    values = {_value(cells[word]) for word in _VALUE_COLUMNS if word in cells}
+    values = {read_value(cells[column]) for column in _VALUE_COLUMNS if column in cells}
     if len(values) > 1:
-        raise ValueError(f"the line {','.join(map(str, row))[:80]!r} has several values")
-    rgb = None if color is None else _any_color(color)
-    return Entry(0 if value is None else _value(value), _name(name), rgb, by_place=value is None)
+        raise ValueError(f"the line {shown!r} has several values")
+    name = _first_cell(cells, _NAME_COLUMNS)
+    color = _color_of_cells(cells)
+    value = _first_cell(cells, _VALUE_COLUMNS)
+    if value is None:
+        value = _number_beside_name(cells, name)
+    if value is None:
+        return Entry(0, read_name(name), color, by_place=True)
+    return Entry(read_value(value), read_name(name), color)
 
 
-def _value(value: Any) -> int:
-    number = int(value)  # numbers in JSON may be text
-    if number != float(value):
-        raise ValueError(f"the value {value!r:.80} of a class is no whole number")
-    return number
+def _first_cell(cells: Mapping[str, Any], columns: Collection[str]) -> Any:
+    """Returns the cell of the first column that is there; None if none of them is."""
+    return next((cells[column] for column in columns if column in cells), None)
 
 
-def _any_color(color: Any) -> Color:
-    """Reads `[128, 0, 0]`, `128 0 0`, `(128, 0, 0)` or `#800000`."""
-    if isinstance(color, str):
-        if re.fullmatch(r"#[0-9a-f]{6}", color.strip(), re.I):
-            return _rgb(bytes.fromhex(color.strip()[1:]))
-        color = re.split(r"[\s,;]+", color.strip(" ()[]"))
-    return _rgb(color)
+def _color_of_cells(cells: Mapping[str, Any]) -> Color | None:
+    color = _first_cell(cells, _COLOR_COLUMNS)
+    if color is not None:
+        return read_color(color)
+    red = _first_cell(cells, _RED_COLUMNS)
+    if red is None:
+        return None
+    return read_rgb([red, _first_cell(cells, _GREEN_COLUMNS), _first_cell(cells, _BLUE_COLUMNS)])
+
+
+def _number_beside_name(cells: Mapping[str, Any], name: Any) -> Any:
+    """Returns the number in a column `class` or `label` beside that of names; None if none is."""
+    number = _first_cell(cells, ("class", "label"))
+    if number is None or number == name:
+        return None
+    return number if re.fullmatch(r"-?\d+", str(number)) else None
 
 
 # Patterns see what a file holds, so none may go back over a run of characters again and again. A
 # lookbehind lets a run be tried from its start alone.
 _SEPARATOR = r"[\s,;:]+"
-_RUN = r"(?<![\s,;:])[\s,;:]+"
-_COLOR = r"(\d+(?:\.\d+)?[\s,;]+\d+(?:\.\d+)?[\s,;]+\d+(?:\.\d+)?|#[0-9a-fA-F]{6})"
+_RUN_OF_SEPARATORS = r"(?<![\s,;:])[\s,;:]+"
+_PART = r"\d+(?:\.\d+)?"
+_COLOR = rf"({_PART}[\s,;]+{_PART}[\s,;]+{_PART}|#[0-9a-fA-F]{{6}})"
+_NAME_AND_COLOR = re.compile(rf"(.*\S)[:,;\s]\s*{_COLOR}[:;\s]*")
+_COLOR_AND_NAME = re.compile(rf"{_COLOR}{_SEPARATOR}(\S.*)")
+_NUMBER_AND_NAME = re.compile(r"(-?\d+)(?:\s*[:,;=.)]\s*|\s+)(\S.*)")
+_NAME_AND_NUMBER = re.compile(r"(\S.*?)(?<!\s)(?:\s*[:,;=]\s*|\s+)(-?\d+)")
+_NUMBER_AT_AN_END = re.compile(rf"{_RUN_OF_SEPARATORS}\d+$|^\d+{_SEPARATOR}")
 
 
-def _by_color(lines: list[str]) -> list[Entry]:
-    """Reads lines that all have a colour, at their end or at their start; else none."""
-    last = [re.fullmatch(rf"(.*\S)[:,;\s]\s*{_COLOR}[:;\s]*", line) for line in lines]
-    first = [re.fullmatch(rf"{_COLOR}{_SEPARATOR}(\S.*)", line) for line in lines]
-    ends, starts = list(filter(None, last)), list(filter(None, first))
-    if len(ends) == len(starts) == len(lines):
-        raise ValueError(f"the line {lines[0][:80]!r} may be a colour and a name, or both reversed")
-    if len(ends) == len(lines):
-        named = [(match[1], match[2]) for match in ends]
-    elif len(starts) == len(lines):
-        named = [(match[2], match[1]) for match in starts]
-    elif len(ends) > 1 or len(starts) > 1:
-        odd = next(n for n, match in enumerate(last if len(ends) > 1 else first) if not match)
-        raise ValueError(f"no colour in {lines[odd][:80]!r}, as in other lines")
+def _read_lines_with_colors(lines: Sequence[str]) -> list[Entry]:
+    """Reads lines that all have a color, at their end or at their start.
+
+    Returns no entries if at most one line has a color.
+    """
+    color_last = [_NAME_AND_COLOR.fullmatch(line) for line in lines]
+    color_first = [_COLOR_AND_NAME.fullmatch(line) for line in lines]
+    if all(color_last) and all(color_first):
+        raise ValueError(f"the line {lines[0][:80]!r} may be a color and a name, or both reversed")
+    if all(color_last):
+        pairs = [(match[1], match[2]) for match in color_last if match]
+        return _pair_names_and_colors(lines, pairs, may_have_numbers=True)
+    if all(color_first):
+        pairs = [(match[2], match[1]) for match in color_first if match]
+        return _pair_names_and_colors(lines, pairs, may_have_numbers=False)
+    for matches in (color_last, color_first):
+        if len([match for match in matches if match]) > 1:
+            line = lines[matches.index(None)]
+            raise ValueError(f"no color in {line[:80]!r}, as in other lines")
+    return []
+
+
+def _pair_names_and_colors(
+    lines: Sequence[str], pairs: Sequence[tuple[str, str]], *, may_have_numbers: bool
+) -> list[Entry]:
+    """Returns the entries of lines that are pairs of a name and a color.
+
+    A name may hold the value of the class too, if `may_have_numbers`.
+    """
+    names = [name.strip(" \t,;:\"'") for name, _ in pairs]
+    colors = [read_color(color) for _, color in pairs]
+    numbered = _read_lines_with_numbers(names) if may_have_numbers else []
+    if numbered:
+        numbers = zip(numbered, colors, strict=True)
+        return [dataclasses.replace(entry, color=color) for entry, color in numbers]
+    words = [re.sub(r"[\d\s]", "", name) for name in names]
+    if all(_NUMBER_AT_AN_END.search(name) for name in names) and _are_distinct(words):
+        raise ValueError(f"four numbers in {lines[0][:80]!r}; it is not clear which are the color")
+    return [Entry(0, name, color, by_place=True) for name, color in zip(names, colors, strict=True)]
+
+
+def _read_lines_with_numbers(lines: Sequence[str]) -> list[Entry]:
+    """Reads lines that all have a number and a name.
+
+    Returns none if a line has no number, or if the numbers belong to the names: lane 1, lane 2.
+    """
+    number_first = [_NUMBER_AND_NAME.fullmatch(line) for line in lines]
+    number_last = [_NAME_AND_NUMBER.fullmatch(line) for line in lines]
+    if all(number_first):
+        pairs = [(match[1], match[2]) for match in number_first if match]
+    elif all(number_last):
+        pairs = [(match[2], match[1]) for match in number_last if match]
     else:
+        _check_no_line_lost_its_number(lines, number_first)
         return []
-    names = [name.strip(" \t,;:\"'") for name, _ in named]
-    numbered = _by_number(names) if len(ends) == len(lines) else []
-    numbers = [re.search(rf"{_RUN}(\d+)$|^(\d+){_SEPARATOR}", name) for name in names]
-    if not numbered and all(numbers) and _distinct(re.sub(r"[\d\s]", "", name) for name in names):
-        raise ValueError(f"four numbers in {lines[0][:80]!r}; nothing says which is the colour")
-    return [
-        Entry(
-            numbered[n].value if numbered else 0,
-            numbered[n].name if numbered else name,
-            _any_color(color),
-            by_place=not numbered,
-        )
-        for n, (name, (_, color)) in enumerate(zip(names, named, strict=True))
-    ]
-
-
-def _by_number(lines: list[str]) -> list[Entry]:
-    """Reads lines that all have a number and a name; none if the numbers belong to names."""
-    before = [re.fullmatch(r"(-?\d+)(?:\s*[:,;=.)]\s*|\s+)(\S.*)", line) for line in lines]
-    after = [re.fullmatch(r"(\S.*?)(?<!\s)(?:\s*[:,;=]\s*|\s+)(-?\d+)", line) for line in lines]
-    entries = [(int(m[1]), m[2]) for m in before if m]
-    if len(entries) < len(lines):
-        entries = [(int(m[2]), m[1]) for m in after if m]
-    if len(entries) < len(lines):
-        places = [n for n, m in enumerate(before) if m and int(m[1]) in (n, n + 1)]
-        if len(places) > 1:
-            odd = next(n for n, match in enumerate(before) if not match)
-            raise ValueError(f"no value in {lines[odd][:80]!r}, as in other lines")
+    if not _are_distinct([name for _, name in pairs]):
         return []
-    if not _distinct(name for _, name in entries):  # lane 1 and lane 2
-        return []
-    return [Entry(_value(value), name.strip(" \t\"'")) for value, name in entries]
+    return [Entry(read_value(value), name.strip(" \t\"'")) for value, name in pairs]
 
 
-def _distinct(words: Iterable[str]) -> bool:
+def _check_no_line_lost_its_number(
+    lines: Sequence[str], matches: Sequence[re.Match[str] | None]
+) -> None:
+    """Raises an error if several lines begin with the number of their place, and others do not."""
+    counted = 0
+    for place, match in enumerate(matches):
+        if match and int(match[1]) in (place, place + 1):
+            counted += 1
+    if counted > 1:
+        line = lines[matches.index(None)]
+        raise ValueError(f"no value in {line[:80]!r}, as in other lines")
+
+
+def _are_distinct(words: Iterable[str]) -> bool:
     words = list(words)
-    return len(set(words)) == len(words)
+    return len({*words}) == len(words)
 
 
-def _classes_json(text: str) -> list[Entry]:
-    """A list of names or objects, or an object from name to value or colour, or back."""
-    content = json.loads(text, object_pairs_hook=_unique)
-    while isinstance(content, dict) and len(content) == 1 and _within(content) is not None:
-        content = _within(content)
+# JSON by hand.
+
+_KEYS_OF_CLASSES = ("classes", "labels", "names", "categories", "class_names", "label_map")
+
+
+def parse_json(text: str) -> list[Entry]:
+    """Reads a list of names or of objects, or an object from name to value or color, or back."""
+    content = load_json(text)
+    while isinstance(content, dict) and len(content) == 1:
+        ((key, inner),) = content.items()
+        if key not in _KEYS_OF_CLASSES or not isinstance(inner, list | dict):
+            break
+        content = inner
     if isinstance(content, list):
-        return _placed([_of_json(None, item) for item in content])
+        return number_by_place([_read_item(item) for item in content])
     if not isinstance(content, dict):
         raise ValueError("neither a list nor an object")
-    return _placed([_of_json(key, item) for key, item in content.items()])
+    return number_by_place([read_member(key, item) for key, item in content.items()])
 
 
-DATASET = "dataset.json"
-"""The class file of nnU-Net and MONAI, which lies beside the folders of images and masks."""
-
-_OF_NNUNET = ("channel_names", "modality", "training", "numTraining", "file_ending")
-
-
-def _dataset_json(text: str) -> list[Entry]:
-    """nnU-Net, MONAI: `labels` from name to value or back, beside what the set holds."""
-    content = json.loads(text, object_pairs_hook=_unique)
-    labels = content.get("labels") if isinstance(content, dict) else None
-    if not isinstance(labels, dict) or content.keys().isdisjoint(_OF_NNUNET):
-        raise ValueError("it is not nnU-Net's or MONAI's")
-    for name, value in labels.items():
-        if isinstance(value, list):
-            raise ValueError(
-                f"the region {name[:80]!r} has the values {', '.join(map(str, value))[:80]}, and "
-                "regions overlap, where a pixel has one class"
-            )
-    entries = [_of_json(name, value) for name, value in labels.items()]
-    if any(entry.by_place for entry in entries):
-        raise ValueError("a label has no value")
-    return sorted(entries, key=lambda entry: entry.value)
-
-
-def _within(content: dict[str, object]) -> object:
-    """Returns the classes in an object whose key names them as classes; None without such a key."""
-    (key, inner), *_ = content.items()
-    keys = ("classes", "labels", "names", "categories", "class_names", "label_map")
-    return inner if key in keys and isinstance(inner, list | dict) else None
-
-
-def _of_json(key: str | None, item: object) -> Entry:
-    number = key is not None and re.fullmatch(r"-?\d+", key)
+def _read_item(item: object) -> Entry:
+    """Reads a name or an object of a list."""
     if isinstance(item, dict):
-        cells = {re.sub(r"[^a-z0-9]", "", word.casefold()): cell for word, cell in item.items()}
-        if number:
-            cells = {"id": key} | cells
-        elif key is not None:
-            cells = {"name": key} | cells
-        return _of_columns(list(cells), list(cells.values()))
-    if isinstance(item, str) and (key is None or number):
-        value = None if key is None else _value(key)
-        return Entry(value or 0, item.strip(), by_place=value is None)
-    if number or key is None or isinstance(item, bool):
-        raise ValueError(f"the entry {key or ''} {item!r:.80} has no name")
+        return _read_object(item)
+    if isinstance(item, str):
+        return Entry(0, item.strip(), by_place=True)
+    raise ValueError(f"the entry {item!r:.80} has no name")
+
+
+def read_member(key: str, item: object) -> Entry:
+    """Reads `name: value`, `value: name`, `name: color`, or an object behind a name or a value."""
+    is_number = re.fullmatch(r"-?\d+", key) is not None
+    if isinstance(item, dict):
+        return _read_object({("id" if is_number else "name"): key, **item})
+    if is_number and isinstance(item, str):
+        return Entry(read_value(key), item.strip())
+    if is_number or isinstance(item, bool):
+        raise ValueError(f"the entry {key} {item!r:.80} has no name")
     if isinstance(item, int):
-        return Entry(_value(item), key.strip())
-    return Entry(0, key.strip(), _any_color(item), by_place=True)
+        return Entry(read_value(item), key.strip())
+    return Entry(0, key.strip(), read_color(item), by_place=True)
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Returns an object of JSON; of a key that stands twice the first would be lost."""
-    counts = collections.Counter(key for key, _ in pairs)
-    for key, count in counts.items():
-        if count > 1:
-            raise ValueError(f"the key {key[:80]!r} {count} times in one object")
-    return dict(pairs)
-
-
-def _rgb(parts: Collection[Any]) -> Color:
-    red, green, blue = (int(part) for part in parts)
-    if [red, green, blue] != [float(part) for part in parts]:
-        raise ValueError(f"colour {', '.join(map(str, parts))} is not in whole numbers")
-    if not all(0 <= part <= 255 for part in (red, green, blue)):
-        raise ValueError(f"colour {red}, {green}, {blue} is not 0 to 255")
-    return red, green, blue
-
-
-_TABLE = "lines such as crack, or 1,crack, or crack,128,0,0"
-
-PARSERS: dict[str, tuple[Callable[[str], list[Entry]], str]] = {
-    "labelmap.txt": (_labelmap, "lines such as name:128,0,0::"),
-    "dataset_meta.json": (
-        _dataset_meta,
-        "label_map and segmentation_colors, as datumaro writes them",
-    ),
-    "class_names.txt": (_class_names, "one name per line"),
-    "colors.txt": (_colors, "lines such as name 128 0 0"),
-    "_classes.csv": (_classes_csv, "the line 'Pixel Value, Class', then lines such as 1, crack"),
-    "class_dict.csv": (_table, "lines such as crack,128,0,0 below the line name,r,g,b"),
-    "label_colors.txt": (_table, "lines such as 128 0 0 crack"),
-    "labelmap.csv": (_table, _TABLE),
-    "classes.txt": (_table, _TABLE),
-    "classes.json": (
-        _classes_json,
-        'a list of names, or an object such as {"background": 0, "crack": 1}',
-    ),
-    "labels.txt": (_table, _TABLE),
-    DATASET: (
-        _dataset_json,
-        'labels such as {"background": 0, "tumor": 1} or {"0": "background", "1": "tumor"}, and '
-        "training or channel_names",
-    ),
-    TABLE: (_table, _TABLE),
-}
-"""The function that reads each class file, and what the file should hold, for errors. Files are
-looked for in this order."""
-
-UNREADABLE = (
-    ValueError,
-    LookupError,
-    TypeError,
-    AttributeError,
-    OverflowError,  # an infinite colour
-    RecursionError,  # JSON that is nested too deep
-    csv.Error,
-)
-"""What parsers raise about files that no tool wrote."""
+def _read_object(item: Mapping[str, Any]) -> Entry:
+    cells = {re.sub(r"[^a-z0-9]", "", word.casefold()): cell for word, cell in item.items()}
+    return _read_row([*cells], [*cells.values()])

@@ -14,7 +14,8 @@ from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.formats.class_parsers import DATASET, Entry
+from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.tools.registry import CLASS_FILES
 from voc_seg_tfrecord.trees.listing import subfolders
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -73,7 +74,7 @@ def find_class_files(tree: VocTree) -> FoundClassFiles:
       LayoutError: if a file cannot be read that only a labeling tool writes, or if the files of two
         splits contradict each other.
     """
-    files, misnamed = class_files.read_all(tree.root, tree.images, tree.read_text)
+    files, misnamed = class_files.read_all(tree.root, CLASS_FILES, tree.images, tree.read_text)
     of_splits, notes = _find_in_splits(tree)
     files += of_splits
     if not files:
@@ -87,7 +88,7 @@ def _find_in_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
     """Returns the class files in the folders of splits, those of one name as one; and notes."""
     files_by_name: dict[str, list[ClassFile]] = {}
     for folder in SplitFolders(tree).names:
-        files, _ = class_files.read_all(tree.root / folder, read=tree.read_text)
+        files, _ = class_files.read_all(tree.root / folder, CLASS_FILES, read=tree.read_text)
         for file in files:
             of_split = dataclasses.replace(file, source=f"{folder}/{file.source}")
             files_by_name.setdefault(file.source, []).append(of_split)
@@ -142,7 +143,7 @@ def _find_beside_masks(tree: VocTree) -> list[ClassFile]:
     folder = tree.layout.masks
     if folder == ".":
         return []
-    files, _ = class_files.read_all(tree.root / folder, tree.images, tree.read_text)
+    files, _ = class_files.read_all(tree.root / folder, CLASS_FILES, tree.images, tree.read_text)
     return [dataclasses.replace(file, source=f"{folder}/{file.source}") for file in files]
 
 
@@ -163,10 +164,10 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
         return []
     if not _has_class_file(folder):
         return []
-    files, _ = class_files.read_all(folder, read=tree.read_text)
+    files, _ = class_files.read_all(folder, CLASS_FILES, read=tree.read_text)
     return [dataclasses.replace(file, source=source + file.source) for file in files]
 
 
 def _has_class_file(folder: epath.Path) -> bool:
     """Says whether a folder has a class file that is not nnU-Net's, which lies in the set."""
-    return any((folder / name).exists() for name in class_files.NAMES if name != DATASET)
+    return any((folder / kind.name).exists() for kind in CLASS_FILES if not kind.needs_its_folder)

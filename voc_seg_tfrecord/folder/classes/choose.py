@@ -25,8 +25,9 @@ from voc_seg_tfrecord.folder.decide import Decision, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.formats.class_parsers import DATASET, TABLE
+from voc_seg_tfrecord.formats.class_parsers import TABLE
 from voc_seg_tfrecord.masks.table import Rows, has_unknown, parse_file
+from voc_seg_tfrecord.tools.registry import CLASS_FILES
 from voc_seg_tfrecord.trees.tree import VocTree
 
 CONTRADICT = "class files that contradict"
@@ -71,7 +72,8 @@ def choose_class_file(tree: VocTree, config: VocSegConfig, background: str = "")
     if tree.labels.class_file:
         return ClassFileChoice((tree.labels.class_file,))
     found = find_class_files(tree)
-    misnamed = [error for error in found.misnamed if not error.where.endswith(DATASET)]
+    others = tuple(kind.name for kind in CLASS_FILES if kind.needs_its_folder)
+    misnamed = [error for error in found.misnamed if not error.where.endswith(others)]
     if misnamed and not found.files:
         raise misnamed[0]
     notes = [*found.notes, *_note_misnamed(found.misnamed), *_note_table(tree, config)]

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.folder.files.folder_names import (
     words,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing
-from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 from voc_seg_tfrecord.trees.layout import (
     ENDINGS_OF,
     LISTS,
@@ -288,7 +288,7 @@ def _names_of_siblings(listing: Listing, root: str, inner: Tops) -> dict[Top, st
         name
         for folder in names.values()
         for name in listing.below(posixpath.normpath(posixpath.join(root, folder)))
-        if name.startswith(LISTS) or posixpath.basename(name) in class_files.NAMES
+        if name.startswith(LISTS) or posixpath.basename(name) in CLASS_FILE_NAMES
     ]
     depths = {name.count("/") for name in names.values()}
     several = len(names) > 2 or are_splits([*names.values()])

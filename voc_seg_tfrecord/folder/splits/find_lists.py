@@ -28,7 +28,6 @@ from voc_seg_tfrecord.folder.splits.split_words import (
     only_split_in,
     split_in,
 )
-from voc_seg_tfrecord.formats import class_files
 from voc_seg_tfrecord.formats.list_files import (
     DOCUMENT_ENDINGS,
     LIST_ENDINGS,
@@ -39,6 +38,7 @@ from voc_seg_tfrecord.formats.list_files import (
     words_of,
 )
 from voc_seg_tfrecord.formats.listed_images import ListedImages, Vocabulary
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
@@ -129,7 +129,7 @@ def _paths_of_texts(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
             path = posixpath.join(folder, name)
             stem_of_name, ending = posixpath.splitext(name)
             is_called = bool(only_split_in(stem_of_name))
-            is_of_tool = name in class_files.NAMES and name not in class_files.COMMON
+            is_of_tool = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
             if path in tree.labels.sheets or is_of_tool or not (ending or is_called):
                 continue
             if is_called:
@@ -146,7 +146,7 @@ def _is_list_by_name(path: str, rank: int) -> bool:
     if ending not in LIST_ENDINGS or stem_of_name.startswith("readme"):
         return False
     if rank == 0:
-        return name not in class_files.COMMON
+        return name not in COMMON_CLASS_FILE_NAMES
     return rank < ELSEWHERE and stem_of_name in _NAMES_OF_LISTS
 
 

@@ -5,7 +5,9 @@ from etils import epath
 import pytest
 
 from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.formats import class_files, class_parsers
+from voc_seg_tfrecord.formats import class_files
+from voc_seg_tfrecord.formats.class_parsers import UNREADABLE
+from voc_seg_tfrecord.tools.registry import CLASS_FILES
 
 
 def _meta(names, colors="[]"):
@@ -15,7 +17,7 @@ def _meta(names, colors="[]"):
 
 def read(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    (found,), _ = class_files.read_all(epath.Path(tmp_path))
+    (found,), _ = class_files.read_all(epath.Path(tmp_path), CLASS_FILES)
     return found
 
 
@@ -28,7 +30,7 @@ def test_names_of_colors_txt_may_have_blanks(tmp_path):
 def test_a_link_to_a_class_file_that_is_not_there_is_refused(tmp_path):
     (tmp_path / "labelmap.txt").symlink_to("gone")
     with pytest.raises(LayoutError, match=r"labelmap\.txt: this file cannot be read"):
-        class_files.read_all(epath.Path(tmp_path))
+        class_files.read_all(epath.Path(tmp_path), CLASS_FILES)
 
 
 def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
@@ -70,11 +72,11 @@ def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
         ("dataset_meta.json", r'{"label_map": {"0": "\ud800"}}', "control character"),
         ("class_names.txt", "a\x07\n", "control character"),
         ("class_dict.csv", "name,r,g,b\nsky,0,0\n", "3 of 4 cells"),
-        ("class_dict.csv", "sky,0,0,0\nroad\ncar,1,2,3\n", "no colour in 'road'"),
+        ("class_dict.csv", "sky,0,0,0\nroad\ncar,1,2,3\n", "no color in 'road'"),
         ("class_dict.csv", "id,index,name\n0,1,sky\n", "several values"),
         ("labelmap.csv", "Label,count\nsky,7\nroad,9\n", "'Label,count' names no value and no"),
-        ("label_colors.txt", "1 128 0 0 sky\n2 0 128 0 road\n", "which is the colour"),
-        ("label_colors.txt", "0 0 0 1 2 3\n", "a colour and a name"),
+        ("label_colors.txt", "1 128 0 0 sky\n2 0 128 0 road\n", "which are the color"),
+        ("label_colors.txt", "0 0 0 1 2 3\n", "a color and a name"),
         ("label_colors.txt", "sky 0.5 0.5 1\nroad 0 0 1\n", "not readable"),
         ("labelmap.csv", "0,sky\n1,road\ncar\n", "no value in 'car'"),
         ("labelmap.csv", "0,sky\n0,road\n", "the value 0 for 'sky' and for 'road'"),
@@ -189,7 +191,7 @@ def test_a_file_of_a_common_name_that_holds_something_else_is_no_class_file(
     tmp_path, name, text, words
 ):
     (tmp_path / name).write_text(text)
-    found, (error,) = class_files.read_all(epath.Path(tmp_path), {"a", "b"})
+    found, (error,) = class_files.read_all(epath.Path(tmp_path), CLASS_FILES, {"a", "b"})
     assert not found
     assert words in str(error)
 
@@ -199,10 +201,10 @@ UNITS += ('"', "(")
 
 
 @pytest.mark.usefixtures("two_seconds")
-@pytest.mark.parametrize("name", class_parsers.PARSERS)
-def test_a_long_line_takes_no_more_time_than_its_length(name):
+@pytest.mark.parametrize("kind", CLASS_FILES, ids=lambda kind: kind.name)
+def test_a_long_line_takes_no_more_time_than_its_length(kind):
     for unit in UNITS:
         run = unit * (20_000 // len(unit))
         for line in (f"a{run}b", f"a{run}1 1 1x", f"1 a{run}2 3 4", f"1{run}b"):
-            with contextlib.suppress(*class_parsers.UNREADABLE):
-                class_parsers.PARSERS[name](f"{line}\n{line}1\n")
+            with contextlib.suppress(*UNREADABLE):
+                kind.parse(f"{line}\n{line}1\n")

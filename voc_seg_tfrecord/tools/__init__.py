@@ -1,0 +1,5 @@
+"""What is known of each labeling tool and exporter: one module per tool, which holds one `Tool`.
+
+`tool` says what a `Tool` is, and `registry` lists all of them. The tables of tools in the guides
+and the tests of all tools are made from the registry. May import: up to `polygons`.
+"""

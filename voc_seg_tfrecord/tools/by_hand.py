@@ -1,0 +1,39 @@
+"""Folders of any names, and the class files that people write."""
+
+from voc_seg_tfrecord.formats.class_parsers import (
+    TABLE,
+    ClassFileFormat,
+    parse_json,
+    parse_table,
+)
+from voc_seg_tfrecord.tools.tool import FolderRow, Tool
+
+_LINES = "lines such as crack, or 1,crack, or crack,128,0,0"
+
+BY_HAND = Tool(
+    name="by hand",
+    class_files=(
+        ClassFileFormat(
+            name="class_dict.csv",
+            parse=parse_table,
+            expected="lines such as crack,128,0,0 below the line name,r,g,b",
+        ),
+        ClassFileFormat(name="labelmap.csv", parse=parse_table, expected=_LINES),
+        ClassFileFormat(name="classes.txt", parse=parse_table, expected=_LINES, is_common=True),
+        ClassFileFormat(
+            name="classes.json",
+            parse=parse_json,
+            expected='a list of names, or an object such as {"background": 0, "crack": 1}',
+            is_common=True,
+        ),
+        ClassFileFormat(name="labels.txt", parse=parse_table, expected=_LINES, is_common=True),
+        ClassFileFormat(name=TABLE, parse=parse_table, expected=_LINES, is_common=True),
+    ),
+    folder_row=FolderRow(
+        written_by="by hand",
+        images="any name with `--images`",
+        masks="any name with `--masks`; palette, gray of 1 to 16 bits, RGB, `.npy`, BMP, TIFF",
+        classes="`--class_names`",
+        splits="lists, or `--splits`",
+    ),
+)

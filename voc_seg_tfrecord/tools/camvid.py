@@ -1,0 +1,24 @@
+"""CamVid: the sets of Cambridge's videos, as SegNet's and the original files lay them out."""
+
+from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat, parse_table
+from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
+
+CAMVID = Tool(
+    name="CamVid",
+    patterns=(
+        FilePatterns(images="{split}/{id}.png", masks="{split}annot/{id}.png"),
+        FilePatterns(images="{split}/{id}.png", masks="{split}_labels/{id}_L.png"),
+    ),
+    class_files=(
+        ClassFileFormat(
+            name="label_colors.txt", parse=parse_table, expected="lines such as 128 0 0 crack"
+        ),
+    ),
+    folder_row=FolderRow(
+        written_by="CamVid",
+        images="`train`, `val`, `test`",
+        masks="`trainannot`, or `train_labels` and `NAME_L.png`",
+        classes="a class file or `--class_names`",
+        splits="lists of pairs of paths, or the folders",
+    ),
+)

@@ -1,0 +1,51 @@
+"""All labeling tools, in the order of the guides' tables; and what they know together."""
+
+from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat
+from voc_seg_tfrecord.tools.by_hand import BY_HAND
+from voc_seg_tfrecord.tools.camvid import CAMVID
+from voc_seg_tfrecord.tools.cvat import CVAT
+from voc_seg_tfrecord.tools.datumaro import DATUMARO
+from voc_seg_tfrecord.tools.flat_folder import FLAT_FOLDER
+from voc_seg_tfrecord.tools.folder_per_image import FOLDER_PER_IMAGE
+from voc_seg_tfrecord.tools.labelme2voc import LABELME2VOC
+from voc_seg_tfrecord.tools.mmsegmentation import MMSEGMENTATION
+from voc_seg_tfrecord.tools.nnunet import NNUNET
+from voc_seg_tfrecord.tools.plain_folders import PLAIN_FOLDERS
+from voc_seg_tfrecord.tools.roboflow import ROBOFLOW
+from voc_seg_tfrecord.tools.supervisely import SUPERVISELY
+from voc_seg_tfrecord.tools.tool import Tool
+from voc_seg_tfrecord.tools.trainaug import TRAINAUG
+
+TOOLS: tuple[Tool, ...] = (
+    CVAT,
+    DATUMARO,
+    LABELME2VOC,
+    SUPERVISELY,
+    ROBOFLOW,
+    MMSEGMENTATION,
+    TRAINAUG,
+    NNUNET,
+    CAMVID,
+    PLAIN_FOLDERS,
+    FLAT_FOLDER,
+    FOLDER_PER_IMAGE,
+    BY_HAND,
+)
+"""Every tool; a new one is a module and a line here."""
+
+
+def _all_class_files() -> tuple[ClassFileFormat, ...]:
+    by_name: dict[str, ClassFileFormat] = {}
+    for tool in TOOLS:
+        for kind in tool.class_files:
+            by_name.setdefault(kind.name, kind)
+    return tuple(by_name.values())
+
+
+CLASS_FILES = _all_class_files()
+"""The class files of all tools, in the order in which they are looked for."""
+
+CLASS_FILE_NAMES = tuple(kind.name for kind in CLASS_FILES)
+
+COMMON_CLASS_FILE_NAMES = tuple(kind.name for kind in CLASS_FILES if kind.is_common)
+"""Names of class files that other programs' files have too."""
