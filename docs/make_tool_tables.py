@@ -11,10 +11,10 @@ import pathlib
 import re
 
 from voc_seg_tfrecord.tools.registry import TOOLS
-from voc_seg_tfrecord.tools.tool import FolderRow
 
 GUIDES = pathlib.Path(__file__).parent / "guides"
 FOLDERS_HEAD = ("written by", "images", "masks", "class names from", "splits from")
+SHAPES_HEAD = ("tool", "files", "pixels", "which shape lies above", "classes")
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
@@ -26,11 +26,17 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def table_of_folders() -> str:
     """Returns the table of tools that write masks."""
-    rows: list[FolderRow] = [tool.folder_row for tool in TOOLS if tool.folder_row]
-    return table(FOLDERS_HEAD, [dataclasses.astuple(row) for row in rows])
+    rows = [dataclasses.astuple(tool.folder_row) for tool in TOOLS if tool.folder_row]
+    return table(FOLDERS_HEAD, rows)
 
 
-TABLES = {"own-data.md": table_of_folders}
+def table_of_shapes() -> str:
+    """Returns the table of tools that write shapes."""
+    rows = [dataclasses.astuple(tool.shapes_row) for tool in TOOLS if tool.shapes_row]
+    return table(SHAPES_HEAD, rows)
+
+
+TABLES = {"own-data.md": table_of_folders, "polygons.md": table_of_shapes}
 """By page: the function that makes its table."""
 
 

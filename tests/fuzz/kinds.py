@@ -39,6 +39,7 @@ from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.imports.scan import make_items, scan_records
 from voc_seg_tfrecord.masks import read, stored
 from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.tools import registry
 
 CLASSES = tuple(f"class{n}" for n in range(21))
 RULE = index_rule(21)
@@ -337,7 +338,7 @@ def class_file(rng: random.Random) -> str:
     name = rng.choice(sorted(CLASS_FILES))
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, name).write_bytes(damaged(rng, CLASS_FILES[name]))
-        found, _ = class_files.read_all(epath.Path(folder))
+        found, _ = class_files.read_all(epath.Path(folder), registry.CLASS_FILES)
         names = [e.name for e in found[0].entries] if found else ("none",)
     clean = all(n.strip() == n != "" and n.isprintable() for n in names)
     return "equal" if clean and len(set(names)) == len(names) else f"WRONG {names!r}"

@@ -34,7 +34,7 @@ from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.rules import Finding
 from voc_seg_tfrecord.report.label_errors import check_folder
-from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, NAME_FILE_PATTERNS
 
 SUMMARY = "show everything that is wrong with a tree, before you build it"
 EXAMPLE = "voc-seg-tfrecord check /data/cracks"
@@ -270,8 +270,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     plain = (root / of.file for of in evidence.lists if of.split and not of.key)
     lists = [file for file in dict.fromkeys(plain) if file not in copied]
     above = {place for file in copied for place in file.parents if place.is_relative_to(root)}
-    yaml = ("*.yaml", "*.yml") if any(map(tree.labels.shapes_of, ids)) else ()
-    kinds = [*CLASS_FILE_NAMES, *yaml]
+    kinds = [*CLASS_FILE_NAMES, *(NAME_FILE_PATTERNS if tree.labels.tool else ())]
     named = (file for place in sorted(above) for kind in kinds for file in place.glob(kind))
     files["class file"] = dict.fromkeys(f for f in named if f.is_file() and f not in lists)
     with staging.staged_folder(folder) as made:

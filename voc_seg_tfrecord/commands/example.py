@@ -4,11 +4,9 @@ The same NAME gives the same files. A folder that has them already is left as it
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import functools
 import io
-import itertools
-import json
 import pathlib
 from typing import Any
 
@@ -23,12 +21,13 @@ from voc_seg_tfrecord.configs import SAMPLE_TREE
 from voc_seg_tfrecord.examples.serializer import record_parts
 from voc_seg_tfrecord.facts.releases import facts_folder
 from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.tools.registry import TOOLS
+from voc_seg_tfrecord.tools.tool import DrawnImage, ShapeExample
 
 SUMMARY = "write small drawn data to try things with"
 EXAMPLE = "voc-seg-tfrecord example cracks --out cracks"
 
 Files = Iterator[tuple[str, bytes]]
-Shapes = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
 Colors = Mapping[str, tuple[int, int, int]]
 
 
@@ -103,6 +102,7 @@ def _field() -> Files:
         yield f"SegmentationClass/flight_{number + 1}.png", _rgb(mask, colors)
 
 
+_STREET_SIZE = (64, 48)  # width and height
 _STREET = {
     "road": ("gray", [(0, 40), (64, 34), (64, 48), (0, 48)]),
     "tree": ("green", [(40, 2), (60, 4), (54, 36), (46, 36)]),
@@ -110,90 +110,22 @@ _STREET = {
 }
 
 
-def _street(tool: str) -> Files:
-    places = {"labelme": "{}.jpg", "yolo": "images/{}.jpg"}
-    drawn: dict[str, dict[str, list[tuple[int, int]]]] = {}
+def _street(example: ShapeExample) -> Files:
+    """Yields four photos of a street, and the files in which a tool has their shapes."""
+    images = {}
     for number in range(1, 5):
-        photo = Image.new("RGB", (64, 48), "skyblue")
-        shapes = {}
+        photo = Image.new("RGB", _STREET_SIZE, "skyblue")
+        outlines = {}
         for name, (color, points) in _STREET.items():
             shift = 5 * number if name == "car" else 0
-            shapes[name] = [(x + shift, y) for x, y in points]
-            ImageDraw.Draw(photo).polygon(shapes[name], fill=color)
-        split = ("train" if number < 4 else "val") + "/" if tool != "labelme" else ""
-        drawn[f"{split}street_{number}"] = shapes
-        path = places.get(tool, "{}.jpg").format(f"{split}street_{number}")
-        yield path, _encode(np.asarray(photo), "JPEG")
-    yield from _TOOLS[tool][1](drawn)
-
-
-def _labelme(drawn: Shapes) -> Files:
-    for image_id, shapes in drawn.items():
-        entries = [
-            {"label": name, "points": points, "group_id": None, "shape_type": "polygon"}
-            for name, points in shapes.items()
-        ]
-        image = {"imagePath": f"{image_id}.jpg", "imageData": None}
-        size = {"imageHeight": 48, "imageWidth": 64}
-        yield f"{image_id}.json", _json(version="5.5.0", flags={}, shapes=entries, **image, **size)
-
-
-def _coco(drawn: Shapes) -> Files:
-    ids = dict(zip(_STREET, (3, 17, 90), strict=True))
-    for split in ("train", "val"):
-        ours = [(n, image_id) for n, image_id in enumerate(drawn, 1) if image_id.startswith(split)]
-        images = [{"id": n, "file_name": f"{i}.jpg", "height": 48, "width": 64} for n, i in ours]
-        shapes = [(n, *shape) for n, image_id in ours for shape in drawn[image_id].items()]
-        annotations = [
-            {
-                "id": number,
-                "image_id": image,
-                "category_id": ids[name],
-                "segmentation": [[*itertools.chain(*points)]],
-                "iscrowd": 0,
-            }
-            for number, (image, name, points) in enumerate(shapes, 1)
-        ]
-        categories = [{"id": number, "name": name} for name, number in ids.items()]
-        document = _json(images=images, annotations=annotations, categories=categories)
-        yield f"annotations/instances_{split}.json", document
-
-
-def _yolo(drawn: Shapes) -> Files:
-    names = "".join(f"  {number}: {name}\n" for number, name in enumerate(_STREET))
-    yield "data.yaml", f"train: images/train\nval: images/val\nnames:\n{names}".encode()
-    for image_id, shapes in drawn.items():
-        lines = [
-            " ".join([str(number), *(f"{x / 64:.6f} {y / 48:.6f}" for x, y in points)])
-            for number, points in enumerate(shapes.values())
-        ]
-        yield f"labels/{image_id}.txt", "\n".join(lines).encode()
-
-
-def _cvat(drawn: Shapes) -> Files:
-    labels = "".join(f"<label><name>{name}</name></label>" for name in _STREET)
-    lines = [
-        f"<annotations><version>1.1</version><meta><task><labels>{labels}</labels></task></meta>"
-    ]
-    for image_id, shapes in drawn.items():
-        lines.append(f'<image name="{image_id}.jpg" width="64" height="48">')
-        for name, points in shapes.items():
-            outline = ";".join(f"{x}.00,{y}.00" for x, y in points)
-            lines.append(f'<polygon label="{name}" points="{outline}" z_order="0"/>')
-        lines.append("</image>")
-    yield "annotations.xml", "\n".join([*lines, "</annotations>"]).encode()
-
-
-_TOOLS: dict[str, tuple[str, Callable[[Shapes], Files]]] = {
-    "labelme": ("labelme", _labelme),
-    "coco": ("COCO", _coco),
-    "yolo": ("YOLO", _yolo),
-    "cvat": ("CVAT", _cvat),
-}
-
-
-def _json(**fields: Any) -> bytes:
-    return json.dumps(fields, indent=1).encode()
+            outlines[name] = [(x + shift, y) for x, y in points]
+            ImageDraw.Draw(photo).polygon(outlines[name], fill=color)
+        image_id = f"street_{number}"
+        if example.has_splits:
+            image_id = f"{'train' if number < 4 else 'val'}/{image_id}"
+        images[image_id] = DrawnImage(*_STREET_SIZE, outlines)
+        yield example.images.format(id=image_id), _encode(np.asarray(photo), "JPEG")
+    yield from example.write(images)
 
 
 def _voc() -> Files:
@@ -252,11 +184,12 @@ _ALL: dict[str, tuple[str, Callable[[], Iterable[tuple[str, bytes]]]]] = {
     "cracks": ("six photos of walls as CVAT exports them, one without a mask", _cracks),
     "field": ("two large photos of a drone and a small one, as CVAT exports them", _field),
     **{
-        tool: (
-            f"four photos of a street with polygons as {name} writes them",
-            functools.partial(_street, tool),
+        tool.name.lower(): (
+            f"four photos of a street with polygons as {tool.name} writes them",
+            functools.partial(_street, tool.example),
         )
-        for tool, (name, _) in _TOOLS.items()
+        for tool in TOOLS
+        if tool.example
     },
     "voc": ("six images in a VOCdevkit, which are the sample", _voc),
     "old": ("TFRecords as tutorials write them, and with other keys", _old),

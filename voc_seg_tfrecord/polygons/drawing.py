@@ -1,17 +1,18 @@
 """Draws shapes to an index mask.
 
-Kinds of shapes, and who draws them:
+Kinds of shapes, and what draws them:
 
-1. Pillow, as labelme: `polygon`, `rectangle`, `circle`, `line` (10 pixels wide), `strip` (a line
-   with round joints), `point` (a disc of radius 5), `mask` (a PNG in base64). `fractions` is a
-   polygon whose points are fractions of the image's sides.
-2. pycocotools, as COCO and CVAT: `parts`, one or more polygons.
-3. NumPy, from runs of pixels outside and inside a shape in turn: `columns` of the image, as COCO
-   writes them, and `rows` of a box, as CVAT does.
+1. Pillow: `polygon`, `rectangle`, `circle`, `line` (10 pixels wide), `strip` (a line with round
+   joints) and `point` (a disc of radius 5). `fractions` is a polygon whose points are fractions of
+   the image's sides.
+2. pycocotools: `parts`, one or more polygons.
+3. NumPy, from runs of pixels outside and inside a shape in turn: `columns` of the image, and `rows`
+   of a box.
+4. A picture of the shape: `mask`, a PNG in base64 between two corners.
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import io
 import itertools
 import math
@@ -24,22 +25,30 @@ from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.polygons.shapes import Annotation, Shape, wrong
 
-_LINE_WIDTH, _POINT_RADIUS = 10, 5.0  # labelme's
-_LONGEST = 10_000_000  # pixels of an outline; pycocotools takes some 100 bytes for each
+_LINE_WIDTH_PX = 10
+_POINT_RADIUS_PX = 5.0
+_MAX_OUTLINE_PX = 10_000_000  # pycocotools takes some 100 bytes for each
 _BACKGROUND = 254  # stands for background among shapes, where 0 is a pixel without any
-_GOES_ON = bytes(range(80, 112))  # characters of a run's text but its last
+_ARRAY_ORDER = Literal["C", "F"]
 
 
 class Patch(NamedTuple):
-    """The pixels of a shape: uint8 `[h, w]` of 0 and 1, rows and columns, and how many are 1."""
+    """The pixels of a shape.
+
+    Attributes:
+      pixels: uint8 `[h, w]` of 0 and 1.
+      place: the rows and columns of the image in which they lie.
+      area: how many pixels are 1.
+    """
 
     pixels: np.ndarray
     place: tuple[slice, slice]
     area: int
 
 
-def _patch(pixels: np.ndarray, top: int, left: int) -> Patch:
-    place = np.s_[top : top + pixels.shape[0], left : left + pixels.shape[1]]
+def _make_patch(pixels: np.ndarray, top: int, left: int) -> Patch:
+    height, width = pixels.shape
+    place = np.s_[top : top + height, left : left + width]
     return Patch(pixels.view(np.uint8), place, int(np.count_nonzero(pixels.view(bool))))
 
 
@@ -82,46 +91,44 @@ def draw(
     if annotation.error:
         raise annotation.error
     canvas = _Canvas(size)
-    drawn = [(s, _rasterize(s, annotation.where, canvas)) for s in annotation.shapes]
-    if annotation.order == "smaller":
-        drawn.sort(key=lambda pair: -pair[1].area)
-    elif annotation.order == "level":
-        drawn = sorted(_merged(drawn, size), key=lambda pair: pair[0].level)
-    numbers = _numbers([shape for shape, _ in drawn], values, annotation.where) if objects else ()
-    # Arrays of the order of the patches, because NumPy is slow where they differ.
-    order: Literal["C", "F"] = "F" if any(s.kind in ("parts", "columns") for s, _ in drawn) else "C"
-    mask, contested = np.zeros(size, np.uint8, order), np.zeros(size, bool, order)
-    object_mask = np.zeros(size if objects else (0, 0), np.uint8, order)
-    for place, (shape, patch) in enumerate(drawn):
-        value, where = values[shape.label] or _BACKGROUND, patch.pixels.view(bool)
-        below = mask[patch.place]
-        if below.any():
-            contested[patch.place] |= where & (below != 0) & (below != value)
-        np.copyto(below, value, where=where)
-        if objects:
-            np.copyto(object_mask[patch.place], numbers[place], where=where)
-    mask[mask == _BACKGROUND] = 0
+    drawn = [(shape, _rasterize(shape, annotation.where, canvas)) for shape in annotation.shapes]
+    layers = _in_order(drawn, annotation.order, size)
+    order = _array_order(layers)
+    mask, contested = _paint_classes(layers, values, size, order)
+    object_mask = None
+    if objects:
+        numbers = _number_objects([shape for shape, _ in layers], values, annotation.where)
+        object_mask = np.zeros(size, np.uint8, order)
+        for (_, patch), number in zip(layers, numbers, strict=True):
+            np.copyto(object_mask[patch.place], number, where=patch.pixels.view(bool))
     counts = {
-        "outside": sum(_outside(shape, size) for shape in annotation.shapes),
-        "contested": int(np.count_nonzero(contested)),
-        "empty": sum(not patch.area for _, patch in drawn),
+        "outside": sum(_count_outside(shape, size) for shape in annotation.shapes),
+        "contested": contested,
+        "empty": sum(not patch.area for _, patch in layers),
         "boxes": sum(_is_box(shape, size) for shape in annotation.shapes),
         "discs": sum(shape.kind == "point" for shape in annotation.shapes),
     }
-    return Drawn(np.ascontiguousarray(mask), object_mask if objects else None, counts)
+    return Drawn(np.ascontiguousarray(mask), object_mask, counts)
 
 
-def _union(patches: Sequence[Patch], size: tuple[int, int], order: Literal["C", "F"]) -> Patch:
-    pixels = np.zeros(size, np.uint8, order)
-    for patch in patches:
-        pixels[patch.place] |= patch.pixels
-    return _patch(pixels, 0, 0)
+# Which shape lies above.
 
 
-def _merged(
+def _in_order(
+    drawn: list[tuple[Shape, Patch]], order: str, size: tuple[int, int]
+) -> list[tuple[Shape, Patch]]:
+    """Returns shapes so that each lies above those before it; see `Annotation.order`."""
+    if order == "smaller":
+        return sorted(drawn, key=lambda pair: -pair[1].area)
+    if order == "level":
+        return sorted(_merge_groups(drawn, size), key=lambda pair: pair[0].level)
+    return drawn
+
+
+def _merge_groups(
     drawn: Sequence[tuple[Shape, Patch]], size: tuple[int, int]
 ) -> list[tuple[Shape, Patch]]:
-    """Makes one shape of those of a group, as CVAT does: its label is that of the largest."""
+    """Makes one shape of those of a group; its label is that of the largest."""
     groups: dict[str | int, list[tuple[Shape, Patch]]] = {}
     for place, pair in enumerate(drawn):
         groups.setdefault(pair[0].group or place, []).append(pair)
@@ -130,27 +137,68 @@ def _merged(
     for pairs in sorted(groups.values(), key=lambda pairs: int(pairs[0][0].group or 0)):
         largest, patch = max(pairs, key=lambda pair: pair[1].area)
         if len(pairs) > 1:
-            patch = _union([part for _, part in pairs], size, "F")
+            patch = _unite([part for _, part in pairs], size)
         merged.append((largest, patch))
     return merged
 
 
-def _numbers(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> list[int]:
+def _unite(patches: Sequence[Patch], size: tuple[int, int]) -> Patch:
+    pixels = np.zeros(size, np.uint8, "F")
+    for patch in patches:
+        pixels[patch.place] |= patch.pixels
+    return _make_patch(pixels, 0, 0)
+
+
+# The masks of classes and of objects.
+
+
+def _array_order(layers: Sequence[tuple[Shape, Patch]]) -> _ARRAY_ORDER:
+    """Returns the order of the patches' arrays, because NumPy is slow where they differ."""
+    by_columns = any(shape.kind in ("parts", "columns") for shape, _ in layers)
+    return "F" if by_columns else "C"
+
+
+def _paint_classes(
+    layers: Sequence[tuple[Shape, Patch]],
+    values: Mapping[str, int],
+    size: tuple[int, int],
+    order: _ARRAY_ORDER,
+) -> tuple[np.ndarray, int]:
+    """Returns the mask, and how many of its pixels lie in shapes of several classes."""
+    mask = np.zeros(size, np.uint8, order)
+    contested = np.zeros(size, bool, order)
+    for shape, patch in layers:
+        value = values[shape.label] or _BACKGROUND
+        inside = patch.pixels.view(bool)
+        below = mask[patch.place]
+        if below.any():
+            contested[patch.place] |= inside & (below != 0) & (below != value)
+        np.copyto(below, value, where=inside)
+    mask[mask == _BACKGROUND] = 0
+    return mask, int(np.count_nonzero(contested))
+
+
+def _number_objects(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> list[int]:
     """Returns the object number of each shape."""
-    known: dict[tuple[str, str | int], int] = {}
+    number_of_object: dict[tuple[str, str | int], int] = {}
     numbers = []
     for place, shape in enumerate(shapes):
         number = VOID if shape.crowd else values[shape.label]
         if number not in (0, VOID):
-            number = known.setdefault((shape.label, shape.group or place), len(known) + 1)
+            key = (shape.label, shape.group or place)
+            number = number_of_object.setdefault(key, len(number_of_object) + 1)
         numbers.append(number)
-    if len(known) >= VOID:
+    if len(number_of_object) >= VOID:
+        found = f"{len(number_of_object)} objects"
         expected = f"at most {VOID - 1}, which is what an instance mask can number"
-        raise wrong(where, f"{len(known)} objects", expected, "build without --instance_masks")
+        raise wrong(where, found, expected, "build without --instance_masks")
     return numbers
 
 
-def _outside(shape: Shape, size: tuple[int, int]) -> int:
+# What is counted.
+
+
+def _count_outside(shape: Shape, size: tuple[int, int]) -> int:
     height, width = (1, 1) if shape.kind == "fractions" else size
     points = np.asarray(shape.points)
     x, y = points[::2], points[1::2]
@@ -159,65 +207,96 @@ def _outside(shape: Shape, size: tuple[int, int]) -> int:
 
 def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
     """Says whether a shape is a box, rotated or not, to within a pixel."""
-    if len(shape.points) != 8 or (shape.kind == "parts" and len(shape.data) > 1):
-        return shape.kind == "rectangle"
-    a, b, c, d = np.reshape(shape.points, (4, 2)) * (size[::-1] if shape.kind == "fractions" else 1)
+    if shape.kind == "rectangle":
+        return True
+    has_parts = shape.kind == "parts" and len(shape.data) > 1
+    if len(shape.points) != 8 or has_parts:
+        return False
+    corners = np.reshape(shape.points, (4, 2))
+    if shape.kind == "fractions":
+        corners = corners * size[::-1]
+    a, b, c, d = corners
     diagonals = np.hypot(*(a - c)), np.hypot(*(b - d))
-    return bool(np.abs(a + c - b - d).max() <= 1 and abs(diagonals[0] - diagonals[1]) <= 1)
+    have_one_middle = np.abs(a + c - b - d).max() <= 1
+    return bool(have_one_middle and abs(diagonals[0] - diagonals[1]) <= 1)
+
+
+# The pixels of one shape.
 
 
 class _Canvas:
     """An image of Pillow's whose pixels are NumPy's too. It is empty between two shapes."""
 
     def __init__(self, size: tuple[int, int]):
-        self.size, self._pixels = size, np.zeros(size, np.uint8)
+        self.size = size
+        self._pixels = np.zeros(size, np.uint8)
         image = Image.frombuffer("L", size[::-1], self._pixels, "raw", "L", 0, 1)
         image.readonly = 0  # or else Pillow draws on a copy
         self._pen = ImageDraw.Draw(image)
 
     def draw(self, kind: str, points: Sequence[float]) -> Patch:
         """Draws a shape, and takes it off."""
-        x, y, reach = points[::2], points[1::2], 1.0
+        x, y = points[::2], points[1::2]
+        reach = 1.0
         if kind == "rectangle":
             self._pen.rectangle((min(x), min(y), max(x), max(y)), fill=1, outline=1)
         elif kind in ("line", "strip"):
-            joint, reach = "curve" if kind == "strip" else None, _LINE_WIDTH
-            self._pen.line([*points], fill=1, width=_LINE_WIDTH, joint=joint)
+            joint = "curve" if kind == "strip" else None
+            self._pen.line([*points], fill=1, width=_LINE_WIDTH_PX, joint=joint)
+            reach = _LINE_WIDTH_PX
         elif kind in ("circle", "point"):
-            r = math.sqrt((x[0] - x[1]) ** 2 + (y[0] - y[1]) ** 2) if x[1:] else _POINT_RADIUS
-            self._pen.ellipse((x[0] - r, y[0] - r, x[0] + r, y[0] + r), fill=1, outline=1)
-            reach += r
+            radius = _POINT_RADIUS_PX
+            if kind == "circle":
+                radius = math.sqrt((x[0] - x[1]) ** 2 + (y[0] - y[1]) ** 2)
+            box = (x[0] - radius, y[0] - radius, x[0] + radius, y[0] + radius)
+            self._pen.ellipse(box, fill=1, outline=1)
+            reach += radius
         else:
             self._pen.polygon([*points], fill=1, outline=1)
         left, top = max(int(min(x) - reach), 0), max(int(min(y) - reach), 0)
         right, bottom = max(int(max(x) + reach) + 1, 0), max(int(max(y) + reach) + 1, 0)
         drawn = self._pixels[top:bottom, left:right]
-        patch = _patch(drawn.copy(), top, left)
+        patch = _make_patch(drawn.copy(), top, left)
         drawn[:] = 0
         return patch
 
 
 def _rasterize(shape: Shape, where: str, canvas: _Canvas) -> Patch:
-    size, where = canvas.size, f"{where}, {shape.place}"
-    if shape.kind == "parts":
-        return _by_pycocotools(shape.points, shape.data, where, size)
-    if shape.kind == "columns":
-        return _patch(_runs(shape.data, size[1], size[0]).T, 0, 0)
-    if shape.kind == "rows":
-        left, top, columns, rows = shape.data[:4]
-        return _clipped(_runs(shape.data[4:], rows, columns), top, left, size)
-    if shape.kind == "mask":
-        return _stored_mask(shape, where, size)
-    if shape.kind != "fractions":
-        return canvas.draw(shape.kind, shape.points)
-    points = (np.reshape(shape.points, (-1, 2)) * size[::-1]).ravel()
+    draw_kind = _DRAWN_WITHOUT_PILLOW.get(shape.kind)
+    if draw_kind:
+        return draw_kind(shape, f"{where}, {shape.place}", canvas.size)
+    if shape.kind == "fractions":
+        return canvas.draw("polygon", _in_pixels(shape.points, canvas.size))
+    return canvas.draw(shape.kind, shape.points)
+
+
+def _in_pixels(fractions: Sequence[float], size: tuple[int, int]) -> list[float]:
+    points: np.ndarray = (np.reshape(fractions, (-1, 2)) * size[::-1]).ravel()
     # Decimals of a whole number of pixels may come out a hair nearer to 0.
     points += np.copysign(1e-6, points)
-    return canvas.draw("polygon", points.tolist())
+    return list(points.tolist())
 
 
-def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
-    """Reads labelme's PNG of a shape, which lies between two corners."""
+def _draw_columns(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
+    del where
+    height, width = size
+    return _make_patch(_expand_runs(shape.data, width, height).T, 0, 0)
+
+
+def _draw_rows(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
+    del where
+    left, top, width, height = shape.data[:4]
+    return _cut(_expand_runs(shape.data[4:], height, width), top, left, size)
+
+
+def _expand_runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
+    inside = np.zeros(len(runs), bool)
+    inside[1::2] = True
+    return np.repeat(inside, runs).reshape(rows, columns)
+
+
+def _draw_stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
+    """Reads the PNG of a shape, which lies between two corners."""
     try:
         with Image.open(io.BytesIO(base64.b64decode(shape.data)), formats=["PNG"]) as image:
             if image.width * image.height > 4 * size[0] * size[1]:
@@ -230,55 +309,89 @@ def _stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     left, top, right, bottom = corners.round().astype(int).tolist()
     box = (bottom - top + 1, right - left + 1)
     # Corners between pixels may be rounded in two ways.
-    if pixels.shape != box and (pixels.ndim != 2 or bool((corners == np.trunc(corners)).all())):
+    are_whole = bool((corners == np.trunc(corners)).all())
+    if pixels.shape != box and (pixels.ndim != 2 or are_whole):
         raise wrong(where, f"a mask of {pixels.shape} pixels", f"{box}, as its corners say")
-    return _clipped(pixels, top, left, size)
+    return _cut(pixels, top, left, size)
 
 
-def _clipped(pixels: np.ndarray, top: int, left: int, size: tuple[int, int]) -> Patch:
+def _cut(pixels: np.ndarray, top: int, left: int, size: tuple[int, int]) -> Patch:
+    """Returns the pixels that lie in the image."""
     rows = slice(max(-top, 0), max(size[0] - top, 0))
     columns = slice(max(-left, 0), max(size[1] - left, 0))
-    return _patch(pixels[rows, columns], max(top, 0), max(left, 0))
+    return _make_patch(pixels[rows, columns], max(top, 0), max(left, 0))
 
 
-def _runs(runs: Sequence[int], rows: int, columns: int) -> np.ndarray:
-    inside = np.zeros(len(runs), bool)
-    inside[1::2] = True
-    return np.repeat(inside, runs).reshape(rows, columns)
+# pycocotools draws whole images, which takes time where shapes are small. So it draws only the part
+# of the image that a shape may reach.
+
+_DIGIT_OF_TEXT = 48  # of the character for 0 in pycocotools' text of runs
+_IS_FOLLOWED = 32  # is set in each digit of a run but its last
+_FOLLOWED_DIGITS = bytes(range(_DIGIT_OF_TEXT + 32, _DIGIT_OF_TEXT + 64))
 
 
-def _by_pycocotools(
-    points: Sequence[float], starts: Sequence[int], where: str, size: tuple[int, int]
-) -> Patch:
-    parts = [[*points[a:b]] for a, b in itertools.pairwise([*starts, len(points)])]
-    x, y = points[::2], points[1::2]
-    top, bottom, right = min(y), max(y), max(x)
-    if len(x) * (bottom - top + right - min(x)) > _LONGEST:
-        length = sum(np.abs(np.diff(part[n::2])).sum() for part in parts for n in (0, 1))
-        if length > _LONGEST:
-            raise wrong(where, f"an outline of {length:.0f} pixels", f"at most {_LONGEST}")
+def _draw_parts(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
+    """Draws polygons as pycocotools does."""
+    ends = [*shape.data, len(shape.points)]
+    parts = [[*shape.points[start:end]] for start, end in itertools.pairwise(ends)]
+    x, y = shape.points[::2], shape.points[1::2]
+    _check_outline(parts, len(x) * (max(y) - min(y) + max(x) - min(x)), where)
+    # Columns and rows behind the last point take time, and change nothing.
+    height = max(min(size[0], int(max(y)) + 2), 1)
+    width = max(min(size[1], int(max(x)) + 2), 1)
+    pixels, left = _draw_from_first_column(parts, height, width, where)
+    top = min(max(int(min(y)) - 1, 0), height)
+    return _make_patch(pixels[top:], top, left)
+
+
+def _check_outline(parts: Sequence[Sequence[float]], most: float, where: str) -> None:
+    """Checks that an outline, which has at most so many pixels, is not endless."""
+    if most <= _MAX_OUTLINE_PX:
+        return
+    length = 0.0
+    for part in parts:
+        length += np.abs(np.diff(part[::2])).sum() + np.abs(np.diff(part[1::2])).sum()
+    if length > _MAX_OUTLINE_PX:
+        found = f"an outline of {length:.0f} pixels"
+        raise wrong(where, found, f"at most {_MAX_OUTLINE_PX}")
+
+
+def _draw_from_first_column(
+    parts: Sequence[Sequence[float]], height: int, width: int, where: str
+) -> tuple[np.ndarray, int]:
+    """Returns the columns of polygons from that of their first pixel on, and its number.
+
+    The columns before it are part of the first run of pixels outside. That run is written anew,
+    without them, and then the text of runs is decoded.
+    """
     try:
         from pycocotools import mask as coco_masks
     except ImportError:
         raise ConfigError(
             where,
-            found="a polygon, but pycocotools, which draws those of COCO and CVAT, is missing",
+            found="a polygon that pycocotools draws, which is missing",
             expected="an installed pycocotools",
             remedy="pip install pycocotools",
         ) from None
-    # Columns and rows behind the last point take time, and change nothing.
-    height, width = (
-        max(min(side, int(end) + 2), 1) for side, end in zip(size, (bottom, right), strict=True)
-    )
     runs = coco_masks.frPyObjects(parts, height, width)
     counts = (runs[0] if len(parts) == 1 else coco_masks.merge(runs))["counts"]
-    # Nor do the columns before the first pixel change anything. The first run ends there.
-    first = counts[: 1 + len(counts) - len(counts.lstrip(_GOES_ON))]
-    run = sum((c - 48 & 31) << 5 * n for n, c in enumerate(first))
+    followed_digits = len(counts) - len(counts.lstrip(_FOLLOWED_DIGITS))
+    first = counts[: followed_digits + 1]
+    run = 0
+    for place, character in enumerate(first):
+        run += (character - _DIGIT_OF_TEXT & 31) << 5 * place
     left = min(run // height, width - 1)
-    before = run - left * height
-    digits = [before & 31, before >> 5 & 31, before >> 10 & 31, before >> 15 & 31]
-    counts = bytes(digit + 80 for digit in digits) + b"0" + counts[len(first) :]
-    pixels = coco_masks.decode({"size": [height, width - left], "counts": counts})
-    top = min(max(int(top) - 1, 0), height)
-    return _patch(pixels[top:], top, left)
+    rest = run - left * height
+    digits = [rest & 31, rest >> 5 & 31, rest >> 10 & 31, rest >> 15 & 31]
+    new_first = bytes(digit + _IS_FOLLOWED + _DIGIT_OF_TEXT for digit in digits) + b"0"
+    new_counts = new_first + counts[len(first) :]
+    pixels = coco_masks.decode({"size": [height, width - left], "counts": new_counts})
+    return pixels, left
+
+
+_DRAWN_WITHOUT_PILLOW: dict[str, Callable[[Shape, str, tuple[int, int]], Patch]] = {
+    "parts": _draw_parts,
+    "columns": _draw_columns,
+    "rows": _draw_rows,
+    "mask": _draw_stored_mask,
+}

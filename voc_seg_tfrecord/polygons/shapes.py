@@ -95,6 +95,10 @@ class Sheet(NamedTuple):
     groups: Set[str] = frozenset()
 
 
+UNUSABLE = "unusable polygons"
+"""The kind of errors about shapes that do no harm if the folder has masks too."""
+
+
 def wrong(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
     """Returns the error about a shape, or about a file; `where` names both."""
     remedy = remedy or "correct it in the tool, or delete it there, and export again"

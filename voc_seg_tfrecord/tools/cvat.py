@@ -1,5 +1,24 @@
-"""CVAT: masks in the layout of Pascal VOC."""
+"""CVAT: masks in the layout of Pascal VOC, and shapes in "CVAT for images 1.1".
 
+The shapes are one XML file for the images of a job, a task or a project.
+
+References:
+  CVAT's export `Segmentation mask 1.1`: pycocotools draws polygons and boxes, a group becomes one
+    mask with the label of its largest shape, and a shape of a higher z-order lies above. Ellipses,
+    which OpenCV draws, are polygons of its corners here. Polylines, points, cuboids and skeletons
+    are not drawn.
+"""
+
+from array import array
+import cmath
+import collections
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+import re
+from typing import Any
+import xml.etree.ElementTree as ET
+
+from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.base.names import VOID, voc_palette
 from voc_seg_tfrecord.formats.class_parsers import (
     ClassFileFormat,
@@ -7,7 +26,27 @@ from voc_seg_tfrecord.formats.class_parsers import (
     lines_with_content,
     read_rgb,
 )
-from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
+from voc_seg_tfrecord.formats.file import MAX_SIDE, File
+from voc_seg_tfrecord.polygons.shapes import (
+    Annotation,
+    Shape,
+    Sheet,
+    as_written,
+    checked_points,
+    checked_size,
+    wrong,
+)
+from voc_seg_tfrecord.tools.tool import (
+    DrawnImage,
+    FilePatterns,
+    FolderRow,
+    ShapeExample,
+    ShapeFiles,
+    ShapesRow,
+    Tool,
+)
+
+# The class file.
 
 
 def parse_labelmap(text: str) -> list[Entry]:
@@ -27,20 +66,253 @@ LABELMAP = ClassFileFormat(
     name="labelmap.txt", parse=parse_labelmap, expected="lines such as name:128,0,0::"
 )
 
+
+# The XML of shapes.
+
+_NOT_DRAWN = ("polyline", "points", "cuboid", "skeleton")
+
+
+def read(file: File) -> Sheet:
+    """Reads a file of many images. What is wrong with a shape is the `error` of its image.
+
+    Raises:
+      MaskError: if the file is not CVAT's XML of images.
+    """
+    root = _parse_xml(file)
+    names = []
+    for element in root.findall("./meta//labels/label/name"):
+        name = (element.text or "").strip()
+        if name:
+            names.append(name)
+    images = []
+    for number, image in enumerate(root.findall("image"), 1):
+        images.append(_read_image(image, number, names, file.where))
+    return Sheet([*dict.fromkeys(names)], images, _notes_on_groups(images))
+
+
+def _parse_xml(file: File) -> ET.Element:
+    with as_written(file.where, "CVAT's XML"):
+        try:
+            if b"<!DOCTYPE" in file.data:  # it may stand for any amount of text
+                raise ValueError("a document type")
+            root = ET.fromstring(file.data)
+        except (ET.ParseError, LookupError) as error:
+            raise ValueError(f"not readable as XML: {str(error)[:200]}") from None
+    expected = "CVAT's <annotations> of images"
+    remedy = "export as 'CVAT for images 1.1'"
+    if root.find("track") is not None:
+        raise wrong(file.where, "tracks of a video", expected, remedy)
+    if root.tag != "annotations" or root.find("image") is None:
+        found = f"XML of <{root.tag[:40]}> without <image>"
+        raise wrong(file.where, found, expected, remedy)
+    return root
+
+
+def _notes_on_groups(images: Sequence[Annotation]) -> list[str]:
+    """Returns a note if groups of shapes have several labels."""
+    count = 0
+    for image in images:
+        label_of_group = {shape.group: shape.label for shape in image.shapes}
+        grouped = (shape for shape in image.shapes if shape.group)
+        if any(label_of_group[shape.group] != shape.label for shape in grouped):
+            count += 1
+    if not count:
+        return []
+    return [
+        f"Groups of shapes with several labels, in {count} images, have that of their largest "
+        "shape, as in CVAT's own masks."
+    ]
+
+
+def _read_image(image: ET.Element, number: int, names: Sequence[str], where: str) -> Annotation:
+    name = image.get("name", "").replace("\\", "/")
+    place = f"image {number} ({name[-80:]})"
+    if not name:
+        raise wrong(f"{where}, {place}", "no name", "an image with a name", "export it again")
+    left_out: dict[str, int] = collections.Counter()
+    shapes = []
+    try:
+        height, width = _read_numbers(image, "height width", f"{where}, {place}")
+        size = checked_size(height, width, f"{where}, {place}")
+        numbered = [*enumerate(image, 1)]
+        # CVAT makes polygons of rotated boxes, and adds them at the end.
+        numbered.sort(key=lambda pair: pair[1].tag == "box" and "rotation" in pair[1].attrib)
+        for shape_number, element in numbered:
+            if element.tag in _NOT_DRAWN:
+                left_out[element.tag] += 1
+            elif element.tag != "tag":
+                shape_place = f"{place}, shape {shape_number}"
+                shapes.append(_read_shape(element, shape_place, names, where))
+    except MaskError as error:
+        return Annotation(where, name, None, error=error)
+    return Annotation(where, name, size, shapes, "level", left_out=left_out)
+
+
+def _read_numbers(element: ET.Element, names: str, where: str) -> list[float]:
+    with as_written(where, f"the numbers {names}"):
+        numbers = [float(element.attrib[name]) for name in names.split()]
+        if not all(abs(number) <= MAX_SIDE for number in numbers):
+            raise ValueError(str(numbers)[:80])
+    return numbers
+
+
+def _read_shape(element: ET.Element, place: str, names: Sequence[str], where: str) -> Shape:
+    label = element.get("label", "").strip()
+    place += f" ({label[:40]})"
+    where = f"{where}, {place}"
+    if label not in names:
+        raise wrong(where, f"the label {label[:80]!r}", f"one of {', '.join(names)[:200]}")
+    with as_written(where, "whole numbers as group_id and z_order"):
+        group_id = int(element.get("group_id", "0"))
+        level = int(element.get("z_order", "0"))
+    group = str(group_id) if group_id else ""
+    if element.tag == "mask":
+        return Shape(
+            label, "rows", place, data=_read_runs(element, where), group=group, level=level
+        )
+    read_points = _POINTS_OF.get(element.tag)
+    if read_points is None:
+        raise wrong(
+            where,
+            f"a shape of the kind {element.tag[:40]!r}",
+            "polygons, boxes, ellipses, masks",
+            "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'",
+        )
+    points = read_points(element, where)
+    return Shape(label, "parts", place, points, [0], group, level)
+
+
+def _read_runs(element: ET.Element, where: str) -> list[int]:
+    """Returns the box of a mask, and its runs of pixels outside and inside in turn."""
+    box = [int(side) for side in _read_numbers(element, "left top width height", where)]
+    words = element.get("rle", "").split(",")
+    runs = [int(word) for word in words if word.strip().isdecimal() and len(word) < 16]
+    _, _, width, height = box
+    if min(box) < 0 or len(runs) < len(words) or not 0 < sum(runs) == width * height:
+        raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
+    return [*box, *runs]
+
+
+def _points_of_polygon(element: ET.Element, where: str) -> "array[float]":
+    with as_written(where, "points as x,y;x,y;x,y"):
+        text = element.attrib["points"]
+        if _AS_CVAT_WRITES.fullmatch(text):
+            return checked_points([*map(float, text.replace(";", ",").split(","))], where, 3)
+        points = [[*map(float, pair.split(","))] for pair in text.split(";")]
+    return _round_points(points, where)
+
+
+_NUMBER = r"-?\d+(?:\.\d\d?)?"
+_AS_CVAT_WRITES = re.compile(f"{_NUMBER},{_NUMBER}(?:;{_NUMBER},{_NUMBER})*")  # two digits at most
+
+
+def _points_of_box(element: ET.Element, where: str) -> "array[float]":
+    angle = _read_rotation(element, where)
+    x1, y1, x2, y2 = _read_numbers(element, "xtl ytl xbr ybr", where)
+    corners = [(x1, y1), (x2, y1), (x2, y2), (x1, y2)]
+    middle = (x1 + (x2 - x1) / 2, y1 + (y2 - y1) / 2)
+    return _round_points(_rotate(corners, middle, angle), where)
+
+
+def _points_of_ellipse(element: ET.Element, where: str) -> "array[float]":
+    """Returns the corners that OpenCV draws, with which CVAT draws ellipses.
+
+    It takes whole numbers, some corners for small ellipses, and the pixels on the edge too.
+    """
+    angle = _read_rotation(element, where)
+    numbers = _read_numbers(element, "cx cy rx ry", where)
+    x, y, x_radius, y_radius = (round(number) + 0.5 for number in numbers)
+    if min(x_radius, y_radius) < 0:
+        raise wrong(where, "a negative radius", "an ellipse of CVAT's")
+    step = _degrees_between_corners(max(x_radius, y_radius))
+    edge = []
+    for degrees in range(0, 360, step):
+        turn = math.radians(degrees)
+        edge.append((x + x_radius * math.cos(turn), y + y_radius * math.sin(turn)))
+    return _round_points(_rotate(edge, (x, y), round(angle)), where)
+
+
+def _degrees_between_corners(radius: float) -> int:
+    if radius < 3:
+        return 90
+    if radius < 10:
+        return 30
+    return 18 if radius < 15 else 5
+
+
+_POINTS_OF: dict[str, Callable[[ET.Element, str], "array[float]"]] = {
+    "polygon": _points_of_polygon,
+    "box": _points_of_box,
+    "ellipse": _points_of_ellipse,
+}
+
+
+def _read_rotation(element: ET.Element, where: str) -> float:
+    if "rotation" not in element.attrib:
+        return 0
+    (angle,) = _read_numbers(element, "rotation", where)
+    return angle
+
+
+def _rotate(
+    points: Sequence[tuple[float, float]], middle: tuple[float, float], degrees: float
+) -> list[list[float]]:
+    """Returns points rotated clockwise around another one."""
+    turn = cmath.rect(1, math.radians(degrees))
+    center = complex(*middle)
+    turned = [center + turn * (complex(*point) - center) for point in points]
+    return [[point.real, point.imag] for point in turned]
+
+
+def _round_points(points: list[Any], where: str) -> "array[float]":
+    """Returns points with two digits, which CVAT keeps before it draws."""
+    return array("d", [round(number, 2) for number in checked_points(points, where, 3)])
+
+
+def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
+    """Yields one XML file."""
+    names = dict.fromkeys(name for image in images.values() for name in image.outlines)
+    labels = "".join(f"<label><name>{name}</name></label>" for name in names)
+    lines = [
+        f"<annotations><version>1.1</version><meta><task><labels>{labels}</labels></task></meta>"
+    ]
+    for image_id, image in images.items():
+        lines.append(f'<image name="{image_id}.jpg" width="{image.width}" height="{image.height}">')
+        for name, points in image.outlines.items():
+            outline = ";".join(f"{x}.00,{y}.00" for x, y in points)
+            lines.append(f'<polygon label="{name}" points="{outline}" z_order="0"/>')
+        lines.append("</image>")
+    lines.append("</annotations>")
+    yield "annotations.xml", "\n".join(lines).encode()
+
+
 CVAT = Tool(
     name="CVAT",
     patterns=(
         FilePatterns(images="JPEGImages/{id}.jpg", masks="SegmentationClass/{id}.png"),
-        FilePatterns(
-            images="JPEGImages/street/{id}.jpg", masks="SegmentationClass/street/{id}.png"
-        ),
+        FilePatterns(images="JPEGImages/east/{id}.jpg", masks="SegmentationClass/east/{id}.png"),
     ),
     class_files=(LABELMAP,),
+    shapes=ShapeFiles(
+        ending=".xml",
+        word=b"<annotations",
+        pattern=rb"<(image|track)\b",
+        read=read,
+        not_drawn="which CVAT draws in no mask",
+    ),
+    example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
     folder_row=FolderRow(
         written_by='CVAT "Segmentation mask 1.1", "PASCAL VOC 1.1"',
         images="`JPEGImages`, sub-folders too",
         masks="`SegmentationClass`, RGB",
         classes="`labelmap.txt`, in its order",
         splits="`ImageSets/Segmentation/*.txt`",
+    ),
+    shapes_row=ShapesRow(
+        tool="CVAT for images 1.1",
+        files="`annotations.xml`, one or several",
+        pixels="pycocotools, as the export `Segmentation mask 1.1`",
+        above="the higher z-order, or else the later one",
+        classes="the labels' order",
     ),
 )

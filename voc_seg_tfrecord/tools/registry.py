@@ -3,10 +3,13 @@
 from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat
 from voc_seg_tfrecord.tools.by_hand import BY_HAND
 from voc_seg_tfrecord.tools.camvid import CAMVID
+from voc_seg_tfrecord.tools.coco import COCO
 from voc_seg_tfrecord.tools.cvat import CVAT
 from voc_seg_tfrecord.tools.datumaro import DATUMARO
 from voc_seg_tfrecord.tools.flat_folder import FLAT_FOLDER
 from voc_seg_tfrecord.tools.folder_per_image import FOLDER_PER_IMAGE
+from voc_seg_tfrecord.tools.label_studio import LABEL_STUDIO
+from voc_seg_tfrecord.tools.labelme import LABELME
 from voc_seg_tfrecord.tools.labelme2voc import LABELME2VOC
 from voc_seg_tfrecord.tools.mmsegmentation import MMSEGMENTATION
 from voc_seg_tfrecord.tools.nnunet import NNUNET
@@ -15,8 +18,13 @@ from voc_seg_tfrecord.tools.roboflow import ROBOFLOW
 from voc_seg_tfrecord.tools.supervisely import SUPERVISELY
 from voc_seg_tfrecord.tools.tool import Tool
 from voc_seg_tfrecord.tools.trainaug import TRAINAUG
+from voc_seg_tfrecord.tools.via import VIA
+from voc_seg_tfrecord.tools.yolo import YOLO
 
 TOOLS: tuple[Tool, ...] = (
+    LABELME,
+    COCO,
+    YOLO,
     CVAT,
     DATUMARO,
     LABELME2VOC,
@@ -25,6 +33,8 @@ TOOLS: tuple[Tool, ...] = (
     MMSEGMENTATION,
     TRAINAUG,
     NNUNET,
+    LABEL_STUDIO,
+    VIA,
     CAMVID,
     PLAIN_FOLDERS,
     FLAT_FOLDER,
@@ -32,6 +42,18 @@ TOOLS: tuple[Tool, ...] = (
     BY_HAND,
 )
 """Every tool; a new one is a module and a line here."""
+
+SHAPE_TOOLS = tuple(tool for tool in TOOLS if tool.shapes)
+"""Tools whose shapes are drawn to masks."""
+
+
+def tool_named(name: str) -> Tool:
+    """Returns the tool that messages call so.
+
+    Raises:
+      KeyError: if there is none.
+    """
+    return {tool.name: tool for tool in TOOLS}[name]
 
 
 def _all_class_files() -> tuple[ClassFileFormat, ...]:
@@ -49,3 +71,8 @@ CLASS_FILE_NAMES = tuple(kind.name for kind in CLASS_FILES)
 
 COMMON_CLASS_FILE_NAMES = tuple(kind.name for kind in CLASS_FILES if kind.is_common)
 """Names of class files that other programs' files have too."""
+
+NAME_FILE_PATTERNS = tuple(
+    pattern for tool in SHAPE_TOOLS if tool.shapes for pattern in tool.shapes.name_files
+)
+"""Patterns of the names of files that name the classes of shapes, beside the class files."""

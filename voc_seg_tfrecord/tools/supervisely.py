@@ -6,7 +6,7 @@ from voc_seg_tfrecord.formats.class_parsers import (
     number_by_place,
     read_rgb,
 )
-from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
+from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, RefusedFiles, Tool
 
 
 def parse_colors(text: str) -> list[Entry]:
@@ -31,6 +31,14 @@ SUPERVISELY = Tool(
     class_files=(
         ClassFileFormat(
             name="colors.txt", parse=parse_colors, expected="lines such as name 128 0 0"
+        ),
+    ),
+    refused=(
+        RefusedFiles(
+            ending=".json",
+            pattern=rb'"classTitle"\s*:',
+            found="Supervisely's JSON",
+            advice="export from Supervisely to COCO or to Pascal VOC",
         ),
     ),
     folder_row=FolderRow(

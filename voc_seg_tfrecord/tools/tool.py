@@ -1,9 +1,14 @@
 """What is known of a labeling tool, an exporter or a kind of folder: `Tool`."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
+import posixpath
+from typing import Literal
 
-from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat, lines_of_names
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.polygons.shapes import Sheet
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -12,6 +17,135 @@ class FilePatterns:
 
     images: str
     masks: str
+
+
+# Shapes in place of masks.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FolderFiles:
+    """The files of a folder, for a tool whose labels are known only by several files together.
+
+    Attributes:
+      root: the folder.
+      names: the paths of all files below it.
+      labels: those that may hold labels.
+      images: those that may be labeled images.
+    """
+
+    root: str
+    names: Sequence[str]
+    labels: Sequence[str]
+    images: Sequence[str]
+
+    def read(self, name: str) -> File:
+        """Reads a file by its path below the folder."""
+        return File.read(posixpath.join(self.root, name), MaskError)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ClassList:
+    """The file that numbers the classes of shapes, where the files of shapes hold names alone.
+
+    Attributes:
+      name: the file's name.
+      parse: returns the names in the file's text, in the order of their numbers.
+      expected: what the file should hold, for errors.
+    """
+
+    name: str
+    parse: Callable[[str], Sequence[str]]
+    expected: str
+
+
+LABELS_TXT = ClassList(
+    name="labels.txt", parse=lines_of_names, expected="the name of a class on each line"
+)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShapeFiles:
+    """The files in which a tool writes shapes.
+
+    A file is read by `read` if its name has the ending, and its bytes the word and the pattern. A
+    folder may have thousands of other files, and most are passed over by the word. A tool whose
+    files do not say what they are has `read_folder` instead.
+
+    Attributes:
+      ending: of the files' names.
+      word: what all of the files have.
+      pattern: a regular expression that all of the files match.
+      read: reads a file.
+      read_folder: returns what the label files of a folder hold, by their paths; nothing if the
+        folder has none of the tool's.
+      is_per_image: whether each file has the shapes of one image.
+      find_image: how the image of shapes is found. `by name`: by the end of its path, as the file
+        has it. `beside`: by its path as seen from the file, or else by the file's own name.
+        `known`: the reader found it.
+      class_list: the file that numbers the classes; None if the files of shapes number them.
+      name_files: patterns of the names of files that hold class names, beside the class files.
+      read_image: returns the image that a file of shapes holds too.
+      not_drawn: what the tool itself does with shapes that are left out, for notes.
+    """
+
+    ending: str
+    word: bytes = b""
+    pattern: bytes = b""
+    read: Callable[[File], Sheet] | None = None
+    read_folder: Callable[[FolderFiles], dict[str, Sheet]] | None = None
+    is_per_image: bool = False
+    find_image: Literal["by name", "beside", "known"] = "by name"
+    class_list: ClassList | None = None
+    name_files: Sequence[str] = ()
+    read_image: Callable[[File], File] | None = None
+    not_drawn: str = "which is in no mask"
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RefusedFiles:
+    """Files of a tool that are not read.
+
+    Attributes:
+      ending: of the files' names.
+      pattern: a regular expression that the files match.
+      found: what errors call them.
+      advice: what the user can do.
+    """
+
+    ending: str
+    pattern: bytes
+    found: str
+    advice: str
+
+
+# Small drawn data, for `voc-seg-tfrecord example` and for the tests.
+
+
+@dataclasses.dataclass(frozen=True)
+class DrawnImage:
+    """An image whose shapes are known: the points of one polygon of each class, in order."""
+
+    width: int
+    height: int
+    outlines: Mapping[str, Sequence[tuple[int, int]]]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ShapeExample:
+    """How a tool writes the shapes of drawn images.
+
+    Attributes:
+      images: how an image is called, with `{id}`.
+      has_splits: whether ids begin with `train/` or `val/`.
+      write: yields the name and the bytes of each file of labels, by the images' ids.
+    """
+
+    images: str
+    has_splits: bool
+    write: Callable[[Mapping[str, DrawnImage]], Iterator[tuple[str, bytes]]]
+
+
+# The guides.
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -26,6 +160,17 @@ class FolderRow:
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class ShapesRow:
+    """A line of the table in docs/guides/polygons.md: a cell each, in Markdown."""
+
+    tool: str
+    files: str
+    pixels: str
+    above: str
+    classes: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Tool:
     """A labeling tool, an exporter, or a kind of folder that people make by hand.
 
@@ -34,10 +179,18 @@ class Tool:
       patterns: how its images and masks are called. The readings of a folder do not depend on
         them; the tests read a folder of each.
       class_files: the files that say which value or color is which class.
+      shapes: the files in which it writes shapes.
+      refused: files of it that are not read.
+      example: how it writes shapes, for examples.
       folder_row: its line in the table of folders; None if it writes no masks.
+      shapes_row: its line in the table of polygons; None if it writes no shapes.
     """
 
     name: str
     patterns: Sequence[FilePatterns] = ()
     class_files: Sequence[ClassFileFormat] = ()
+    shapes: ShapeFiles | None = None
+    refused: Sequence[RefusedFiles] = ()
+    example: ShapeExample | None = None
     folder_row: FolderRow | None = None
+    shapes_row: ShapesRow | None = None

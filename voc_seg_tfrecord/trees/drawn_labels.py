@@ -1,4 +1,4 @@
-"""Masks that are drawn from the polygons of a labelling tool when they are read."""
+"""Masks that are drawn from the polygons of a labeling tool when they are read."""
 
 import base64
 import collections
@@ -30,17 +30,98 @@ from voc_seg_tfrecord.base.processes import ordered_map
 from voc_seg_tfrecord.examples.make import RawExample
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile, is_void_name
-from voc_seg_tfrecord.formats.class_parsers import Entry, lines_of_names
+from voc_seg_tfrecord.formats.class_parsers import Entry
 from voc_seg_tfrecord.formats.file import File, check_pixels
 from voc_seg_tfrecord.masks import stored
 from voc_seg_tfrecord.masks.survey import MaskContent, Survey
-from voc_seg_tfrecord.polygons import labelme
 from voc_seg_tfrecord.polygons.drawing import Drawn, draw
 from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
+from voc_seg_tfrecord.tools.registry import tool_named
+from voc_seg_tfrecord.tools.tool import ClassList, Tool
 from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.pair import Labels, Pair, Parts
 
-_LARGE = 1 << 24  # pixels, above which a file is not believed
+_MAX_PIXELS_BELIEVED = 1 << 24  # above which the image is asked for its size, and not the file
+
+
+@dataclasses.dataclass(frozen=True)
+class NumberedClasses:
+    """The classes of a tool's shapes.
+
+    Attributes:
+      class_file: background and the classes after it.
+      values: the value of each label in masks.
+      notes: what a user should know of them.
+    """
+
+    class_file: ClassFile
+    values: Mapping[str, int]
+    notes: Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class _NameList:
+    """The names of classes in their order.
+
+    Attributes:
+      names: the names.
+      source: the file that has them, or a word for several.
+      is_sorted: whether nothing numbers the classes, so that they are sorted by name.
+      notes: what a user should know of them.
+    """
+
+    names: Sequence[str]
+    source: str
+    is_sorted: bool
+    notes: Sequence[str]
+
+
+def classes_of(
+    tool: Tool, sheets: Collection[Sheet], used: Set[str], listing: Listing
+) -> NumberedClasses:
+    """Returns the classes of a tool's files, in the tool's order; `used` are those of shapes."""
+    class_list = tool.shapes.class_list if tool.shapes else None
+    if class_list:
+        listed = _names_from_list(tool, class_list, used, listing)
+    else:
+        listed = _names_from_sheets(tool, sheets, used)
+    entries, values = number_classes([*dict.fromkeys(listed.names)], listing.root)
+    notes = [*listed.notes, *_notes_on_spelling(values), *_notes_on_void(used, values)]
+    class_file = ClassFile(listed.source, entries, by_name=listed.is_sorted)
+    return NumberedClasses(class_file, values, notes)
+
+
+def _names_from_list(
+    tool: Tool, class_list: ClassList, used: Set[str], listing: Listing
+) -> _NameList:
+    """Returns the names of a list that has all classes in use; else those in use, sorted."""
+    notes = [f"{tool.name} does not number classes, so they are sorted by name."]
+    for path in listing.below():
+        if posixpath.basename(path) != class_list.name:
+            continue
+        full_path = listing.root / path
+        text = File.read(full_path, MaskError).data.decode("utf-8-sig", "replace")
+        with as_written(os.fspath(full_path), class_list.expected):
+            names = class_list.parse(text)
+        missing = used - {*names}
+        if not missing:
+            return _NameList(names, path, is_sorted=False, notes=[])
+        shown = ", ".join(sorted(missing)[:3])
+        notes.append(f"{path} lacks {shown}, so it does not number the classes.")
+    return _NameList(sorted(used), f"{tool.name}'s files", is_sorted=True, notes=notes)
+
+
+def _names_from_sheets(tool: Tool, sheets: Collection[Sheet], used: Set[str]) -> _NameList:
+    """Returns the names that the files of shapes number, without groups that no shape has."""
+    names = [name for sheet in sheets for name in sheet.class_names]
+    groups = {group for sheet in sheets for group in sheet.groups}
+    unused_groups = (groups & {*names}) - used
+    notes = []
+    if unused_groups:
+        shown = ", ".join(sorted(unused_groups))
+        notes.append(f"{shown} only groups other classes, so it is none.")
+        names = [name for name in names if name not in unused_groups]
+    return _NameList(names, f"{tool.name}'s files", is_sorted=False, notes=notes)
 
 
 def number_classes(
@@ -60,45 +141,25 @@ def number_classes(
         )
     entries = tuple(Entry(value, name) for value, name in enumerate([background, *classes]))
     entries += tuple(Entry(VOID, name) for name in void)
-    return entries, {e.name: e.value for e in entries}
+    return entries, {entry.name: entry.value for entry in entries}
 
 
-def classes_of(
-    tool: str, sheets: Collection[Sheet], used: Set[str], listing: Listing
-) -> tuple[ClassFile, dict[str, int], list[str]]:
-    """Returns the classes of a tool's files, the value of each label in masks, and notes.
+def _notes_on_spelling(names: Collection[str]) -> list[str]:
+    names_by_form = collections.defaultdict(list)
+    for name in names:
+        form = " ".join(unicodedata.normalize("NFKC", name).split())
+        names_by_form[plain(form)].append(name)
+    alike = [name for of_form in names_by_form.values() if len(of_form) > 1 for name in of_form]
+    if not alike:
+        return []
+    return [f"{' and '.join(alike)} are classes that differ in their spelling alone."]
 
-    They stand in the tool's order; labelme has none.
-    """
-    source, by_name, notes = f"{tool}'s files", tool == "labelme", list[str]()
-    if by_name:
-        names = sorted(used)
-        notes.append("labelme does not number classes, so they are sorted by name.")
-        for path in listing.below():
-            if posixpath.basename(path) == "labels.txt":  # which labelme's converters number by
-                text = File.read(listing.root / path, MaskError).data.decode("utf-8-sig", "replace")
-                with as_written(os.fspath(listing.root / path), "the name of a class on each line"):
-                    listed = lines_of_names(text)
-                if not (unknown := used - {*listed}):
-                    names, source, by_name, notes = listed, path, False, []
-                    break
-                lacking = ", ".join(sorted(unknown)[:3])
-                notes.append(f"{path} lacks {lacking}, so it does not number the classes.")
-    else:
-        names = [name for sheet in sheets for name in sheet.class_names]
-        if groups := {group for sheet in sheets for group in sheet.groups} & {*names} - used:
-            notes.append(f"{', '.join(sorted(groups))} only groups other classes, so it is none.")
-            names = [name for name in names if name not in groups]
-    entries, values = number_classes([*dict.fromkeys(names)], listing.root)
-    forms = {name: " ".join(unicodedata.normalize("NFKC", name).split()) for name in values}
-    shown = {name: plain(form) for name, form in forms.items()}
-    count = collections.Counter(shown.values())
-    if alike := [name for name in shown if count[shown[name]] > 1]:
-        notes.append(f"{' and '.join(alike)} are classes that differ in their spelling alone.")
-    if void := [name for name in used - {IGNORED} if values.get(name) == VOID]:
-        shapes = ", ".join(sorted(void))
-        notes.append(f"{shapes} means void, {VOID}, unless --classes gives it a class.")
-    return ClassFile(source, entries, by_name=by_name), values, notes
+
+def _notes_on_void(used: Set[str], values: Mapping[str, int]) -> list[str]:
+    void = sorted(name for name in used if values.get(name) == VOID and name != IGNORED)
+    if not void:
+        return []
+    return [f"{', '.join(void)} means void, {VOID}, unless --classes gives it a class."]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,29 +171,35 @@ class DrawnPair(Pair):
       values: the value of each label in the mask.
       exif: what an EXIF orientation means, where the file does not say the image's size.
       drawn: the mask as a PNG in base64, if it was drawn already.
-      embedded: whether the image is in the file of the shapes.
+      embedded_by: the tool whose file of the shapes holds the image too; empty if none does.
     """
 
     shapes: Annotation | None = None
     values: Mapping[str, int] = dataclasses.field(default_factory=dict)
     exif: str = "auto"
     drawn: str = ""
-    embedded: bool = False
+    embedded_by: str = ""
 
     def read(self) -> RawExample:
         """Reads the image, and draws its masks."""
         image = self._image()
         where = f"{self.mask}, image {self.filename}"
-        mask, objects = base64.b64decode(self.drawn), None
-        if self.shapes is not None:
+        objects = None
+        if self.shapes is None:
+            mask = base64.b64decode(self.drawn)
+        else:
             drawn = self.draw(self.drawn_size(image))
             mask = png.encode(drawn.mask, runs=True)
-            objects = (
-                None if drawn.objects is None else File(png.encode(drawn.objects, runs=True), where)
-            )
-        xml = self.annotation and File.read(self.annotation, AnnotationError)
-        counted = self.counted
-        return RawExample(image, self.filename, File(mask, where), objects, xml, counted=counted)
+            if drawn.objects is not None:
+                objects = File(png.encode(drawn.objects, runs=True), where)
+        return RawExample(
+            image=image,
+            filename=self.filename,
+            mask=File(mask, where),
+            instances=objects,
+            annotation=self.annotation and File.read(self.annotation, AnnotationError),
+            counted=self.counted,
+        )
 
     def draw(self, size: tuple[int, int]) -> Drawn:
         """Draws the masks of a pair with shapes."""
@@ -142,8 +209,9 @@ class DrawnPair(Pair):
     def drawn_size(self, image: File | None = None) -> tuple[int, int]:
         """Returns height and width of the masks. The image is read only if they need it."""
         assert self.shapes
-        size, where = self.shapes.size, self.shapes.where
-        if size is not None and size[0] * size[1] <= _LARGE:
+        size = self.shapes.size
+        where = self.shapes.where
+        if size is not None and size[0] * size[1] <= _MAX_PIXELS_BELIEVED:
             return size
         image = image or self._image()
         height, width = pillow.read_size(image, ImageError)
@@ -165,7 +233,7 @@ class DrawnPair(Pair):
 
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
-        holder = self.mask if self.embedded and self.mask else self.image
+        holder = self.mask if self.embedded_by and self.mask else self.image
         return storage.size(holder) + len(self.drawn)
 
     def to_json(self) -> dict[str, Any]:
@@ -179,8 +247,9 @@ class DrawnPair(Pair):
         return cls(**{**data, "shapes": shapes})
 
     def _image(self) -> File:
-        if self.embedded and self.mask:
-            return labelme.read_image(File.read(self.mask, ImageError))
+        shapes = tool_named(self.embedded_by).shapes if self.embedded_by else None
+        if shapes and shapes.read_image and self.mask:
+            return shapes.read_image(File.read(self.mask, ImageError))
         return File.read(self.image, ImageError)
 
 
@@ -196,8 +265,9 @@ def _draw(pair: DrawnPair) -> tuple[str, MaskContent | None, Mapping[str, int]]:
     except VocSegError:
         return "", None, {}
     mask = png.encode(drawn.mask, runs=True)
-    values, sha256 = stored.counts_by_value(drawn.mask), hashlib.sha256(mask).hexdigest()
-    return base64.b64encode(mask).decode(), MaskContent("grey", values, sha256=sha256), drawn.counts
+    values = stored.counts_by_value(drawn.mask)
+    content = MaskContent("grey", values, sha256=hashlib.sha256(mask).hexdigest())
+    return base64.b64encode(mask).decode(), content, drawn.counts
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -244,13 +314,18 @@ class DrawnLabels(Labels):
             values=self.values,
             exif=self.exif,
             drawn=drawn,
-            embedded=image_id in self.embedded,
+            embedded_by=self.tool if image_id in self.embedded else "",
         )
 
     def _mask_pair(self, image_id: str) -> DrawnPair:
-        name, file = self.images[image_id], self.folder / self.names[image_id]
-        path = self.image_folder / name
-        pair = self.pair(Parts(), id=image_id, filename=name, image=path, mask=file)
+        name = self.images[image_id]
+        pair = self.pair(
+            Parts(),
+            id=image_id,
+            filename=name,
+            image=self.image_folder / name,
+            mask=self.folder / self.names[image_id],
+        )
         return cast(DrawnPair, pair)
 
     def shapes_of(self, image_id: str) -> str:
@@ -265,25 +340,31 @@ class DrawnLabels(Labels):
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del all_colors  # there are none
-        new = [i for i in ids if i not in self._notable and i in self.names]
+        new = [
+            image_id for image_id in ids if image_id not in self._notable and image_id in self.names
+        ]
         for image_id in new:
             shapes = self.shapes[image_id]
-            background = not shapes.shapes and not shapes.error
-            self._notable[image_id] = {"background": int(background), **shapes.left_out}
-        pairs = [self._mask_pair(i) for i in new if not self.shapes[i].error]
+            is_background = not shapes.shapes and not shapes.error
+            self._notable[image_id] = {_BACKGROUND: int(is_background), **shapes.left_out}
+        pairs = [self._mask_pair(image_id) for image_id in new if not self.shapes[image_id].error]
         for pair, (mask, look, counts) in ordered_map(_draw, pairs, count=len(pairs)):
             if look is not None:
-                self._looks[pair.id], self._drawn[pair.id] = look, mask
+                self._looks[pair.id] = look
+                self._drawn[pair.id] = mask
                 self._notable[pair.id] = {**self._notable[pair.id], **counts}
         return Survey()
 
     def table(self, ids: Collection[str]) -> str:
         """Returns the table of classes by name as CSV, with the pixels and masks of each."""
         self.survey(ids)
-        pixels, masks = collections.Counter[int](), collections.Counter[int]()
-        for look in (self._looks[i] for i in ids if i in self._looks):
-            pixels.update(look.values)
-            masks.update([*look.values])
+        pixels = collections.Counter[int]()
+        masks = collections.Counter[int]()
+        for image_id in ids:
+            if image_id in self._looks:
+                values = self._looks[image_id].values
+                pixels.update(values)
+                masks.update([*values])
         out = io.StringIO()
         lines = csv.writer(out, lineterminator="\n")
         lines.writerow(["name", "class", "pixels", "masks"])
@@ -294,7 +375,9 @@ class DrawnLabels(Labels):
 
     def notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
-        total = sum(map(collections.Counter, self._notable.values()), collections.Counter[str]())
+        totals = collections.Counter[str]()
+        for counts in self._notable.values():
+            totals.update(counts)
         order = next(iter(self.shapes.values())).order
         texts = {
             "outside": ("point", "outside of the image, where shapes are cut off"),
@@ -302,13 +385,20 @@ class DrawnLabels(Labels):
             "discs": ("point", "drawn as a disc with a radius of 5 pixels"),
             "boxes": ("shape", "with the outline of a box; all pixels in it have the class"),
             "empty": ("shape", "without a pixel in the image"),
-            "background": ("image", "without a shape: background everywhere"),
+            _BACKGROUND: ("image", "without a shape: background everywhere"),
         }
-        for kind in sorted(total.keys() - texts):
-            texts[kind] = "shape", f"of the kind {kind}, which CVAT draws in no mask"
-        said = ((total[what], *text) for what, text in texts.items() if total[what])
-        return [f"{counted(number, noun)} {rest}." for number, noun, rest in said]
+        shapes = tool_named(self.tool).shapes
+        for kind in sorted(totals.keys() - texts):
+            not_drawn = shapes.not_drawn if shapes else ""
+            texts[kind] = ("shape", f"of the kind {kind}, {not_drawn}")
+        notes = []
+        for kind, (noun, text) in texts.items():
+            if totals[kind]:
+                notes.append(f"{counted(totals[kind], noun)} {text}.")
+        return notes
 
+
+_BACKGROUND = "background"  # counts images, where other counts are those of shapes
 
 _ABOVE = {
     "later": "The later one in the file lies above",

@@ -1,4 +1,4 @@
-"""Finds the polygons of labelling tools in a folder, and the image of each."""
+"""Finds the polygons of labeling tools in a folder, and the image of each."""
 
 import collections
 from collections.abc import Mapping, Sequence
@@ -13,330 +13,398 @@ from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError, co
 from voc_seg_tfrecord.base.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import below, common, split_word, stem
 from voc_seg_tfrecord.folder.files.layouts import Said
-from voc_seg_tfrecord.folder.files.sheet_images import SheetImages, composed
+from voc_seg_tfrecord.folder.files.sheet_images import SheetImages
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
-from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, as_written, wrong
+from voc_seg_tfrecord.polygons.shapes import (
+    UNUSABLE,
+    Annotation,
+    Shape,
+    Sheet,
+    as_written,
+    wrong,
+)
+from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS, tool_named
+from voc_seg_tfrecord.tools.tool import FolderFiles, ShapeFiles, Tool
 from voc_seg_tfrecord.trees.drawn_labels import DrawnLabels, classes_of
 from voc_seg_tfrecord.trees.layout import ID, Layout
 from voc_seg_tfrecord.trees.listing import Listing, Names
 from voc_seg_tfrecord.trees.tree import VocTree
 
-# By tool: the ending of its files, a word and a pattern that all of them have, and their reader.
-# A folder may have thousands of other files, and most are passed over by the word.
-_TOOLS = {
-    "labelme": (".json", b'"shapes"', rb'"image(Path|Data)"\s*:', labelme.read),
-    "COCO": (".json", b'"annotations"', rb'"images"\s*:\s*\[', coco.read),
-    "CVAT": (".xml", b"<annotations", rb"<(image|track)\b", cvat.read),
-}
-# By the name of another tool: what its JSON files have, and which export is read.
-_OTHER_TOOLS = {
-    "VIA": (r'"_via_|"shape_attributes"\s*:', "open it in VIA 2, and export it as COCO"),
-    "Supervisely": (r'"classTitle"\s*:', "export from Supervisely to COCO or to Pascal VOC"),
-    "Label Studio": (r'"original_width"\s*:', "export as COCO, and masks of brushes as PNG"),
-}
-_UNUSABLE = "unusable polygons"  # errors that do no harm where there are masks
-_YOLO_NUMBER = rb"[-+]?(([01](\.\d*)?|\.\d+)([eE][-+]?\d+)?|\d(\.\d*)?[eE]-\d+)"
-# Six numbers, and not one word that is none. To repeat a group to the end of a line of megabytes
-# would take a gigabyte.
-_YOLO_END = rb"([ \t]|[ \t\r]*$)"
-_YOLO_LINE = re.compile(
-    rb"^(\xef\xbb\xbf)?[ \t]*\d+(\.0*)?(?=([ \t]+%b){6})(?!.*[ \t](?!(%b)?%b)).*$"
-    % (_YOLO_NUMBER, _YOLO_NUMBER, _YOLO_END),
-    re.M,
-)
+_SheetsByTool = dict[str, dict[str, Sheet]]
 
 
 def find(said: Said, exif: str) -> tuple[VocTree | None, list[VocSegError]]:
     """Returns the tree of the polygons in a folder, None if there are none that can be used.
 
     Of what the user said, `masks` may be a file of polygons.
-    Errors about files that are not used, such as those of boxes, are returned too. What raises
-    one are polygons of several tools, two images of one id, and a file that may mean two images.
+
+    Returns:
+      The tree, and errors about files that are not used, such as those of boxes.
+
+    Raises:
+      VocSegError: about polygons of several tools, two images of one id, or a file that may mean
+        two images.
     """
-    listing, options = said.listing, said.options
+    listing = said.listing
     every = [*listing.below()]
-    files = below(every, options.get("masks", ""))
+    labels = below(every, said.options.get("masks", ""))
     # Images of polygons have no parts that the user may name.
     tops = [f"{part}={folder}" if part else folder for part, folder in said.images] or [""]
-    there = dict.fromkeys(path for top in tops for path in below(every, top))
-    images = [name for name in there if name.lower().endswith(tuple(said.endings))]
-    by_tool, problems, others = _read_sheets(listing, files, images)
+    below_tops = dict.fromkeys(path for top in tops for path in below(every, top))
+    images = [path for path in below_tops if path.lower().endswith(tuple(said.endings))]
+    files = FolderFiles(root=os.fspath(listing.root), names=every, labels=labels, images=images)
+    found = _read_sheets(files)
     try:
-        if yolo_files := _find_yolo(listing, files, images):
-            by_tool["YOLO"] = _read_yolo(listing, yolo_files)
-        if not by_tool:
-            return None, problems
-        ending = posixpath.splitext(options.get("mask_name", ""))[1].lower()
-        by_tool = {t: s for t, s in by_tool.items() if _ENDINGS.get(t) == ending} or by_tool
-        (tool, sheets), *more = by_tool.items()
-        if not more:
-            notes = notes_on(problems)
-            if others:
-                notes.append(f"{len(others)} files such as {others[0]} are not {tool}'s.")
-            return _tree(listing, tool, sheets, images, notes, exif), problems
+        for tool in SHAPE_TOOLS:
+            sheets = _read_folder(tool, files)
+            if sheets:
+                found.by_tool[tool.name] = sheets
+        if not found.by_tool:
+            return None, found.problems
+        by_tool = _chosen_by_ending(found.by_tool, said.options.get("mask_name", ""))
+        if len(by_tool) > 1:
+            raise _question_of_tools(listing, by_tool)
+        ((name, sheets),) = by_tool.items()
+        notes = notes_on(found.problems)
+        if found.others:
+            notes.append(f"{len(found.others)} files such as {found.others[0]} are not {name}'s.")
+        return _make_tree(listing, tool_named(name), sheets, images, notes, exif), found.problems
     except LayoutError as error:
-        if error.kind != _UNUSABLE:
+        if error.kind != UNUSABLE:
             raise
-        return None, [error, *problems]
-    raise QuestionError(
+        return None, [error, *found.problems]
+
+
+def _chosen_by_ending(by_tool: _SheetsByTool, mask_name: str) -> _SheetsByTool:
+    """Returns the tools whose files the user's pattern of names means; all if it means none."""
+    ending = posixpath.splitext(mask_name)[1].lower()
+    chosen = {}
+    for name, sheets in by_tool.items():
+        shapes = _shapes_of(name)
+        if shapes.is_per_image and shapes.ending == ending:
+            chosen[name] = sheets
+    return chosen or by_tool
+
+
+def _shapes_of(tool: str) -> ShapeFiles:
+    shapes = tool_named(tool).shapes
+    assert shapes
+    return shapes
+
+
+def _question_of_tools(listing: Listing, by_tool: _SheetsByTool) -> QuestionError:
+    alternatives = []
+    for name, sheets in by_tool.items():
+        words = f"{name}'s {min(sheets)}"
+        alternatives.append(Alternative(words, choice_of(name, [*sheets])))
+    return QuestionError(
         listing.root,
-        [Alternative(f"{t}'s {min(of)}", choice_of(t, [*of])) for t, of in by_tool.items()],
+        alternatives,
         to="read the labels, by polygons of several tools",
         expected="polygons of one tool, or a folder of masks that --masks names",
         kind="polygons of several tools",
     )
 
 
-_ENDINGS = {"labelme": ".json", "YOLO": ".txt"}  # of tools that have a file per image
-
-
 def choice_of(tool: str, files: Sequence[str]) -> dict[str, str]:
     """Returns the option that chooses the polygons of a tool."""
-    if tool in _ENDINGS:
-        return {"mask_name": f"{ID}{_ENDINGS[tool]}"}
+    shapes = _shapes_of(tool)
+    if shapes.is_per_image:
+        return {"mask_name": f"{ID}{shapes.ending}"}
     return {"masks": files[0] if len(files) == 1 else common(*files) or files[0]}
 
 
 def notes_on(problems: Sequence[VocSegError]) -> list[str]:
     """Returns notes about files of polygons that are not read, one for each kind of problem."""
-    by_found = collections.defaultdict(list)
+    files_by_reason = collections.defaultdict(list)
     for problem in problems:
-        by_found[problem.found].append(posixpath.basename(problem.where))
-    return [
-        f"{name} {f'and {len(more)} more files are' if more else 'is'} not read: {reason}."
-        for reason, (name, *more) in by_found.items()
-    ]
-
-
-def _read_sheets(
-    listing: Listing, files: Sequence[str], images: Sequence[str]
-) -> tuple[dict[str, dict[str, Sheet]], list[VocSegError], list[str]]:
-    """Returns what files of JSON and XML hold, errors about some, and those of no tool."""
-    by_tool: dict[str, dict[str, Sheet]] = collections.defaultdict(dict)
-    problems, others = list[VocSegError](), list[str]()
-    read = functools.partial(_read_sheet, os.fspath(listing.root))
-    names = [name for name in files if name.lower().endswith((".json", ".xml"))]
-    for name, (tool, sheet) in ordered_map(read, names, ahead=1):
-        if isinstance(sheet, MaskError):
-            problems.append(sheet)
-            if tool != "labelme":
-                continue
-            sheet = _damaged(name, sheet)
-        if sheet is None:
-            others.append(name)
+        files_by_reason[problem.found].append(posixpath.basename(problem.where))
+    notes = []
+    for reason, files in files_by_reason.items():
+        if len(files) == 1:
+            notes.append(f"{files[0]} is not read: {reason}.")
         else:
-            by_tool[tool][name] = sheet
-    if sheets := by_tool.get("labelme"):
-        folders = {posixpath.dirname(path) for path in (*sheets, *images)}
-        stems = {*map(stem, images)}
-        likely = [n for n in others if stem(n) in stems and posixpath.dirname(n) in folders]
-        for name in likely:
-            if error := _not_json(listing, name):
-                problems.append(error)
-                sheets[name] = _damaged(name, error)
-        others = [name for name in others if name not in sheets]
-    return by_tool, problems, others
+            notes.append(f"{files[0]} and {len(files) - 1} more files are not read: {reason}.")
+    return notes
 
 
-def _damaged(name: str, error: MaskError) -> Sheet:
-    """Returns the sheet of a file of labelme's that cannot be read: one image lacks its mask."""
+# Which files have shapes.
+
+
+@dataclasses.dataclass(frozen=True)
+class _FoundSheets:
+    """What the files of a folder hold.
+
+    Attributes:
+      by_tool: the sheets of each tool's files, by their paths.
+      problems: errors about files that are not read.
+      others: files that no tool wrote.
+    """
+
+    by_tool: _SheetsByTool
+    problems: list[VocSegError]
+    others: list[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class _FileOfTool:
+    """What one file holds.
+
+    Attributes:
+      tool: what wrote it; empty if it is not known.
+      sheet: its shapes.
+      error: what is wrong with it.
+    """
+
+    tool: str = ""
+    sheet: Sheet | None = None
+    error: MaskError | None = None
+
+
+def _read_sheets(files: FolderFiles) -> _FoundSheets:
+    """Reads the files that say themselves which tool wrote them."""
+    found = _FoundSheets(collections.defaultdict(dict), [], [])
+    endings = {tool.shapes.ending for tool in SHAPE_TOOLS if tool.shapes and tool.shapes.read}
+    names = [name for name in files.labels if name.lower().endswith(tuple(endings))]
+    read = functools.partial(_read_sheet, files)
+    for name, of_file in ordered_map(read, names, ahead=1):
+        if of_file.error:
+            found.problems.append(of_file.error)
+            if of_file.tool and _shapes_of(of_file.tool).is_per_image:
+                found.by_tool[of_file.tool][name] = _damaged_sheet(name, of_file.error)
+        elif of_file.sheet is None:
+            found.others.append(name)
+        else:
+            found.by_tool[of_file.tool][name] = of_file.sheet
+    for tool, sheets in found.by_tool.items():
+        if _shapes_of(tool).is_per_image:
+            _add_damaged_files(files, tool, sheets, found)
+    return found
+
+
+def _read_sheet(files: FolderFiles, name: str) -> _FileOfTool:
+    """Reads a file by the tool that wrote it."""
+    try:
+        file = files.read(name)
+    except MaskError as error:
+        return _FileOfTool(error=error)
+    for tool in SHAPE_TOOLS:
+        shapes = tool.shapes
+        if not shapes or not shapes.read or not name.lower().endswith(shapes.ending):
+            continue
+        if shapes.word in file.data and re.search(shapes.pattern, file.data):
+            try:
+                return _FileOfTool(tool.name, sheet=shapes.read(file))
+            except MaskError as error:
+                return _FileOfTool(tool.name, error=error)
+    for tool in TOOLS:
+        for refused in tool.refused:
+            if name.lower().endswith(refused.ending) and re.search(refused.pattern, file.data):
+                expected = f"polygons of {_names_of_shape_tools()}"
+                return _FileOfTool(error=wrong(name, refused.found, expected, refused.advice))
+    return _FileOfTool()
+
+
+def _names_of_shape_tools() -> str:
+    *names, last = (tool.name for tool in SHAPE_TOOLS)
+    return f"{', '.join(names)} or {last}"
+
+
+def _add_damaged_files(
+    files: FolderFiles, tool: str, sheets: dict[str, Sheet], found: _FoundSheets
+) -> None:
+    """Adds files that are cut off before the words of their tool, and that have an image's name.
+
+    The image of each lacks its mask, which stops a build.
+    """
+    ending = _shapes_of(tool).ending
+    folders = {posixpath.dirname(path) for path in (*sheets, *files.images)}
+    names_of_images = {*map(stem, files.images), *map(posixpath.basename, files.images)}
+    for name in [*found.others]:
+        is_of_image = stem(name) in names_of_images and posixpath.dirname(name) in folders
+        if not is_of_image or not name.lower().endswith(ending):
+            continue
+        error = _error_of_json(files, name, tool)
+        if error:
+            found.problems.append(error)
+            found.others.remove(name)
+            sheets[name] = _damaged_sheet(name, error)
+
+
+def _damaged_sheet(name: str, error: MaskError) -> Sheet:
+    """Returns the sheet of a file that cannot be read: one image lacks its mask."""
     return Sheet((), [Annotation(name, stem(name), None, error=error)])
 
 
-def _not_json(listing: Listing, name: str) -> MaskError | None:
+def _error_of_json(files: FolderFiles, name: str, tool: str) -> MaskError | None:
     """Returns the error about a JSON file that is cut off or overwritten, but not empty."""
     try:
-        file = File.read(listing.root / name, MaskError)
+        file = files.read(name)
         if name.lower().endswith(".json") and file.data.strip():
-            with as_written(file.where, "labelme's JSON, to its end"):
+            with as_written(file.where, f"{tool}'s JSON, to its end"):
                 json.loads(file.data.decode("utf-8-sig"))
     except MaskError as error:
         return error
     return None
 
 
-def _read_sheet(root: str, name: str) -> tuple[str, Sheet | MaskError | None]:
-    """Returns the tool that wrote a file, and what the file holds, or what is wrong with it."""
-    tool = ""
-    try:
-        file = File.read(posixpath.join(root, name), MaskError)
-        for tool, (ending, word, pattern, reader) in _TOOLS.items():
-            if not name.lower().endswith(ending) or word not in file.data:
-                continue
-            if re.search(pattern, file.data):
-                return tool, reader(file)
-        for tool, (text, remedy) in _OTHER_TOOLS.items():
-            if re.search(text.encode(), file.data):
-                raise wrong(
-                    name, f"{tool}'s JSON", "polygons of labelme, COCO, YOLO or CVAT", remedy
-                )
-    except MaskError as error:
-        return tool, error
-    return "", None
-
-
-def _find_yolo(
-    listing: Listing, files: Sequence[str], images: Sequence[str]
-) -> dict[str, str | None]:
-    """Returns the text file of each image in folders of images that have some, None without one.
-
-    There are none if no line of any text is a polygon.
-    """
-    texts = {f for f in files if f.lower().endswith(".txt")}
-    pairs = {image: yolo.text_of(image, texts) for image in images} if texts else {}
-    # Names that differ in case or in their Unicode form alone mean the same.
-    alike = {composed(text).casefold(): text for text in texts.difference(pairs.values())}
-    for image in [image for image in pairs if alike and not pairs[image]]:
-        pairs[image] = alike.get(yolo.text_of(composed(image).casefold(), alike.keys()) or "")
-    found = filter(None, pairs.values())
-    lines = ordered_map(
-        lambda t: _YOLO_LINE.search(File.read(listing.root / t, MaskError).data), found, ahead=1
-    )
-    if not any(line for _, line in lines):
+def _read_folder(tool: Tool, files: FolderFiles) -> dict[str, Sheet]:
+    if not tool.shapes or not tool.shapes.read_folder:
         return {}
-    folders = {posixpath.dirname(image) for image, text in pairs.items() if text}
-    return {image: text for image, text in pairs.items() if posixpath.dirname(image) in folders}
+    return tool.shapes.read_folder(files)
 
 
-def _read_yolo(listing: Listing, files: Mapping[str, str | None]) -> dict[str, Sheet]:
-    """Reads the text files of images; an error if not one list of names is there."""
-    by_names: dict[tuple[str, ...], str] = {}
-    refused = list[VocSegError]()
-    for path in _name_files(listing):
-        try:
-            by_names.setdefault(yolo.read_names(File.read(listing.root / path)), path)
-        except (LayoutError, MaskError) as error:  # perhaps a file of another program
-            refused.append(error)
-    by_names.pop((), None)
-    if refused and not by_names:
-        raise refused[0].changed(type="LayoutError", kind=_UNUSABLE)
-    if len(by_names) != 1:
-        raise LayoutError(
-            listing.root / next(filter(None, files.values())),
-            found=f"polygons of YOLO, and {len(by_names)} files that name their classes "
-            f"{' and '.join(by_names.values())}".strip(),
-            expected="one file data.yaml with `names`",
-            remedy="write one, such as `names: [crack, hole]`, or remove the others",
-            kind=_UNUSABLE,
-        )
-    (names,) = by_names
-    sheets: dict[str, Sheet] = {}
-    for image, text_file in files.items():
-        path = text_file or image
-        try:
-            text = File.read(listing.root / path, MaskError) if text_file else File(b"", image)
-            annotation = yolo.read(text, image, names)
-        except MaskError as error:
-            annotation = Annotation(path, image, None, error=error)
-        others = sheets[path].annotations if path in sheets else ()
-        sheets[path] = Sheet(names, [*others, annotation])
-    return sheets
+# The tree of a tool's shapes.
 
 
-def _name_files(listing: Listing) -> list[str]:
-    """Returns the files of YAML, and `classes.txt`, those of outer folders first."""
-    ends = (".yaml", ".yml", "/classes.txt")
-    files = [path for path in listing.below() if f"/{path}".lower().endswith(ends)]
-    return sorted(files, key=lambda path: (path.count("/"), path))
+@dataclasses.dataclass
+class _MatchedShapes:
+    """The shapes of the images in a folder.
+
+    Attributes:
+      files: of each image's path, the file that has its shapes.
+      annotations: of each image's path, its shapes.
+      embedded: paths of images that only the file of their shapes holds.
+      lost: names of images that are not here.
+      images_of_split: the images of the files that are called as a split, by the split's word.
+    """
+
+    files: dict[str, str] = dataclasses.field(default_factory=dict)
+    annotations: dict[str, Annotation] = dataclasses.field(default_factory=dict)
+    embedded: set[str] = dataclasses.field(default_factory=set)
+    lost: list[str] = dataclasses.field(default_factory=list)
+    images_of_split: dict[str, list[str]] = dataclasses.field(
+        default_factory=lambda: collections.defaultdict(list)
+    )
 
 
-def _tree(
+def _make_tree(
     listing: Listing,
-    tool: str,
-    sheets: dict[str, Sheet],
+    tool: Tool,
+    sheets: Mapping[str, Sheet],
     images: Sequence[str],
-    notes: Sequence[str],
+    notes: list[str],
     exif: str,
 ) -> VocTree:
-    finder = SheetImages(tool, images, sheets)
-    shapes: dict[str, tuple[str, Annotation]] = {}
-    images_of_split: dict[str, list[str]] = collections.defaultdict(list)
-    lost, embedded = list[str](), set[str]()
+    assert tool.shapes
+    finder = SheetImages(tool.name, tool.shapes, images, sheets)
+    matched = _match_images(finder, sheets)
+    if not matched.annotations:
+        first_lost = min(matched.lost, default="")
+        raise LayoutError(
+            listing.root,
+            found=f"{tool.name}'s {min(sheets)}, but no image {first_lost}".strip(),
+            expected="the images beside their polygons",
+            remedy="put the images into the folder, under the names in the file",
+            kind=UNUSABLE,
+        )
+    top = common(*matched.annotations) or "."
+    names = {path: posixpath.relpath(path, top) for path in matched.annotations}
+    ids = {path: posixpath.splitext(name)[0] for path, name in names.items()}
+    _check_unique(listing, ids)
+    notes = [*notes, *_notes_on_lost(tool.name, matched.lost)]
+    used = {
+        shape.label for annotation in matched.annotations.values() for shape in annotation.shapes
+    }
+    classes = classes_of(tool, sheets.values(), used, listing)
+    for sheet in sheets.values():
+        notes += sheet.notes
+    notes += classes.notes
+    splits = dict[str, list[str]]()
+    if not tool.shapes.is_per_image and len(sheets) > 1:
+        splits, split_notes = _splits_of_files(matched.images_of_split, ids)
+        notes += split_notes
+    labels = DrawnLabels(
+        listing.root,
+        Names({ids[path]: file for path, file in matched.files.items()}),
+        images={ids[path]: name for path, name in names.items()},
+        sheets={*sheets},
+        splits=splits,
+        class_file=classes.class_file,
+        tool=tool.name,
+        image_folder=listing.root / top,
+        values=classes.values,
+        shapes={ids[path]: annotation for path, annotation in matched.annotations.items()},
+        embedded={ids[path] for path in matched.embedded},
+        exif=exif,
+    )
+    ending = posixpath.splitext(next(iter(sheets)))[1]
+    layout = Layout(top, ".", mask_name=f"{ID}{ending}")
+    notes = [*dict.fromkeys([*notes, *finder.notes()])]
+    return VocTree(listing.root, layout, listing, notes, labels)
+
+
+def _match_images(finder: SheetImages, sheets: Mapping[str, Sheet]) -> _MatchedShapes:
+    """Finds the image of each annotation, and what is wrong if it has several."""
+    matched = _MatchedShapes()
     for file, sheet in sheets.items():
         for annotation in sheet.annotations:
             path = finder.find(file, annotation)
             if path is None and annotation.embedded:
                 ending = posixpath.splitext(annotation.image)[1] or ".jpg"
                 path = posixpath.splitext(file)[0] + ending
-                embedded.add(path)
+                matched.embedded.add(path)
             if path is None:
-                lost.append(annotation.image or file)
+                matched.lost.append(annotation.image or file)
                 continue
-            images_of_split[split_word(file)[0]].append(path)
-            # The same shapes may stand at other places of two files.
-            first_file, first = shapes.get(path, (file, annotation))
-            error = first.error or annotation.error
-            held, new = ([s[:2] + s[3:] for s in a.shapes] for a in (first, annotation))
-            if not error and held != new:
-                found = f"other shapes of {path} than {first_file}"
-                remedy = f"name the file that is right: {command(masks=file)}"
-                if file == first_file:
-                    found = f"other shapes of {path} as {annotation.image} than as {first.image}"
-                    remedy = ""
-                error = wrong(file, found, "one file for each image", remedy)
-            annotation = dataclasses.replace(annotation, error=error)
-            shapes[path] = file, annotation
-    if not shapes:
-        raise LayoutError(
-            listing.root,
-            found=f"{tool}'s {min(sheets)}, but no image {min(lost, default='')}".strip(),
-            expected="the images beside their polygons",
-            remedy="put the images into the folder, under the names in the file",
-            kind=_UNUSABLE,
-        )
-    top = common(*shapes) or "."
-    names = {path: posixpath.relpath(path, top) for path in shapes}
-    ids = {path: posixpath.splitext(name)[0] for path, name in names.items()}
-    _check_unique(listing, ids)
-    if lost:
-        are = f"{counted(len(lost), 'image')} {'is' if len(lost) == 1 else 'are'}"
-        notes = [*notes, f"{are} in {tool}'s files and not here, such as {min(lost)}."]
-    used = {shape.label for _, annotation in shapes.values() for shape in annotation.shapes}
-    class_file, values, class_notes = classes_of(tool, sheets.values(), used, listing)
-    notes = [*notes, *(note for sheet in sheets.values() for note in sheet.notes), *class_notes]
-    splits = dict[str, list[str]]()
-    if tool in ("COCO", "CVAT") and len(sheets) > 1:
-        splits, split_notes = _splits(images_of_split, ids)
-        notes += split_notes
-    ending = posixpath.splitext(next(iter(sheets)))[1]
-    labels = DrawnLabels(
-        listing.root,
-        Names({ids[path]: file for path, (file, _) in shapes.items()}),
-        images={ids[path]: name for path, name in names.items()},
-        sheets={*sheets},
-        splits=splits,
-        class_file=class_file,
-        tool=tool,
-        image_folder=listing.root / top,
-        values=values,
-        shapes={ids[path]: annotation for path, (_, annotation) in shapes.items()},
-        embedded={ids[path] for path in embedded},
-        exif=exif,
-    )
-    layout = Layout(top, ".", mask_name=f"{ID}{ending}")
-    notes = [*dict.fromkeys([*notes, *finder.notes()])]
-    return VocTree(listing.root, layout, listing, notes, labels)
+            matched.images_of_split[split_word(file)[0]].append(path)
+            if path in matched.annotations:
+                error = _error_of_both(path, file, annotation, matched)
+                annotation = dataclasses.replace(annotation, error=error)
+            matched.files[path] = file
+            matched.annotations[path] = annotation
+    return matched
 
 
-def _splits(
+def _error_of_both(
+    path: str, file: str, annotation: Annotation, matched: _MatchedShapes
+) -> VocSegError | None:
+    """Returns what is wrong with two annotations of one image; None if they are the same."""
+    first_file = matched.files[path]
+    first = matched.annotations[path]
+    error = first.error or annotation.error
+    if error:
+        return error
+    if [*map(_without_place, first.shapes)] == [*map(_without_place, annotation.shapes)]:
+        return None
+    expected = "one file for each image"
+    if file == first_file:
+        found = f"other shapes of {path} as {annotation.image} than as {first.image}"
+        return wrong(file, found, expected)
+    found = f"other shapes of {path} than {first_file}"
+    return wrong(file, found, expected, f"name the file that is right: {command(masks=file)}")
+
+
+def _without_place(shape: Shape) -> Shape:
+    """Returns a shape without its place, at which the same one may stand in two files."""
+    return shape._replace(place="")
+
+
+def _notes_on_lost(tool: str, lost: Sequence[str]) -> list[str]:
+    if not lost:
+        return []
+    images = f"{counted(len(lost), 'image')} {'is' if len(lost) == 1 else 'are'}"
+    return [f"{images} in {tool}'s files and not here, such as {min(lost)}."]
+
+
+def _splits_of_files(
     images: Mapping[str, Sequence[str]], ids: Mapping[str, str]
 ) -> tuple[dict[str, list[str]], list[str]]:
     """Returns ids by split, if files called as splits have all images; and notes."""
-    named = {word: [ids[path] for path in paths] for word, paths in images.items() if word}
-    unnamed = {ids[path] for path in images.get("", ())}
-    if unnamed <= {image_id for of_word in named.values() for image_id in of_word}:
-        return named, []
-    words = ", ".join(named)
-    note = f"Not all files are called as splits, so these make none: {words}."
-    return {}, [note] if named else []
+    ids_of_split = {word: [ids[path] for path in paths] for word, paths in images.items() if word}
+    in_a_split = {image_id for of_word in ids_of_split.values() for image_id in of_word}
+    in_no_split = {ids[path] for path in images.get("", ())} - in_a_split
+    if not in_no_split or not ids_of_split:
+        return ids_of_split, []
+    words = ", ".join(ids_of_split)
+    return {}, [f"Not all files are called as splits, so these make none: {words}."]
 
 
 def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:
     owners: dict[str, str] = {}
     for path, image_id in ids.items():
-        if (owner := owners.setdefault(image_id, path)) != path:
+        owner = owners.setdefault(image_id, path)
+        if owner != path:
             raise LayoutError(
                 listing.root / path,
                 found=f"polygons of this image, and of {posixpath.basename(owner)} beside it",

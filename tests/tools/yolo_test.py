@@ -6,8 +6,8 @@ import pytest
 
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons import yolo
 from voc_seg_tfrecord.polygons.drawing import draw
+from voc_seg_tfrecord.tools import yolo
 
 NAMES = ("car", "tree")
 VALUES = {"car": 1, "tree": 2}

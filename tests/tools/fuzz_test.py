@@ -20,9 +20,9 @@ import pytest
 
 from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.polygons.drawing import draw
 from voc_seg_tfrecord.polygons.shapes import Annotation
+from voc_seg_tfrecord.tools import coco, cvat, labelme, yolo
 
 coco_module = pytest.importorskip("pycocotools.coco")
 coco_masks = coco_module.maskUtils

@@ -1,0 +1,274 @@
+"""COCO: one JSON file for many images, with polygons or runs of pixels per object.
+
+References:
+  https://cocodataset.org/#format-data, and pycocotools, `COCO.annToMask`. COCO does not say which
+    of two objects lies above. Here it is the smaller one.
+"""
+
+from array import array
+import collections
+from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+import itertools
+import json
+import re
+from typing import Any
+
+from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.polygons.shapes import (
+    Annotation,
+    Shape,
+    Sheet,
+    as_written,
+    checked_points,
+    checked_size,
+    load_json,
+    wrong,
+)
+from voc_seg_tfrecord.tools.tool import (
+    DrawnImage,
+    ShapeExample,
+    ShapeFiles,
+    ShapesRow,
+    Tool,
+)
+
+_MAX_SHOWN_IDS = 12
+
+
+def read(file: File) -> Sheet:
+    """Reads a file of many images. What is wrong with a shape is the `error` of its image.
+
+    Raises:
+      MaskError: if the file is not COCO's, or holds no masks of objects.
+    """
+    data = load_json(file, "images", "annotations", "categories")
+    with as_written(file.where, "JSON as COCO writes it"):
+        found = _name_other_kind(data)
+        if found:
+            raise wrong(file.where, found, "polygons or masks of objects", "export those")
+        reader = _Reader(
+            where=file.where,
+            names=_read_categories(data["categories"]),
+            ids_of_name=_ids_by_file_name(data["images"]),
+        )
+        shapes_of_image = _shapes_by_image(data["annotations"], file.where)
+        images = []
+        for image in data["images"]:
+            images.append(reader.read_image(image, shapes_of_image.pop(image["id"], [])))
+        for image_id, shapes in shapes_of_image.items():
+            where = f"{file.where}, annotation {shapes[0].get('id')}"
+            raise wrong(where, f"the image_id {image_id!r}", "the id of an image in the file")
+        groups = _groups_of_categories(data["categories"], reader.names)
+    ids = [*reader.names]
+    class_names = [*dict.fromkeys(reader.names.values())]
+    return Sheet(class_names, images, _notes_on_ids(ids), groups)
+
+
+def _name_other_kind(data: Mapping[str, Any]) -> str:
+    """Names what a file of COCO's holds in place of masks of objects; empty if it holds them."""
+    shapes = [shape for shape in data["annotations"] if isinstance(shape, dict)]
+    if any("segments_info" in shape for shape in shapes):
+        return "panoptic segments, whose masks are PNGs"
+    if any("keypoints" in category for category in data["categories"]):
+        return "keypoints"
+    if shapes and not any(shape.get("segmentation") for shape in shapes):
+        return "boxes only"
+    return ""
+
+
+def _read_categories(categories: Sequence[Any]) -> dict[Any, str]:
+    """Returns the name of each category by its id, in the order of the ids."""
+    names = {category["id"]: str(category["name"]).strip() for category in categories}
+    are_texts = all(isinstance(category["name"], str | int) for category in categories)
+    if not are_texts or "" in names.values() or len(names) < len(categories):
+        raise ValueError("categories without a name or an id of their own")
+    return {category_id: names[category_id] for category_id in sorted(names)}
+
+
+def _ids_by_file_name(images: Sequence[Any]) -> dict[str, list[Any]]:
+    counts = collections.Counter(image["id"] for image in images)
+    for image_id, count in counts.items():
+        if count > 1:
+            raise ValueError(f"several images of the id {image_id!r}")
+    ids: dict[str, list[Any]] = collections.defaultdict(list)
+    for image in images:
+        ids[str(image["file_name"])].append(image["id"])
+    return ids
+
+
+def _shapes_by_image(shapes: Sequence[Any], where: str) -> dict[Any, list[Any]]:
+    by_image: dict[Any, list[Any]] = collections.defaultdict(list)
+    for number, shape in enumerate(shapes, 1):
+        with as_written(f"{where}, annotation {number}", "an annotation of an image"):
+            by_image[shape["image_id"]].append(shape)
+    return by_image
+
+
+def _groups_of_categories(categories: Sequence[Any], names: Mapping[Any, str]) -> set[str]:
+    """Returns the supercategories that no category has for its own.
+
+    Roboflow writes one category that only groups the others.
+    """
+    groups = set()
+    own_groups = set()
+    for category in categories:
+        name = names[category["id"]]
+        group = str(category.get("supercategory"))
+        groups.add(group)
+        if name == group:
+            own_groups.add(name)
+    return groups - own_groups
+
+
+def _notes_on_ids(ids: Sequence[Any]) -> list[str]:
+    if ids in ([*range(len(ids))], [*range(1, len(ids) + 1)]):
+        return []
+    shown = ", ".join(map(str, ids[:_MAX_SHOWN_IDS]))
+    if len(ids) > _MAX_SHOWN_IDS:
+        shown += ", ..."
+    return [f"The ids of categories, {shown}, are not kept. Classes are numbered in their order."]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Reader:
+    """Reads the images of a file.
+
+    Attributes:
+      where: the file.
+      names: of categories, by their ids.
+      ids_of_name: the ids of the images of each `file_name`.
+    """
+
+    where: str
+    names: Mapping[Any, str]
+    ids_of_name: Mapping[str, Sequence[Any]]
+
+    def read_image(self, image: Mapping[str, Any], shapes: Sequence[Any]) -> Annotation:
+        name = str(image["file_name"]).replace("\\", "/")
+        place = f"{self.where}, image {name[-80:]}"
+        try:
+            ids = self.ids_of_name[str(image["file_name"])]
+            if len(ids) > 1:
+                raise wrong(
+                    place,
+                    f"one file_name for the ids {' and '.join(map(repr, ids))[:99]}",
+                    "images that differ in file_name",
+                    "correct a file_name, or delete one image and give its shapes the other's id",
+                )
+            size = checked_size(image.get("height"), image.get("width"), place)
+            drawn = [self._read_shape(shape, size) for shape in shapes]
+        except MaskError as error:
+            return Annotation(self.where, name, None, error=error)
+        return Annotation(self.where, name, size, drawn, "smaller")
+
+    def _read_shape(self, shape: Mapping[str, Any], size: tuple[int, int]) -> Shape:
+        place = f"annotation {str(shape.get('id'))[:40]}"
+        if shape.get("category_id") not in self.names:
+            found = f"the category_id {str(shape.get('category_id'))[:40]}"
+            raise wrong(f"{self.where}, {place}", found, "the id of a category")
+        label = self.names[shape["category_id"]]
+        place = f"{place} ({label[:40]})"
+        where = f"{self.where}, {place}"
+        outline = shape.get("segmentation")
+        if not outline:
+            raise wrong(
+                where,
+                "no polygon, but a box" if shape.get("bbox") else "no polygon",
+                "polygons or a mask of each object",
+                "draw the outline in the tool; a mask cannot be made of a box",
+            )
+        is_crowd = str(shape.get("iscrowd")) in ("1", "True")
+        with as_written(where, f"polygons, or runs that fill {size[1]} x {size[0]} pixels"):
+            if isinstance(outline, list):
+                points, starts = _read_polygons(outline, where)
+                return Shape(label, "parts", place, points, starts, crowd=is_crowd)
+            return Shape(label, "columns", place, data=_read_runs(outline, size), crowd=is_crowd)
+
+
+def _read_polygons(outline: Sequence[Any], where: str) -> tuple["array[float]", list[int]]:
+    """Returns the points of several polygons, and where in them each polygon begins."""
+    points = array("d")
+    starts = list[int]()
+    for part in outline:
+        starts.append(len(points))
+        points += checked_points(part, where, 3)
+    return points, starts
+
+
+def _read_runs(outline: Mapping[str, Any], size: tuple[int, int]) -> Any:
+    """Returns the runs of pixels outside and inside an object in turn, column by column."""
+    runs = outline["counts"]
+    if isinstance(runs, str):
+        runs = _decode_runs(runs)
+    are_counts = all(type(run) is int and run >= 0 for run in runs)
+    if not are_counts or sum(runs) != size[0] * size[1] or outline["size"] != [*size]:
+        raise ValueError(f"runs of other pixels, for the size {str(outline['size'])[:40]}")
+    return array("q", runs) if isinstance(runs, list) else runs
+
+
+def _decode_runs(text: str) -> "array[int]":
+    """Returns the runs that COCO writes as text: five bits per character, the lowest first."""
+    runs = array("q")
+    if re.search("[^0-o]|[P-o]{13}|[P-o]$", text):
+        raise ValueError("characters that are none of runs")
+    for word in re.finditer("[P-o]{0,12}[0-O]", text):
+        digits = [ord(character) - ord("0") & 31 for character in word[0]]
+        value = sum(digit << 5 * place for place, digit in enumerate(digits))
+        is_negative = digits[-1] & 16
+        if is_negative:
+            value -= 1 << 5 * len(digits)
+        if len(runs) > 2:  # from the fourth on a run is its difference to the last but one
+            value += runs[-2]
+        runs.append(value)
+    return runs
+
+
+def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
+    """Yields a JSON file for each split, with ids of categories that have gaps, as COCO's have."""
+    names = dict.fromkeys(name for image in images.values() for name in image.outlines)
+    category_ids = {name: 3 + 14 * place for place, name in enumerate(names)}
+    categories = [{"id": number, "name": name} for name, number in category_ids.items()]
+    for split in ("train", "val"):
+        entries = []
+        annotations = list[dict[str, Any]]()
+        for number, (image_id, image) in enumerate(images.items(), 1):
+            if not image_id.startswith(split):
+                continue
+            entries.append(
+                {
+                    "id": number,
+                    "file_name": f"{image_id}.jpg",
+                    "height": image.height,
+                    "width": image.width,
+                }
+            )
+            for name, points in image.outlines.items():
+                annotations.append(
+                    {
+                        "id": len(annotations) + 1,
+                        "image_id": number,
+                        "category_id": category_ids[name],
+                        "segmentation": [[*itertools.chain(*points)]],
+                        "iscrowd": 0,
+                    }
+                )
+        content = {"images": entries, "annotations": annotations, "categories": categories}
+        yield f"annotations/instances_{split}.json", json.dumps(content, indent=1).encode()
+
+
+COCO = Tool(
+    name="COCO",
+    shapes=ShapeFiles(
+        ending=".json", word=b'"annotations"', pattern=rb'"images"\s*:\s*\[', read=read
+    ),
+    example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
+    shapes_row=ShapesRow(
+        tool="COCO",
+        files="one JSON, or one per split; Roboflow's `_annotations.coco.json`",
+        pixels="pycocotools, as `annToMask`",
+        above="the one of fewer drawn pixels",
+        classes="by category id",
+    ),
+)

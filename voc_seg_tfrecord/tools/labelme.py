@@ -1,0 +1,151 @@
+"""labelme: one JSON file per image, with its shapes in the order in which they are drawn.
+
+References:
+  labelme 7.1.0, `shapes_to_label`. Before 7.0 strips had no round joints.
+"""
+
+import base64
+from collections.abc import Iterator, Mapping
+import dataclasses
+import json
+from typing import Any
+
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.polygons.shapes import (
+    Annotation,
+    Shape,
+    Sheet,
+    as_written,
+    checked_points,
+    checked_size,
+    load_json,
+    wrong,
+)
+from voc_seg_tfrecord.tools.tool import (
+    LABELS_TXT,
+    DrawnImage,
+    ShapeExample,
+    ShapeFiles,
+    ShapesRow,
+    Tool,
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class _ShapeType:
+    """A type of labelme's shapes: how it is drawn, and how many points it has.
+
+    `most` is 0 if a shape may have any number of points.
+    """
+
+    kind: str
+    least: int
+    most: int
+
+
+_SHAPE_TYPES = {
+    "polygon": _ShapeType("polygon", 3, 0),
+    "oriented_rectangle": _ShapeType("polygon", 4, 4),
+    "rectangle": _ShapeType("rectangle", 2, 2),
+    "circle": _ShapeType("circle", 2, 2),
+    "line": _ShapeType("line", 2, 2),
+    "linestrip": _ShapeType("strip", 2, 0),
+    "point": _ShapeType("point", 1, 1),
+    "mask": _ShapeType("mask", 2, 2),
+}
+
+
+def read(file: File) -> Sheet:
+    """Reads the file of one image.
+
+    Raises:
+      MaskError: if the file has a shape that labelme would not draw.
+    """
+    data = load_json(file, "shapes")
+    size = None
+    if data.get("imageHeight") is not None and data.get("imageWidth") is not None:
+        size = checked_size(data["imageHeight"], data["imageWidth"], file.where)
+    shapes = []
+    for number, shape in enumerate(data["shapes"], 1):
+        shapes.append(_read_shape(shape, f"shape {number}", file.where))
+    image = str(data.get("imagePath") or "").replace("\\", "/")
+    is_embedded = bool(data.get("imageData"))
+    return Sheet((), [Annotation(file.where, image, size, shapes, embedded=is_embedded)])
+
+
+def read_image(file: File) -> File:
+    """Returns the image that a file holds."""
+    with as_written(file.where, "an image in base64 as `imageData`"):
+        return File(base64.b64decode(load_json(file, "shapes")["imageData"]), file.where)
+
+
+def _read_shape(shape: Any, place: str, where: str) -> Shape:
+    with as_written(f"{where}, {place}", "a shape of labelme's with a label"):
+        label = shape["label"]
+        if not isinstance(label, str) or not label.strip():
+            raise ValueError(f"the label {str(label)[:40]!r}")
+        label = label.strip()
+        place = f"{place} ({label[:40]})"
+        where = f"{where}, {place}"
+        name = str(shape.get("shape_type") or "polygon")  # in old files all are polygons
+        if name not in _SHAPE_TYPES:
+            raise ValueError(f"the type {name[:40]!r}, not {', '.join(_SHAPE_TYPES)}")
+        shape_type = _SHAPE_TYPES[name]
+        points = checked_points(shape["points"], where, shape_type.least)
+        if name == "rectangle" and len(points) == 8:  # four corners, as X-AnyLabeling writes them
+            shape_type = _ShapeType("polygon", 4, 4)
+        if shape_type.most and len(points) > 2 * shape_type.most:
+            raise wrong(where, f"{len(points) // 2} points", f"{shape_type.most} of a {name}")
+        group = shape.get("group_id")
+        return Shape(
+            label,
+            shape_type.kind,
+            place,
+            points,
+            data=shape.get("mask"),
+            group="" if group is None else str(group),
+        )
+
+
+def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
+    """Yields a JSON file beside each image."""
+    for image_id, image in images.items():
+        shapes = [
+            {"label": name, "points": points, "group_id": None, "shape_type": "polygon"}
+            for name, points in image.outlines.items()
+        ]
+        content: dict[str, Any] = {
+            "version": "5.5.0",
+            "flags": {},
+            "shapes": shapes,
+            "imagePath": f"{image_id}.jpg",
+            "imageData": None,
+            "imageHeight": image.height,
+            "imageWidth": image.width,
+        }
+        yield f"{image_id}.json", json.dumps(content, indent=1).encode()
+
+
+LABELME = Tool(
+    name="labelme",
+    shapes=ShapeFiles(
+        ending=".json",
+        word=b'"shapes"',
+        pattern=rb'"image(Path|Data)"\s*:',
+        read=read,
+        is_per_image=True,
+        find_image="beside",
+        class_list=LABELS_TXT,
+        read_image=read_image,
+    ),
+    example=ShapeExample(images="{id}.jpg", has_splits=False, write=write_example),
+    shapes_row=ShapesRow(
+        tool="labelme",
+        files="a JSON beside each image, or in a folder of its own with `imagePath`, or alone with "
+        "`imageData`",
+        pixels="Pillow, as `shapes_to_label` of labelme 7.1.0",
+        above="the later one in the file",
+        classes="as in a `labels.txt` that has them all, or else sorted by name; a note says which "
+        "labels it lacks",
+    ),
+)
