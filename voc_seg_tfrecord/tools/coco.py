@@ -14,7 +14,9 @@ import json
 import re
 from typing import Any
 
-from voc_seg_tfrecord.base.errors import MaskError
+from etils import epath
+
+from voc_seg_tfrecord.base.errors import MaskError, command
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.polygons.shapes import (
     Annotation,
@@ -28,6 +30,7 @@ from voc_seg_tfrecord.polygons.shapes import (
 )
 from voc_seg_tfrecord.tools.tool import (
     DrawnImage,
+    RefusedMasks,
     ShapeExample,
     ShapeFiles,
     ShapesRow,
@@ -225,6 +228,17 @@ def _decode_runs(text: str) -> "array[int]":
     return runs
 
 
+def _advise_to_convert(segments: epath.Path, masks: epath.Path) -> str:
+    return "make masks of classes with panopticapi: " + command(
+        "python",
+        "converters/panoptic2semantic_segmentation.py",
+        input_json_file=segments,
+        segmentations_folder=masks,
+        semantic_seg_folder=segments.parent / "masks",
+        categories_json_file=segments,
+    )
+
+
 def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
     """Yields a JSON file for each split, with ids of categories that have gaps, as COCO's have."""
     names = dict.fromkeys(name for image in images.values() for name in image.outlines)
@@ -262,6 +276,14 @@ COCO = Tool(
     name="COCO",
     shapes=ShapeFiles(
         ending=".json", word=b'"annotations"', pattern=rb'"images"\s*:\s*\[', read=read
+    ),
+    refused_masks=RefusedMasks(
+        file="{folder}.json",
+        word=b'"segments_info"',
+        found="COCO's panoptic format: the pixels of its PNGs are numbers of segments, and not "
+        "classes",
+        expected="masks whose values or colors are the classes",
+        advice=_advise_to_convert,
     ),
     example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
     shapes_row=ShapesRow(

@@ -293,6 +293,7 @@ CVAT = Tool(
         FilePatterns(images="JPEGImages/east/{id}.jpg", masks="SegmentationClass/east/{id}.png"),
     ),
     class_files=(LABELMAP,),
+    images_advice="in CVAT, tick 'Save images'",
     shapes=ShapeFiles(
         ending=".xml",
         word=b"<annotations",

@@ -1,10 +1,29 @@
 """Label Studio: its JSON is not read, and its export of brushes is one mask per label."""
 
-from voc_seg_tfrecord.tools.tool import RefusedFiles, Tool
+import re
+
+from voc_seg_tfrecord.tools.tool import Explanation, FolderContent, RefusedFiles, Tool
+
+_BRUSH_MASK = re.compile(r"task-\d+-annotation-\d+.*\.png$")
+
+
+def explain_brush_masks(content: FolderContent) -> Explanation | None:
+    """Explains the export of brushes, which has one PNG of 0 and 255 per label."""
+    masks = [name for name in content.names if _BRUSH_MASK.search(name)]
+    if not masks:
+        return None
+    return Explanation(
+        found="the brush export of Label Studio, which has one 0/255 PNG per label: "
+        f"{len(masks)} files, the first is {masks[0]}",
+        expected="one mask for each image, in which each pixel is a class",
+        remedy="draw the labels of each image into one mask, with the value of their class and 0 "
+        "for background; or export polygons as COCO",
+    )
+
 
 LABEL_STUDIO = Tool(
     name="Label Studio",
-    refused=(
+    refused_files=(
         RefusedFiles(
             ending=".json",
             pattern=rb'"original_width"\s*:',
@@ -12,4 +31,6 @@ LABEL_STUDIO = Tool(
             advice="export as COCO, and masks of brushes as PNG",
         ),
     ),
+    explain_no_masks=explain_brush_masks,
+    writes_boxes_as_voc=True,
 )

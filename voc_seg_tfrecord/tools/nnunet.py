@@ -6,7 +6,14 @@ from voc_seg_tfrecord.formats.class_parsers import (
     load_json,
     read_member,
 )
-from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
+from voc_seg_tfrecord.tools.tool import (
+    ChannelFiles,
+    Explanation,
+    FilePatterns,
+    FolderContent,
+    FolderRow,
+    Tool,
+)
 
 _KEYS = ("channel_names", "modality", "training", "numTraining", "file_ending")
 
@@ -30,6 +37,19 @@ def parse_dataset_json(text: str) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry.value)
 
 
+def explain_volumes(content: FolderContent) -> Explanation | None:
+    """Explains volumes of NIfTI, which nnU-Net and MONAI mostly have."""
+    volumes = [name for name in content.names if name.lower().endswith((".nii", ".nii.gz"))]
+    if not volumes:
+        return None
+    return Explanation(
+        found=f"volumes of NIfTI, which are not read: {len(volumes)} files, such as {volumes[0]}",
+        expected="images of two dimensions and masks of class indices, such as PNG",
+        remedy="save each slice as a PNG, of the image with 8 bits and of the labels with their "
+        "values, such as with nibabel and Pillow",
+    )
+
+
 NNUNET = Tool(
     name="nnU-Net",
     patterns=(
@@ -46,6 +66,8 @@ NNUNET = Tool(
             needs_its_folder=True,
         ),
     ),
+    explain_no_masks=explain_volumes,
+    channels=ChannelFiles(pattern=r"(?P<id>.+)_(?P<channel>\d{4})\.\w+", found="nnU-Net's images"),
     folder_row=FolderRow(
         written_by="nnU-Net, MONAI",
         images="`imagesTr`, `NAME_0000.png` or `NAME.png`",

@@ -11,6 +11,8 @@ from voc_seg_tfrecord.tools.folder_per_image import FOLDER_PER_IMAGE
 from voc_seg_tfrecord.tools.label_studio import LABEL_STUDIO
 from voc_seg_tfrecord.tools.labelme import LABELME
 from voc_seg_tfrecord.tools.labelme2voc import LABELME2VOC
+from voc_seg_tfrecord.tools.labelme_json_to_dataset import LABELME_JSON_TO_DATASET
+from voc_seg_tfrecord.tools.makesense import MAKESENSE
 from voc_seg_tfrecord.tools.mmsegmentation import MMSEGMENTATION
 from voc_seg_tfrecord.tools.nnunet import NNUNET
 from voc_seg_tfrecord.tools.plain_folders import PLAIN_FOLDERS
@@ -19,6 +21,7 @@ from voc_seg_tfrecord.tools.supervisely import SUPERVISELY
 from voc_seg_tfrecord.tools.tool import Tool
 from voc_seg_tfrecord.tools.trainaug import TRAINAUG
 from voc_seg_tfrecord.tools.via import VIA
+from voc_seg_tfrecord.tools.vott import VOTT
 from voc_seg_tfrecord.tools.yolo import YOLO
 
 TOOLS: tuple[Tool, ...] = (
@@ -28,11 +31,14 @@ TOOLS: tuple[Tool, ...] = (
     CVAT,
     DATUMARO,
     LABELME2VOC,
+    LABELME_JSON_TO_DATASET,
     SUPERVISELY,
     ROBOFLOW,
     MMSEGMENTATION,
     TRAINAUG,
     NNUNET,
+    VOTT,
+    MAKESENSE,
     LABEL_STUDIO,
     VIA,
     CAMVID,

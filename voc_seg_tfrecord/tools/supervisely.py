@@ -33,7 +33,7 @@ SUPERVISELY = Tool(
             name="colors.txt", parse=parse_colors, expected="lines such as name 128 0 0"
         ),
     ),
-    refused=(
+    refused_files=(
         RefusedFiles(
             ending=".json",
             pattern=rb'"classTitle"\s*:',

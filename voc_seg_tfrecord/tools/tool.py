@@ -5,6 +5,8 @@ import dataclasses
 import posixpath
 from typing import Literal
 
+from etils import epath
+
 from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat, lines_of_names
 from voc_seg_tfrecord.formats.file import File
@@ -118,6 +120,80 @@ class RefusedFiles:
     advice: str
 
 
+# What is refused, with advice.
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class FolderContent:
+    """What a folder holds in which no images and masks pair.
+
+    Attributes:
+      names: the paths of all files, sorted.
+      masks: the files in folders that are called as folders of masks are.
+      read: reads a file.
+    """
+
+    names: Sequence[str]
+    masks: Sequence[str]
+    read: Callable[[str], File]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Explanation:
+    """What a folder holds in place of masks, for an error: see `VocSegError`."""
+
+    found: str
+    expected: str
+    remedy: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RefusedMasks:
+    """Masks whose pixels are no classes, which a file beside their folder shows.
+
+    Attributes:
+      file: the file's name, with `{folder}` for that of the folder of masks.
+      word: what the beginning of the file has.
+      found: what errors call them.
+      expected: what is wanted in their place.
+      advice: what the user can do, by the paths of the file and of the folder of masks.
+    """
+
+    file: str
+    word: bytes
+    found: str
+    expected: str
+    advice: Callable[[epath.Path, epath.Path], str]
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ChannelFiles:
+    """Images of which each channel is a file.
+
+    Attributes:
+      pattern: a regular expression of the files' names, with the groups `id` and `channel`.
+      found: what errors call such images.
+    """
+
+    pattern: str
+    found: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class NamesPerMask:
+    """A file of class names beside each mask, by which each mask has numbers of its own.
+
+    Attributes:
+      name: the file's name.
+      found: why two files differ.
+      advice: what the user can do.
+    """
+
+    name: str
+    found: str
+    advice: str
+
+
 # Small drawn data, for `voc-seg-tfrecord example` and for the tests.
 
 
@@ -180,7 +256,13 @@ class Tool:
         them; the tests read a folder of each.
       class_files: the files that say which value or color is which class.
       shapes: the files in which it writes shapes.
-      refused: files of it that are not read.
+      refused_files: its files of labels that are not read.
+      refused_masks: its masks that are not read.
+      explain_no_masks: returns what a folder without pairs holds of the tool; None if nothing.
+      channels: how it calls images of which each channel is a file.
+      names_per_mask: the file by which it numbers the classes of each mask anew.
+      writes_boxes_as_voc: whether it writes boxes alone, under the name Pascal VOC.
+      images_advice: how its export gets the images too.
       example: how it writes shapes, for examples.
       folder_row: its line in the table of folders; None if it writes no masks.
       shapes_row: its line in the table of polygons; None if it writes no shapes.
@@ -190,7 +272,13 @@ class Tool:
     patterns: Sequence[FilePatterns] = ()
     class_files: Sequence[ClassFileFormat] = ()
     shapes: ShapeFiles | None = None
-    refused: Sequence[RefusedFiles] = ()
+    refused_files: Sequence[RefusedFiles] = ()
+    refused_masks: RefusedMasks | None = None
+    explain_no_masks: Callable[[FolderContent], Explanation | None] | None = None
+    channels: ChannelFiles | None = None
+    names_per_mask: NamesPerMask | None = None
+    writes_boxes_as_voc: bool = False
+    images_advice: str = ""
     example: ShapeExample | None = None
     folder_row: FolderRow | None = None
     shapes_row: ShapesRow | None = None

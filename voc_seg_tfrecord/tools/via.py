@@ -4,7 +4,7 @@ from voc_seg_tfrecord.tools.tool import RefusedFiles, Tool
 
 VIA = Tool(
     name="VIA",
-    refused=(
+    refused_files=(
         RefusedFiles(
             ending=".json",
             pattern=rb'"_via_|"shape_attributes"\s*:',

@@ -29,6 +29,8 @@ from voc_seg_tfrecord.polygons.shapes import (
 )
 from voc_seg_tfrecord.tools.tool import (
     DrawnImage,
+    Explanation,
+    FolderContent,
     FolderFiles,
     ShapeExample,
     ShapeFiles,
@@ -87,6 +89,25 @@ def _read_line(line: str, place: str, where: str, class_names: Sequence[str]) ->
             raise wrong(where, f"the coordinate {value:g}", expected)
     label = class_names[int(number)]
     return Shape(label, "fractions", f"{place} ({label[:40]})", points)
+
+
+# Boxes, which are refused.
+
+_LINE_OF_A_BOX = re.compile(rb"(?m)\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){4}\s*$")
+_MAX_TEXTS_READ = 8
+
+
+def explain_boxes(content: FolderContent) -> Explanation | None:
+    """Explains a folder of boxes and no masks."""
+    texts = [name for name in content.names if name.lower().endswith(".txt")]
+    first_texts = texts[:_MAX_TEXTS_READ]
+    if content.masks or not any(_LINE_OF_A_BOX.match(content.read(n).data) for n in first_texts):
+        return None
+    return Explanation(
+        found=f"YOLO's text files of boxes and no masks: {len(texts)} files, such as {texts[0]}",
+        expected="a mask PNG for each image",
+        remedy="annotate masks or polygons; masks cannot be made of boxes",
+    )
 
 
 # The names of classes.
@@ -271,6 +292,7 @@ YOLO = Tool(
         find_image="known",
         name_files=("*.yaml", "*.yml"),
     ),
+    explain_no_masks=explain_boxes,
     example=ShapeExample(images="images/{id}.jpg", has_splits=True, write=write_example),
     shapes_row=ShapesRow(
         tool="YOLO segmentation",

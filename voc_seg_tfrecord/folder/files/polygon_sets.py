@@ -198,7 +198,7 @@ def _read_sheet(files: FolderFiles, name: str) -> _FileOfTool:
             except MaskError as error:
                 return _FileOfTool(tool.name, error=error)
     for tool in TOOLS:
-        for refused in tool.refused:
+        for refused in tool.refused_files:
             if name.lower().endswith(refused.ending) and re.search(refused.pattern, file.data):
                 expected = f"polygons of {_names_of_shape_tools()}"
                 return _FileOfTool(error=wrong(name, refused.found, expected, refused.advice))

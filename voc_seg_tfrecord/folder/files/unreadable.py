@@ -1,6 +1,10 @@
-"""Folders that hold something else than images with masks of classes, and what to do then."""
+"""Folders that hold something else than images with masks of classes, and what to do then.
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+What tools write in place of masks is explained in their modules; see `Tool.explain_no_masks`.
+"""
+
+import collections
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import posixpath
 import re
 
@@ -9,28 +13,23 @@ from voc_seg_tfrecord.base.storage import open_file
 from voc_seg_tfrecord.folder.files.folder_names import SHORT, role, role_of, split_word
 from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
+from voc_seg_tfrecord.tools.tool import ChannelFiles, Explanation, FolderContent
 from voc_seg_tfrecord.trees.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
 from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.trees.tree import VocTree
 
-_LABEL_NAMES = "label_names.txt"  # of labelme_json_to_dataset
-_READ = 1 << 20  # bytes of a JSON file that are looked at
-
-_NAMES = 8  # files and folders that a message lists
-
-_KNOWN_LAYOUTS = f"""\
-one of these layouts:
-    {IMAGES}, {MASKS} and {LISTS} (Pascal VOC, CVAT)
-    {IMAGES} and SegmentationClassPNG, SegmentationClassAug or SegmentationClassRaw
-    images and masks (or img, label, gt, annotations ...), with files of the same names
-    the same in train, val and test, or train, val and test in each of both
-    NAME.jpg and NAME.png, or NAME_mask.png, in one folder
-    images and the polygons of labelme, COCO, YOLO or CVAT"""
-
-_YOLO_BOX = re.compile(rb"(?m)\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){4}\s*$")
-
 NO_MASKS = "no masks"
 """The kind of the error about a folder without masks."""
+
+OBJECT_MASKS = "a mask for each object"
+"""The kind of the error about masks of which each shows one object."""
+
+_MAX_SHOWN_NAMES = 8
+_BYTES_READ_OF_JSON = 1 << 20
+
+
+# A folder without pairs of images and masks.
 
 
 def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
@@ -38,111 +37,153 @@ def no_masks(listing: Listing, folders: Collection[str]) -> LayoutError:
 
     Its `folders` are those that are called as folders of masks are.
     """
-    root = listing.root
-    there = sorted({*listing.children(), *listing.folders[""]})
-    found = "no masks" + (f" among {', '.join(there[:_NAMES])}" if there else " in an empty folder")
-    expected = _KNOWN_LAYOUTS
-    remedy = (
-        "export in the Pascal VOC segmentation format, or name the folders with --images and "
-        "--masks"
+    names = sorted(listing.below())
+    below = {posixpath.join(folder, n) for folder in folders for n in listing.below(folder)}
+    content = FolderContent(
+        names=names,
+        masks=sorted(name for name in below if name.lower().endswith(MASK_SUFFIXES)),
+        read=lambda name: File.read(listing.root / name, MaskError),
     )
-    names = list(listing.below())
-    texts = sorted(name for name in names if name.lower().endswith(".txt"))
-    below = (posixpath.join(folder, name) for folder in folders for name in listing.below(folder))
-    masks = sorted(name for name in below if name.lower().endswith(MASK_SUFFIXES))
-    if brush := sorted(n for n in names if re.search(r"task-\d+-annotation-\d+.*\.png$", n)):
-        found = (
-            f"the brush export of Label Studio, which has one 0/255 PNG per label: {len(brush)} "
-            f"files, the first is {brush[0]}"
-        )
-    elif volumes := sorted(n for n in names if n.lower().endswith((".nii", ".nii.gz"))):
-        found = f"volumes of NIfTI, which are not read: {len(volumes)} files, such as {volumes[0]}"
-        expected = "images of two dimensions and masks of class indices, such as PNG"
-        remedy = (
-            "save each slice as a PNG, of the image with 8 bits and of the labels with their "
-            "values, such as with nibabel and Pillow"
-        )
-    elif arrays := masks and sorted(n for n in names if _is_array_of_image(n)):
-        found = (
-            f"NumPy arrays as images, and {len(masks)} masks: {len(arrays)} arrays, such as "
-            f"{arrays[0]}"
-        )
-        expected = "which of their bands are wanted, or an image file for each mask"
-        remedy = f"say {command(bands='all', dtype='uint16')}, or float32 for floats"
-    elif masks:
-        found = f"no image, but {len(masks)} masks, such as {masks[0]}"
-        expected = "an image for each mask"
-        remedy = "export again with the images (in CVAT, tick 'Save images'), or copy them there"
-    elif jpegs := _jpegs_called_masks(listing):
-        found = f"no masks, but {jpegs}"
-        expected = f"masks: files that end with {', '.join(MASK_SUFFIXES)}"
-        remedy = (
-            "save masks without loss as PNG, of class indices; a JPEG changes the values of "
-            "pixels. Export again, or name the folder of masks with --masks"
-        )
-    elif any(_YOLO_BOX.match(File.read(root / name, MaskError).data) for name in texts[:_NAMES]):
-        found = f"YOLO's text files of boxes and no masks: {len(texts)} files, such as {texts[0]}"
-        expected = "a mask PNG for each image"
-        remedy = "annotate masks or polygons; masks cannot be made of boxes"
-    elif any(posixpath.basename(folder) == "Annotations" for folder in listing.folders):
-        found = "boxes only: there is a folder Annotations, but there are no masks"
-        expected = f"masks in one of {', '.join(MASK_FOLDERS)}"
-        remedy = (
-            "export segmentation masks; VoTT, makesense and Label Studio write only boxes under "
-            "the name Pascal VOC"
-        )
-    return LayoutError(root, found=found, expected=expected, remedy=remedy, kind=NO_MASKS)
+    explanation = _explain(content) or _explain_without_reason(listing)
+    return LayoutError(
+        listing.root,
+        found=explanation.found,
+        expected=explanation.expected,
+        remedy=explanation.remedy,
+        kind=NO_MASKS,
+    )
+
+
+def _explain(content: FolderContent) -> Explanation | None:
+    """Returns the first explanation that fits: those of tools, and then those of any folder."""
+    of_tools = [tool.explain_no_masks for tool in TOOLS if tool.explain_no_masks]
+    for explain in (*of_tools, *_EXPLANATIONS):
+        explanation = explain(content)
+        if explanation:
+            return explanation
+    return None
+
+
+def _explain_arrays(content: FolderContent) -> Explanation | None:
+    """Explains NumPy arrays beside masks, which are images only if bands are wanted."""
+    arrays = [name for name in content.names if _is_array_of_image(name)]
+    if not content.masks or not arrays:
+        return None
+    return Explanation(
+        found=f"NumPy arrays as images, and {len(content.masks)} masks: {len(arrays)} arrays, such "
+        f"as {arrays[0]}",
+        expected="which of their bands are wanted, or an image file for each mask",
+        remedy=f"say {command(bands='all', dtype='uint16')}, or float32 for floats",
+    )
 
 
 def _is_array_of_image(name: str) -> bool:
     return name.lower().endswith(".npy") and role_of(posixpath.dirname(name)) in ("images", "")
 
 
-def channels_of(
-    listing: Listing, images: Iterable[str], masks: Collection[str]
-) -> tuple[str, list[str]] | None:
-    """Looks for nnU-Net's images of several channels, of which each is a file.
+def _explain_other_names(content: FolderContent) -> Explanation | None:
+    """Explains images and masks whose names do not pair."""
+    images = _images_of(content)
+    if not content.masks or not images:
+        return None
+    return Explanation(
+        found=f"{len(images)} images, such as {images[0]}, and {len(content.masks)} masks, such as "
+        f"{content.masks[0]}, but no mask fits an image by its name",
+        expected="masks that are called as their images are, apart from the ending",
+        remedy="rename the masks, or say how images and masks are called, such as "
+        + command(image_name=f"image_{ID}", mask_name=f"gt_{ID}.png"),
+    )
 
-    Args:
-      listing: all that lies in the folder.
-      images: folders that may have images.
-      masks: folders that may have masks, without those of which the images were found.
 
-    Returns:
-      The folder, and the first file of each channel; None if there are no such images.
-    """
-    for folder in images:
-        if role_of(folder) != "images" or split_word(folder)[0].lower() not in SHORT:
+def _explain_masks_alone(content: FolderContent) -> Explanation | None:
+    """Explains masks without any image."""
+    if not content.masks:
+        return None
+    advice = ", ".join(tool.images_advice for tool in TOOLS if tool.images_advice)
+    return Explanation(
+        found=f"no image, but {len(content.masks)} masks, such as {content.masks[0]}",
+        expected="an image for each mask",
+        remedy=f"export again with the images ({advice}), or copy them there",
+    )
+
+
+def _images_of(content: FolderContent) -> list[str]:
+    """Returns the files that may be images and lie in no folder of masks."""
+    masks = {*content.masks}
+    images = []
+    for name in content.names:
+        is_image = name.lower().endswith(IMAGE_SUFFIXES)
+        if is_image and name not in masks and role_of(posixpath.dirname(name)) in ("images", ""):
+            images.append(name)
+    return images
+
+
+def _explain_jpegs(content: FolderContent) -> Explanation | None:
+    """Explains JPEGs in a folder that is called masks."""
+    by_folder = collections.defaultdict(list)
+    for name in content.names:
+        by_folder[posixpath.dirname(name)].append(posixpath.basename(name))
+    for folder, files in by_folder.items():
+        jpegs = [name for name in files if name.lower().endswith(IMAGE_SUFFIXES)]
+        if not jpegs or role(posixpath.basename(folder)) != "masks":
             continue
-        inside = (listing.folders[f] for f in masks if role_of(f) == "masks")
-        ids = {posixpath.splitext(name)[0] for names in inside for name in names}
-        of_channel: dict[str, list[str]] = {}
-        for name in listing.folders[folder]:
-            match = re.fullmatch(r"(.+)_(\d{4})\.\w+", name)
-            if match and match[1] in ids:
-                of_channel.setdefault(match[2], []).append(name)
-        if len(of_channel) > 1:
-            return folder, [min(of_channel[number]) for number in sorted(of_channel)]
+        found = f"no masks, but {jpegs[0]} lies under {folder}"
+        if len(jpegs) > 1:
+            found += f", the first of {len(jpegs)} files"
+        return Explanation(
+            found=found,
+            expected=f"masks: files that end with {', '.join(MASK_SUFFIXES)}",
+            remedy="save masks without loss as PNG, of class indices; a JPEG changes the values of "
+            "pixels. Export again, or name the folder of masks with --masks",
+        )
     return None
 
 
-def pattern_of_channel(first: str) -> str:
-    """Returns the pattern of the images' names by the first file of a channel."""
-    stem, ending = posixpath.splitext(first)
-    return f"{ID}{stem[-5:]}{ending}"
-
-
-def several_channels(where: object, files: Sequence[str]) -> LayoutError:
-    """Returns the error about images of several channels, with the options that read them."""
-    pattern = pattern_of_channel(files[0])
-    return LayoutError(
-        where,
-        found=f"nnU-Net's images with {len(files)} channels, a file for each, such as {files[0]} "
-        f"and {files[1]}",
-        expected="a file for each image, which is read as RGB of 8 bits, or which bands are wanted",
-        remedy=f"take all channels with {command(bands='all', dtype='uint16')}, or choose one with "
-        + command(image_name=pattern),
+def _explain_boxes_of_voc(content: FolderContent) -> Explanation | None:
+    """Explains a folder of Pascal VOC's XML files, which have boxes alone."""
+    if not any("Annotations" in name.split("/")[:-1] for name in content.names):
+        return None
+    *tools, last = (tool.name for tool in TOOLS if tool.writes_boxes_as_voc)
+    return Explanation(
+        found="boxes only: there is a folder Annotations, but there are no masks",
+        expected=f"masks in one of {', '.join(MASK_FOLDERS)}",
+        remedy=f"export segmentation masks; {', '.join(tools)} and {last} write only boxes under "
+        "the name Pascal VOC",
     )
+
+
+_EXPLANATIONS: tuple[Callable[[FolderContent], Explanation | None], ...] = (
+    _explain_arrays,
+    _explain_other_names,
+    _explain_masks_alone,
+    _explain_jpegs,
+    _explain_boxes_of_voc,
+)
+
+
+def _explain_without_reason(listing: Listing) -> Explanation:
+    """Lists what lies in a folder about which nothing else is known."""
+    there = sorted({*listing.children(), *listing.folders[""]})
+    found = "no masks in an empty folder"
+    if there:
+        found = f"no masks among {', '.join(there[:_MAX_SHOWN_NAMES])}"
+    *tools, last = (tool.name for tool in SHAPE_TOOLS)
+    return Explanation(
+        found=found,
+        expected=f"""\
+one of these layouts:
+    {IMAGES}, {MASKS} and {LISTS} (Pascal VOC)
+    {IMAGES} and SegmentationClassPNG, SegmentationClassAug or SegmentationClassRaw
+    images and masks (or img, label, gt, annotations ...), with files of the same names
+    the same in train, val and test, or train, val and test in each of both
+    NAME.jpg and NAME.png, or NAME_mask.png, in one folder
+    images and the polygons of {", ".join(tools)} or {last}""",
+        remedy="export in the Pascal VOC segmentation format, or name the folders with --images "
+        "and --masks",
+    )
+
+
+# Masks of which each shows one object.
 
 
 def of_objects(where: object, masks: Sequence[str], image: str) -> LayoutError:
@@ -154,7 +195,7 @@ def of_objects(where: object, masks: Sequence[str], image: str) -> LayoutError:
         remedy="if each shows an object, draw the objects of each image into one mask, with the "
         "value of their class and 0 for background, or export so from your tool. If each is the "
         "work of one person, choose one with --mask_name, such as '{id}_1.png'",
-        kind="a mask for each object",
+        kind=OBJECT_MASKS,
     )
 
 
@@ -167,89 +208,146 @@ def check_objects(listing: Listing, top: str, folder: str, images: Mapping[str, 
       LayoutError: if it is.
     """
     above, name = posixpath.split(folder)
-    if name not in images or name == posixpath.basename(top):  # frames may be called as films
+    name_of_top = posixpath.basename(top)
+    if name not in images or name == name_of_top:  # frames may be called as films
         return
     beside = {posixpath.basename(f) for f in listing.folders if posixpath.dirname(f) == above}
-    if 2 * len(beside & images.keys() - {posixpath.basename(top)}) > max(2, len(images)):
+    of_images = (beside & images.keys()) - {name_of_top}
+    if 2 * len(of_images) > max(2, len(images)):
         masks = [posixpath.join(folder, mask) for mask in sorted(listing.folders[folder])]
         raise of_objects(listing.root, masks, images[name])
 
 
-def _jpegs_called_masks(listing: Listing) -> str:
-    """Says what lies in folders that are called masks in place of masks; empty if nothing does."""
-    for folder, files in listing.folders.items():
-        names = [name for name in files if name.lower().endswith(IMAGE_SUFFIXES)]
-        if names and role(posixpath.basename(folder)) == "masks":
-            count = f", the first of {len(names)} files" if len(names) > 1 else ""
-            return f"{names[0]} lies under {folder}{count}"
-    return ""
+# Images of which each channel is a file.
+
+
+def channels_of(
+    listing: Listing, images: Iterable[str], masks: Collection[str]
+) -> tuple[str, list[str]] | None:
+    """Looks for images of several channels, of which each is a file.
+
+    Args:
+      listing: all that lies in the folder.
+      images: folders that may have images.
+      masks: folders that may have masks, without those of which the images were found.
+
+    Returns:
+      The folder, and the first file of each channel; None if there are no such images.
+    """
+    ids = set[str]()
+    for folder in masks:
+        if role_of(folder) == "masks":
+            ids.update(posixpath.splitext(name)[0] for name in listing.folders[folder])
+    for folder in images:
+        if role_of(folder) != "images" or split_word(folder)[0].lower() not in SHORT:
+            continue
+        files_of_channel: dict[str, list[str]] = collections.defaultdict(list)
+        for name in listing.folders[folder]:
+            match = _match_channel(name)
+            if match and match["id"] in ids:
+                files_of_channel[match["channel"]].append(name)
+        if len(files_of_channel) > 1:
+            return folder, [min(files) for _, files in sorted(files_of_channel.items())]
+    return None
+
+
+def _channel_files() -> ChannelFiles:
+    (channels,) = (tool.channels for tool in TOOLS if tool.channels)
+    return channels
+
+
+def _match_channel(name: str) -> re.Match[str] | None:
+    return re.fullmatch(_channel_files().pattern, name)
+
+
+def pattern_of_channel(first: str) -> str:
+    """Returns the pattern of the images' names by the first file of a channel."""
+    match = _match_channel(first)
+    assert match
+    return f"{ID}{first[match.end('id') :]}"
+
+
+def several_channels(where: object, files: Sequence[str]) -> LayoutError:
+    """Returns the error about images of several channels, with the options that read them."""
+    all_channels = command(bands="all", dtype="uint16")
+    one_channel = command(image_name=pattern_of_channel(files[0]))
+    return LayoutError(
+        where,
+        found=f"{_channel_files().found} with {len(files)} channels, a file for each, such as "
+        f"{files[0]} and {files[1]}",
+        expected="a file for each image, which is read as RGB of 8 bits, or which bands are wanted",
+        remedy=f"take all channels with {all_channels}, or choose one with {one_channel}",
+    )
+
+
+# Masks whose pixels are something else than classes.
 
 
 def check_no_panoptic(listing: Listing, folders: Iterable[str]) -> None:
-    """Checks that no masks are those of COCO's panoptic format, whose pixels number segments.
+    """Checks that a file beside a folder of masks does not say that its pixels are no classes.
 
     Raises:
-      LayoutError: if a JSON file beside the folder of masks says what its segments are.
+      LayoutError: if one does.
     """
-    for of_masks in folders:
-        folder, name = posixpath.split(f"{of_masks}.json")
-        if name not in listing.folders.get(folder, ()):
-            continue
-        path = listing.root / folder / name
-        with open_file(path) as file:
-            if b'"segments_info"' not in file.read(_READ):
+    for masks in folders:
+        above, name = posixpath.split(masks)
+        for tool in TOOLS:
+            refused = tool.refused_masks
+            if not refused:
                 continue
-        raise LayoutError(
-            path,
-            found="COCO's panoptic format: the pixels of its PNGs are numbers of segments, and not "
-            "classes",
-            expected="masks whose values or colours are the classes",
-            remedy="make masks of classes with panopticapi: "
-            + command(
-                "python",
-                "converters/panoptic2semantic_segmentation.py",
-                input_json_file=path,
-                segmentations_folder=listing.root / of_masks,
-                semantic_seg_folder=listing.root / folder / "masks",
-                categories_json_file=path,
-            ),
-        )
+            file_name = refused.file.format(folder=name)
+            path = listing.root / above / file_name
+            if file_name not in listing.folders.get(above, ()):
+                continue
+            with open_file(path) as file:
+                if refused.word not in file.read(_BYTES_READ_OF_JSON):
+                    continue
+            raise LayoutError(
+                path,
+                found=refused.found,
+                expected=refused.expected,
+                remedy=refused.advice(path, listing.root / masks),
+            )
+
+
+def check_one_numbering(tree: VocTree) -> None:
+    """Checks that masks in folders of their own, with names of classes beside them, mean the same.
+
+    Raises:
+      LayoutError: if a tool numbered the classes of each mask anew.
+    """
+    if "/" not in tree.layout.mask_name or not tree.listing:
+        return
+    top = posixpath.join(tree.place, tree.layout.masks)
+    folders = {posixpath.normpath(posixpath.join(top, n, "..")) for n in tree.masks.values()}
+    for tool in TOOLS:
+        if not tool.names_per_mask:
+            continue
+        first_with_text: dict[bytes, str] = {}
+        for folder in sorted(folders):
+            if tool.names_per_mask.name in tree.listing.folders.get(folder, ()):
+                path = tree.given / folder / tool.names_per_mask.name
+                first_with_text.setdefault(tree.read_text(path).data, str(path))
+        if len(first_with_text) > 1:
+            first, second, *_ = first_with_text.values()
+            raise LayoutError(
+                second,
+                found=f"other names than in {first}: {tool.names_per_mask.found}",
+                expected="masks in which a value is the same class everywhere",
+                remedy=tool.names_per_mask.advice,
+            )
 
 
 def check_two_files(tree: VocTree) -> None:
     """Checks that no file is the image and the mask of one id, as if both folders are the same."""
-    masks = tree.masks if tree.layout.images == tree.layout.masks else {}
-    if masks and (name := next((n for i, n in tree.images.items() if masks.get(i) == n), "")):
-        raise LayoutError(
-            tree.root / tree.layout.masks / name,
-            found="one file that would be an image and its own mask",
-            expected="images and masks in files of their own",
-            remedy="check the folders that --images and --masks name",
-            kind="names of masks",
-        )
-
-
-def check_one_numbering(tree: VocTree) -> None:
-    """Checks that masks in folders of their own, with names of labels beside them, mean the same.
-
-    Raises:
-      LayoutError: if labelme numbered the labels of each image anew.
-    """
-    if "/" not in tree.layout.mask_name:
+    if tree.layout.images != tree.layout.masks:
         return
-    top = posixpath.join(tree.place, tree.layout.masks)
-    folders = {posixpath.normpath(posixpath.join(top, n, "..")) for n in tree.masks.values()}
-    texts: dict[bytes, str] = {}
-    for folder in sorted(folders):
-        if tree.listing and _LABEL_NAMES in tree.listing.folders.get(folder, ()):
-            path = tree.given / folder / _LABEL_NAMES
-            texts.setdefault(tree.read_text(path).data, str(path))
-    if len(texts) > 1:
-        first, second, *_ = texts.values()
-        raise LayoutError(
-            second,
-            found=f"other names than in {first}: labelme_json_to_dataset numbers the labels of "
-            "each image anew",
-            expected="masks in which a value is the same class everywhere",
-            remedy="give the folder of labelme's JSON files in place of this one: they are read",
-        )
+    for image_id, name in tree.images.items():
+        if tree.masks.get(image_id) == name:
+            raise LayoutError(
+                tree.root / tree.layout.masks / name,
+                found="one file that would be an image and its own mask",
+                expected="images and masks in files of their own",
+                remedy="check the folders that --images and --masks name",
+                kind="names of masks",
+            )
