@@ -161,6 +161,7 @@ def test_an_image_without_a_size_is_an_error():
         ),
         ({"categories": [{"id": 3, "name": None}]}, "categories without a name"),
         ({"categories": None}, "no list categories"),
+        ({"categories": [], "annotations": []}, "no category, so no class"),
         ({"images": [3]}, "'int' object is not subscriptable"),
     ],
 )

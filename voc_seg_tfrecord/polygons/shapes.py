@@ -125,14 +125,18 @@ _MOST = 4_000_000  # lists and objects of few bytes in a file; each takes up to 
 
 def load_json(file: File, *names: str) -> dict[str, Any]:
     """Returns the object of a JSON file; an error if it does not hold a list for each name."""
-    with as_written(file.where, f"JSON with the lists {', '.join(names)}"):
+    lists = f" with the lists {', '.join(names)}" if names else ""
+    with as_written(file.where, f"a JSON object{lists}"):
         held = file.data.count(b"{") + file.data.count(b"[")
         if held > max(_MOST, len(file.data) // 8):
             raise ValueError(f"{held} lists and objects in {len(file.data)} bytes")
         data = json.loads(file.data.decode("utf-8-sig"))
-        if other := [name for name in names if not isinstance(data[name], list)]:
-            raise ValueError(f"no list {other[0]}")
-    return dict(data)
+        for name in names:
+            if not isinstance(data[name], list):
+                raise ValueError(f"no list {name}")
+        if not isinstance(data, dict):
+            raise ValueError("no object")
+    return data
 
 
 def checked_points(values: object, where: str, least: int) -> "array[float]":

@@ -51,6 +51,14 @@ def read(file: File) -> Sheet:
         found = _name_other_kind(data)
         if found:
             raise wrong(file.where, found, "polygons or masks of objects", "export those")
+        if not data["categories"]:
+            raise wrong(
+                file.where,
+                "no category, so no class",
+                "categories, and polygons or masks of objects",
+                "check what the export leaves out; VIA's leaves out regions whose attributes are "
+                "texts, so give VIA's own JSON, which is read",
+            )
         reader = _Reader(
             where=file.where,
             names=_read_categories(data["categories"]),
