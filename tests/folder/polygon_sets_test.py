@@ -317,7 +317,7 @@ huge = changed("street_2.json", imageWidth=900_000, imageHeight=900_000)
 
 # Tool, what is changed in its folder, and the error: of a plan, or of shapes that cannot be drawn.
 REFUSED = [
-    ("labelme", renamed, VocSegError, r"street_1\.jpg beside it"),
+    ("labelme", renamed, VocSegError, r"street_2\.jpg, and street_1\.jpg has the name of the file"),
     ("labelme", with_control_character, ConfigError, "names without control characters"),
     ("yolo", removed("data.yaml"), LayoutError, "0 files that name their classes"),
     ("yolo", two_lists_of_names, LayoutError, r"2 files that name their classes classes\.txt and"),
@@ -420,6 +420,31 @@ def test_the_page_of_a_check_is_written(street, tmp_path):
     change(root / "street_1.json", shapes=[])
     assert cli.main(["check", str(root), "--html", str(tmp_path / "a.html")]) == 0
     assert (tmp_path / "a.html").stat().st_size > 10_000
+
+
+FORMS_OF_PATHS = ["{}", "..\\imgs\\{}", "C:\\d\\{}", "/home/x/{}", "../imgs/{}", "file:///d/{}"]
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["beside", "in a folder"])
+@pytest.mark.parametrize("form", FORMS_OF_PATHS)
+def test_a_file_that_names_another_image_of_the_folder_is_an_error_however_it_names_it(
+    street, form, apart
+):
+    root = street("labelme")
+    if apart:
+        labelme_apart(root)
+    path = root / ("polygons" if apart else ".") / "street_1.json"
+    change(path, imagePath=form.format("street_2.jpg"))
+    refused(root, r"street_1\.json: the shapes of .*street_2\.jpg, and .*street_1\.jpg", MaskError)
+
+
+@pytest.mark.parametrize("form", FORMS_OF_PATHS)
+def test_a_file_that_was_renamed_with_its_image_means_that_image(street, form):
+    root = street("labelme")
+    for number in range(1, 5):
+        change(root / f"street_{number}.json", imagePath=form.format(f"IMG_{number}.jpg"))
+    assert "4 drawn from the polygons of labelme" in notes(root)
+    assert sizes_of_shapes(root).keys() == {f"street_{number}.jpg" for number in range(1, 5)}
 
 
 def moved_inside(photo, **fields):

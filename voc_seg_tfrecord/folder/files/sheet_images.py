@@ -68,30 +68,49 @@ class SheetImages:
         """
         if self._shapes.find_image == "known":
             return annotation.image
-        if self._shapes.find_image == "beside":
-            path = self._find_beside(file, annotation.image)
-            if path is not None:
-                return path
-        return self._find_by_name(file, annotation.image)
+        if self._shapes.find_image == "by name":
+            return self._find_by_name(file, annotation.image)
+        path = self._find_beside(file, annotation.image)
+        if path is None:
+            path = self._find_by_name(file, annotation.image)
+            self._check_name_of_file(file, annotation.image, path)
+        return path
 
     def _find_beside(self, file: str, image: str) -> str | None:
-        """Returns the image at the path that a file has for it, or else that of the file's name."""
+        """Returns the image at the path that a file has for it, or else that of the file's name.
+
+        Raises:
+          MaskError: if the file is called as one image, and names another one that is here too.
+        """
         named = posixpath.normpath(posixpath.join(posixpath.dirname(file), image))
         of_same_name = self._paths_by_stem.get(posixpath.splitext(file)[0], [])
         if named in self._paths:
             if of_same_name and named not in of_same_name:
-                raise wrong(
-                    file,
-                    f"the shapes of {image}, and {of_same_name[0]} beside it",
-                    "the shapes of the image of the same name",
-                    "rename the file as its image, or correct the name of the image in it",
-                )
+                raise _names_another_image(file, image, of_same_name[0])
+            self._check_name_of_file(file, image, named)
             return named
         if not of_same_name:
             return None
+        # The path is one of another folder or machine, of which the name is left.
+        name = composed(posixpath.basename(image))
+        for path in of_same_name:
+            if composed(posixpath.basename(path)) == name:
+                return path
+        of_other_name = set(self._paths_by_name.get(name, [])) - {*of_same_name}
+        if of_other_name:
+            raise _names_another_image(file, image, of_same_name[0])
         if image and stem(image) != stem(file):
             self._moved[image] = of_same_name[0]
         return of_same_name[0]
+
+    def _check_name_of_file(self, file: str, image: str, path: str | None) -> None:
+        """Checks that no other image beside the one that a file names is called as the file."""
+        if path is None:
+            return
+        place = posixpath.join(posixpath.dirname(path), stem(file))
+        of_same_name = self._paths_by_stem.get(place, [])
+        if of_same_name and path not in of_same_name:
+            raise _names_another_image(file, image, of_same_name[0])
 
     def _find_by_name(self, file: str, image: str) -> str | None:
         """Returns the image whose path ends as the name of an image does."""
@@ -180,6 +199,15 @@ class SheetImages:
         name, path = min(self._moved.items())
         where = f"in other places than {self._tool}'s files say, such as {name}, read from {path}"
         return [f"{counted(len(self._moved), 'image')} {where}."]
+
+
+def _names_another_image(file: str, image: str, of_same_name: str) -> MaskError:
+    return wrong(
+        file,
+        f"the shapes of {image}, and {of_same_name} has the name of the file",
+        "the shapes of the image of the same name",
+        "rename the file as its image, or correct the name of the image in it",
+    )
 
 
 def _place_of_ending(path: str) -> int:
