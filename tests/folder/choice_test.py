@@ -295,7 +295,6 @@ def test_no_image_becomes_background_while_files_lie_unused_among_the_masks(tmp_
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("ann/{}.jpg.json", '{"objects": [{"classTitle": "car"}]}', "from Supervisely to COCO"),
         ("export.json", '[{"annotations": [{"original_width": 9}]}]', "Label Studio's JSON"),
         ("annotations/all.json", '{"images": [], "annotations": []}', "no 'categories'"),
         ("annotations.xml", '<annotations><image id="0" name="a.jpg">', "not readable as XML"),

@@ -4,7 +4,7 @@ Kinds of shapes, and what draws them:
 
 1. Pillow: `polygon`, `rectangle`, `circle`, `line` (10 pixels wide), `strip` (a line with round
    joints) and `point` (a disc of radius 5). `fractions` is a polygon whose points are fractions of
-   the image's sides.
+   the image's sides, and `holed` a polygon with the polygons of its holes.
 2. pycocotools: `parts`, one or more polygons.
 3. NumPy, from runs of pixels outside and inside a shape in turn: `columns` of the image, and `rows`
    of a box.
@@ -209,7 +209,7 @@ def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
     """Says whether a shape is a box, rotated or not, to within a pixel."""
     if shape.kind == "rectangle":
         return True
-    has_parts = shape.kind == "parts" and len(shape.data) > 1
+    has_parts = shape.kind in ("parts", "holed") and len(shape.data) > 1
     if len(shape.points) != 8 or has_parts:
         return False
     corners = np.reshape(shape.points, (4, 2))
@@ -253,6 +253,18 @@ class _Canvas:
             reach += radius
         else:
             self._pen.polygon([*points], fill=1, outline=1)
+        return self._take_off(x, y, reach)
+
+    def draw_with_holes(self, parts: Sequence[Sequence[float]]) -> Patch:
+        """Draws a polygon without the pixels of its holes and of their edges, and takes it off."""
+        outline, *holes = parts
+        self._pen.polygon([*outline], fill=1, outline=1)
+        for hole in holes:
+            self._pen.polygon([*hole], fill=0, outline=0)
+        return self._take_off(outline[::2], outline[1::2], reach=1.0)
+
+    def _take_off(self, x: Sequence[float], y: Sequence[float], reach: float) -> Patch:
+        """Returns what was drawn around points, and empties the image there."""
         left, top = max(int(min(x) - reach), 0), max(int(min(y) - reach), 0)
         right, bottom = max(int(max(x) + reach) + 1, 0), max(int(max(y) + reach) + 1, 0)
         drawn = self._pixels[top:bottom, left:right]
@@ -265,6 +277,8 @@ def _rasterize(shape: Shape, where: str, canvas: _Canvas) -> Patch:
     draw_kind = _DRAWN_WITHOUT_PILLOW.get(shape.kind)
     if draw_kind:
         return draw_kind(shape, f"{where}, {shape.place}", canvas.size)
+    if shape.kind == "holed":
+        return canvas.draw_with_holes(_split_parts(shape))
     if shape.kind == "fractions":
         return canvas.draw("polygon", _in_pixels(shape.points, canvas.size))
     return canvas.draw(shape.kind, shape.points)
@@ -315,6 +329,28 @@ def _draw_stored_mask(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     return _cut(pixels, top, left, size)
 
 
+def opaque_pixels(png: bytes, most_pixels: int) -> np.ndarray:
+    """Returns which pixels of a PNG show an object: bool `[h, w]`.
+
+    They are those that are opaque, or those that are not 0 in a PNG without transparency.
+
+    Raises:
+      ValueError: if it cannot be read, has colors, or more than `most_pixels` pixels.
+    """
+    try:
+        with Image.open(io.BytesIO(png), formats=["PNG"]) as image:
+            if image.width * image.height > most_pixels:
+                raise ValueError("a PNG that is larger than the image")
+            if "transparency" in image.info or image.mode in ("LA", "RGBA"):
+                return np.asarray(image.convert("RGBA"))[..., 3] > 0
+            if image.mode not in ("1", "L", "P"):
+                raise ValueError(f"a PNG of the mode {image.mode}")
+            return np.asarray(image) > 0
+    except (OSError, SyntaxError) as error:
+        reason = str(error).partition(" <_io")[0]  # Pillow names the object it has read
+        raise ValueError(f"an unreadable bitmap: {reason[:100]}") from None
+
+
 def _cut(pixels: np.ndarray, top: int, left: int, size: tuple[int, int]) -> Patch:
     """Returns the pixels that lie in the image."""
     rows = slice(max(-top, 0), max(size[0] - top, 0))
@@ -332,8 +368,7 @@ _FOLLOWED_DIGITS = bytes(range(_DIGIT_OF_TEXT + 32, _DIGIT_OF_TEXT + 64))
 
 def _draw_parts(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     """Draws polygons as pycocotools does."""
-    ends = [*shape.data, len(shape.points)]
-    parts = [[*shape.points[start:end]] for start, end in itertools.pairwise(ends)]
+    parts = _split_parts(shape)
     x, y = shape.points[::2], shape.points[1::2]
     _check_outline(parts, len(x) * (max(y) - min(y) + max(x) - min(x)), where)
     # Columns and rows behind the last point take time, and change nothing.
@@ -342,6 +377,12 @@ def _draw_parts(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     pixels, left = _draw_from_first_column(parts, height, width, where)
     top = min(max(int(min(y)) - 1, 0), height)
     return _make_patch(pixels[top:], top, left)
+
+
+def _split_parts(shape: Shape) -> list[list[float]]:
+    """Returns the points of each polygon of a shape."""
+    ends = [*shape.data, len(shape.points)]
+    return [[*shape.points[start:end]] for start, end in itertools.pairwise(ends)]
 
 
 def _check_outline(parts: Sequence[Sequence[float]], most: float, where: str) -> None:

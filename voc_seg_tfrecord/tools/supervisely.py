@@ -1,4 +1,21 @@
-"""Supervisely: masks in the layout of Pascal VOC, each with a palette of its own."""
+"""Supervisely: masks in the layout of Pascal VOC, and a JSON per image in its own format.
+
+References:
+  Supervisely's SDK, `Polygon._draw_impl`: OpenCV fills the outline, and then empties the holes, on
+    points in whole numbers. `Bitmap.base64_2_data`: a mask is a PNG, packed by zlib. Its pixels are
+    those that are opaque, or those that are not 0 in a PNG without transparency.
+"""
+
+from array import array
+import base64
+import collections
+from collections.abc import Callable, Iterator, Mapping
+import json
+import posixpath
+from typing import Any
+import zlib
+
+import numpy as np
 
 from voc_seg_tfrecord.formats.class_parsers import (
     ClassFileFormat,
@@ -6,7 +23,33 @@ from voc_seg_tfrecord.formats.class_parsers import (
     number_by_place,
     read_rgb,
 )
-from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, RefusedFiles, Tool
+from voc_seg_tfrecord.formats.class_parsers import (
+    load_json as load_any_json,
+)
+from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.polygons.drawing import opaque_pixels
+from voc_seg_tfrecord.polygons.shapes import (
+    Annotation,
+    Shape,
+    Sheet,
+    as_written,
+    checked_points,
+    checked_size,
+    load_json,
+    wrong,
+)
+from voc_seg_tfrecord.tools.tool import (
+    ClassList,
+    DrawnImage,
+    FilePatterns,
+    FolderRow,
+    ShapeExample,
+    ShapeFiles,
+    ShapesRow,
+    Tool,
+)
+
+# The class file beside masks.
 
 
 def parse_colors(text: str) -> list[Entry]:
@@ -18,6 +61,140 @@ def parse_colors(text: str) -> list[Entry]:
         name, *rgb = line.strip().rsplit(maxsplit=3)
         entries.append(Entry(0, name, read_rgb(rgb), by_place=True))
     return number_by_place(entries)
+
+
+# The JSON of shapes.
+
+_NOT_DRAWN = ("point", "line", "graph", "cuboid")
+_MAX_PNG_BYTES = 1 << 26
+
+
+def parse_meta(text: str) -> list[str]:
+    """Returns the names of the classes in a project's `meta.json`."""
+    return [entry["title"].strip() for entry in load_any_json(text)["classes"]]
+
+
+def read(file: File) -> Sheet:
+    """Reads the file of one image.
+
+    Raises:
+      MaskError: if the file is not Supervisely's, or a shape cannot be drawn.
+    """
+    data = load_json(file, "objects")
+    left_out: dict[str, int] = collections.Counter()
+    shapes = []
+    with as_written(file.where, "JSON as Supervisely writes it"):
+        size = checked_size(data["size"]["height"], data["size"]["width"], file.where)
+        for number, item in enumerate(data["objects"], 1):
+            place = f"object {number}"
+            with as_written(f"{file.where}, {place}", "an object with a class and a geometry"):
+                kind = _kind_of(item)
+                if kind in _NOT_DRAWN:
+                    left_out[kind] += 1
+                else:
+                    shapes.append(_read_object(item, kind, size, place, file.where))
+    image = _name_of_image(file.where)
+    return Sheet((), [Annotation(file.where, image, size, shapes, left_out=left_out)])
+
+
+def _name_of_image(where: str) -> str:
+    """Returns the image's path as seen from the file: `ann/a.jpg.json` belongs to `img/a.jpg`."""
+    folder, name = posixpath.split(where)
+    name = name[: -len(".json")]
+    return f"../img/{name}" if posixpath.basename(folder) == "ann" else name
+
+
+def _kind_of(item: Mapping[str, Any]) -> str:
+    """Returns the kind of an object, which files of before 2019 do not name."""
+    if "geometryType" in item:
+        return str(item["geometryType"])
+    return "bitmap" if item.get("bitmap") else "polygon"
+
+
+def _read_object(
+    item: Mapping[str, Any], kind: str, size: tuple[int, int], place: str, where: str
+) -> Shape:
+    label = item["classTitle"].strip()
+    if not label:
+        raise ValueError("an empty classTitle")
+    place = f"{place} ({label[:40]})"
+    where = f"{where}, {place}"
+    read_geometry = _GEOMETRIES.get(kind)
+    if read_geometry is None:
+        found = f"an object of the kind {kind[:40]!r}"
+        raise wrong(where, found, f"one of {', '.join(_GEOMETRIES)}")
+    shape = read_geometry(item, size, where)
+    return shape._replace(label=label, place=place, group=str(item.get("instance") or ""))
+
+
+def _read_polygon(item: Mapping[str, Any], size: tuple[int, int], where: str) -> Shape:
+    del size
+    points = array("d")
+    starts = list[int]()
+    for part in (item["points"]["exterior"], *item["points"]["interior"]):
+        starts.append(len(points))
+        points += _round_points(part, where, 3)
+    return Shape("", "holed", "", points, starts)
+
+
+def _read_rectangle(item: Mapping[str, Any], size: tuple[int, int], where: str) -> Shape:
+    del size
+    return Shape("", "rectangle", "", _round_points(item["points"]["exterior"], where, 2))
+
+
+def _round_points(points: Any, where: str, least: int) -> "array[float]":
+    return array("d", [round(number) for number in checked_points(points, where, least)])
+
+
+def _read_bitmap(item: Mapping[str, Any], size: tuple[int, int], where: str) -> Shape:
+    with as_written(where, "a bitmap: a PNG packed by zlib, in base64, and its origin"):
+        left, top = item["bitmap"]["origin"]
+        pixels = _decode_bitmap(item["bitmap"]["data"], 4 * size[0] * size[1])
+        height, width = pixels.shape
+        runs = array("q", [int(left), int(top), width, height, *_runs_of(pixels)])
+        return Shape("", "rows", "", data=runs)
+
+
+def _decode_bitmap(text: str, most_pixels: int) -> np.ndarray:
+    """Returns the pixels of an object: bool `[h, w]`."""
+    unpacker = zlib.decompressobj()
+    try:
+        data = unpacker.decompress(base64.b64decode(text), _MAX_PNG_BYTES)
+        if unpacker.unconsumed_tail:
+            raise ValueError(f"more than {_MAX_PNG_BYTES >> 20} MiB")
+    except zlib.error as error:
+        raise ValueError(f"an unreadable bitmap: {error}") from None
+    return opaque_pixels(data, most_pixels)
+
+
+def _runs_of(pixels: np.ndarray) -> list[int]:
+    """Returns the runs of pixels outside and inside in turn, row by row."""
+    flat = pixels.ravel()
+    ends = np.flatnonzero(flat[1:] != flat[:-1]) + 1
+    lengths: list[int] = np.diff([0, *ends, flat.size]).tolist()
+    return [0, *lengths] if flat[0] else lengths
+
+
+_GEOMETRIES: dict[str, Callable[[Mapping[str, Any], tuple[int, int], str], Shape]] = {
+    "polygon": _read_polygon,
+    "rectangle": _read_rectangle,
+    "bitmap": _read_bitmap,
+}
+
+
+def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
+    """Yields `meta.json`, and a JSON for each image of one dataset of a project."""
+    names = dict.fromkeys(name for image in images.values() for name in image.outlines)
+    classes = [{"title": name, "shape": "polygon", "color": "#FF0000"} for name in names]
+    yield "meta.json", json.dumps({"classes": classes, "tags": []}, indent=1).encode()
+    for image_id, image in images.items():
+        objects = []
+        for name, points in image.outlines.items():
+            geometry = {"exterior": points, "interior": list[Any]()}
+            objects.append({"classTitle": name, "geometryType": "polygon", "points": geometry})
+        size = {"height": image.height, "width": image.width}
+        content = {"description": "", "tags": [], "size": size, "objects": objects}
+        yield f"ds0/ann/{image_id}.jpg.json", json.dumps(content, indent=1).encode()
 
 
 SUPERVISELY = Tool(
@@ -33,19 +210,32 @@ SUPERVISELY = Tool(
             name="colors.txt", parse=parse_colors, expected="lines such as name 128 0 0"
         ),
     ),
-    refused_files=(
-        RefusedFiles(
-            ending=".json",
-            pattern=rb'"classTitle"\s*:',
-            found="Supervisely's JSON",
-            advice="export from Supervisely to COCO or to Pascal VOC",
+    shapes=ShapeFiles(
+        ending=".json",
+        word=b'"objects"',
+        pattern=rb'"classTitle"\s*:|"size"\s*:\s*\{\s*"(height|width)"',
+        read=read,
+        is_per_image=True,
+        find_image="beside",
+        class_list=ClassList(
+            name="meta.json", parse=parse_meta, expected="the classes of a project of Supervisely"
         ),
+        name_files=("meta.json",),
+        not_drawn="which has no area",
     ),
+    example=ShapeExample(images="ds0/img/{id}.jpg", has_splits=False, write=write_example),
     folder_row=FolderRow(
         written_by="Supervisely",
         images="`VOCdevkit/VOC/JPEGImages`",
         masks="one palette for each image, read by color",
         classes="`colors.txt`",
         splits="lists",
+    ),
+    shapes_row=ShapesRow(
+        tool="Supervisely",
+        files="a project with `meta.json`, `DATASET/img/NAME.jpg` and `DATASET/ann/NAME.jpg.json`",
+        pixels="bitmaps as stored; polygons, also with holes, by Pillow",
+        above="the later one in the file",
+        classes="as in `meta.json`",
     ),
 )

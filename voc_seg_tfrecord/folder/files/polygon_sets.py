@@ -93,10 +93,14 @@ def _shapes_of(tool: str) -> ShapeFiles:
 
 
 def _question_of_tools(listing: Listing, by_tool: _SheetsByTool) -> QuestionError:
+    per_image = [_shapes_of(name) for name in by_tool if _shapes_of(name).is_per_image]
+    count_of_ending = collections.Counter(shapes.ending for shapes in per_image)
     alternatives = []
     for name, sheets in by_tool.items():
-        words = f"{name}'s {min(sheets)}"
-        alternatives.append(Alternative(words, choice_of(name, [*sheets])))
+        option = choice_of(name, [*sheets])
+        if count_of_ending[_shapes_of(name).ending] > 1 and common(*sheets):
+            option = _choice_of_files([*sheets])
+        alternatives.append(Alternative(f"{name}'s {min(sheets)}", option))
     return QuestionError(
         listing.root,
         alternatives,
@@ -111,6 +115,10 @@ def choice_of(tool: str, files: Sequence[str]) -> dict[str, str]:
     shapes = _shapes_of(tool)
     if shapes.is_per_image:
         return {"mask_name": f"{ID}{shapes.ending}"}
+    return _choice_of_files(files)
+
+
+def _choice_of_files(files: Sequence[str]) -> dict[str, str]:
     return {"masks": files[0] if len(files) == 1 else common(*files) or files[0]}
 
 
@@ -166,6 +174,8 @@ def _read_sheets(files: FolderFiles) -> _FoundSheets:
     found = _FoundSheets(collections.defaultdict(dict), [], [])
     endings = {tool.shapes.ending for tool in SHAPE_TOOLS if tool.shapes and tool.shapes.read}
     names = [name for name in files.labels if name.lower().endswith(tuple(endings))]
+    class_lists = [tool.shapes.class_list for tool in SHAPE_TOOLS if tool.shapes]
+    names_of_lists = {class_list.name for class_list in class_lists if class_list}
     read = functools.partial(_read_sheet, files)
     for name, of_file in ordered_map(read, names, ahead=1):
         if of_file.error:
@@ -173,7 +183,8 @@ def _read_sheets(files: FolderFiles) -> _FoundSheets:
             if of_file.tool and _shapes_of(of_file.tool).is_per_image:
                 found.by_tool[of_file.tool][name] = _damaged_sheet(name, of_file.error)
         elif of_file.sheet is None:
-            found.others.append(name)
+            if posixpath.basename(name) not in names_of_lists:
+                found.others.append(name)
         else:
             found.by_tool[of_file.tool][name] = of_file.sheet
     for tool, sheets in found.by_tool.items():
