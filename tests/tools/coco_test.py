@@ -200,7 +200,7 @@ def test_more_objects_than_a_mask_can_number_are_an_error():
 
 
 def test_a_file_of_millions_of_empty_objects_is_refused_before_it_is_parsed(monkeypatch):
-    monkeypatch.setattr(shapes, "_MOST", 1000)
+    monkeypatch.setattr(shapes, "_MAX_OBJECTS", 1000)
     monkeypatch.setattr(shapes.json, "loads", None)
     data = b'{"annotations": [], "categories": [], "images": [{}' + b",{}" * 1000 + b"]}"
     with pytest.raises(MaskError, match="1005 lists and objects in"):

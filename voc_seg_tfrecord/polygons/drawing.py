@@ -216,9 +216,9 @@ def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
     if shape.kind == "fractions":
         corners = corners * size[::-1]
     a, b, c, d = corners
-    diagonals = np.hypot(*(a - c)), np.hypot(*(b - d))
-    have_one_middle = np.abs(a + c - b - d).max() <= 1
-    return bool(have_one_middle and abs(diagonals[0] - diagonals[1]) <= 1)
+    if np.abs(a + c - b - d).max() > 1:  # the diagonals cross elsewhere than in their middles
+        return False
+    return bool(abs(np.hypot(*(a - c)) - np.hypot(*(b - d))) <= 1)
 
 
 # The pixels of one shape.
@@ -265,8 +265,10 @@ class _Canvas:
 
     def _take_off(self, x: Sequence[float], y: Sequence[float], reach: float) -> Patch:
         """Returns what was drawn around points, and empties the image there."""
-        left, top = max(int(min(x) - reach), 0), max(int(min(y) - reach), 0)
-        right, bottom = max(int(max(x) + reach) + 1, 0), max(int(max(y) + reach) + 1, 0)
+        left = max(int(min(x) - reach), 0)
+        top = max(int(min(y) - reach), 0)
+        right = max(int(max(x) + reach) + 1, 0)
+        bottom = max(int(max(y) + reach) + 1, 0)
         drawn = self._pixels[top:bottom, left:right]
         patch = _make_patch(drawn.copy(), top, left)
         drawn[:] = 0

@@ -105,7 +105,14 @@ def wrong(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
     return MaskError(where, found=found, expected=expected, remedy=remedy, kind="polygons")
 
 
-_STUMBLES = LookupError, TypeError, AttributeError, ArithmeticError, ValueError, RecursionError
+_ERRORS_OF_OTHER_STRUCTURES = (
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    ValueError,
+    RecursionError,
+)
 
 
 @contextlib.contextmanager
@@ -113,23 +120,24 @@ def as_written(where: str, expected: str) -> Iterator[None]:
     """Turns whatever code stumbles over in a file of another structure into an error about it."""
     try:
         yield
-    except _STUMBLES as error:
+    except _ERRORS_OF_OTHER_STRUCTURES as error:
         if isinstance(error, VocSegError):
             raise
         text = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise wrong(where, text[:200] or type(error).__name__, expected) from None
 
 
-_MOST = 4_000_000  # lists and objects of few bytes in a file; each takes up to 90 bytes of memory
+_MAX_OBJECTS = 4_000_000  # lists and objects in a file, each of which takes up to 90 bytes
+_BYTES_PER_OBJECT = 8  # of a file that may have more of them
 
 
 def load_json(file: File, *names: str) -> dict[str, Any]:
     """Returns the object of a JSON file; an error if it does not hold a list for each name."""
     lists = f" with the lists {', '.join(names)}" if names else ""
     with as_written(file.where, f"a JSON object{lists}"):
-        held = file.data.count(b"{") + file.data.count(b"[")
-        if held > max(_MOST, len(file.data) // 8):
-            raise ValueError(f"{held} lists and objects in {len(file.data)} bytes")
+        count = file.data.count(b"{") + file.data.count(b"[")
+        if count > max(_MAX_OBJECTS, len(file.data) // _BYTES_PER_OBJECT):
+            raise ValueError(f"{count} lists and objects in {len(file.data)} bytes")
         data = json.loads(file.data.decode("utf-8-sig"))
         for name in names:
             if not isinstance(data[name], list):
@@ -140,31 +148,52 @@ def load_json(file: File, *names: str) -> dict[str, Any]:
 
 
 def checked_points(values: object, where: str, least: int) -> "array[float]":
-    """Returns x and y of each of `least` points or more in turn, of a list of them or of pairs.
+    """Returns x and y of each point in turn.
 
-    An array takes 8 bytes for each; a list of numbers takes 32.
+    Args:
+      values: the coordinates in turn, or a pair for each point.
+      where: the shape, for errors.
+      least: how many points it needs.
+
+    Returns:
+      An array, which takes 8 bytes for each coordinate, where a list takes 32.
+
+    Raises:
+      MaskError: if they are something else, or too few.
     """
-    flat: Sequence[Any] = values if isinstance(values, list | array) else ["?"]
-    if {*map(type, flat)} == {list} and {*map(len, flat)} == {2}:
-        flat = [*itertools.chain.from_iterable(flat)]
-    if not _are_coordinates(flat):
-        bad = next(value for value in flat if not _are_coordinates([value]))
+    coordinates = _in_turn(values)
+    if not _are_coordinates(coordinates):
+        bad = next(value for value in coordinates if not _are_coordinates([value]))
         expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
         raise wrong(where, f"the coordinate {str(bad)[:80]}", expected)
-    if len(flat) % 2 or len(flat) < 2 * least:
-        raise wrong(where, f"{len(flat)} coordinates", f"x and y of at least {least} points")
-    return array("d", flat)
+    if len(coordinates) % 2 or len(coordinates) < 2 * least:
+        found = f"{len(coordinates)} coordinates"
+        raise wrong(where, found, f"x and y of at least {least} points")
+    return array("d", coordinates)
+
+
+def _in_turn(values: object) -> Sequence[Any]:
+    """Returns the coordinates of pairs, or values that are no pairs as they are."""
+    if not isinstance(values, list | array):
+        return ["?"]
+    are_pairs = {*map(type, values)} == {list} and {*map(len, values)} == {2}
+    return [*itertools.chain.from_iterable(values)] if are_pairs else values
 
 
 def _are_coordinates(values: Sequence[Any]) -> bool:
-    if not values or not {*map(type, values)} <= {int, float}:
-        return not values
-    within = min(values) >= -MAX_SIDE and max(values) <= MAX_SIDE
-    return within and math.isfinite(sum(values))  # NaN is neither less nor more
+    if not values:
+        return True
+    if not {*map(type, values)} <= {int, float}:
+        return False
+    if min(values) < -MAX_SIDE or max(values) > MAX_SIDE:
+        return False
+    return math.isfinite(sum(values))  # NaN is neither less nor more
 
 
 def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
     """Returns the height and width that a file gives for an image; an error if they are none."""
-    if not all(type(side) in (int, float) and 1 <= side <= MAX_SIDE for side in (height, width)):
-        raise wrong(where, f"{str((width, height))[:80]} pixels", "width and height of the image")
+    for side in (height, width):
+        if type(side) not in (int, float) or not 1 <= side <= MAX_SIDE:
+            found = f"{str((width, height))[:80]} pixels"
+            raise wrong(where, found, "width and height of the image")
     return int(height), int(width)

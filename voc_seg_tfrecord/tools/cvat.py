@@ -185,10 +185,12 @@ def _read_shape(element: ET.Element, place: str, names: Sequence[str], where: st
 def _read_runs(element: ET.Element, where: str) -> list[int]:
     """Returns the box of a mask, and its runs of pixels outside and inside in turn."""
     box = [int(side) for side in _read_numbers(element, "left top width height", where)]
-    words = element.get("rle", "").split(",")
-    runs = [int(word) for word in words if word.strip().isdecimal() and len(word) < 16]
     _, _, width, height = box
-    if min(box) < 0 or len(runs) < len(words) or not 0 < sum(runs) == width * height:
+    words = element.get("rle", "").split(",")
+    are_counts = all(word.strip().isdecimal() and len(word) < 16 for word in words)
+    runs = [int(word) for word in words] if are_counts else []
+    fill_the_box = sum(runs) == width * height > 0
+    if not fill_the_box or min(box) < 0:
         raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
     return [*box, *runs]
 
