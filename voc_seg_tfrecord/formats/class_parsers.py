@@ -11,7 +11,7 @@ import dataclasses
 import io
 import json
 import re
-from typing import Any
+from typing import Any, Literal
 
 from voc_seg_tfrecord.base.names import Color
 
@@ -53,6 +53,11 @@ class ClassFileFormat:
         of this name say something else. Above the images it is not read, and one that cannot be
         read is not an error.
       background_of: returns the name of the class that the text calls background; mostly empty.
+      lists_background: whether its first name is value 0, background or not; for names without
+        values, as the next two.
+      omits_background: whether background, which is value 0 or black, is not among its names.
+      skips_ignored: whether `__ignore__` in the first line does not count: `always`, `mostly`, or
+        empty if that is not known.
     """
 
     name: str
@@ -61,6 +66,9 @@ class ClassFileFormat:
     is_common: bool = False
     needs_its_folder: bool = False
     background_of: Callable[[str], str] = _no_background
+    lists_background: bool = False
+    omits_background: bool = False
+    skips_ignored: Literal["", "mostly", "always"] = ""
 
 
 UNREADABLE = (

@@ -26,7 +26,13 @@ BY_HAND = Tool(
             expected='a list of names, or an object such as {"background": 0, "crack": 1}',
             is_common=True,
         ),
-        ClassFileFormat(name="labels.txt", parse=parse_table, expected=_LINES, is_common=True),
+        ClassFileFormat(
+            name="labels.txt",
+            parse=parse_table,
+            expected=_LINES,
+            is_common=True,
+            skips_ignored="mostly",  # labelme reads it so
+        ),
         ClassFileFormat(name=TABLE, parse=parse_table, expected=_LINES, is_common=True),
     ),
     folder_row=FolderRow(

@@ -10,7 +10,13 @@ LABELME2VOC = Tool(
         FilePatterns(images="JPEGImages/{id}.jpg", masks="SegmentationClassPNG/{id}.png"),
     ),
     class_files=(
-        ClassFileFormat(name="class_names.txt", parse=parse_names, expected="one name per line"),
+        ClassFileFormat(
+            name="class_names.txt",
+            parse=parse_names,
+            expected="one name per line",
+            lists_background=True,
+            skips_ignored="always",
+        ),
     ),
     folder_row=FolderRow(
         written_by="labelme2voc",

@@ -3,6 +3,7 @@
 from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat
 from voc_seg_tfrecord.tools.by_hand import BY_HAND
 from voc_seg_tfrecord.tools.camvid import CAMVID
+from voc_seg_tfrecord.tools.cityscapes import CITYSCAPES
 from voc_seg_tfrecord.tools.coco import COCO
 from voc_seg_tfrecord.tools.cvat import CVAT
 from voc_seg_tfrecord.tools.datumaro import DATUMARO
@@ -42,6 +43,7 @@ TOOLS: tuple[Tool, ...] = (
     LABEL_STUDIO,
     VIA,
     CAMVID,
+    CITYSCAPES,
     PLAIN_FOLDERS,
     FLAT_FOLDER,
     FOLDER_PER_IMAGE,
@@ -72,6 +74,12 @@ def _all_class_files() -> tuple[ClassFileFormat, ...]:
 
 CLASS_FILES = _all_class_files()
 """The class files of all tools, in the order in which they are looked for."""
+
+
+def class_file_named(name: str) -> ClassFileFormat | None:
+    """Returns the class file of a name; None if it is not the name of one."""
+    return next((kind for kind in CLASS_FILES if kind.name == name), None)
+
 
 CLASS_FILE_NAMES = tuple(kind.name for kind in CLASS_FILES)
 

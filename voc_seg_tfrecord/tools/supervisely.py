@@ -207,7 +207,10 @@ SUPERVISELY = Tool(
     ),
     class_files=(
         ClassFileFormat(
-            name="colors.txt", parse=parse_colors, expected="lines such as name 128 0 0"
+            name="colors.txt",
+            parse=parse_colors,
+            expected="lines such as name 128 0 0",
+            omits_background=True,
         ),
     ),
     shapes=ShapeFiles(

@@ -1,6 +1,6 @@
 """What is known of a labeling tool, an exporter or a kind of folder: `Tool`."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import dataclasses
 import posixpath
 from typing import Literal
@@ -259,6 +259,8 @@ class Tool:
       refused_files: its files of labels that are not read.
       refused_masks: its masks that are not read.
       explain_no_masks: returns what a folder without pairs holds of the tool; None if nothing.
+      advise_classes: returns the options that name the classes of masks without a class file, by
+        the patterns of the masks' names; empty if the tool did not call them so.
       channels: how it calls images of which each channel is a file.
       names_per_mask: the file by which it numbers the classes of each mask anew.
       writes_boxes_as_voc: whether it writes boxes alone, under the name Pascal VOC.
@@ -275,6 +277,7 @@ class Tool:
     refused_files: Sequence[RefusedFiles] = ()
     refused_masks: RefusedMasks | None = None
     explain_no_masks: Callable[[FolderContent], Explanation | None] | None = None
+    advise_classes: Callable[[Collection[str]], str] | None = None
     channels: ChannelFiles | None = None
     names_per_mask: NamesPerMask | None = None
     writes_boxes_as_voc: bool = False

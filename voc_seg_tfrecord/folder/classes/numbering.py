@@ -2,9 +2,11 @@
 
 Names count by their lines then, and the first one is value 0, unless the tool left something out:
 
-1. Lists of objects, such as those for YOLO, and Supervisely's `colors.txt` do not name background,
-   which is value 0 or black then, unless another class is.
-2. labelme writes `__ignore__` into the first line and does not count it.
+1. Lists of objects do not name background, which is value 0 or black then, unless another class
+   is.
+2. Some tools write `__ignore__` into the first line and do not count it.
+
+What is known of a tool's file is said in its `ClassFileFormat`.
 
 So such a file may be numbered in two ways. The user's class names choose one, or else the masks do,
 by the rules of `folder.meaning`.
@@ -17,16 +19,13 @@ import posixpath
 from voc_seg_tfrecord.base.names import VOID, background_index, plain
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile
-from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat, Entry
+from voc_seg_tfrecord.tools.registry import class_file_named
 
 _BLACK = (0, 0, 0)
 
 NAMES_OF_VALUE_0 = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
 """First names of lists that have no background, because value 0 is this class."""
-
-_LABELME_EXPORT = "class_names.txt"  # labelme2voc writes it, and does not count `__ignore__`
-_LABELME_INPUT = "labels.txt"  # labelme reads it
-_SUPERVISELY = "colors.txt"
 
 
 def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
@@ -42,7 +41,7 @@ def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
         return [_without_ignored(file), _with_ignored(file)]
     if _has_background(file, background):
         return [file]
-    if _is_supervisely(file):
+    if _omits_background(file):
         return [_with_background(file), _without_background(file)]
     if len(file.entries) == 1:  # the one name of a list is not background
         return [_with_background(file)]
@@ -57,13 +56,12 @@ def usual_numbering(numberings: Sequence[ClassFile]) -> ClassFile | None:
     """
     as_written = min(numberings, key=lambda file: len(file.entries))  # without added background
     if _has_ignored_first(as_written):
-        names = (_LABELME_EXPORT, _LABELME_INPUT)
-        return numberings[0] if _is_of_labelme(as_written, names) else None
-    if _is_supervisely(as_written):
+        return numberings[0] if _skips_ignored(as_written) else None
+    if _omits_background(as_written):
         has_background = background_index(as_written.class_names) is not None
         return as_written if has_background else None
-    is_export = posixpath.basename(as_written.source) == _LABELME_EXPORT
-    return numberings[0] if is_export else None
+    kind = _format_of(as_written)
+    return numberings[0] if kind and kind.lists_background else None
 
 
 def numbering_of_given_names(
@@ -71,7 +69,7 @@ def numbering_of_given_names(
 ) -> ClassFile | None:
     """Returns which numbering has the class names that the user gave; None if none has.
 
-    labelme's `__ignore__` counts if the user gave it as the first name.
+    `__ignore__` in the first line counts if the user gave it as the first name.
     """
     given = set(config.named_classes)
     same = [file for file in numberings if set(file.class_names) == given]
@@ -91,26 +89,39 @@ def _has_background(file: ClassFile, background: str) -> bool:
     return any(entry.color == _BLACK for entry in file.entries)
 
 
-def _is_supervisely(file: ClassFile) -> bool:
-    """Says whether Supervisely wrote a file. Then black may be background without being listed."""
-    return posixpath.basename(file.source) == _SUPERVISELY
+def _format_of(file: ClassFile) -> ClassFileFormat | None:
+    return class_file_named(posixpath.basename(file.source))
+
+
+def _omits_background(file: ClassFile) -> bool:
+    """Says whether a tool wrote a file in which background is not listed."""
+    kind = _format_of(file)
+    return kind is not None and kind.omits_background
 
 
 def _has_ignored_first(file: ClassFile) -> bool:
-    """Says whether labelme would not count the first line of a file."""
+    """Says whether a file has a first line that may not count."""
     is_first = len(file.entries) > 1 and file.entries[0].name == IGNORED
-    return is_first and not _is_supervisely(file)
+    return is_first and not _omits_background(file)
 
 
-def _is_of_labelme(file: ClassFile, names: Sequence[str]) -> bool:
-    """Says whether labelme wrote or reads a file with `__ignore__` first.
+def _skips_ignored(file: ClassFile, *, always: bool = False) -> bool:
+    """Says whether `__ignore__` in the first line of a file does not count.
+
+    The tools that skip it write `_background_` into the next line.
 
     Args:
-      file: the file.
-      names: how labelme calls such files.
+      file: the file, with `__ignore__` first.
+      always: whether that has to be sure.
     """
-    has_name = posixpath.basename(file.source) in names
-    return file.plain and (has_name or file.entries[1].name == "_background_")
+    if not file.plain:
+        return False
+    if file.entries[1].name == "_background_":
+        return True
+    kind = _format_of(file)
+    if kind is None:
+        return False
+    return kind.skips_ignored == "always" if always else kind.skips_ignored != ""
 
 
 def _with_ignored(file: ClassFile) -> ClassFile:
@@ -127,10 +138,10 @@ def _without_ignored(file: ClassFile) -> ClassFile:
     ignored, *others = file.entries
     moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in others]
     note = ""
-    if not _is_of_labelme(file, (_LABELME_EXPORT,)):
+    if not _skips_ignored(file, always=True):
         note = (
-            f"{IGNORED} in the first line of {file.source} does not count, as labelme writes it. "
-            f"So value 0 is {others[0].name}."
+            f"{IGNORED} in the first line of {file.source} does not count, because the tools that "
+            f"write it do not count it. So value 0 is {others[0].name}."
         )
     entries = (dataclasses.replace(ignored, value=VOID), *moved)
     return dataclasses.replace(file, entries=entries, numbered=note)

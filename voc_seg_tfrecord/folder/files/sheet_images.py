@@ -56,7 +56,7 @@ class SheetImages:
             self._paths_by_stem[posixpath.splitext(path)[0]].append(path)
             name = composed(posixpath.basename(path))
             self._paths_by_name[name].append(path)
-            # CVAT, for one, calls frames of a video without an ending.
+            # The names of a video's frames may lack the ending.
             self._paths_by_name[posixpath.splitext(name)[0]].append(path)
         self._moved: dict[str, str] = {}  # by what files call them: where images are
 
