@@ -17,11 +17,11 @@ References:
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
-import importlib.util
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from voc_seg_tfrecord.base import requirements
 from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.splitting.group_proposals import propose_groups
 
@@ -89,7 +89,7 @@ class Compared:
 @functools.cache
 def is_there() -> bool:
     """Says whether scikit-learn is installed, with which regions are compared."""
-    return importlib.util.find_spec("sklearn") is not None
+    return requirements.is_installed("sklearn")
 
 
 def describe(

@@ -115,7 +115,7 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
         elif fault:
             notes.append(f"{path} {fault}, so it makes no split.")
     lists, more_notes = _without_classes(lists)
-    lists.sort(key=lambda of: (of.rank, of.file.count("/"), of.file))
+    lists.sort(key=lambda one: (one.rank, one.file.count("/"), one.file))
     return FoundTexts(lists, [*notes, *more_notes], unclear)
 
 
@@ -195,13 +195,13 @@ class _Text:
         """Returns its lists; of one that cannot be read, an empty one with the error."""
         listed = self.listed or [ListedImages("", (), 0)]
         return [
-            dataclasses.replace(as_split_list(self.path, of, self.rank), error=self.error)
-            for of in listed
+            dataclasses.replace(as_split_list(self.path, entry, self.rank), error=self.error)
+            for entry in listed
         ]
 
     def with_form_checked(self) -> "_Text":
         """Returns the text, with an error if it names images in no form that is read."""
-        is_understood = self.error is not None or any(of.found for of in self.listed)
+        is_understood = self.error is not None or any(entry.found for entry in self.listed)
         if is_understood or not self.reader.names_image(self._beginning):
             return self
         error = ListError(
@@ -215,9 +215,9 @@ class _Text:
     def without_splits(self) -> list[SplitList]:
         """Returns its lists that name images, as such that make no split."""
         return [
-            SplitList(self.path, of.key, of.ids, of.found, self.rank)
-            for of in self.listed
-            if of.found
+            SplitList(self.path, entry.key, entry.ids, entry.found, self.rank)
+            for entry in self.listed
+            if entry.found
         ]
 
     def find_fault(self) -> UnclearText | str | None:
@@ -225,8 +225,8 @@ class _Text:
         makes_split = any(split_list.split for split_list in self.as_lists())
         if self.error is not None:
             return self._fault_of_wrong_text(makes_split=makes_split)
-        ids = [image_id for of in self.listed for image_id in of.ids]
-        found = sum(of.found for of in self.listed)
+        ids = [image_id for entry in self.listed for image_id in entry.ids]
+        found = sum(entry.found for entry in self.listed)
         image_count = len(self._image_names)
         if self._is_yaml_of_one_folder(ids):
             return "names the same images for several splits"
@@ -234,12 +234,12 @@ class _Text:
         if has_enough and makes_split:
             return None
         is_called = is_called_as_split(stem(self.path))
-        says_splits = any(of.says_split for of in self.listed)
+        says_splits = any(entry.says_split for entry in self.listed)
         if not found and (is_called or says_splits):
             fault = self._lost_zeros(ids)
             if fault is not None:
                 return fault
-        if not has_enough and any(of.says_split and not of.found for of in self.listed):
+        if not has_enough and any(entry.says_split and not entry.found for entry in self.listed):
             return "says splits, but of other images"
         is_list_of_others = found > 0 or not self.reader.names_image(self._beginning)
         if not has_enough and is_called and ids and is_list_of_others:
@@ -338,11 +338,11 @@ def _read_text(tree: VocTree, path: str, rank: int, reader: ListReader) -> _Text
         return _Text(path, file.where, rank, file.data, (), None, reader)
     listed = []
     try:
-        for of in reader.read(file, images_below):
-            ids = of.ids
-            if of.found < len(ids):
+        for entry in reader.read(file, images_below):
+            ids = entry.ids
+            if entry.found < len(ids):
                 ids = image_names.inside(ids, file.where, tree.given)
-            listed.append(dataclasses.replace(of, ids=ids))
+            listed.append(dataclasses.replace(entry, ids=ids))
     except ListError as error:
         return _Text(path, file.where, rank, file.data, (), error, reader)
     return _Text(path, file.where, rank, file.data, listed, None, reader)
