@@ -9,7 +9,7 @@ import pytest
 from support import made_folders
 from support.folders import plan_of, proposed, refused, said_by, write
 
-from voc_seg_tfrecord.base.errors import LayoutError, VocSegError, from_json
+from voc_seg_tfrecord.base.errors import LayoutError, SplitError, VocSegError, from_json
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 
@@ -59,26 +59,37 @@ def test_each_line_about_splits_says_the_images_of_each_split(tmp_path):
     check_lines(text, tmp_path)
 
 
-def test_an_image_in_two_files_is_no_question_whose_line_asks_it_again(tmp_path):
+def test_an_image_in_two_files_of_one_mask_is_said_plainly(tmp_path):
     write(tmp_path, "abc images/{}.jpg masks/{}.png")
     for name in "abc":
         pixels = np.asarray(Image.open(tmp_path / f"images/{name}.jpg"))
         Image.fromarray(255 - pixels).save(tmp_path / f"images/{name}.png")
-    text = refused(tmp_path, "no way to read images and masks")
-    assert not re.search(r"\b1 way\b", text)
-    check_lines(text, tmp_path)
+    text = refused(tmp_path, "2 files for one id: a.jpg and a.png", SplitError)
+    assert not proposed(text)
 
 
-def test_copied_scenes_with_other_masks_are_no_question_whose_line_asks_it_again(tmp_path):
+def test_copied_scenes_with_other_masks_have_one_line_that_takes_all(tmp_path):
     write(tmp_path, "abc one/{}.jpg one/{}_label.png", "def two/{}.jpg two/{}_label.png")
     write(tmp_path, "abc three/{}.jpg three/{}_label.png")
-    for name in "abc":
-        shutil.copyfile(
-            tmp_path / f"two/{chr(ord(name) + 3)}_label.png", tmp_path / f"three/{name}_label.png"
-        )
-    text = refused(tmp_path, "no way to read images and masks")
-    assert not re.search(r"\b1 way\b", text)
-    check_lines(text, tmp_path)
+    for name, other in zip("abc", "def", strict=True):
+        mask = tmp_path / f"two/{other}_label.png"
+        shutil.copyfile(mask, tmp_path / f"three/{name}_label.png")
+    text = refused(tmp_path, "one way to read images and masks, and nothing says")
+    ((words, command),) = proposed(text)
+    assert words == "9 images with masks"
+    assert sum(map(len, plan_of(tmp_path, **said_by(command)).splits.values())) == 9
+
+
+def test_a_copy_of_train_as_validation_has_one_line_that_takes_both(tmp_path):
+    for split in ("train", "val"):
+        write(tmp_path, f"abcd images/{split}/{{}}.jpg masks/{split}/{{}}.png")
+    for name, other in zip("abcd", "bcda", strict=True):
+        mask = tmp_path / f"masks/train/{other}.png"
+        shutil.copyfile(mask, tmp_path / f"masks/val/{name}.png")
+    ((words, command),) = proposed(refused(tmp_path, "one way to read images and masks"))
+    assert words == "8 images with masks (train 4, validation 4)"
+    plan = plan_of(tmp_path, **said_by(command))
+    assert {split: len(ids) for split, ids in plan.splits.items()} == {"train": 4, "validation": 4}
 
 
 def test_no_line_names_a_folder_that_is_not_there(tmp_path):

@@ -199,7 +199,11 @@ def _mask_tree(said: Said) -> VocTree:
         for r in (*choice.chosen, *choice.rivals):
             check_objects(listing, r.images.folder, r.masks.folder, r.images.names)
         if choice.rivals:
-            raise several_ways(listing, choice)
+            question = several_ways(listing, choice)
+            if not _is_answered(question, said.options):
+                raise question
+            together = (*choice.chosen, *choice.rivals)
+            choice = dataclasses.replace(choice, chosen=together, rivals=(), copies=())
         used = {r.masks.folder for r in choice.chosen}
         if tree := _of_channels(said, used):
             return tree
@@ -312,7 +316,18 @@ def _folders_called(
     }
 
 
-def several_ways(listing: Listing, choice: FileChoice) -> LayoutError:
+def _is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
+    """Says whether the user gave the options of the only alternative, which takes all files.
+
+    So it is if images are there twice, with other masks, or in two files of one name.
+    """
+    if len(question.alternatives) != 1:
+        return False
+    (alternative,) = question.alternatives
+    return all(options.get(name) == value for name, value in alternative.options.items())
+
+
+def several_ways(listing: Listing, choice: FileChoice) -> QuestionError:
     """Returns the question which of several masks, or images, are meant: a line for each.
 
     What is the same in all splits is one line, with all that is in no question.
@@ -332,7 +347,7 @@ def several_ways(listing: Listing, choice: FileChoice) -> LayoutError:
     return _question(listing, [*((*ways.values(), others) if no_set else ()), *together])
 
 
-def several_sets(listing: Listing, choice: FileChoice) -> LayoutError:
+def several_sets(listing: Listing, choice: FileChoice) -> QuestionError:
     """Returns the question which of several sets are meant, or whether all of them."""
     sets = [choice.chosen, *([pairing] for pairing in choice.beside)]
     if not choice.beside:
@@ -341,7 +356,7 @@ def several_sets(listing: Listing, choice: FileChoice) -> LayoutError:
     return _question(listing, [*sets, together] if are_apart(together) else sets)
 
 
-def _question(listing: Listing, ways: Sequence[Sequence[Pairing]]) -> LayoutError:
+def _question(listing: Listing, ways: Sequence[Sequence[Pairing]]) -> QuestionError:
     alternatives = []
     for of_line in ways:
         alternative = Alternative("", _options(listing, of_line))
