@@ -130,7 +130,6 @@ def test_labels_that_labelme_numbered_for_each_image_anew_are_refused(tmp_path, 
     refused(tmp_path, r"b_json/label_names.txt: other names than in .*a_json", **said)
 
 
-SOUTH = "0,1,2,3,4,5 img/south_{}.jpg gt/xsouth_{}.png"
 PANOPTIC = "annotations/panoptic_train.json", '{"annotations": [{"segments_info": []}]}'
 # The words of a question, and the files that it is about.
 ASKED = {
@@ -165,12 +164,6 @@ ASKED = {
         r"(?s)2 ways.*--images raw",
         "abcd {}.jpg labels/{}_seg.png",
         "abcd raw/{}.jpg -",
-    ),
-    "a split whose names fit no pattern": (
-        r"xnorth_6\.png: a mask without an image",
-        SOUTH,
-        "6 test/img/north_{}.jpg test/gt/xnorth_{}.png",
-        "7 test/img/south_{}.jpg test/gt/xsouth_{}.png",
     ),
     "files of which none has the size of its mask": (
         "no masks",
@@ -436,22 +429,15 @@ def test_the_outermost_word_of_most_names_is_found_beside_other_files(tmp_path, 
     assert read(tmp_path)[0] == {"train": pairs}
 
 
-def test_images_and_masks_that_are_left_over_and_may_be_pairs_are_asked_about(tmp_path):
+def test_images_and_masks_of_other_names_stand_in_the_account(tmp_path):
     pairs = put(tmp_path, "images/IMG{}.jpg", "masks/IMG{}.png", range(6))
     put(tmp_path, "images/DSC{}.jpg", "masks/lab{}.png", range(6, 9))
-    text = refused(tmp_path, r"lab6\.png: a mask without an image")
-    assert "--images images --masks masks" in text
-    assert read(tmp_path, images="images", masks="masks")[0] == {"train": pairs}
-
-
-def test_lists_say_which_images_count_whatever_is_left_over(tmp_path):
-    pairs = put(tmp_path, "JPEGImages/IMG{}.jpg", "SegmentationClass/IMG{}.png", range(6))
-    put(tmp_path, "JPEGImages/DSC{}.jpg", "SegmentationClass/lab{}.png", [7])
-    ids = [path.stem for path in pairs]
-    exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "\n".join(ids))
-    assert read(tmp_path)[0] == {"train": pairs}
-    exports.put(tmp_path, "ImageSets/Segmentation/train.txt", "\n".join([*ids, "DSC7"]))
-    refused(tmp_path, "which has no mask")
+    found, plan = read(tmp_path)
+    assert found == {"train": pairs}
+    assert plan.account == {
+        ("images", "image without a mask"): ["DSC6.jpg", "DSC7.jpg", "DSC8.jpg"],
+        ("masks", "mask without an image"): ["lab6.png", "lab7.png", "lab8.png"],
+    }
 
 
 def test_images_that_were_mixed_with_the_colours_of_labels_are_not_read(tmp_path):
@@ -829,18 +815,15 @@ def test_smaller_or_mirrored_copies_of_all_scenes_are_no_scene(tmp_path, step):
     assert [line.split()[0] for line in lines] == ["6", "6"]
 
 
-@pytest.mark.parametrize(
-    ("names", "count", "words"),
-    [
-        (("images/{}.jpg", "masks/{}.png", "masks/{}_2.png"), 6, "under another name"),
-        (("small/images/{}.jpg", "small/masks/{}.png", "masks/{}_1.png"), 0, "under another name"),
-    ],
-)
-def test_masks_whose_names_have_one_number_more_are_not_lost(tmp_path, names, count, words):
-    image, mask, other = names
-    put(tmp_path, "images/{}.jpg", other, range(100 + count, 112))
-    put(tmp_path, image, mask, range(100, 112 - count), size=(40, 48) if count else (20, 24))
-    refused(tmp_path, words)
+def test_masks_whose_names_have_one_number_more_stand_in_the_account(tmp_path):
+    put(tmp_path, "images/{}.jpg", "masks/{}_2.png", range(106, 109))
+    pairs = put(tmp_path, "images/{}.jpg", "masks/{}.png", range(100, 106))
+    found, plan = read(tmp_path)
+    assert found == {"train": pairs}
+    assert plan.account == {
+        ("images", "image without a mask"): ["106.jpg", "107.jpg", "108.jpg"],
+        ("masks", "mask without an image"): ["106_2.png", "107_2.png", "108_2.png"],
+    }
 
 
 def test_masks_that_are_numbered_from_1_beside_images_from_0_are_refused(tmp_path):

@@ -1,299 +1,292 @@
-"""What a plan does not use of a folder, and which images and masks among it may be pairs.
+"""Lists the files of a folder that a plan does not use.
 
 Every image, possible mask, list and class file of a folder is used or stands in the account.
 """
 
-import collections
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+import dataclasses
 import functools
-import itertools
 import posixpath
 import re
 
 from voc_seg_tfrecord.base.errors import LayoutError, command, counted
-from voc_seg_tfrecord.folder.files.folder_names import (
-    EXTRA,
-    ROLES,
-    role,
-    role_of,
-    split_word,
-    words,
-)
-from voc_seg_tfrecord.folder.files.pixels import are_same, looks_drawn, show_same, sizes_agree
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
-from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, MASK_FOLDERS, PICTURES
+from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, PICTURES
+from voc_seg_tfrecord.trees.listing import Names
 from voc_seg_tfrecord.trees.pair import channel_paths
 from voc_seg_tfrecord.trees.tree import VocTree
 
-_IDS = " of images"
-"""The kind of a text that names images and makes no split, behind how many it names."""
+_MAX_LINES = 12
+"""Lines of an account that `describe` returns."""
 
-_SHOWN = 12  # folders and kinds of files
-_FILES = {".tif": "TIFF", ".npy": "array", ".txt": "text"}
-_FILES |= dict.fromkeys((".jpg", ".jpeg", ".jpe"), "JPEG")
+_IDS_OF_IMAGES = "of images"
+"""The end of the kind of a text that names images and makes no split: `5 ids of images`."""
 
-_TRIED = 8  # masks for one image, which are read
+_NAME_OF_ENDING = {
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".jpe": "JPEG",
+    ".tif": "TIFF",
+    ".npy": "array",
+    ".txt": "text",
+}
+"""Names of kinds of files that their endings do not say."""
+
+_NOUNS_OF_TWO_WORDS = ("instance mask", "class file")
+"""The beginnings of kinds of which the second word has the plural."""
+
+_MIN_NUMBERED_IMAGES = 3
 _LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
 Account = Mapping[tuple[str, str], Sequence[str]]
-"""The names of files that are not used, by their folder below the given one and what they are."""
+"""The names of unused files, by their folder below the given one and by their kind.
+
+The folder is empty for the given one. A kind is a singular noun and what else there is to say:
+`image without a mask`, `class file`, `JPEG`, `4 ids of images`.
+"""
 
 
-class LeftOver:
-    """The files of a set that a plan does not use, of which an image and a mask may be a pair.
+def list_unused_files(
+    tree: VocTree,
+    used_ids: Collection[str],
+    *,
+    read: Iterable[str],
+    ids_in_texts: Mapping[str, int],
+    instances: bool,
+) -> Account:
+    """Returns the files of the given folder that a build does not use.
 
     Args:
       tree: the set.
-      used: the ids of all splits.
+      used_ids: the ids of all splits.
+      read: the names of the lists and class files that are read, below the tree.
+      ids_in_texts: how many images each text names that makes no split, by its path.
+      instances: whether instance masks are read.
+    """
+    if tree.listing is None:
+        return {}
+    files = _FilesOfTree.of(tree, used_ids, instances=instances)
+    known_names = _KnownNames(tree)
+    used = files.used | {_path_below_given(tree, name) for name in read}
+    account: dict[tuple[str, str], list[str]] = {}
+    for folder, names_in_folder in tree.listing.folders.items():
+        for name in names_in_folder:
+            path = f"{folder}/{name}" if folder else name
+            if path in used:
+                continue
+            if path in ids_in_texts:
+                kind = f"{counted(ids_in_texts[path], 'id')} {_IDS_OF_IMAGES}"
+            elif path in files.unused:
+                kind = files.unused[path]
+            else:
+                kind = known_names.kind_of(path)
+            if kind:
+                account.setdefault((folder, kind), []).append(name)
+    return account
+
+
+def _path_below_given(tree: VocTree, name: str) -> str:
+    """Returns the path below the given folder of what lies below the tree."""
+    return posixpath.normpath(posixpath.join(tree.place, name))
+
+
+@dataclasses.dataclass(frozen=True)
+class _FilesOfTree:
+    """The images and masks of a tree.
+
+    Attributes:
+      used: the paths of those of the ids in use, below the given folder.
+      unused: the kinds of the others, by their paths.
     """
 
-    def __init__(self, tree: VocTree, used: Collection[str]):
-        self._tree, self._used = tree, used
+    used: set[str]
+    unused: dict[str, str]
 
-    def files(self, read: Iterable[str], texts: Mapping[str, int], *, instances: bool) -> Account:
-        """Returns the files of the given folder that a build does not use.
+    @classmethod
+    def of(cls, tree: VocTree, used_ids: Collection[str], *, instances: bool) -> "_FilesOfTree":
+        """Sorts the images and masks of a tree by whether their ids are in use."""
+        files = cls(set(), {})
+        layout = tree.layout
+        images = files._add(tree, used_ids, layout.images, "image", tree.images, tree.masks)
+        if tree.channels > 1:
+            for path in images:
+                files.used.update(map(str, channel_paths(path, tree.channels)))
+        files._add(tree, used_ids, layout.masks, "mask", tree.masks, tree.images)
+        if instances:
+            names = tree.instances
+            files._add(tree, used_ids, layout.instances, "instance mask", names, tree.images)
+        return files
+
+    def _add(
+        self,
+        tree: VocTree,
+        used_ids: Collection[str],
+        folder: str,
+        noun: str,
+        names: Names,
+        other_halves: Names,
+    ) -> list[str]:
+        """Adds the images, or the masks, of a tree; returns the paths of those in use.
 
         Args:
-          read: the names of the lists and class files that are read, below the tree.
-          texts: how many images each text names that makes no split.
-          instances: whether instance masks are read.
+          tree: the set.
+          used_ids: the ids of all splits.
+          folder: the folder of the files, below the tree.
+          noun: what each file is.
+          names: the names of the files below their folder, by id.
+          other_halves: the masks of images, or the images of masks.
         """
-        tree = self._tree
-        if tree.listing is None:
-            return {}
-        used, kinds = self._of_parts(instances)
-        used |= {self._path(name) for name in read}
-        masks, objects = map(self._path, (tree.layout.masks, tree.layout.instances))
-        folders = tree.listing.folders
-        named = functools.cache(lambda: {_stem(name) for name in tree.masks.values()})
-        of_images = functools.cache(
-            lambda: {
-                _stem(name)
-                for name in itertools.chain(*folders.values())
-                if name.lower().endswith(ENDINGS_OF["images"])
-            }
-        )
-        account: dict[tuple[str, str], list[str]] = {}
-        for folder, files in folders.items():
-            for name in files:
-                path = f"{folder}/{name}" if folder else name
-                if path in used:
-                    continue
-                if path in texts:
-                    kind = f"{counted(texts[path], 'id')}{_IDS}"
-                elif not (kind := kinds.get(path, "")):
-                    is_json = name.lower().endswith(".json") and _stem(name) in of_images()
-                    kind = "JSON with the name of an image" if is_json else _kind(name)
-                    if kind == "PNG" and f"{path}/".startswith(f"{objects}/"):
-                        kind = "instance mask"
-                    elif kind and _stem(posixpath.relpath(path, masks)) in named():
-                        kind += " with the name of a mask"
-                if kind:
-                    account.setdefault((folder, kind), []).append(name)
-        return account
+        top = _path_below_given(tree, folder)
+        written_used_ids = names.all_written(used_ids)
+        missing_half = "a mask" if noun == "image" else "an image"
+        paths_in_use: list[str] = []
+        for image_id, name in names.items():
+            below_top = posixpath.normpath(name) if "./" in name else name
+            path = below_top if top == "." else f"{top}/{below_top}"
+            if image_id in written_used_ids:
+                paths_in_use.append(path)
+            elif image_id in other_halves:
+                self.unused.setdefault(path, f"{noun} in no split")
+            else:
+                self.unused.setdefault(path, f"{noun} without {missing_half}")
+        self.used.update(paths_in_use)
+        return paths_in_use
 
-    def _path(self, name: str) -> str:
-        """Returns the path below the given folder of what lies below the tree."""
-        return posixpath.normpath(posixpath.join(self._tree.place, name))
 
-    def _of_parts(self, instances: bool) -> tuple[set[str], dict[str, str]]:
-        """Returns the files of the ids in use, and what the other images and masks are."""
-        used, kinds = set[str](), dict[str, str]()
-        tree = self._tree
-        parts = [
-            (tree.layout.images, "image", tree.images, tree.masks),
-            (tree.layout.masks, "mask", tree.masks, tree.images),
-        ]
-        if instances:
-            parts.append((tree.layout.instances, "instance mask", tree.instances, tree.images))
-        for folder, what, names, others in parts:
-            top = self._path(folder)
-            start = "" if top == "." else f"{top}/"
-            lacking = "a mask" if what == "image" else "an image"
-            of_ids = names.all_written(self._used)
-            for image_id, name in names.items():
-                path = start + (posixpath.normpath(name) if "./" in name else name)
-                if image_id in of_ids:
-                    used.add(path)
-                    if what == "image" and tree.channels > 1:
-                        used.update(map(str, channel_paths(path, tree.channels)))
-                else:
-                    left = "in no split" if image_id in others else f"without {lacking}"
-                    kinds.setdefault(path, f"{what} {left}")
-        return used, kinds
+class _KnownNames:
+    """Says by their names what files are that are neither images nor masks of a set.
+
+    The names of images and masks are listed when the first such file is asked about.
+
+    Args:
+      tree: the set.
+    """
+
+    def __init__(self, tree: VocTree):
+        self._tree = tree
+        self._mask_folder = _path_below_given(tree, tree.layout.masks)
+        self._instance_folder = _path_below_given(tree, tree.layout.instances)
 
     @functools.cached_property
-    def _folders(self) -> list[set[str]]:
-        """The folders of the images in use, and those of their masks."""
-        both = (self._paths(which, self._used) for which in ("images", "masks"))
-        return [{posixpath.dirname(path) or "." for path in paths} for paths in both]
+    def _image_stems(self) -> set[str]:
+        """The names of all images in the given folder, without their endings."""
+        assert self._tree.listing
+        stems: set[str] = set()
+        for names in self._tree.listing.folders.values():
+            images = [name for name in names if name.lower().endswith(ENDINGS_OF["images"])]
+            stems.update(map(_stem, images))
+        return stems
 
-    def check(self, account: Account, lacking: Iterable[str] | None = None) -> None:
-        """Checks that no image and mask that are left over may be a pair.
+    @functools.cached_property
+    def _mask_stems(self) -> set[str]:
+        """The names of the set's masks below their folder, likewise."""
+        return set(map(_stem, self._tree.masks.values()))
 
-        If there are lists, only images that these name and that are `lacking` a mask count.
-
-        Raises:
-          LayoutError: if an image and a mask of one size have the same numbers in their names, or
-            one number more at an end, or the same words if these have no numbers; or if the masks
-            are numbered as the images, but from another number on.
-        """
-        tree = self._tree
-        if not any(image_id in tree.masks for image_id in self._used):
-            return  # then no name fits another, which is said elsewhere
-        self._check_numbers()
-        listed = lacking if lacking is None else {*self._paths("images", lacking)}
-        masks: dict[tuple[str, ...], list[str]] = {}
-        for numbers, mask in self._of(account, "masks"):
-            for key in dict.fromkeys([numbers, numbers[:-1], numbers[1:]]):
-                masks.setdefault(key, []).append(mask)
-        images = [*self._of(account, "images")] if masks else []
-        beside = collections.Counter(posixpath.dirname(image) for _, image in images)
-        for numbers, image in images:
-            few = 2 * beside[posixpath.dirname(image)] < len(self._used)
-            if not numbers or (listed is not None and image not in listed):
-                continue
-            for mask in masks.get(numbers, [])[:_TRIED]:
-                files = tree.given / image, tree.given / mask
-                if (
-                    mask == image
-                    or self._is_example(image, mask, few=few)
-                    or not (sizes_agree(*files) and looks_drawn(files[1]))
-                    or looks_drawn(files[0])
-                ):
-                    continue
-                raise LayoutError(
-                    files[1],
-                    found=f"a mask without an image, and {image}, which has no mask. This may be "
-                    "its mask under another name",
-                    expected="names of images and masks that are the same, but for what all have "
-                    "around them",
-                    remedy="rename one of them, or leave out all files without their other half: "
-                    + command(**tree.layout.options(tree.place)),
-                    kind="names of masks",
-                )
-
-    def _check_numbers(self) -> None:
-        """Checks that masks are not numbered from 1 while images are from 0, or the like."""
-        ids = self._tree.images.keys(), self._tree.masks.keys()
-        if not (ids[0] - ids[1] and ids[1] - ids[0]):
-            return
-        runs: tuple[dict[str, list[int]], ...] = {}, {}
-        for run, of in zip(runs, ids, strict=True):
-            for m in filter(None, map(_LAST_NUMBER.fullmatch, of)):
-                run.setdefault(f"{m[1]}{ID}{m[3]}", []).append(int(m[2]))
-        for name in runs[0].keys() & runs[1].keys():
-            images, masks = (sorted(run[name]) for run in runs)
-            steps = {a - b for a, b in zip(images, masks, strict=False)}
-            if len(images) == len(masks) > 2 and len(steps) == 1 and 0 not in steps:
-                raise LayoutError(
-                    self._tree.given,
-                    found=f"images {name} with the numbers {images[0]} to {images[-1]}, and as "
-                    f"many masks with {masks[0]} to {masks[-1]}, so each may get another's",
-                    expected="the same numbers for an image and its mask",
-                    remedy="rename the masks. If the names are right, and one image and one mask "
-                    "are missing: " + command(**self._tree.layout.options(self._tree.place)),
-                    kind="names of masks",
-                )
-
-    def _paths(self, which: str, ids: Iterable[str]) -> Iterator[str]:
-        """Yields the paths of the `images` or `masks` that ids have, below the given folder."""
-        names, folder = getattr(self._tree, which), getattr(self._tree.layout, which)
-        for image_id in (image_id for image_id in ids if image_id in names):
-            yield self._path(posixpath.join(folder, names[image_id]))
-
-    def _of(self, account: Account, which: str) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Yields the numbers and paths of `images` or `masks` that are left over."""
-        layout = self._tree.layout
-        patterns = [getattr(part, f"{which[:-1]}_name") for part in layout.folders()]
-        endings = ENDINGS_OF[which]
-        copies = {*map(self._path, layout.copies)}
-        for (folder, kind), names in account.items():
-            what, _, state = kind.partition(" ")
-            place, of_folder = folder or ".", role_of(folder)
-            if state == "in no split" or of_folder == "drawn" or place in copies:
-                continue
-            if EXTRA.intersection(words(folder)):
-                continue
-            known = posixpath.basename(folder) in MASK_FOLDERS
-            of_images = bool(split_word(folder)[1]) or of_folder == "images"
-            of_images |= place in self._folders[0]
-            of_masks = place in self._folders[1] or (of_folder == "masks" and not known)
-            if of_images != of_masks and of_images != (which == "images"):
-                continue
-            for name in names:
-                stem, ending = posixpath.splitext(name.lower())
-                of_name = role(stem) if of_images == of_masks else ""
-                if what in ("image", "mask"):
-                    of_name = f"{what}s"
-                if ending in endings and of_name in ("", which) and role(stem) != "drawn":
-                    yield _numbers(stem, patterns), posixpath.join(folder, name)
-
-    def _is_example(self, image: str, mask: str, *, few: bool) -> bool:
-        """Says whether an image and a mask outside of the tree's folders show a pair of the set.
-
-        They are a few in folders whose names say nothing, such as `docs`, and are not those of the
-        set's; or they are named as a pair is, of which one is a copy.
-        """
-        places = [posixpath.dirname(path) or "." for path in (image, mask)]
-        if any(place in of for place, of in zip(places, self._folders, strict=True)):
-            return False
-        names = posixpath.basename(image), posixpath.basename(mask)
-        tree, folders = self._tree, map(posixpath.basename, places)
-        if not any(map(role_of, places)):
-            inner = ({posixpath.basename(place) for place in of} for of in self._folders)
-            alike = all(name in of for name, of in zip(folders, inner, strict=True))
-            return few and not alike
-        for part in tree.layout.folders():
-            of_image, of_mask = part.image_naming.id_of(names[0]), part.mask_naming.id_of(names[1])
-            image_id = posixpath.join(part.name, of_image or "")
-            if of_image == of_mask and image_id in tree.images:
-                masks = (tree.given / path for path in self._paths("masks", [image_id]))
-                return show_same(tree.given / image, tree.image_file(image_id)) or any(
-                    are_same(tree.given / mask, path) for path in masks
-                )
-        return False
+    def kind_of(self, path: str) -> str:
+        """Returns the kind of a file; empty if it does not count."""
+        name = posixpath.basename(path)
+        if name.lower().endswith(".json") and _stem(name) in self._image_stems:
+            return "JSON with the name of an image"
+        kind = _kind_of_ending(name)
+        if kind == "PNG" and path.startswith(f"{self._instance_folder}/"):
+            return "instance mask"
+        if kind and _stem(posixpath.relpath(path, self._mask_folder)) in self._mask_stems:
+            return f"{kind} with the name of a mask"
+        return kind
 
 
 def _stem(name: str) -> str:
     return posixpath.splitext(name)[0]
 
 
-def _kind(name: str) -> str:
-    """Returns what a file is by its name alone; nothing if it is none that counts."""
-    ending = posixpath.splitext(name)[1].lower()
+def _kind_of_ending(name: str) -> str:
+    """Returns the kind of a file by its own name alone; empty if it does not count."""
     if name in CLASS_FILE_NAMES:
         return "class file"
-    return _FILES.get(ending) or (ending[1:].upper() if ending in PICTURES else "")
+    ending = posixpath.splitext(name)[1].lower()
+    if ending in _NAME_OF_ENDING:
+        return _NAME_OF_ENDING[ending]
+    if ending in PICTURES:
+        return ending[1:].upper()
+    return ""
 
 
 def describe(account: Account) -> list[str]:
-    """Returns an account in words, one text for each folder and kind of files."""
-    lines = list[tuple[str, int]]()
-    for (folder, kind), names in account.items():
-        if kind.endswith(_IDS):
-            lines += [(f"{posixpath.join(folder, name)}, {kind}", 1) for name in names]
-        else:
-            text = f"{folder or '.'}, {_counted(len(names), kind)}, such as {names[0]}"
-            lines.append((text, len(names)))
-    rest = sum(count for _, count in lines[_SHOWN:])
-    more = [f"{rest:,} more files; --json lists all"] if rest else []
-    return [*(text for text, _ in lines[:_SHOWN]), *more]
+    """Returns an account in words: a line for each folder and kind, and one for each text of ids.
 
-
-def _counted(number: int, kind: str) -> str:
-    for what in ("instance mask", "class file"):
-        if kind.startswith(what):
-            return counted(number, what) + kind[len(what) :]
-    what, _, rest = kind.partition(" ")
-    return f"{counted(number, what)} {rest}".strip()
-
-
-def _numbers(stem: str, patterns: Iterable[str]) -> tuple[str, ...]:
-    """Returns the numbers of a name but for those of patterns.
-
-    If it has none, these are its words but for those that say what files hold.
+    If there are many lines, the last one says how many files the others would name.
     """
-    around = {word for pattern in patterns for word in words(pattern)}
-    of_name = [word.lstrip("0") or "0" for word in words(stem) if word not in around | ROLES]
-    return tuple([word for word in of_name if word.isdigit()] or of_name)
+    lines: list[str] = []
+    counts: list[int] = []
+    for (folder, kind), names in account.items():
+        if kind.endswith(_IDS_OF_IMAGES):
+            lines += [f"{posixpath.join(folder, name)}, {kind}" for name in names]
+            counts += [1] * len(names)
+        else:
+            lines.append(f"{folder or '.'}, {_count(len(names), kind)}, such as {names[0]}")
+            counts.append(len(names))
+    more = sum(counts[_MAX_LINES:])
+    shown = lines[:_MAX_LINES]
+    if more:
+        shown.append(f"{more:,} more files; --json lists all")
+    return shown
+
+
+def _count(number: int, kind: str) -> str:
+    """Returns a number of files of a kind: `3 images without a mask`."""
+    for noun in _NOUNS_OF_TWO_WORDS:
+        if kind.startswith(noun):
+            return counted(number, noun) + kind.removeprefix(noun)
+    noun, _, detail = kind.partition(" ")
+    return f"{counted(number, noun)} {detail}".strip()
+
+
+def check_numbers(tree: VocTree) -> None:
+    """Checks that masks are not numbered from 1 while images are numbered from 0, or the like.
+
+    By their names all of them but one would be pairs, and each image would get another's mask.
+
+    Raises:
+      LayoutError: if they are numbered so.
+    """
+    images_alone = tree.images.keys() - tree.masks.keys()
+    masks_alone = tree.masks.keys() - tree.images.keys()
+    no_name_fits = len(images_alone) == len(tree.images)
+    if not images_alone or not masks_alone or no_name_fits:
+        return
+    image_numbers = _numbers_by_pattern(tree.images)
+    mask_numbers = _numbers_by_pattern(tree.masks)
+    for pattern in sorted(image_numbers.keys() & mask_numbers.keys()):
+        images = sorted(image_numbers[pattern])
+        masks = sorted(mask_numbers[pattern])
+        if not _is_shifted(images, masks):
+            continue
+        options = command(**tree.layout.options(tree.place))
+        raise LayoutError(
+            tree.given,
+            found=f"images {pattern} with the numbers {images[0]} to {images[-1]}, and as many "
+            f"masks with {masks[0]} to {masks[-1]}, so each may get another's",
+            expected="the same numbers for an image and its mask",
+            remedy="rename the masks. If the names are right, and one image and one mask are "
+            f"missing: {options}",
+            kind="names of masks",
+        )
+
+
+def _numbers_by_pattern(ids: Iterable[str]) -> dict[str, list[int]]:
+    """Returns the last number of each id, by the id with `{id}` in place of the number."""
+    numbers: dict[str, list[int]] = {}
+    for image_id in ids:
+        match = _LAST_NUMBER.fullmatch(image_id)
+        if match:
+            before, number, after = match.groups()
+            numbers.setdefault(f"{before}{ID}{after}", []).append(int(number))
+    return numbers
+
+
+def _is_shifted(images: Sequence[int], masks: Sequence[int]) -> bool:
+    """Says whether sorted numbers of masks are those of images plus the same number."""
+    if len(images) != len(masks) or len(images) < _MIN_NUMBERED_IMAGES:
+        return False
+    shifts = {mask - image for image, mask in zip(images, masks, strict=True)}
+    return len(shifts) == 1 and 0 not in shifts

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.base.names import VOID, background_index
 from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.configs.config import changed_fields
 from voc_seg_tfrecord.examples.make import band_count
-from voc_seg_tfrecord.folder.account import Account, LeftOver
+from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_files
 from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES, find_classes
 from voc_seg_tfrecord.folder.classes.choose import (
     CONTRADICT,
@@ -335,12 +335,16 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
     notes = _notes(config, splits, names, decision)
     if POOL in splits.ids:
         splits = problems.of(_stratified, config, rule, splits) or splits
-    left_over = LeftOver(tree, splits.used)
-    read, named_by_texts = _read(file, splits, stated)
-    account = left_over.files(read, named_by_texts, instances=bool(config.instance_mask))
+    read, ids_in_texts = _read(file, splits, stated)
+    account = list_unused_files(
+        tree,
+        splits.used,
+        read=read,
+        ids_in_texts=ids_in_texts,
+        instances=bool(config.instance_mask),
+    )
     if "masks" not in (config.layout or {}):  # that says which files are meant
-        listed = itertools.chain(*splits.left_out.values()) if splits.files else None
-        problems.of(left_over.check, account, listed)
+        problems.of(check_numbers, tree)
     if "mask_name" not in (config.layout or {}):
         files = [posixpath.join(folder, n) for (folder, _), of in account.items() for n in of]
         by_name = splits.used - stated.image_ids
