@@ -25,10 +25,10 @@ import graphlib
 import pathlib
 
 PACKAGE = "voc_seg_tfrecord"
-KNOWN = {"base.errors", "base.names", "base.storage", "base.wording"}
+KNOWN = {"core.errors", "core.names", "core.storage", "core.wording"}
 SMALL = 40
 CALLS = {
-    "one example": ("make_example", "examples"),
+    "one example": ("make_example", "writing"),
     "own build": ("builder_from_tree", "build_from"),
     "batches": ("training_batches", "pipeline"),
     "verify": ("verify", "audit"),
@@ -79,7 +79,7 @@ Definition = tuple[str, str | None]
 
 
 class House:
-    """All modules of a package, by names such as `masks.decide`, and the arrows between them."""
+    """All modules of a package, by names such as `core.names`, and the arrows between them."""
 
     def __init__(self, checkout: pathlib.Path):
         package = checkout / PACKAGE

@@ -11,9 +11,9 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import dataset_metadata
 
 from voc_seg_tfrecord import VOC_CLASSES, Builder, VocSegConfig
-from voc_seg_tfrecord.examples.make import make_example
-from voc_seg_tfrecord.masks.rule import index_rule
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.core.mask_rule import index_rule
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.writing.examples import make_example
 
 LISTS = {"train": "train", "validation": "val"}
 

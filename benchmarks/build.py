@@ -25,7 +25,7 @@ import measuring
 from measuring import Figures, Way
 import psutil
 
-from voc_seg_tfrecord.examples import pieces
+from voc_seg_tfrecord.writing import pieces
 
 FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 500, "repeats": 2}
 DIFFERENT, LARGE = 2913, 100_000

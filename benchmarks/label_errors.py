@@ -16,15 +16,15 @@ from etils import epath
 import numpy as np
 from scipy import ndimage
 
-from voc_seg_tfrecord.base.errors import ImageError, VocSegError
-from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.examples.make import make_example
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.formats import pillow, png_pixels
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.quality import fit, looks
 from voc_seg_tfrecord.quality.evidence import looks_of, regions_of
+from voc_seg_tfrecord.writing.examples import make_example
 
 FOLDS = 8
 SHIFTS = (10, 20, 30, 60)

@@ -14,8 +14,8 @@ from measuring import markdown
 import numpy as np
 from PIL import Image
 
-from voc_seg_tfrecord.base.names import VOID
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.evaluation import Confusion
 from voc_seg_tfrecord.evaluation.predictions import label_quality
 

@@ -23,7 +23,7 @@ from measuring import Figures, Way
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord import builder_from_tree, voc_palette
-from voc_seg_tfrecord.base.names import VOC_CLASSES
+from voc_seg_tfrecord.core.names import VOC_CLASSES
 
 FULL, QUICK = {"pairs": 500, "repeats": 3}, {"pairs": 60, "repeats": 2}
 SHAPES, POINTS = 10, 40

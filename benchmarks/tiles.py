@@ -21,7 +21,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import builder_from_tree, pipeline
-from voc_seg_tfrecord.examples.tiles import Tiling
+from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.pipeline.window import decode_window
 
 FULL, QUICK = {"pairs": 200, "repeats": 5}, {"pairs": 4, "repeats": 2}

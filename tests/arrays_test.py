@@ -3,7 +3,7 @@ import pytest
 from support.painting import assert_same, assert_together, painted
 
 from voc_seg_tfrecord import arrays
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError
 
 SIZES = [(1, 1), (1, 40), (40, 1), (31, 64), (174, 500), (500, 375)]
 

@@ -12,9 +12,9 @@ from support.building import version_folders
 from support.scoring import write_predictions
 from support.small_tree import write_small_tree
 
-from voc_seg_tfrecord.base.errors import SplitError
 from voc_seg_tfrecord.build_from import tree as build_from
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import SplitError
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,7 @@ def printed_version(installed):
     code = f"""
 import pathlib
 from importlib import metadata
-from voc_seg_tfrecord.base import wording
+from voc_seg_tfrecord.core import wording
 from voc_seg_tfrecord.commands import cli
 
 def version(name, real=metadata.version):

@@ -10,7 +10,7 @@ from support import pages
 from support.paths import REPOSITORY
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.core import lists
 
 # One word is no reason.
 REASON = re.compile(r"\S+( \S+){2,}")

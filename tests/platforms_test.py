@@ -8,7 +8,7 @@ import pytest
 from support.paths import REPOSITORY
 from support.python import run_python
 
-from voc_seg_tfrecord.base import staging
+from voc_seg_tfrecord.core import staging
 
 # Modules that Python has on Linux and macOS and not on Windows.
 POSIX = ("fcntl", "grp", "posix", "pwd", "resource", "syslog", "termios", "tty")

@@ -6,11 +6,11 @@ from support import pages
 from support.paths import REPOSITORY
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built import find
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.configs.description import feature_table
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.description import feature_table
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.reading import find
 
 REFERENCE = REPOSITORY / "docs" / "reference"
 site = runpy.run_path(str(REPOSITORY / "docs" / "make_reference.py"))

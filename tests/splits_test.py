@@ -2,8 +2,8 @@ import pytest
 from support.building import examples
 
 from voc_seg_tfrecord import data_source, splits
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.errors import ConfigError
 
 WANTED = ("2007_000001", "2009_000003")
 

@@ -50,7 +50,7 @@ def test_the_wheel_holds_the_package_and_its_data_and_the_sdist_the_tests_too(di
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.partition("/")[0] for name in names}
     assert tops == {"voc_seg_tfrecord", f"{wheel.name.rpartition('-py3')[0]}.dist-info"}
-    for folder in ("checksums", "dummy_data", "facts", "report/templates"):
+    for folder in ("checksums", "dummy_data", "core/facts", "report/templates"):
         assert any(name.startswith(f"voc_seg_tfrecord/{folder}/") for name in names)
     with tarfile.open(sdist) as archive:
         packed = {pathlib.PurePath(*pathlib.PurePath(n).parts[1:]) for n in archive.getnames()}

@@ -65,7 +65,7 @@ def test_arrays_and_their_builds_evaluation_and_data_sources_do_not_need_it(samp
 import importlib.util, sys
 import numpy as np
 from voc_seg_tfrecord import arrays, data_source, evaluation, from_arrays, splits, stats
-from voc_seg_tfrecord.imports import layouts
+from voc_seg_tfrecord.sources.records import layouts
 
 print(importlib.util.find_spec("tensorflow"), importlib.util.find_spec("PIL") is not None)
 print(layouts.tensor_pixels(bytes.fromhex(sys.argv[2])).tolist())

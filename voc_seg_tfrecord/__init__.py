@@ -14,10 +14,10 @@ from voc_seg_tfrecord.commands import process as _process  # noqa: F401
 import importlib
 from typing import TYPE_CHECKING
 
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, voc_palette
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.core import wording
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 __all__ = [
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord.audit import verify as verify
     from voc_seg_tfrecord.build_from.run import from_arrays as from_arrays
     from voc_seg_tfrecord.build_from.tree import builder_from_tree as builder_from_tree
-    from voc_seg_tfrecord.built.data_source import data_source as data_source
-    from voc_seg_tfrecord.pictures.preview import preview as preview
+    from voc_seg_tfrecord.reading.data_source import data_source as data_source
     from voc_seg_tfrecord.report.label_errors import find_label_errors as find_label_errors
+    from voc_seg_tfrecord.report.preview import preview as preview
 
 _MODULES = {
     "arrays": "arrays",
@@ -62,10 +62,10 @@ _MODULES = {
 # Functions, and the modules that hold them.
 _FUNCTIONS = {
     "builder_from_tree": "build_from.tree",
-    "data_source": "built.data_source",
+    "data_source": "reading.data_source",
     "find_label_errors": "report.label_errors",
     "from_arrays": "build_from.run",
-    "preview": "pictures.preview",
+    "preview": "report.preview",
 }
 
 __version__: str  # read when it is first asked for

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import FILL, IMAGE, MASKS, OF_THE_WHOLE
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import FILL, IMAGE, MASKS, OF_THE_WHOLE
 
 Size: TypeAlias = int | tuple[int, int]
 

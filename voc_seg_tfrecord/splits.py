@@ -5,10 +5,10 @@ A list never becomes records of its own: `only` selects its examples from a buil
 
 from typing import Any
 
-from voc_seg_tfrecord.base import names
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.facts.lists import (
+from voc_seg_tfrecord.core import names
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING, image_id
+from voc_seg_tfrecord.core.lists import (
     Fold,
     IdList,
     NamedList,
@@ -17,9 +17,9 @@ from voc_seg_tfrecord.facts.lists import (
     ids_in,
     pascal5i,
 )
-from voc_seg_tfrecord.facts.lists import list_ids as ids
-from voc_seg_tfrecord.facts.lists import named_lists as named
-from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING, image_id
+from voc_seg_tfrecord.core.lists import list_ids as ids
+from voc_seg_tfrecord.core.lists import named_lists as named
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.sources.sbd import read_sbd_ids
 
 __all__ = [

@@ -25,17 +25,17 @@ from etils import epath
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.split_builder import SplitGenerator
 
-from voc_seg_tfrecord import configs
-from voc_seg_tfrecord.base import names as names_of
-from voc_seg_tfrecord.base import requirements, staging, storage
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.base.names import VOID, voc_palette
-from voc_seg_tfrecord.configs import VocSegConfig, description
-from voc_seg_tfrecord.examples import pieces, shards
-from voc_seg_tfrecord.examples.copies import Copies, Digests
-from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
-from voc_seg_tfrecord.facts import releases
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256, image_id
+from voc_seg_tfrecord.core import config as configs
+from voc_seg_tfrecord.core import description, releases, requirements, staging, storage
+from voc_seg_tfrecord.core import names as names_of
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.example import ExampleSpec, Item, Source
+from voc_seg_tfrecord.core.id_lists import id_list_sha256, image_id
+from voc_seg_tfrecord.core.names import VOID, voc_palette
+from voc_seg_tfrecord.writing import pieces, shards
+from voc_seg_tfrecord.writing.copies import Copies, Digests
+from voc_seg_tfrecord.writing.examples import try_examples
 
 _TFRECORD = tfds.core.FileFormat.TFRECORD
 
@@ -69,7 +69,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
     if TYPE_CHECKING:  # TFDS says no more than that it is a config
 
         @property
-        def builder_config(self) -> configs.VocSegConfig:
+        def builder_config(self) -> VocSegConfig:
             """What the dataset is made from."""
             ...
 
@@ -121,7 +121,7 @@ class Builder(tfds.core.GeneratorBasedBuilder):
           MissingPackageError: if TensorFlow is not installed.
           RecordError: if another build has replaced the dataset since this builder opened it.
         """
-        from voc_seg_tfrecord.built.dataset import check_unchanged  # builds do not need it
+        from voc_seg_tfrecord.reading.dataset import check_unchanged  # builds do not need it
 
         requirements.require("tensorflow", "tfds.load", "use voc_seg_tfrecord.data_source")
         if batch_size is not None:
@@ -363,7 +363,7 @@ def _check_format(file_format: str | tfds.core.FileFormat | None) -> None:
         )
 
 
-def _class_map(config: configs.VocSegConfig) -> dict[str, Any]:
+def _class_map(config: VocSegConfig) -> dict[str, Any]:
     """Returns what became of the source's classes, where they did not just stay."""
     became = config.table.became() if config.task == "segmentation" else {}
     said = {"to": became, "background": config.built_background}

@@ -13,10 +13,10 @@ from support.scoring import write_predictions
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import RecordError
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.reading.dataset import open_built
 
 FLIPS = 12
 SPLIT = "train"

@@ -13,9 +13,9 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import fingerprint, verify
 from voc_seg_tfrecord.audit.fingerprint import Digests
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.facts import lists, releases
+from voc_seg_tfrecord.core import lists, releases
+from voc_seg_tfrecord.reading.dataset import open_built
 
 # Of VOC2012's 2007_000032, by the algorithm in the header of checksums/splits.tsv.
 DIGEST_2007_000032 = "a0b4cc2b7164f52051981b1eec0579e1f3e1419ee628e10824e6da9e6e2aea74"

@@ -5,9 +5,9 @@ import pytest
 from support import doctoring
 
 from voc_seg_tfrecord.audit import leaks
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.reading.dataset import open_built
 
 
 def side(name, images, role=""):

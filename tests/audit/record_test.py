@@ -14,10 +14,10 @@ import tensorflow as tf
 from voc_seg_tfrecord.audit import fingerprint, verify
 from voc_seg_tfrecord.audit import record as audit_record
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
-from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import open_built
-from voc_seg_tfrecord.examples import tiles
 from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.writing import tiles
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +113,7 @@ def test_a_bar_of_the_sources_images_is_shown_only_if_asked_for(tiled, tree, cap
 def test_each_image_of_the_source_is_decoded_once(tiled, tree, monkeypatch):
     cuts = []
     monkeypatch.setattr(
-        "voc_seg_tfrecord.examples.make.cut",
+        "voc_seg_tfrecord.writing.examples.cut",
         lambda key, *a, **k: cuts.append(key) or tiles.cut(key, *a, **k),
     )
     assert found(tiled, tree) == []

@@ -14,11 +14,11 @@ from support.encoding import encoded
 from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.examples import serializer
+from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.writing import serializer
 
 SHARD = "voc_seg_tfrecord-train.tfrecord-00000-of-00001"
 

@@ -13,12 +13,11 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.examples import serializer
-from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.core import lists, storage
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.writing import serializer
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 FIRST = "2007_000001"  # the first record of train

@@ -10,9 +10,9 @@ import tensorflow_datasets as tfds
 import tifffile
 
 from voc_seg_tfrecord import arrays, builder_from_tree, data_source, pipeline, stats
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 
 NAMES = ["background", "apple", "tree"]
 IDS = ["a", "b", "c"]

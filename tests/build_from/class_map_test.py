@@ -12,9 +12,9 @@ from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.reading.dataset import open_built
 
 PERSON = [["person", "person"], ["*", "background"]]
 PART = {"name": "person", "release": "2012", "strict": False, "classes": PERSON}

@@ -14,12 +14,12 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, voc_palette
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.mask_rule import rule_of_rows
 from voc_seg_tfrecord.folder.plan import plan_folder
-from voc_seg_tfrecord.masks.rule import rule_of_rows
 from voc_seg_tfrecord.sources.open import own_source
 
 PIXELS = np.array([[0, 0, 1, 1], [0, 2, 2, 1], [3, 3, 2, 1]], np.uint8)

@@ -4,7 +4,7 @@ from support import handwritten
 from support.building import examples, version_folders
 
 from voc_seg_tfrecord import VocSegError, data_source, from_arrays
-from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.core.errors import MaskError
 
 TEN = [str(n) for n in range(10)]
 

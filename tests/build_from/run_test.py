@@ -6,12 +6,12 @@ import pytest
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.examples.make import Source
-from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.example import Source
+from voc_seg_tfrecord.core.mask_rule import index_rule
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 

@@ -12,9 +12,9 @@ from support.small_tree import write_small_tree
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.built.dataset import ids_sha256, open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.reading.dataset import ids_sha256, open_built
 
 IDS = [f"{number:03}" for number in range(8)]
 DIGEST = hashlib.sha256("".join(f"{i}\n" for i in IDS).encode()).hexdigest()

@@ -11,11 +11,11 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegError
-from voc_seg_tfrecord.base import names
 from voc_seg_tfrecord.build_from import tfrecords
 from voc_seg_tfrecord.build_from.tfrecords import import_records
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import names
+from voc_seg_tfrecord.reading.dataset import open_built
 
 TEN = [str(n) for n in range(10)]
 

@@ -6,9 +6,9 @@ from support.building import build, examples
 from support.tiled import NAMES, SIZES, tree_options, truth, write_tree
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 
 WAY = ["--class_names", "background,crack,hole"]
 

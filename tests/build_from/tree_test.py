@@ -10,10 +10,10 @@ from support.building import examples
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VOID, VocSegError
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree, find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.errors import ConfigError
 
 # Tool, arguments, class names, examples a split, void rows.
 TOOLS = {

@@ -4,8 +4,8 @@ import pytest
 from support import exports
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.commands import arguments, cli
+from voc_seg_tfrecord.core.errors import ConfigError
 
 # Calls that are wrong whatever the tree holds, and words of their message.
 WRONG_CALLS = [

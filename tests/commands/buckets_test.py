@@ -3,9 +3,9 @@ import os
 import pytest
 
 from voc_seg_tfrecord import voc_seg_tfrecord_dataset_builder
-from voc_seg_tfrecord.base import requirements
-from voc_seg_tfrecord.base.errors import MissingPackageError
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import requirements
+from voc_seg_tfrecord.core.errors import MissingPackageError
 
 
 @pytest.fixture(autouse=True)

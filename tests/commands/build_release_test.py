@@ -5,7 +5,7 @@ import pytest
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.configs import BUILDER_CONFIGS
+from voc_seg_tfrecord.core.config import BUILDER_CONFIGS
 from voc_seg_tfrecord.sources import devkit
 
 # As `tfds build` writes them; the README's build has the same.

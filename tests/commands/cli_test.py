@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from voc_seg_tfrecord import commands
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 
 SHARED = {"__init__", "arguments", "cli", "process", "screen"}  # modules that are not commands
 

@@ -9,7 +9,7 @@ from support.paths import DUMMY_DATA, REPOSITORY
 from support.scoring import write_predictions
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.core import lists
 from voc_seg_tfrecord.formats import pillow
 
 # How each row of the page's table is called; `{...}` stand for folders of the test.

@@ -8,8 +8,8 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, builder_from_tree, from_arrays, voc_palette
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.commands import preview as preview_command
-from voc_seg_tfrecord.pictures.figure import SheetFigure
-from voc_seg_tfrecord.pictures.overlay import PANEL
+from voc_seg_tfrecord.report.figure import SheetFigure
+from voc_seg_tfrecord.report.overlay import PANEL
 
 
 def preview(sample, out, *words):
@@ -170,7 +170,7 @@ def test_a_place_that_cannot_be_written_is_said_before_a_record_is_read(
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("os.mkdir", refuse)
-    monkeypatch.setattr("voc_seg_tfrecord.built.records.read_shards", None)
+    monkeypatch.setattr("voc_seg_tfrecord.reading.records.read_shards", None)
     for command in ("preview", "report"):
         out = str(tmp_path / "a.png")
         assert cli.main([command, str(sample.data_dir), "--out", out]) == 2

@@ -56,8 +56,8 @@ def start(tmp_path):
 @pytest.mark.parametrize(
     ("when", "words"),
     [
-        ("voc_seg_tfrecord.base.errors", ["voc-seg-tfrecord"]),
-        ("voc_seg_tfrecord.base.errors", ["-m", "voc_seg_tfrecord"]),
+        ("voc_seg_tfrecord.core.errors", ["voc-seg-tfrecord"]),
+        ("voc_seg_tfrecord.core.errors", ["-m", "voc_seg_tfrecord"]),
         ("tensorflow_datasets", ["-m", "voc_seg_tfrecord"]),
         ("voc_seg_tfrecord.commands.list_", ["voc-seg-tfrecord"]),
     ],

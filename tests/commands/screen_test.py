@@ -8,8 +8,8 @@ import sys
 import pytest
 from support.paths import REPOSITORY
 
-from voc_seg_tfrecord.base.errors import MaskError
 from voc_seg_tfrecord.commands import cli, screen
+from voc_seg_tfrecord.core.errors import MaskError
 
 EVIL = "a\x1b]0;owned\x07\x9b31m[red]b[/]"
 

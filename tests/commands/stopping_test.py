@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from voc_seg_tfrecord.base.errors import RecordError
-from voc_seg_tfrecord.base.signals import NUMBERS
 from voc_seg_tfrecord.commands import cli, list_, process
+from voc_seg_tfrecord.core.errors import RecordError
+from voc_seg_tfrecord.core.signals import NUMBERS
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from scipy import ndimage
 from support.scoring import moved, shapes
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, evaluation
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.evaluation import confusion
 from voc_seg_tfrecord.formats import png_pixels
 

@@ -10,12 +10,12 @@ from support.scoring import devkit, moved, write_predictions
 from support.tiled import SIZES, tree_options, truth, write_tree
 
 from voc_seg_tfrecord import VOC_CLASSES, evaluation, verify, voc_palette
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
-from voc_seg_tfrecord.built.dataset import check_splits
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError
+from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.evaluation import evaluate
 from voc_seg_tfrecord.evaluation.predictions import Predictions, label_quality
-from voc_seg_tfrecord.examples.tiles import Tiling
+from voc_seg_tfrecord.reading.dataset import check_splits
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from support.python import run_python
 
 from voc_seg_tfrecord import VOID, evaluation
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError
 
 CLASSES = 5
 BACKEND = keras.backend.backend()

@@ -6,10 +6,10 @@ from PIL import Image
 import pytest
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError
 from voc_seg_tfrecord.evaluation.predictions import sizes_of, submission
-from voc_seg_tfrecord.facts import lists
 
 IDS = ("2008_000006", "2008_000011", "2008_000012")
 SIZES = dict.fromkeys(IDS, (4, 6))

@@ -11,16 +11,16 @@ from support.paths import DUMMY_DATA
 import tensorflow as tf
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, VocSegError, voc_palette
-from voc_seg_tfrecord.base.errors import ConfigError
 from voc_seg_tfrecord.build_from.run import ArrayItem, build_source
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.examples import make
-from voc_seg_tfrecord.examples.make import Source
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.example import Source
+from voc_seg_tfrecord.core.mask_rule import index_rule
 from voc_seg_tfrecord.exports.export import EXPORTED, export
-from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.writing import examples as writing_examples
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 RAW = ("image_raw", "label_raw", "name"), ("height", "width")
@@ -125,7 +125,7 @@ def with_names(tmp_path, *filenames):
 def test_an_export_writes_nothing_outside_its_folder(tmp_path, monkeypatch, name):
     with monkeypatch.context() as patched:
         # A build of ours refuses such a name; others may write it.
-        patched.setattr(make, "name_fault", lambda _: "")
+        patched.setattr(writing_examples, "name_fault", lambda _: "")
         built = with_names(tmp_path, name.format(tmp=tmp_path))
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises(VocSegError, match="split train, record 0: the name "):

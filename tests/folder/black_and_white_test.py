@@ -8,10 +8,10 @@ from support import exports
 from support.encoding import decoded
 from support.png_writer import write_png
 
-from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks.read import read_mask
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.formats.index_masks import read_mask
 
 TRUTH = exports.truth("a") > 0
 STORED = {

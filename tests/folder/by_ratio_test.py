@@ -13,13 +13,13 @@ from support.folders import plan_of, refused
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.core.grouping import Grouping
 from voc_seg_tfrecord.folder.splits.by_ratio import check_groups
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.quality.rules import STOPS
-from voc_seg_tfrecord.splitting.grouping import Grouping
+from voc_seg_tfrecord.reading.dataset import open_built
 
 CLASSES = "--class_names=background,apple"
 RATIOS = "--splits=train=0.5,val=0.5"

@@ -12,13 +12,13 @@ from support.building import build, examples, from_tree, records
 from support.folders import NAMES, images_of, pairs_of, plan_of, proposed, refused, said_by, write
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
-from voc_seg_tfrecord.base.names import voc_palette
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import voc_palette
 from voc_seg_tfrecord.folder.files.rules import IMAGE_RULES, MASK_RULES, SET_RULES
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks.stored import read_samples
+from voc_seg_tfrecord.formats.mask_samples import read_samples
 
 ONE = {"train": "abc"}
 TWO = {"train": "abc", "validation": "de"}

@@ -8,8 +8,8 @@ from support.folders import refused
 from support.own_tree import read_as
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError
 
 TRUTH = exports.truth("a")  # has 0, 1 and 2
 

@@ -10,9 +10,9 @@ from support.own_tree import read_as
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.base.errors import VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
-from voc_seg_tfrecord.masks.table import parse_pairs
+from voc_seg_tfrecord.core.class_table import parse_pairs
+from voc_seg_tfrecord.core.errors import VocSegError
 
 OPTION = re.compile(r"--(class_names|classes) ('[^'\n]*'|[^\s;]+)")
 SHAPE = exports.truth("a").shape

@@ -12,9 +12,9 @@ from support.png_writer import write_png
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.build_from.tree import find_config
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.masks.table import parse_file
+from voc_seg_tfrecord.core.class_table import parse_file
+from voc_seg_tfrecord.reading.dataset import open_built
 
 TRUTH = exports.truth("a")
 

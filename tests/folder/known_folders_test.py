@@ -16,14 +16,14 @@ from support import exports, made_folders
 from support.folders import pairs_of, pasted, plan_of, proposed, refused, said_by
 from support.own_tree import config
 
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.layout import MASK_SUFFIXES
 from voc_seg_tfrecord.folder.plan import open_tree
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.folder.tree import listing
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
-from voc_seg_tfrecord.trees import listing
-from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES
 
 RNG = np.random.default_rng(0)
 

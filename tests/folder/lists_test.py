@@ -7,8 +7,8 @@ from support import exports
 from support.building import examples, from_tree
 from support.folders import NAMES, plan_of, refused
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, ListError, VocSegError
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, ListError, VocSegError
 
 IDS = ("0001", "0002", "0010")
 LISTS = "ImageSets/Segmentation"

@@ -8,15 +8,15 @@ from support.paths import REPOSITORY
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError
-from voc_seg_tfrecord.base.names import VOC_CLASSES
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_table import ClassTable, parse_pairs
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError
+from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED, choose_meaning
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.rules import DOUBTS, RULES
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.masks.survey import survey
-from voc_seg_tfrecord.masks.table import ClassTable, parse_pairs
+from voc_seg_tfrecord.formats.mask_survey import survey
 
 RED_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255, 0, 0))))
 WHITE_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255,) * 3)))

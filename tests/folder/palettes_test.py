@@ -8,16 +8,16 @@ from support.encoding import decoded, write_masks
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
-from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.base.names import VOID_COLOR
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_table import ClassTable
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import VOID_COLOR
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks.read import read_mask
-from voc_seg_tfrecord.masks.survey import survey
-from voc_seg_tfrecord.masks.table import ClassTable
+from voc_seg_tfrecord.formats.index_masks import read_mask
+from voc_seg_tfrecord.formats.mask_survey import survey
 
 VOC = voc_palette().astype(int)
 ZEROS = np.zeros((256, 3), int)

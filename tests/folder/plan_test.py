@@ -13,20 +13,19 @@ from support.building import examples, from_tree
 from support.folders import NAMES, pairs_of, plan_of, refused, write
 from support.small_tree import write_small_tree
 
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.facts import releases
+from voc_seg_tfrecord.core import releases, storage
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError, VocSegError
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.folder.classes import choose
 from voc_seg_tfrecord.folder.plan import plan_folder
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.formats import png_pixels
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.sources.open import own_source
-from voc_seg_tfrecord.trees.listing import Listing
 
 
 def test_a_mask_that_no_list_names_decides_nothing(tmp_path):

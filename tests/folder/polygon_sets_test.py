@@ -18,7 +18,9 @@ import pytest
 from support import exports, folders
 from support.building import build, examples, from_tree
 
-from voc_seg_tfrecord.base.errors import (
+from voc_seg_tfrecord.build_from.tree import describe, find_config
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import (
     ConfigError,
     LayoutError,
     ListError,
@@ -26,10 +28,8 @@ from voc_seg_tfrecord.base.errors import (
     SplitError,
     VocSegError,
 )
-from voc_seg_tfrecord.build_from.tree import describe, find_config
-from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.folder.tree.drawn_labels import number_classes
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS
-from voc_seg_tfrecord.trees.drawn_labels import number_classes
 
 pytest.importorskip("pycocotools")
 

@@ -16,9 +16,9 @@ from support.folders import NAMES, pasted, write
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
 
-from voc_seg_tfrecord.base.names import voc_palette
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.names import voc_palette
+from voc_seg_tfrecord.reading.dataset import open_built
 
 TRUTH = {name: exports.truth(name) for name in "abcdef"}
 PROPOSED = re.compile(r"(?:--[a-z_]+[ =](?:'[^'\n]*'|[^\s',;)]+(?:,[^\s',;)]+)*)(?: (?=--))?)+")

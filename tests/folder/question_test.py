@@ -9,8 +9,8 @@ import pytest
 from support import made_folders
 from support.folders import plan_of, proposed, refused, said_by, write
 
-from voc_seg_tfrecord.base.errors import LayoutError, SplitError, VocSegError, from_json
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import LayoutError, SplitError, VocSegError, from_json
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 
 

@@ -13,9 +13,9 @@ from support import exports, made_folders
 from support.folders import NAMES as CLASSES
 from support.folders import pairs_of, plan_of, proposed, refused, said_by
 
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, VocSegError
 from voc_seg_tfrecord.folder.splits.rules import RULES
 
 IDS = [f"k{n:02}" for n in range(20)]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import io as scipy_io
 
-from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import array_files
-from voc_seg_tfrecord.formats.file import File
 
 VALUES = np.arange(12, dtype=np.uint8).reshape(3, 4)
 

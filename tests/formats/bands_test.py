@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import tifffile
 
-from voc_seg_tfrecord.base.errors import ImageError, MissingPackageError
+from voc_seg_tfrecord.core.bands import Bands
+from voc_seg_tfrecord.core.errors import ImageError, MissingPackageError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import bands
-from voc_seg_tfrecord.formats.bands import Bands
-from voc_seg_tfrecord.formats.file import File
 
 DEEP = np.random.default_rng(7).integers(0, 60_000, (9, 12, 4)).astype(np.uint16)
 
@@ -75,9 +75,9 @@ FILES = {
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_value_of_a_file_is_read(name):
-    pixels = Bands((0, 1, 2, 3), "uint16").pixels(File(FILES[name], name))
+    pixels = bands.read_chosen(File(FILES[name], name), Bands((0, 1, 2, 3), "uint16"))
     np.testing.assert_array_equal(pixels, DEEP)
-    chosen = Bands((3, 0), "uint16").pixels(File(FILES[name], name))
+    chosen = bands.read_chosen(File(FILES[name], name), Bands((3, 0), "uint16"))
     np.testing.assert_array_equal(chosen, DEEP[..., [3, 0]])
 
 
@@ -85,7 +85,7 @@ def test_every_value_of_a_file_is_read(name):
 def test_png_of_16_bits_is_kept_or_written_anew_with_the_same_values(channels):
     pixels, file = DEEP[..., :channels], File(FILES["a PNG"], "a.png")
     wanted = Bands((*range(channels),), "uint16")
-    stored = wanted.stored(wanted.pixels(file), file)
+    stored = bands.as_stored(wanted, bands.read_chosen(file, wanted), file)
     assert (stored == file.data) == (channels == 4)
     np.testing.assert_array_equal(bands.read(File(stored, "b.png")), pixels)
     decoded = imagecodecs.png_decode(stored)
@@ -111,21 +111,21 @@ VALUES = {
 @pytest.mark.parametrize("dtype", VALUES)
 def test_a_value_that_the_dtype_cannot_hold_is_an_error_with_the_dtype_that_holds_it(dtype):
     good, bad, wider = VALUES[dtype]
-    held = Bands((0, 1), dtype).pixels(File(npy(good), "a.npy"))
+    held = bands.read_chosen(File(npy(good), "a.npy"), Bands((0, 1), dtype))
     assert held.dtype == dtype
     np.testing.assert_array_equal(held, good)
     with pytest.raises(ImageError, match="in band 1 at row 0, column 0") as error:
-        Bands((0, 1), dtype).pixels(File(npy(bad), "a.npy"))
+        bands.read_chosen(File(npy(bad), "a.npy"), Bands((0, 1), dtype))
     assert (f"--dtype {wider}" if wider else "scale the images yourself") in str(error.value)
 
 
 def test_negative_numbers_are_no_uint16_and_nan_is_a_float():
     with pytest.raises(ImageError, match="the value -5"):
-        Bands((0,), "uint16").pixels(File(npy(np.full((2, 2), -5, np.int16)), "a.npy"))
+        bands.read_chosen(File(npy(np.full((2, 2), -5, np.int16)), "a.npy"), Bands((0,), "uint16"))
     nan = np.full((2, 2), np.nan)
-    assert np.isnan(Bands((0,), "float32").pixels(File(npy(nan), "a.npy"))).all()
+    assert np.isnan(bands.read_chosen(File(npy(nan), "a.npy"), Bands((0,), "float32"))).all()
     with pytest.raises(ImageError, match=r"the value 1e\+300"):
-        Bands((0,), "float32").pixels(File(npy(np.full((2, 2), 1e300)), "a.npy"))
+        bands.read_chosen(File(npy(np.full((2, 2), 1e300)), "a.npy"), Bands((0,), "float32"))
 
 
 def test_the_masks_size_tells_which_axis_of_an_array_has_the_bands():

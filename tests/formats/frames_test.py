@@ -5,9 +5,9 @@ from etils import epath
 import pytest
 from support import handwritten
 
-from voc_seg_tfrecord.base.errors import RecordError
+from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.formats import frames
-from voc_seg_tfrecord.imports import scan
+from voc_seg_tfrecord.sources.records import scan
 
 
 @pytest.fixture

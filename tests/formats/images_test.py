@@ -11,9 +11,10 @@ from support.png_writer import chunk, png_around, write_png
 import tensorflow as tf
 import tifffile
 
-from voc_seg_tfrecord.base.errors import ImageError
-from voc_seg_tfrecord.formats import file, images, pillow, png_pixels
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.core import file
+from voc_seg_tfrecord.core.errors import ImageError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.formats import images, pillow, png_pixels
 from voc_seg_tfrecord.formats.jpeg import Header
 
 RNG = np.random.default_rng(3)

@@ -5,9 +5,9 @@ from PIL import Image
 import pytest
 from support.encoding import encoded
 
-from voc_seg_tfrecord.base.errors import ImageError
+from voc_seg_tfrecord.core.errors import ImageError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import jpeg
-from voc_seg_tfrecord.formats.file import File
 
 
 def picture(mode="RGB", size=(31, 17), **kwargs):

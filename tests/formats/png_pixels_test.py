@@ -9,9 +9,10 @@ from support.encoding import decoded
 from support.png_writer import png_around, write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.formats import file, pillow, png, png_pixels
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.core import file
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.formats import pillow, png, png_pixels
 
 ROWS = b"\0\1\2\0\3\4"  # two rows of two pixels
 

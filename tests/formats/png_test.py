@@ -8,9 +8,9 @@ import pytest
 from support.png_writer import chunk, write_png
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.base.errors import MaskError
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import png
-from voc_seg_tfrecord.formats.file import File
 
 VALUES = np.arange(12).reshape(3, 4)
 PNG = write_png(VALUES, palette=voc_palette())

@@ -24,22 +24,23 @@ from support.encoding import stored_image
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
 
-from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.examples.make import ExampleSpec, make_example
+from voc_seg_tfrecord.core import class_files, id_lists
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.example import ExampleSpec
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.mask_rule import index_rule
 from voc_seg_tfrecord.formats import (
     annotations,
     array_files,
-    class_files,
-    id_lists,
     images,
+    index_masks,
+    mask_samples,
     png,
     png_pixels,
 )
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.imports.scan import make_items, scan_records
-from voc_seg_tfrecord.masks import read, stored
-from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.sources.records.scan import make_items, scan_records
 from voc_seg_tfrecord.tools import registry
+from voc_seg_tfrecord.writing.examples import make_example
 
 CLASSES = tuple(f"class{n}" for n in range(21))
 RULE = index_rule(21)
@@ -69,7 +70,9 @@ def mask(rng: random.Random) -> str:
     elif rng.random() < 0.5:
         data = damaged(rng, data)
     try:
-        found = read.decode(File(read.read_mask(File(data, "m.png"), RULE).png, "stored"))
+        found = index_masks.decode(
+            File(index_masks.read_mask(File(data, "m.png"), RULE).png, "stored")
+        )
     except VocSegError:
         valid = data == whole and (color, depth) != (4, 16)  # decoders cut these to 8 bits
         return "WRONG refused a valid mask" if valid else "refused"
@@ -376,7 +379,7 @@ def array(rng: random.Random) -> str:
     buffer = io.BytesIO()
     np.save(buffer, _generator(rng).integers(0, 21, (5, 7)).astype(kind))
     data = damaged(rng, buffer.getvalue())
-    found = stored.read_samples(File(data, "m.npy")).values
+    found = mask_samples.read_samples(File(data, "m.npy")).values
     expected = np.load(io.BytesIO(data), allow_pickle=False)
     if expected.ndim == 3:
         expected = expected[..., 0]

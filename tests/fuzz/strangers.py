@@ -29,11 +29,11 @@ from support.tiled import tree_options, write_tree
 from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord import VOC_CLASSES
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.built.data_source import data_source
-from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.reading.data_source import data_source
+from voc_seg_tfrecord.reading.dataset import open_built
 
 _built: list[pathlib.Path] = []
 

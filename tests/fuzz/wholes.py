@@ -20,11 +20,10 @@ from fuzz.mutations import build, damaged, odd_value, run
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.base.unpacked import unpacked
-from voc_seg_tfrecord.built.dataset import open_built
-from voc_seg_tfrecord.configs import description
-from voc_seg_tfrecord.stats import counts
+from voc_seg_tfrecord.audit import counting, verify
+from voc_seg_tfrecord.core import description
+from voc_seg_tfrecord.formats.archives import unpacked
+from voc_seg_tfrecord.reading.dataset import open_built
 
 FILES = {
     "ImageSets/Segmentation/train.txt": b"a\nb\n",
@@ -255,7 +254,7 @@ def _damage(rng: random.Random, folder: pathlib.Path) -> None:
 
 
 def _counted(folder: pathlib.Path) -> Mapping[str, object]:
-    found = counts.compute(open_built(str(folder)))
+    found = counting.compute(open_built(str(folder)))
     return {split: str(vars(one)) for split, one in found.items()}
 
 

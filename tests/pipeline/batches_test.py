@@ -10,7 +10,7 @@ from support.runs import assert_goes_on, digest
 import tensorflow as tf
 
 from voc_seg_tfrecord import pipeline
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError
 
 COUNT = 14
 

@@ -8,7 +8,7 @@ from support.painting import assert_together, painted
 import tensorflow as tf
 
 from voc_seg_tfrecord import pipeline
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError
 
 SEEDS = [(n, 11) for n in range(60)]
 

@@ -7,7 +7,7 @@ from support.painting import assert_together, dataset, padded_sides, padding, pa
 import tensorflow as tf
 
 from voc_seg_tfrecord import pipeline
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline import geometry
 
 SIZES = [(1, 1), (1, 40), (40, 1), (31, 64), (112, 174), (174, 500), (500, 375)]

@@ -7,7 +7,7 @@ from support.rare_class import CLASSES, COUNT, build_rare
 from support.runs import assert_goes_on, digest, digests_elsewhere
 
 from voc_seg_tfrecord import pipeline
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline import reading
 from voc_seg_tfrecord.pipeline.reading import balanced, class_factors
 from voc_seg_tfrecord.pipeline.records import select

@@ -7,8 +7,8 @@ from support.small_tree import write_small_tree
 import tensorflow as tf
 
 from voc_seg_tfrecord import VocSegConfig, pipeline
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline import records
 
 

@@ -11,8 +11,8 @@ from support.small_tree import write_small_tree
 import tensorflow as tf
 
 from voc_seg_tfrecord import VocSegConfig, arrays, from_arrays, pipeline
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError
-from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError
+from voc_seg_tfrecord.reading.dataset import open_built
 
 COUNT = 48
 PLAIN = {"size": 8, "seed": 0, "scales": (1, 1), "flip": False}

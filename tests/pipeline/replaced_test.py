@@ -5,7 +5,7 @@ import pytest
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import data_source, from_arrays, pipeline
-from voc_seg_tfrecord.base.errors import RecordError
+from voc_seg_tfrecord.core.errors import RecordError
 
 IMAGES = [np.full((8, 8, 3), n, np.uint8) for n in range(4)]
 MASKS = [np.full((8, 8), n % 3, np.uint8) for n in range(4)]
@@ -65,7 +65,7 @@ def test_the_same_dataset_built_again_is_read(build):
 def test_a_source_is_refused_if_the_dataset_is_replaced_before_its_shards_are_read(
     build, tmp_path, monkeypatch
 ):
-    from voc_seg_tfrecord.built import places
+    from voc_seg_tfrecord.reading import places
 
     build(MASKS, ["background", "crack", "spall"])
     index = places.Shards.of

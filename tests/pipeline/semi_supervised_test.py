@@ -2,7 +2,7 @@ import pytest
 from support.painting import assert_same
 
 from voc_seg_tfrecord import pipeline
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError
 
 LABELLED = ("001", "004", "009")
 ARGUMENTS = {"labelled": LABELLED, "size": 24, "batch_size": 2, "ratio": 1.5, "seed": 5}

@@ -6,9 +6,9 @@ from support.tiled import SIZES, tree_options, truth, write_tree
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import pipeline
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import TILE
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import TILE
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from voc_seg_tfrecord import arrays, data_source, from_arrays, pipeline
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError
 
 HEIGHT, WIDTH = 44, 52
 

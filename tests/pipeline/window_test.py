@@ -7,7 +7,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import pipeline
-from voc_seg_tfrecord.base.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline.window import Window, decode_window, image_names, image_size
 
 PIXELS = np.arange(4 * 6, dtype=np.uint8).reshape(4, 6, 1)

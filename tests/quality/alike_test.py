@@ -4,7 +4,7 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.quality import alike
 from voc_seg_tfrecord.quality.evidence import examine
 

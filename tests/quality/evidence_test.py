@@ -3,8 +3,8 @@ import dataclasses
 import numpy as np
 import pytest
 
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import pillow
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.quality import evidence
 
 IMAGE = File(pillow.encode_png(np.zeros((4, 4, 3), np.uint8)), "a.png")

@@ -6,10 +6,10 @@ import pytest
 from support import planted
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.examples.copies import SameImageInTwoSplits
+from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.writing.copies import SameImageInTwoSplits
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 from support import browser, planted
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord.base import processes
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.quality import looks, rules
 from voc_seg_tfrecord.quality.evidence import regions_of
 

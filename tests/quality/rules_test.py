@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import planted
 
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats.pillow import encode_png
 from voc_seg_tfrecord.quality import fit, rules
 from voc_seg_tfrecord.quality.evidence import SPECK, examine

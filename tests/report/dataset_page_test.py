@@ -11,12 +11,12 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, report
-from voc_seg_tfrecord.base import processes
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import check_splits, open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.pictures.overlay import Look, class_colors
+from voc_seg_tfrecord.core import processes
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.reading.dataset import check_splits, open_built
 from voc_seg_tfrecord.report import gather, thumbnails
+from voc_seg_tfrecord.report.overlay import Look, class_colors
 
 pytestmark = pytest.mark.slow  # a browser shows the pages
 

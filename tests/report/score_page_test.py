@@ -6,8 +6,8 @@ import pytest
 from support import browser
 
 import voc_seg_tfrecord
-from voc_seg_tfrecord.base.errors import ImageError
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.quality import looks
 from voc_seg_tfrecord.report import label_errors

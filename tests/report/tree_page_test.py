@@ -9,9 +9,9 @@ import pytest
 from support import browser
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.masks.read import unknown_pixels
-from voc_seg_tfrecord.masks.rule import index_rule
+from voc_seg_tfrecord.core.mask_rule import index_rule
+from voc_seg_tfrecord.formats import mask_samples
+from voc_seg_tfrecord.formats.index_masks import unknown_pixels
 
 pytestmark = pytest.mark.slow  # a browser shows the pages
 
@@ -158,9 +158,9 @@ def test_pixels_are_unknown_whose_value_or_colour_is_no_class(kind):
     palette = np.zeros((201, 3), np.uint8)
     palette[:2] = [*colors]
     samples = {
-        "grey": stored.Samples("grey", values),
-        "palette": stored.Samples("palette", values, palette),
-        "rgb": stored.Samples("rgb", palette[values]),
+        "grey": mask_samples.Samples("grey", values),
+        "palette": mask_samples.Samples("palette", values, palette),
+        "rgb": mask_samples.Samples("rgb", palette[values]),
     }[kind]
     found = unknown_pixels(samples, rule)
     assert found.tolist() == [[False, False], [False, True]]

@@ -11,12 +11,12 @@ from support.building import build, examples
 
 from voc_seg_tfrecord import VOID, VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.base.errors import ListError, MaskError, SourceError, SplitError
-from voc_seg_tfrecord.facts import releases
-from voc_seg_tfrecord.facts.releases import RELEASES, Archive
+from voc_seg_tfrecord.core import releases
+from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError, SplitError
+from voc_seg_tfrecord.core.example import Parts
+from voc_seg_tfrecord.core.releases import RELEASES, Archive
 from voc_seg_tfrecord.sources import context
 from voc_seg_tfrecord.sources.context import context_tree
-from voc_seg_tfrecord.trees.pair import Parts
 
 MASKS = {
     "2008_000002": np.kron(np.array([[0, 1], [59, 15]]), np.ones((20, 25))).astype(np.uint8),

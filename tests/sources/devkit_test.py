@@ -3,8 +3,8 @@ import hashlib
 from etils import epath
 import pytest
 
-from voc_seg_tfrecord.base.errors import SourceError
-from voc_seg_tfrecord.facts.releases import RELEASES, Archive
+from voc_seg_tfrecord.core.errors import SourceError
+from voc_seg_tfrecord.core.releases import RELEASES, Archive
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import NotDownloaded
 

@@ -16,7 +16,7 @@ from tensorflow_datasets.core.utils import Size
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.facts import releases
+from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.sources import devkit as devkit_reader
 

@@ -9,14 +9,14 @@ from support.building import build, examples
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.base.errors import ListError, MaskError, SourceError, SplitError
-from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.facts.releases import RELEASES
+from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError, SplitError
+from voc_seg_tfrecord.core.example import Parts
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.formats import array_files
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.sources import sbd
 from voc_seg_tfrecord.sources.sbd import SbdTree
-from voc_seg_tfrecord.trees.pair import Parts
 
 MASK = np.array([[0, 15, 15], [7, 7, 0]], np.uint8)
 

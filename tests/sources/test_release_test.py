@@ -12,11 +12,11 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord import VocSegConfig, pipeline, stats
 from voc_seg_tfrecord.audit import fingerprint, verify
 from voc_seg_tfrecord.audit.fingerprint import Digests
-from voc_seg_tfrecord.base.errors import ConfigError, ListError
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.facts import lists, releases
-from voc_seg_tfrecord.facts.releases import RELEASES
+from voc_seg_tfrecord.core import lists, releases
+from voc_seg_tfrecord.core.errors import ConfigError, ListError
+from voc_seg_tfrecord.core.releases import RELEASES
+from voc_seg_tfrecord.reading.dataset import open_built
 
 PART = VocSegConfig(name="part", release="2012_test", strict=False)
 

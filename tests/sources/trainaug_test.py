@@ -14,12 +14,12 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.base.errors import ListError, SourceError, SplitError
-from voc_seg_tfrecord.facts import lists, releases
+from voc_seg_tfrecord.core import lists, releases
+from voc_seg_tfrecord.core.errors import ListError, SourceError, SplitError
+from voc_seg_tfrecord.core.example import Parts
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.sources import trainaug
 from voc_seg_tfrecord.sources.trainaug import TrainaugTree
-from voc_seg_tfrecord.trees.pair import Parts
-from voc_seg_tfrecord.trees.tree import VocTree
 
 # VOC2012 train of the drawn tree is 2007_000001, 2008_000002 and 2009_000003, val is
 # 2010_000004 and 2011_000005. SBD has one of each and two that only it labels.

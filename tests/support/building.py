@@ -14,8 +14,8 @@ from tensorflow_datasets.core import split_builder
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, builder_from_tree
-from voc_seg_tfrecord.examples import shards
-from voc_seg_tfrecord.examples.serializer import StableSerializer
+from voc_seg_tfrecord.writing import shards
+from voc_seg_tfrecord.writing.serializer import StableSerializer
 
 
 def build(

@@ -13,8 +13,8 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_example_pb2
 
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.built.dataset import open_built
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.reading.dataset import open_built
 
 Examples = list[tf_example_pb2.Example]
 

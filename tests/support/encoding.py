@@ -8,8 +8,8 @@ from etils import epath
 import numpy as np
 from PIL import Image
 
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.formats.file import File
 
 
 def encoded(image: Image.Image | np.ndarray, kind: str = "PNG", **options) -> bytes:

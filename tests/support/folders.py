@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from support import exports
 
-from voc_seg_tfrecord.base.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import arguments, cli
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.folder.plan import FolderPlan
 
 NAMES = ["background", "apple", "tree"]

@@ -7,7 +7,7 @@ import numpy as np
 from PIL import Image
 from scipy import io
 
-from voc_seg_tfrecord.facts import releases
+from voc_seg_tfrecord.core import releases
 
 
 def write(

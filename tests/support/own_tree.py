@@ -9,10 +9,10 @@ from support import exports
 from support.encoding import decoded
 
 from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.plan import FolderPlan, open_tree
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks.read import read_mask
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats.index_masks import read_mask
 
 
 def config(**fields) -> VocSegConfig:

@@ -33,7 +33,7 @@ from voc_seg_tfrecord import (
     verify,
     voc_palette,
 )
-from voc_seg_tfrecord.built.data_source import DataSource
+from voc_seg_tfrecord.reading.data_source import DataSource
 
 
 def build(root: pathlib.Path) -> Builder:

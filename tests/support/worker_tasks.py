@@ -4,7 +4,7 @@ import os
 import pathlib
 import time
 
-from voc_seg_tfrecord.base import processes
+from voc_seg_tfrecord.core import processes
 
 
 def square(number):

@@ -4,9 +4,9 @@ import json
 from etils import epath
 import pytest
 
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.class_parsers import UNREADABLE
+from voc_seg_tfrecord.core import class_files
+from voc_seg_tfrecord.core.class_parsers import UNREADABLE
+from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
 
 

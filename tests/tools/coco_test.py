@@ -5,12 +5,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons import shapes
-from voc_seg_tfrecord.polygons.drawing import draw
-from voc_seg_tfrecord.polygons.shapes import Annotation
-from voc_seg_tfrecord.tools import coco
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.tools import coco, shapes
+from voc_seg_tfrecord.tools.drawing import draw
+from voc_seg_tfrecord.tools.shapes import Annotation
 
 coco_module = pytest.importorskip("pycocotools.coco")
 coco_masks = pytest.importorskip("pycocotools.mask")

@@ -18,11 +18,11 @@ import numpy as np
 from PIL import Image, ImageDraw
 import pytest
 
-from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.drawing import draw
-from voc_seg_tfrecord.polygons.shapes import Annotation
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import coco, cvat, labelme, yolo
+from voc_seg_tfrecord.tools.drawing import draw
+from voc_seg_tfrecord.tools.shapes import Annotation
 
 coco_module = pytest.importorskip("pycocotools.coco")
 coco_masks = coco_module.maskUtils

@@ -5,11 +5,11 @@ import numpy as np
 from PIL import Image
 import pytest
 
-from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.drawing import draw
-from voc_seg_tfrecord.polygons.shapes import Annotation
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import labelme
+from voc_seg_tfrecord.tools.drawing import draw
+from voc_seg_tfrecord.tools.shapes import Annotation
 
 # shapes_to_label of labelme 7.1.0 drew the masks once, from shapes that were written for this test.
 DATA = pathlib.Path(__file__).parent / "data"

@@ -8,8 +8,8 @@ from polygons import write_coco, write_cvat, write_labelme, write_yolo
 import pytest
 from support.building import examples
 
-from voc_seg_tfrecord.base.names import VOC_CLASSES
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
+from voc_seg_tfrecord.core.names import VOC_CLASSES
 
 coco_masks = pytest.importorskip("pycocotools.mask")
 contourpy = pytest.importorskip("contourpy")

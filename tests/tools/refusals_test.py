@@ -6,7 +6,7 @@ import pytest
 from support import exports
 from support.folders import refused
 
-from voc_seg_tfrecord.base.errors import VocSegError
+from voc_seg_tfrecord.core.errors import VocSegError
 
 IMAGE = "images/a.jpg", None
 BOX = "0 0.5 0.5 0.2 0.2\n"

@@ -12,11 +12,11 @@ from support import exports
 from support.building import from_tree
 from support.folders import plan_of
 
-from voc_seg_tfrecord.base.errors import MaskError, SplitError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.drawing import draw
-from voc_seg_tfrecord.polygons.shapes import Annotation
+from voc_seg_tfrecord.core.errors import MaskError, SplitError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import supervisely
+from voc_seg_tfrecord.tools.drawing import draw
+from voc_seg_tfrecord.tools.shapes import Annotation
 
 SIZE = (40, 50)
 SQUARE = [[5, 5], [24, 5], [24, 24], [5, 24]]

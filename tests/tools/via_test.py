@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.drawing import draw
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import via
+from voc_seg_tfrecord.tools.drawing import draw
 
 pytest.importorskip("pycocotools")
 

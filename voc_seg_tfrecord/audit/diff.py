@@ -17,8 +17,10 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_feature_pb2
 
 from voc_seg_tfrecord.audit import leaks, source_records
-from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.base.names import (
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.names import (
     FILENAME,
     IMAGE,
     LABEL,
@@ -28,10 +30,8 @@ from voc_seg_tfrecord.base.names import (
     TILE_IMAGE_ID,
     VOID,
 )
-from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading.records import Record
 
 
 @dataclasses.dataclass(frozen=True)

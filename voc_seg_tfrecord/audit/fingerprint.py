@@ -17,13 +17,12 @@ import struct
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import counted, several
-from voc_seg_tfrecord.base.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
-from voc_seg_tfrecord.built.dataset import class_map, class_names, config_of, has_only_images
-from voc_seg_tfrecord.facts import lists, releases
-from voc_seg_tfrecord.facts.releases import RELEASES, Split
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+from voc_seg_tfrecord.core import lists, releases, wording
+from voc_seg_tfrecord.core.errors import counted, several
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
+from voc_seg_tfrecord.core.releases import RELEASES, Split
+from voc_seg_tfrecord.reading.dataset import class_map, class_names, config_of, has_only_images
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,18 +10,17 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ImageError, ListError, counted
-from voc_seg_tfrecord.base.names import FILENAME, IMAGE
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import check_features
-from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import parse_ids
+from voc_seg_tfrecord.core import lists, wording
+from voc_seg_tfrecord.core.errors import ImageError, ListError, counted
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import parse_ids
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.quality import alike
 from voc_seg_tfrecord.quality.evidence import examine
+from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading.dataset import check_features
+from voc_seg_tfrecord.reading.records import Record
 
 TRAIN, EVALUATION = "train", "evaluation"
 

@@ -10,8 +10,10 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.source_records import Originals
-from voc_seg_tfrecord.base.errors import RecordError, VocSegError, counted
-from voc_seg_tfrecord.base.names import (
+from voc_seg_tfrecord.core.errors import RecordError, VocSegError, counted
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import name_fault, show_name
+from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
     IMAGE,
@@ -32,14 +34,12 @@ from voc_seg_tfrecord.base.names import (
     VOID,
     WIDTH,
 )
-from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.built.trust import Field, fields_of
-from voc_seg_tfrecord.examples.tiles import MOST_TILES, Tile, Tiling
+from voc_seg_tfrecord.core.tiling import MOST_TILES, Tile, Tiling
 from voc_seg_tfrecord.formats import images, pillow
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import name_fault, show_name
 from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading.records import Record
+from voc_seg_tfrecord.reading.trust import Field, fields_of
 
 _MANY = 1000  # tiles of one image that are missing and named one by one
 

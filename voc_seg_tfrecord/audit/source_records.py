@@ -13,23 +13,24 @@ from etils import epath
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError, VocSegError
-from voc_seg_tfrecord.base.names import IMAGE
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.base.threads import THREADS, ordered_map
-from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import class_names, config_of
-from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.built.trust import FEATURES
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import ExampleSpec, Item, Source, try_examples
-from voc_seg_tfrecord.examples.serializer import Encoder, StableSerializer, stand_in
-from voc_seg_tfrecord.examples.tiles import image_of
-from voc_seg_tfrecord.facts.releases import Archive
-from voc_seg_tfrecord.formats.id_lists import image_id
-from voc_seg_tfrecord.masks.rule import rule_of_rows
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError
+from voc_seg_tfrecord.core.example import ExampleSpec, Item, Source
+from voc_seg_tfrecord.core.grouping import NO_GROUPS
+from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.mask_rule import rule_of_rows
+from voc_seg_tfrecord.core.names import IMAGE
+from voc_seg_tfrecord.core.releases import Archive
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.threads import THREADS, ordered_map
+from voc_seg_tfrecord.core.tiling import image_of
+from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading.dataset import class_names, config_of
+from voc_seg_tfrecord.reading.records import Record
+from voc_seg_tfrecord.reading.trust import FEATURES
 from voc_seg_tfrecord.sources.devkit import Fetcher
-from voc_seg_tfrecord.splitting.grouping import NO_GROUPS
+from voc_seg_tfrecord.writing.examples import try_examples
+from voc_seg_tfrecord.writing.serializer import Encoder, StableSerializer, stand_in
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,10 +10,10 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import fingerprint, record
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
-from voc_seg_tfrecord.base import storage, wording
-from voc_seg_tfrecord.base.errors import VocSegError, counted
-from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+from voc_seg_tfrecord.core import storage, wording
+from voc_seg_tfrecord.core.errors import VocSegError, counted
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.reading import dataset, records
 
 
 @dataclasses.dataclass(frozen=True)

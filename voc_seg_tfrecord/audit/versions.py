@@ -10,11 +10,11 @@ import warnings
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, command, counted
-from voc_seg_tfrecord.base.names import background_index
-from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.built.find import versions_in
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, command, counted
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.names import background_index
+from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading.find import versions_in
 
 _SHOWN = 6
 

@@ -12,15 +12,16 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.utils import version as tfds_version
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError, MaskError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig, checks
-from voc_seg_tfrecord.examples.make import Item, RawExample, Source, Task
+from voc_seg_tfrecord.core import config_checks, staging
+from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
+from voc_seg_tfrecord.core.config_checks import SAMPLE
+from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError
+from voc_seg_tfrecord.core.example import Item, RawExample, Source, Task
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID
+from voc_seg_tfrecord.core.ratios import assign, by_split_name, check_ratios
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.formats import bands, pillow
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.splitting.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 NamedItem = TypeVar("NamedItem", bound=Item)
@@ -130,11 +131,11 @@ def spelled_out(class_names: Sequence[str]) -> Sequence[str]:
 
 def check_name(name: str) -> None:
     """Raises a `ConfigError` if TFDS does not take a config's name, or one of ours has it."""
-    if not checks.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
+    if not config_checks.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
         raise ConfigError(
             f"name {name[:100]!r}",
             found="a name that no dataset can have, or that a release or the sample has",
-            expected=f"a name of your own: {checks.NAME}",
+            expected=f"a name of your own: {config_checks.NAME}",
             remedy="choose another name",
         )
 

@@ -10,16 +10,16 @@ import posixpath
 from typing import Any
 import warnings
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, voc_palette
-from voc_seg_tfrecord.base.storage import PathLike
 from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out, spelled_out
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import Source, Task
-from voc_seg_tfrecord.imports.scan import Scan, make_items, scan_records
-from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.masks.table import table_error
+from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.class_table import table_error
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError
+from voc_seg_tfrecord.core.example import Source, Task
+from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.names import VOC_CLASSES, VOC_NUMBERS, VOID, voc_palette
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.sources.records.scan import Scan, make_items, scan_records
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import VocSegError
-from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.base.unpacked import unpacked
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.tiles import QUALITY, Tiling
+from voc_seg_tfrecord.core.class_table import color_key
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.folder import account
 from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, check_alternatives
 from voc_seg_tfrecord.folder.plan import (
@@ -26,10 +26,11 @@ from voc_seg_tfrecord.folder.plan import (
     plan_opened,
 )
 from voc_seg_tfrecord.folder.question import QuestionError
-from voc_seg_tfrecord.masks.table import color_key
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.formats.archives import unpacked
 from voc_seg_tfrecord.sources.open import own_source
-from voc_seg_tfrecord.trees.listing import Listing
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
+from voc_seg_tfrecord.writing.tiles import QUALITY
 
 _MAX_SHOWN_REASONS = 6
 

@@ -6,14 +6,13 @@ from typing import Any, get_args
 
 from etils import epath
 
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ConfigError, ListError
-from voc_seg_tfrecord.configs import MissingImage, MissingMask, SplitBy
-from voc_seg_tfrecord.formats import id_lists
-from voc_seg_tfrecord.formats.bands import Dtype
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.images import Exif
-from voc_seg_tfrecord.masks.table import Rows, parse_file, parse_pairs
+from voc_seg_tfrecord.core import id_lists, storage
+from voc_seg_tfrecord.core.bands import Dtype
+from voc_seg_tfrecord.core.class_table import Rows, parse_file, parse_pairs
+from voc_seg_tfrecord.core.config_checks import MissingImage, MissingMask, SplitBy
+from voc_seg_tfrecord.core.errors import ConfigError, ListError
+from voc_seg_tfrecord.core.example import Exif
+from voc_seg_tfrecord.core.file import File
 
 _SHARED: dict[str, dict[str, Any]] = {
     "data_dir": {"help": "the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"},

@@ -11,22 +11,23 @@ from typing import Any, get_args
 from etils import epath
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.audit.check import check_plan
+from voc_seg_tfrecord.audit.counting import ClassCounts, count_classes, missing_classes
 from voc_seg_tfrecord.audit.versions import OlderVersion
-from voc_seg_tfrecord.base import requirements
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError, command, share_advice
-from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
-from voc_seg_tfrecord.built.dataset import check_unchanged
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.configs import BUILDER_CONFIGS, SAMPLE, VocSegConfig
-from voc_seg_tfrecord.examples.tiles import TileFormat
-from voc_seg_tfrecord.folder.check import check_plan
+from voc_seg_tfrecord.core import requirements
+from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
+from voc_seg_tfrecord.core.config_checks import SAMPLE
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, command, share_advice
+from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.tiling import TileFormat
 from voc_seg_tfrecord.folder.plan import FolderPlan
-from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.quality.rules import STOPS
+from voc_seg_tfrecord.reading.dataset import check_unchanged
 from voc_seg_tfrecord.sources.open import own_source
-from voc_seg_tfrecord.stats.counts import ClassCounts, count_classes, missing_classes
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 SUMMARY = "build a dataset from your own tree, or an official release with --release"

@@ -12,8 +12,11 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import (
+from voc_seg_tfrecord.audit import check
+from voc_seg_tfrecord.build_from.tree import describe, open_from_options
+from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.errors import (
     ConfigError,
     ListError,
     command,
@@ -22,15 +25,12 @@ from voc_seg_tfrecord.base.errors import (
     several,
     share_advice,
 )
-from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
-from voc_seg_tfrecord.build_from.tree import describe, open_from_options
-from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.folder import check
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import chosen_ids, only_lines
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.class_table import write_table
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import chosen_ids, only_lines
+from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.rules import Finding
 from voc_seg_tfrecord.report.label_errors import check_folder

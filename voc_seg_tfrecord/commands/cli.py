@@ -17,11 +17,11 @@ from typing import Any, NoReturn, cast
 from absl import logging
 from etils.epath import gpath
 
-from voc_seg_tfrecord.base import requirements, storage, wording
-from voc_seg_tfrecord.base.errors import ConfigError, StorageError, VocSegError, did_you_mean
 from voc_seg_tfrecord.commands import process
 from voc_seg_tfrecord.commands.process import PROGRAM, Stops, stops
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
+from voc_seg_tfrecord.core import requirements, storage, wording
+from voc_seg_tfrecord.core.errors import ConfigError, StorageError, VocSegError, did_you_mean
 
 
 class Parser(argparse.ArgumentParser):

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, counted, several
-from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
-from voc_seg_tfrecord.built.dataset import open_built
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core.errors import ConfigError, counted, several
+from voc_seg_tfrecord.formats.archives import is_archive, unpacked
+from voc_seg_tfrecord.reading.dataset import open_built
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.audit.diff import Change, Diff

@@ -5,10 +5,10 @@ over all pixels that are not void, IoU per class, and the mean over the classes 
 import argparse
 from typing import TYPE_CHECKING
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.reading.dataset import open_splits
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.evaluation.result import Result

@@ -14,15 +14,15 @@ from etils import epath
 import numpy as np
 from PIL import Image, ImageDraw
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.storage import as_storage_error
-from voc_seg_tfrecord.configs import SAMPLE_TREE
-from voc_seg_tfrecord.examples.serializer import record_parts
-from voc_seg_tfrecord.facts.releases import facts_folder
+from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.config_checks import SAMPLE_TREE
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.releases import facts_folder
+from voc_seg_tfrecord.core.storage import as_storage_error
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.tools.registry import TOOLS
 from voc_seg_tfrecord.tools.tool import DrawnImage, ShapeExample
+from voc_seg_tfrecord.writing.serializer import record_parts
 
 SUMMARY = "write small drawn data to try things with"
 EXAMPLE = "voc-seg-tfrecord example cracks --out cracks"

@@ -5,10 +5,10 @@ A card (README.md) lies beside each of them.
 
 import argparse
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import open_built, parts_with
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.exports.export import EXPORTED, LAYOUTS, PALETTE, export
+from voc_seg_tfrecord.reading.dataset import open_built, parts_with
 
 SUMMARY = "write a built dataset as TFRecords, Parquet or a VOC tree"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"

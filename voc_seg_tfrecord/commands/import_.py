@@ -12,19 +12,19 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.imports.layouts import Record, Value, parse
-from voc_seg_tfrecord.imports.scan import (
+from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.class_table import parse_pairs
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.sources.records.layouts import Record, Value, parse
+from voc_seg_tfrecord.sources.records.scan import (
     find_files,
     make_items,
     read_records,
     scan_records,
     unpacked,
 )
-from voc_seg_tfrecord.masks.table import parse_pairs
 
 SUMMARY = "build a dataset from hand-written TFRecords"
 EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"

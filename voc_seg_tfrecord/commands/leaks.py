@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, SourceError, did_you_mean, several
-from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.facts import lists as facts_lists
+from voc_seg_tfrecord.core import lists as facts_lists
+from voc_seg_tfrecord.core.errors import ConfigError, SourceError, did_you_mean, several
+from voc_seg_tfrecord.reading.dataset import open_splits
 from voc_seg_tfrecord.sources import sbd
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import argparse
 import dataclasses
 from typing import Any
 
-from voc_seg_tfrecord.built.dataset import Listed, list_datasets
-from voc_seg_tfrecord.built.find import data_dirs
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.reading.dataset import Listed, list_datasets
+from voc_seg_tfrecord.reading.find import data_dirs
 
 SUMMARY = "list the datasets that are built, with examples, size and date"
 EXAMPLE = "voc-seg-tfrecord list --data_dir /data/tensorflow_datasets"

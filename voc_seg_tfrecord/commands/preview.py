@@ -6,12 +6,12 @@ DATASET@SPLIT draws examples of this split, as --split does.
 import argparse
 from typing import Any
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import open_built
-from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.pictures.preview import preview
+from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.reading.find import split_name
+from voc_seg_tfrecord.report.preview import preview
 
 SUMMARY = "draw images, masks, overlays and a legend"
 EXAMPLE = "voc-seg-tfrecord preview cracks --out sheet.png"

@@ -25,7 +25,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-from voc_seg_tfrecord.base.signals import NUMBERS, Terminated
+from voc_seg_tfrecord.core.signals import NUMBERS, Terminated
 
 PROGRAM = "voc-seg-tfrecord"
 

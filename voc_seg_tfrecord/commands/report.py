@@ -9,10 +9,10 @@ import argparse
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import open_splits
-from voc_seg_tfrecord.built.find import split_name
 from voc_seg_tfrecord.commands import arguments
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.reading.dataset import open_splits
+from voc_seg_tfrecord.reading.find import split_name
 
 SUMMARY = "write a page that shows a dataset: charts, examples, findings"
 EXAMPLE = "voc-seg-tfrecord report cracks --out report.html"

@@ -29,9 +29,9 @@ import warnings
 from tensorflow_datasets.core.utils import tqdm_utils
 import tqdm
 
-from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.built.dataset import ids_sha256
-from voc_seg_tfrecord.stats.counts import ClassCounts
+from voc_seg_tfrecord.audit.counting import ClassCounts
+from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.reading.dataset import ids_sha256
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
 _TURNING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # the order of letters in the rest

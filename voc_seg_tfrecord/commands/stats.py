@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.built.dataset import open_splits
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.reading.dataset import open_splits
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.stats.figures import Comparison, Stats
+    from voc_seg_tfrecord.audit.statistics import Comparison, Stats
 
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
 EXAMPLE = "voc-seg-tfrecord stats 2012@train+validation"
@@ -33,13 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord import stats
-    from voc_seg_tfrecord.stats import figures
+    from voc_seg_tfrecord.audit import statistics
 
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     counts = stats.compute(builder, splits, progress=True)
     if len(counts) > 1:
         counts["+".join(counts)] = stats.total(counts)
-    compared = {split: figures.compare(of_split) for split, of_split in counts.items()}
+    compared = {split: statistics.compare(of_split) for split, of_split in counts.items()}
     if args.json:
         screen.write_json(_as_json(builder, counts, compared))
     elif args.csv:

@@ -4,10 +4,10 @@ values, and writes results/VOC2012/Segmentation/comp6_test_cls/ID.png with VOC's
 
 import argparse
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.built.dataset import check_rgb, open_splits
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.reading.dataset import check_rgb, open_splits
 
 SUMMARY = "pack predictions for VOC's evaluation server"
 EXAMPLE = "voc-seg-tfrecord submission 2012_test@test --predictions predicted --out results.tgz"

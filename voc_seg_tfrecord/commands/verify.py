@@ -8,10 +8,10 @@ import argparse
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
-from voc_seg_tfrecord.base.names import TILE_IMAGE_ID
-from voc_seg_tfrecord.base.storage import SUMS
-from voc_seg_tfrecord.built.dataset import class_map, has_only_images, open_built
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core.names import TILE_IMAGE_ID
+from voc_seg_tfrecord.core.storage import SUMS
+from voc_seg_tfrecord.reading.dataset import class_map, has_only_images, open_built
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.audit.verify import Report

@@ -8,7 +8,7 @@ import: up to `audit`. As users import this room by name, it gives out its names
 
 from typing import TYPE_CHECKING
 
-from voc_seg_tfrecord.base import requirements
+from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.folder import evaluate
 from voc_seg_tfrecord.evaluation.result import Result

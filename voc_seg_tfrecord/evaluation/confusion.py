@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError, counted, several
-from voc_seg_tfrecord.base.names import VOID, background_index
+from voc_seg_tfrecord.core import wording
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError, counted, several
+from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.evaluation.result import Result
 from voc_seg_tfrecord.formats.png_pixels import count_pairs
 

@@ -13,22 +13,22 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.record import digests_of, tile_place
-from voc_seg_tfrecord.base.errors import (
+from voc_seg_tfrecord.core.errors import (
     ConfigError,
     MaskError,
     RecordError,
     SplitError,
     VocSegError,
 )
-from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, MASKS
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.built.find import Part
-from voc_seg_tfrecord.built.records import Record
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, MASKS
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.tiling import Tiling, image_of
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.predictions import Predicted, Predictions, label_quality
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.examples.tiles import Tiling, image_of
+from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading.find import Part
+from voc_seg_tfrecord.reading.records import Record
 
 
 @dataclasses.dataclass(frozen=True)

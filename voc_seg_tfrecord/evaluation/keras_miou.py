@@ -6,8 +6,8 @@ import keras
 from keras import ops
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.evaluation.result import Result
 
 _WORD = 1 << 24

@@ -15,19 +15,18 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError, SplitError, VocSegError, counted
-from voc_seg_tfrecord.base.names import IMAGE, VOC_CLASSES, VOID, voc_palette
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.dataset import check_splits
-from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.core import lists, staging
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError, VocSegError, counted
+from voc_seg_tfrecord.core.file import File, Kind
+from voc_seg_tfrecord.core.names import IMAGE, VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.folder.tree.listing import Names, index_files
 from voc_seg_tfrecord.formats import array_files, pillow, png
-from voc_seg_tfrecord.formats.file import File, Kind
-from voc_seg_tfrecord.masks.stored import read_samples
-from voc_seg_tfrecord.trees.listing import Names, index_files
+from voc_seg_tfrecord.formats.mask_samples import read_samples
+from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading.dataset import check_splits
+from voc_seg_tfrecord.reading.records import Record
 
 AXES = ("CHW", "HWC")  # of probabilities: classes first, or last
 _SUM = 0.02  # by how much probabilities may miss 1 in sum: float16 has 3 digits

@@ -9,10 +9,9 @@ from etils import epath
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.base import staging, wording
-from voc_seg_tfrecord.base.errors import counted
-from voc_seg_tfrecord.base.names import VOC_CLASSES
-from voc_seg_tfrecord.facts import lists
+from voc_seg_tfrecord.core import lists, staging, wording
+from voc_seg_tfrecord.core.errors import counted
+from voc_seg_tfrecord.core.names import VOC_CLASSES
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

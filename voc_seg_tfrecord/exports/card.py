@@ -23,15 +23,14 @@ import yaml
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.record import digests_of
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
-from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.configs import description
+from voc_seg_tfrecord.core import description, wording
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
+from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.exports import columns
-from voc_seg_tfrecord.facts.releases import RELEASES
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
 from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading.records import Record
 
 # Below 1,000 examples, 10,000 and so on.
 _SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")

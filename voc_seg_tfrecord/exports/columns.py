@@ -17,8 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError, RecordError
-from voc_seg_tfrecord.base.names import (
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
     IMAGE,
@@ -33,8 +35,6 @@ from voc_seg_tfrecord.base.names import (
 )
 from voc_seg_tfrecord.exports.writers import Record
 from voc_seg_tfrecord.formats import jpeg, png
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import image_id
 
 if TYPE_CHECKING:
     import pyarrow as pa

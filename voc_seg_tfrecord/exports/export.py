@@ -10,16 +10,15 @@ import functools
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import staging, storage
-from voc_seg_tfrecord.base.errors import ConfigError, StorageError
-from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, SEGMENTATION
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built import dataset
+from voc_seg_tfrecord.core import id_lists, staging, storage
+from voc_seg_tfrecord.core.errors import ConfigError, StorageError
+from voc_seg_tfrecord.core.id_lists import show_name
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.exports import card, parquet, writers
 from voc_seg_tfrecord.exports.card import summarize
 from voc_seg_tfrecord.exports.writers import Split
-from voc_seg_tfrecord.formats import id_lists
-from voc_seg_tfrecord.formats.id_lists import show_name
+from voc_seg_tfrecord.reading import dataset
 
 _OURS = b"Fingerprint of "  # stands in each card
 

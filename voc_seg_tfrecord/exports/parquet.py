@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import IMAGE
-from voc_seg_tfrecord.built import dataset
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
 from voc_seg_tfrecord.exports.writers import Record, Split, rotated
+from voc_seg_tfrecord.reading import dataset
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,9 +14,12 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.audit.record import Check, value_checks, value_problems
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import RecordError
-from voc_seg_tfrecord.base.names import (
+from voc_seg_tfrecord.core import id_lists, staging
+from voc_seg_tfrecord.core.errors import RecordError
+from voc_seg_tfrecord.core.file import File, Kind, kind_of
+from voc_seg_tfrecord.core.id_lists import show_name
+from voc_seg_tfrecord.core.layout import LISTS, VOC
+from voc_seg_tfrecord.core.names import (
     FILENAME,
     FILL,
     HEIGHT,
@@ -29,13 +32,10 @@ from voc_seg_tfrecord.base.names import (
     WIDTH,
     voc_palette,
 )
-from voc_seg_tfrecord.built.records import count, parse, pixels, read_shards
-from voc_seg_tfrecord.examples.serializer import record_parts
-from voc_seg_tfrecord.formats import bands, frames, id_lists, images, png
-from voc_seg_tfrecord.formats.file import File, Kind, kind_of
-from voc_seg_tfrecord.formats.id_lists import show_name
-from voc_seg_tfrecord.imports.layouts import DEEPLAB
-from voc_seg_tfrecord.trees.layout import LISTS, VOC
+from voc_seg_tfrecord.formats import bands, frames, images, png
+from voc_seg_tfrecord.reading.records import count, parse, pixels, read_shards
+from voc_seg_tfrecord.sources.records.layouts import DEEPLAB
+from voc_seg_tfrecord.writing.serializer import record_parts
 
 Record = dict[str, list[Any]]
 """The values of each feature of a record."""

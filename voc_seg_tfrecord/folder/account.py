@@ -9,12 +9,12 @@ import functools
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, command, counted
+from voc_seg_tfrecord.core.layout import ENDINGS_OF, ID, PICTURES
+from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.folder.tree.pairs import channel_paths
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
-from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, PICTURES
-from voc_seg_tfrecord.trees.listing import Names
-from voc_seg_tfrecord.trees.pair import channel_paths
-from voc_seg_tfrecord.trees.tree import VocTree
 
 _MAX_LINES = 12
 """Lines of an account that `describe` returns."""

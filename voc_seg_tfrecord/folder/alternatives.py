@@ -8,8 +8,8 @@ import dataclasses
 import hashlib
 from typing import Any, Protocol
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES
 from voc_seg_tfrecord.folder.classes.choose import CONTRADICT
 from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED

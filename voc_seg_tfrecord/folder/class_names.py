@@ -5,9 +5,11 @@ import copy
 import dataclasses
 from typing import Any
 
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.names import VOID, background_index
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.names import names_at_values, names_from_file, rows_of_file
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
@@ -19,8 +21,6 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
 )
 from voc_seg_tfrecord.folder.splits.divide import official_note
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks.table import ClassTable, Rows, are_whole
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 NO_CLASS_NAMES = "no class names"

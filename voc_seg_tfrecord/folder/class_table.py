@@ -8,8 +8,10 @@ from typing import cast
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_table import UNKNOWN, Key, Rows, color_key
+from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_class_file_of_names
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.pixels import sizes_agree
@@ -19,9 +21,7 @@ from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.of_labels import list_namings
 from voc_seg_tfrecord.folder.meaning.words import describe_candidate
 from voc_seg_tfrecord.folder.plan import OpenFolder
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks.survey import Occurrence, StoredPixel, Survey, content_of_file
-from voc_seg_tfrecord.masks.table import UNKNOWN, Key, Rows, color_key
+from voc_seg_tfrecord.formats.mask_survey import Occurrence, StoredPixel, Survey, content_of_file
 
 
 def write_table(opened: OpenFolder) -> tuple[str, int]:

@@ -16,11 +16,14 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, ImageError, LayoutError, VocSegError, command
-from voc_seg_tfrecord.base.names import VOID, background_index
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.configs.config import changed_fields
-from voc_seg_tfrecord.examples.make import band_count
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_parsers import TABLE
+from voc_seg_tfrecord.core.class_table import ClassTable, Rows, check_rows, rows_over
+from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
+from voc_seg_tfrecord.core.errors import ConfigError, ImageError, LayoutError, VocSegError, command
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
+from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_files
 from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES, find_classes
 from voc_seg_tfrecord.folder.classes.choose import (
@@ -42,14 +45,10 @@ from voc_seg_tfrecord.folder.splits.divide import Splits, official_note, split_i
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.formats.class_parsers import TABLE
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks.rule import MaskRule, index_rule
-from voc_seg_tfrecord.masks.table import ClassTable, Rows, check_rows, rows_over
-from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.tree import Items, VocTree
+from voc_seg_tfrecord.writing.examples import band_count
 
 ANY_VALUE = index_rule(VOID)
 """The rule of masks of which it is not decided what they mean: any value is a class."""

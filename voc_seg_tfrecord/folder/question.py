@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, VocSegError, command, counted
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError, command, counted
 
 MAX_ALTERNATIVES = 8
 """Alternatives that a question lists."""

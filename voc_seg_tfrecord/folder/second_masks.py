@@ -11,14 +11,14 @@ import dataclasses
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, VocSegError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command, counted
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of
 from voc_seg_tfrecord.folder.files.pixels import are_same, looks_drawn, sizes_agree
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 KIND = "several masks for one image"
 """The kind of the errors about them."""

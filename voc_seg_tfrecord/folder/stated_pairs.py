@@ -22,16 +22,16 @@ import posixpath
 import re
 import unicodedata
 
-from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, command, counted
+from voc_seg_tfrecord.core.id_lists import decode
+from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of, same_parts
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
+from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pair_tables
-from voc_seg_tfrecord.formats.id_lists import decode
 from voc_seg_tfrecord.formats.pair_tables import PairTable, names_file
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
-from voc_seg_tfrecord.trees.layout import MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.trees.listing import Names
-from voc_seg_tfrecord.trees.tree import VocTree
 
 KIND = "stated pairs"
 """The kind of the errors about pairs that texts state."""

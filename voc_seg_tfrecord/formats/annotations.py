@@ -5,9 +5,9 @@ import math
 from typing import Any
 import xml.etree.ElementTree as ET
 
-from voc_seg_tfrecord.base.errors import AnnotationError
-from voc_seg_tfrecord.base.names import VOC_POSES, background_index
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.core.errors import AnnotationError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import VOC_POSES, background_index
 
 _BOX = ("ymin", "xmin", "ymax", "xmax")
 

@@ -18,9 +18,9 @@ import zlib
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import MaskError, VocSegError
-from voc_seg_tfrecord.base.storage import most_unpacked
-from voc_seg_tfrecord.formats.file import File, damaged_error
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.file import File, damaged_error
+from voc_seg_tfrecord.core.storage import most_unpacked
 
 # NumPy reads a header by Python's own parser, whose depth of recursion two threads share
 # before Python 3.11.8 and 3.12.2: now and then one of them ends in a `SystemError`.

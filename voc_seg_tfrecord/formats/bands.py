@@ -12,18 +12,16 @@ from collections.abc import Sequence
 import dataclasses
 import io
 import struct
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import numpy as np
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.base import requirements
-from voc_seg_tfrecord.base.errors import ImageError, MaskError, counted
+from voc_seg_tfrecord.core import requirements
+from voc_seg_tfrecord.core.bands import Bands, Dtype
+from voc_seg_tfrecord.core.errors import ImageError, MaskError, counted
+from voc_seg_tfrecord.core.file import MAX_SIDE, File, Kind, animated_error, damaged_error
 from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels
-from voc_seg_tfrecord.formats.file import MAX_SIDE, File, Kind, animated_error, damaged_error
-
-Dtype = Literal["uint8", "uint16", "float32"]
-"""What a band may be stored as."""
 
 MOST_BYTES = 1 << 30
 """Of the pixels of an image; more may be a decompression bomb."""
@@ -36,76 +34,56 @@ _WIDER: tuple[Dtype, ...] = ("uint16", "float32")
 _PNG_TYPES = {1: png.ColorType.GREY, 3: png.ColorType.RGB, 4: png.ColorType.RGBA}
 
 
-@dataclasses.dataclass(frozen=True)
-class Bands:
-    """Which bands of images are kept, in which order, and as what.
+def read_chosen(file: File, chosen: Bands, size: tuple[int, int] | None = None) -> np.ndarray:
+    """Returns the chosen bands of an image, `[H, W, N]` of the dtype; see `read` for `size`.
 
-    Attributes:
-      numbers: the bands' numbers, from 0.
-      dtype: what their values are stored as.
-      count: how many bands each image must have; 0 if that is not known.
+    Raises:
+      ImageError: if the file cannot be read, lacks a band, or has a value that the dtype cannot
+        hold.
     """
+    if file.kind is Kind.PNG:
+        with MaskError.raised_as(ImageError):  # decoders may not mind missing pixels
+            header = png.read_header(file)
+            png_pixels.check(file, header, png.read_chunks(file, header))
+    whole = read(file, size)
+    count, kind = whole.shape[2], "number of bands"
+    if chosen.count not in (0, count):
+        raise ImageError(
+            file.where,
+            found=counted(count, "band"),
+            expected=f"{chosen.count}, as the first image of the set has",
+            remedy="export the images with the same bands, or leave the image out",
+            kind=kind,
+        )
+    if max(chosen.numbers) >= count:
+        raise ImageError(
+            file.where,
+            found=f"{counted(count, 'band')}, 0 to {count - 1}",
+            expected=f"the bands {','.join(map(str, chosen.numbers))}, as in the other images",
+            remedy="name bands that all images have, with --bands, or leave the image out",
+            kind=kind,
+        )
+    kept = whole if chosen.numbers == (*range(count),) else whole[..., list(chosen.numbers)]
+    return _as_dtype(kept, chosen.dtype, file.where)
 
-    numbers: tuple[int, ...]
-    dtype: Dtype = "uint8"
-    count: int = 0
 
-    def __str__(self) -> str:
-        return f"{counted(len(self.numbers), 'band')} of {self.dtype}"
+def as_stored(bands: Bands, pixels: np.ndarray, file: File | None = None) -> bytes | np.ndarray:
+    """Returns what a record has of an image: a PNG, the file's own if it is one, or an array.
 
-    @property
-    def is_png(self) -> bool:
-        """Whether images are stored as PNGs; otherwise as compressed arrays."""
-        return len(self.numbers) in _PNG_TYPES and self.dtype != "float32"
-
-    def pixels(self, file: File, size: tuple[int, int] | None = None) -> np.ndarray:
-        """Returns the bands of an image, `[H, W, N]` of the dtype; see `read` for `size`.
-
-        Raises:
-          ImageError: if the file cannot be read, lacks a band, or has a value that the dtype cannot
-            hold.
-        """
-        if file.kind is Kind.PNG:
-            with MaskError.raised_as(ImageError):  # decoders may not mind missing pixels
-                header = png.read_header(file)
-                png_pixels.check(file, header, png.read_chunks(file, header))
-        whole = read(file, size)
-        count, kind = whole.shape[2], "number of bands"
-        if self.count not in (0, count):
-            raise ImageError(
-                file.where,
-                found=counted(count, "band"),
-                expected=f"{self.count}, as the first image of the set has",
-                remedy="export the images with the same bands, or leave the image out",
-                kind=kind,
-            )
-        if max(self.numbers) >= count:
-            raise ImageError(
-                file.where,
-                found=f"{counted(count, 'band')}, 0 to {count - 1}",
-                expected=f"the bands {','.join(map(str, self.numbers))}, as in the other images",
-                remedy="name bands that all images have, with --bands, or leave the image out",
-                kind=kind,
-            )
-        chosen = whole if self.numbers == (*range(count),) else whole[..., list(self.numbers)]
-        return _as_dtype(chosen, self.dtype, file.where)
-
-    def stored(self, pixels: np.ndarray, file: File | None = None) -> bytes | np.ndarray:
-        """Returns what a record has of an image: a PNG, the file's own if it is one, or an array.
-
-        Args:
-          pixels: as `pixels` returns them.
-          file: the file that they were read from, if they are all of it.
-        """
-        if not self.is_png:
-            return np.ascontiguousarray(pixels)
-        if file is not None and file.kind is Kind.PNG:
-            header, all_bands = png.read_header(file), (*range(len(self.numbers)),)
-            whole = header.color is _PNG_TYPES[len(all_bands)] and self.numbers == all_bands
-            # Some readers make a band of transparent colours.
-            if whole and header.depth == 8 * pixels.itemsize and b"tRNS" not in file.data:
-                return file.data
-        return png.encode(pixels)
+    Args:
+      bands: which bands they are.
+      pixels: as `read_chosen` returns them.
+      file: the file that they were read from, if they are all of it.
+    """
+    if not bands.is_png:
+        return np.ascontiguousarray(pixels)
+    if file is not None and file.kind is Kind.PNG:
+        header, all_bands = png.read_header(file), (*range(len(bands.numbers)),)
+        whole = header.color is _PNG_TYPES[len(all_bands)] and bands.numbers == all_bands
+        # Some readers make a band of transparent colours.
+        if whole and header.depth == 8 * pixels.itemsize and b"tRNS" not in file.data:
+            return file.data
+    return png.encode(pixels)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,7 +91,7 @@ class Banded:
     """An image whose bands were read.
 
     Attributes:
-      pixels: `[H, W, N]`, as `Bands.pixels` returns them.
+      pixels: `[H, W, N]`, as `read_chosen` returns them.
       bands: which they are.
       file: the file that they are from.
     """
@@ -133,8 +111,8 @@ class Banded:
         return int(self.pixels.shape[1])
 
     def stored(self) -> bytes | np.ndarray:
-        """Returns what a record has of it; see `Bands.stored`."""
-        return self.bands.stored(self.pixels, self.file)
+        """Returns what a record has of it; see `as_stored`."""
+        return as_stored(self.bands, self.pixels, self.file)
 
 
 def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:

@@ -22,8 +22,8 @@ from etils import epath
 import google_crc32c
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import RecordError
-from voc_seg_tfrecord.base.storage import LIMITS, open_file, size
+from voc_seg_tfrecord.core.errors import RecordError
+from voc_seg_tfrecord.core.storage import LIMITS, open_file, size
 
 HEAD = 12  # bytes before a record's data
 TAIL = 4  # bytes after it

@@ -21,20 +21,16 @@ from collections.abc import Iterator
 import contextlib
 import dataclasses
 import struct
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import simplejpeg
 
-from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError, command
-from voc_seg_tfrecord.base.processes import in_turn
+from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError, command
+from voc_seg_tfrecord.core.example import Decoding, Exif
+from voc_seg_tfrecord.core.file import File, Kind, check_pixels, once_per_file
+from voc_seg_tfrecord.core.processes import in_turn
 from voc_seg_tfrecord.formats import bands, jpeg, pillow, png, png_pixels
-from voc_seg_tfrecord.formats.file import File, Kind, check_pixels, once_per_file
-
-Exif = Literal["auto", "apply", "ignore"]
-Decoding = Literal["none", "readable", "alike"]
-"""What is tried with bytes that are kept: nothing; whether both decoders can decode them; or also
-whether they decode them alike. See `check_readable` and `check_alike`."""
 
 # Orientations that EXIF numbers.
 _MIRRORED_OR_UPSIDE_DOWN = (2, 3, 4)

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import dataclasses
 import struct
 
-from voc_seg_tfrecord.base.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.file import File, Kind, damaged_error, describe_kind, once_per_file
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.file import File, Kind, damaged_error, describe_kind, once_per_file
 
 _EOI = b"\xff\xd9"
 _SOS = 0xDA

@@ -13,9 +13,9 @@ import posixpath
 import re
 from typing import Any
 
-from voc_seg_tfrecord.base.errors import ListError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import decode, parse_ids
+from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import decode, parse_ids
 from voc_seg_tfrecord.formats.listed_images import IMAGE_COLUMNS, ListedImages, Vocabulary
 from voc_seg_tfrecord.formats.split_documents import (
     DocumentError,

@@ -18,8 +18,8 @@ import warnings
 import numpy as np
 from PIL import Image, ImageFile, ImageOps, ImagePalette, UnidentifiedImageError
 
-from voc_seg_tfrecord.base.errors import ImageError, VocSegError
-from voc_seg_tfrecord.formats.file import (
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.file import (
     IMAGE_KINDS,
     File,
     Kind,

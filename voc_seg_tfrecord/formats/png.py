@@ -17,9 +17,8 @@ import zlib
 import numpy as np
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.base.errors import MaskError, VocSegError
-from voc_seg_tfrecord.base.names import voc_palette
-from voc_seg_tfrecord.formats.file import (
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.file import (
     IMAGE_KINDS,
     PNG_SIGNATURE,
     File,
@@ -29,6 +28,7 @@ from voc_seg_tfrecord.formats.file import (
     describe_kind,
     once_per_file,
 )
+from voc_seg_tfrecord.core.names import voc_palette
 
 
 class ColorType(enum.IntEnum):

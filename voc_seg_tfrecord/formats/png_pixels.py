@@ -17,9 +17,9 @@ import numpy as np
 from PIL import Image
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.base.errors import ImageError, MaskError
+from voc_seg_tfrecord.core.errors import ImageError, MaskError
+from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.file import File, check_pixels
 from voc_seg_tfrecord.formats.png import Chunk, ColorType, Header, damaged, read_header
 
 _ADAM7 = (

@@ -22,7 +22,7 @@ name of a list that papers use as well, or image ids. `stitch` puts predictions 
 Importing this loads TensorFlow.
 """
 
-from voc_seg_tfrecord.base import requirements
+from voc_seg_tfrecord.core import requirements
 
 requirements.require("tensorflow", "voc_seg_tfrecord.pipeline", "use voc_seg_tfrecord.arrays")
 

@@ -9,8 +9,10 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.arrays import Size, fills, sides
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import (
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING
+from voc_seg_tfrecord.core.lists import IdList
+from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
     LABELS,
@@ -20,8 +22,6 @@ from voc_seg_tfrecord.base.names import (
     TILE,
     WIDTH,
 )
-from voc_seg_tfrecord.facts.lists import IdList
-from voc_seg_tfrecord.formats.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.pipeline import crops, geometry, reading, records
 from voc_seg_tfrecord.pipeline.reading import By, balanced
 from voc_seg_tfrecord.pipeline.records import Selection, divide, in_order, select

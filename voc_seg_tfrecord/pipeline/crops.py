@@ -12,8 +12,8 @@ import numpy as np
 import tensorflow as tf
 
 from voc_seg_tfrecord.arrays import Size, scale_step, sides
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import LABELS, MASK, VOID
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import LABELS, MASK, VOID
 from voc_seg_tfrecord.pipeline.geometry import coin, random_places, uniform, up_to
 from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_size, sources
 

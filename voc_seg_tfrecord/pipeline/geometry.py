@@ -13,8 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, Size, fills, sides
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import FILENAME, IMAGE, MASK, OF_THE_WHOLE, VOID
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, OF_THE_WHOLE, VOID
 from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_names, image_size
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import FILENAME, LABELS, MASK, SEGMENTATION
-from voc_seg_tfrecord.facts.lists import IdList
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.lists import IdList
+from voc_seg_tfrecord.core.names import FILENAME, LABELS, MASK, SEGMENTATION
 from voc_seg_tfrecord.pipeline import geometry, records
 from voc_seg_tfrecord.pipeline.records import Selection, in_order, select
 from voc_seg_tfrecord.pipeline.window import Example, Examples, decode

@@ -14,16 +14,16 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.base.names import FILENAME, FILL, IMAGE
-from voc_seg_tfrecord.base.storage import is_bucket
-from voc_seg_tfrecord.built.dataset import bands_of, check_unchanged
-from voc_seg_tfrecord.built.places import Shards
-from voc_seg_tfrecord.built.records import check_tfrecord
-from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.facts.lists import IdList, check_present, ids_in
-from voc_seg_tfrecord.formats.id_lists import image_id
+from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.lists import IdList, check_present, ids_in
+from voc_seg_tfrecord.core.names import FILENAME, FILL, IMAGE
+from voc_seg_tfrecord.core.storage import is_bucket
 from voc_seg_tfrecord.pipeline.window import Example
+from voc_seg_tfrecord.reading.dataset import bands_of, check_unchanged
+from voc_seg_tfrecord.reading.places import Shards
+from voc_seg_tfrecord.reading.records import check_tfrecord
 
 _CYCLE, _BLOCK = 16, 16  # as TFDS reads: number of files in turn, records of each
 # Bytes read at once. From a disk, what fits into the processor's cache takes a sixth less time per

@@ -6,8 +6,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import (
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import (
     TILE,
     TILE_IMAGE_HEIGHT,
     TILE_IMAGE_ID,
@@ -15,8 +15,8 @@ from voc_seg_tfrecord.base.names import (
     TILE_X,
     TILE_Y,
 )
-from voc_seg_tfrecord.built.dataset import tiling_of
-from voc_seg_tfrecord.examples.tiles import Tile, Tiling
+from voc_seg_tfrecord.core.tiling import Tile, Tiling
+from voc_seg_tfrecord.reading.dataset import tiling_of
 
 Overlap = Literal["average", "first"]
 """What counts where tiles overlap: the mean of all, or the first tile row by row."""

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import tensorflow as tf
 
 from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, fills
-from voc_seg_tfrecord.base.errors import ConfigError
-from voc_seg_tfrecord.base.names import CHANNELS, FILL, HEIGHT, IMAGE, OF_THE_WHOLE, WIDTH
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import CHANNELS, FILL, HEIGHT, IMAGE, OF_THE_WHOLE, WIDTH
 
 Example: TypeAlias = dict[str, Any]
 """Feature names and tensors."""

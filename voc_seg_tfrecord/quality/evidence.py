@@ -6,9 +6,9 @@ import hashlib
 
 import numpy as np
 
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import images, pillow
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import run_ends
 from voc_seg_tfrecord.quality import alike, fit, looks
 from voc_seg_tfrecord.quality.fit import Fit

@@ -21,7 +21,7 @@ import functools
 
 import numpy as np
 
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.core.names import VOID
 
 SIDE = 200
 """Longer side of the image that is compared, in pixels. Of 106 pairs of VOC2012, 240 finds as many

@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from voc_seg_tfrecord.base import requirements
-from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.splitting.group_proposals import propose_groups
+from voc_seg_tfrecord.core import requirements
+from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.folder.splits.group_proposals import propose_groups
 
 SIDE = 288  # longer side of the mask in which regions are measured, in pixels
 LEAST = 64  # pixels of a region that is compared, in the full mask

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import VocSegError, counted, several
-from voc_seg_tfrecord.base.names import VOID
+from voc_seg_tfrecord.core.errors import VocSegError, counted, several
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.quality import alike, looks
 from voc_seg_tfrecord.quality.evidence import Box as Box
 from voc_seg_tfrecord.quality.evidence import Evidence, Region

@@ -9,19 +9,19 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, leaks
+from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.audit.leaks import Shared
-from voc_seg_tfrecord.base import staging, storage, wording
-from voc_seg_tfrecord.base.errors import counted
-from voc_seg_tfrecord.base.names import MASK, TILE_IMAGE_ID, VOID
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.built import dataset
-from voc_seg_tfrecord.configs.description import description_of_built
-from voc_seg_tfrecord.pictures.overlay import Look, class_colors
+from voc_seg_tfrecord.core import staging, storage, wording
+from voc_seg_tfrecord.core.description import description_of_built
+from voc_seg_tfrecord.core.errors import counted
+from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID, VOID
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.reading import dataset
 from voc_seg_tfrecord.report import charts, gather, thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.gather import Chosen, SplitFacts
-from voc_seg_tfrecord.stats.counts import ClassCounts, missing_classes
+from voc_seg_tfrecord.report.overlay import Look, class_colors
 
 
 def write(

@@ -12,19 +12,19 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
+from voc_seg_tfrecord.audit.counting import Counts, Tally, find_objects
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.audit.record import decode_masks, digests_of, inner_problems
-from voc_seg_tfrecord.base.errors import ImageError
-from voc_seg_tfrecord.base.names import FILENAME, IMAGE, INSTANCES, MASK, TILE_IMAGE_ID, VOID
-from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.formats.file import File
+from voc_seg_tfrecord.core.errors import ImageError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.fit import reduced
 from voc_seg_tfrecord.quality.rules import ALIKE_IN_TWO_SPLITS, SAME_IN_TWO_SPLITS, Finding
+from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.stats import Stats
-from voc_seg_tfrecord.stats.counts import Counts, Tally, find_objects
 
 Place = tuple[str, int]
 """A split, and the number of a record in it."""

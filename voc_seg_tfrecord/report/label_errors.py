@@ -6,19 +6,19 @@ from typing import Any
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.base.names import IMAGE, INSTANCES, MASK
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.base.unpacked import is_archive, unpacked
+from voc_seg_tfrecord.audit import check
 from voc_seg_tfrecord.build_from.tree import checked_question, plan_from_options
-from voc_seg_tfrecord.built import dataset, records
-from voc_seg_tfrecord.built.records import Record
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.folder import check
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
+from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.question import QuestionError
+from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.quality import looks, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.rules import Finding
+from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading.records import Record
 
 
 def find_label_errors(

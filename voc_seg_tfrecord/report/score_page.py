@@ -10,21 +10,21 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import VocSegError, counted
-from voc_seg_tfrecord.base.names import IMAGE, MASK, VOID
-from voc_seg_tfrecord.base.storage import PathLike
-from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.built import dataset, records
+from voc_seg_tfrecord.core import wording
+from voc_seg_tfrecord.core.errors import VocSegError, counted
+from voc_seg_tfrecord.core.id_lists import called_right
+from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.evaluation import folder
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.formats.id_lists import called_right
-from voc_seg_tfrecord.pictures.overlay import class_colors
 from voc_seg_tfrecord.quality.rules import STRANGER
+from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.report import thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.label_errors import find_strangers
+from voc_seg_tfrecord.report.overlay import class_colors
 from voc_seg_tfrecord.report.thumbnails import Card, Shown, image_url, mask_url, small_mask
 
 _WORST, _LABELS = 12, 24  # images

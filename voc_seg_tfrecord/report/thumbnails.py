@@ -15,19 +15,19 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.base import wording
-from voc_seg_tfrecord.base.errors import VocSegError, counted
-from voc_seg_tfrecord.base.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, VOID
-from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.built import records
-from voc_seg_tfrecord.built.records import Record, read_at
+from voc_seg_tfrecord.core import wording
+from voc_seg_tfrecord.core.errors import VocSegError, counted
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, VOID
+from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.formats import images, pillow, png
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.png_pixels import count_values
-from voc_seg_tfrecord.pictures.overlay import Look, grown, layer, shares, shrink
 from voc_seg_tfrecord.quality.fit import scaled
 from voc_seg_tfrecord.quality.rules import Box, Fix
+from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading.records import Record, read_at
 from voc_seg_tfrecord.report.gather import Object, Place
+from voc_seg_tfrecord.report.overlay import Look, grown, layer, shares, shrink
 
 SIDE = 320
 """Pixels of the longer side of a thumbnail, at most."""

@@ -9,21 +9,20 @@ from typing import Any
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base import staging
-from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError, share_advice
-from voc_seg_tfrecord.base.names import MASK, VOID, background_index
-from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import make_example
-from voc_seg_tfrecord.folder.check import Report, by_kind, unknown_boxes
-from voc_seg_tfrecord.formats import images, pillow
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.pictures.overlay import Look, class_colors, shares
+from voc_seg_tfrecord.audit.check import Report, by_kind, unknown_boxes
+from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError, share_advice
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import MASK, VOID, background_index
+from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.formats import images, mask_samples, pillow
 from voc_seg_tfrecord.quality.rules import ALL_MASKS, STOPS, Box, Finding, Fix
 from voc_seg_tfrecord.report import charts, thumbnails
 from voc_seg_tfrecord.report.charts import clean
+from voc_seg_tfrecord.report.overlay import Look, class_colors, shares
 from voc_seg_tfrecord.report.thumbnails import SIDE, Card, Shown
+from voc_seg_tfrecord.writing.examples import make_example
 
 MOST = 500
 """Cards of a page, at most. What is beyond them is counted."""
@@ -201,7 +200,7 @@ def _stored(path: epath.Path | None, look: Look) -> tuple[np.ndarray | None, Loo
     try:
         file = File.read(path, MaskError)
         if path.suffix == ".npy":
-            return stored.read_samples(file).values.astype(np.uint8), look
+            return mask_samples.read_samples(file).values.astype(np.uint8), look
         still = _decode(file, MaskError)
         if still.values().ndim != 2:
             return still.rgb(), look

@@ -16,19 +16,19 @@ import functools
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ListError, MaskError, SourceError
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import RawExample
-from voc_seg_tfrecord.facts import releases
-from voc_seg_tfrecord.facts.releases import CONTEXT_LABELS, CONTEXT_NUMBERS, Release
+from voc_seg_tfrecord.core import releases
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError
+from voc_seg_tfrecord.core.example import RawExample
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.layout import Layout, find_release
+from voc_seg_tfrecord.core.releases import CONTEXT_LABELS, CONTEXT_NUMBERS, Release
+from voc_seg_tfrecord.folder.tree.listing import index_files
+from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import array_files, pillow
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import Fetcher
-from voc_seg_tfrecord.trees.layout import Layout, find_release
-from voc_seg_tfrecord.trees.listing import index_files
-from voc_seg_tfrecord.trees.pair import Labels, Pair
-from voc_seg_tfrecord.trees.tree import VocTree
 
 PNGS = "SegmentationClassContext"
 MATS = ("trainval", "GroundTruth_trainval_mat")

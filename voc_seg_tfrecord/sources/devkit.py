@@ -15,11 +15,11 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core.download import checksums, download_manager, resource
 from tqdm import tqdm
 
-from voc_seg_tfrecord.base.errors import SourceError
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.facts.releases import VOC_SPLITS, Archive, Release
-from voc_seg_tfrecord.trees.layout import find_release
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import SourceError
+from voc_seg_tfrecord.core.layout import find_release
+from voc_seg_tfrecord.core.releases import VOC_SPLITS, Archive, Release
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 
 class NotDownloaded(Exception):  # noqa: N818 - `find_archive` turns it into an error with advice

@@ -12,19 +12,20 @@ from typing import Any, cast
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError, SplitError
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import Item, Source, with_band_count
-from voc_seg_tfrecord.facts import releases
-from voc_seg_tfrecord.facts.releases import Release
+from voc_seg_tfrecord.core import releases
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import LayoutError, SplitError
+from voc_seg_tfrecord.core.example import Item, Source
+from voc_seg_tfrecord.core.layout import IMAGES, LAYOUT_OPTIONS, LISTS, MASKS
+from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.releases import Release
 from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, check_alternatives
 from voc_seg_tfrecord.folder.classes.names import class_colors
 from voc_seg_tfrecord.folder.plan import ANY_VALUE, FolderPlan, absent_images, plan_folder
 from voc_seg_tfrecord.folder.question import QuestionError
-from voc_seg_tfrecord.masks.rule import MaskRule
+from voc_seg_tfrecord.folder.tree.voc_tree import Pairs
+from voc_seg_tfrecord.formats.band_count import with_band_count
 from voc_seg_tfrecord.sources.devkit import Fetcher
-from voc_seg_tfrecord.trees.layout import IMAGES, LAYOUT_OPTIONS, LISTS, MASKS
-from voc_seg_tfrecord.trees.tree import Pairs
 
 
 def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = None) -> Source:

@@ -12,20 +12,20 @@ import functools
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ListError, SourceError
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import RawExample
-from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.facts.releases import Archive, Release
+from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ListError, SourceError
+from voc_seg_tfrecord.core.example import RawExample
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import parse_ids
+from voc_seg_tfrecord.core.layout import Layout
+from voc_seg_tfrecord.core.releases import Archive, Release
+from voc_seg_tfrecord.folder.tree.listing import Names, index_files
+from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import array_files, pillow
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.sources import devkit
 from voc_seg_tfrecord.sources.devkit import Fetcher
-from voc_seg_tfrecord.trees.layout import Layout
-from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import Labels, Pair
-from voc_seg_tfrecord.trees.tree import VocTree
 
 MASKS = "cls"
 INSTANCES = "inst"

@@ -11,20 +11,20 @@ import functools
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base.names import VOID
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import RawExample
-from voc_seg_tfrecord.facts import lists
-from voc_seg_tfrecord.facts.releases import Release
+from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.example import Parts, RawExample
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.layout import VOC, find_release
+from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.releases import Release
+from voc_seg_tfrecord.folder.tree.listing import Names, index_files
+from voc_seg_tfrecord.folder.tree.pairs import Place
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.sources import devkit, sbd
 from voc_seg_tfrecord.sources.devkit import Fetcher
 from voc_seg_tfrecord.sources.sbd import SbdPair, SbdTree
-from voc_seg_tfrecord.trees.layout import VOC, find_release
-from voc_seg_tfrecord.trees.listing import Names, index_files
-from voc_seg_tfrecord.trees.pair import Parts, Place
-from voc_seg_tfrecord.trees.tree import VocTree
 
 MASKS = "SegmentationClassAug"
 LISTS = ("trainaug", "train_aug")

@@ -1,6 +1,6 @@
 """Folders of any names, and the class files that people write."""
 
-from voc_seg_tfrecord.formats.class_parsers import (
+from voc_seg_tfrecord.core.class_parsers import (
     TABLE,
     ClassFileFormat,
     parse_json,

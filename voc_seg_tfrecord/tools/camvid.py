@@ -1,6 +1,6 @@
 """CamVid: the sets of Cambridge's videos, as SegNet's and the original files lay them out."""
 
-from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat, parse_table
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, parse_table
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 CAMVID = Tool(

@@ -16,9 +16,9 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import MaskError, command
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.shapes import (
+from voc_seg_tfrecord.core.errors import MaskError, command
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     Shape,
     Sheet,

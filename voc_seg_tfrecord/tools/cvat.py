@@ -18,16 +18,16 @@ import re
 from typing import Any
 import xml.etree.ElementTree as ET
 
-from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.base.names import VOID, voc_palette
-from voc_seg_tfrecord.formats.class_parsers import (
+from voc_seg_tfrecord.core.class_parsers import (
     ClassFileFormat,
     Entry,
     lines_with_content,
     read_rgb,
 )
-from voc_seg_tfrecord.formats.file import MAX_SIDE, File
-from voc_seg_tfrecord.polygons.shapes import (
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import MAX_SIDE, File
+from voc_seg_tfrecord.core.names import VOID, voc_palette
+from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     Shape,
     Sheet,

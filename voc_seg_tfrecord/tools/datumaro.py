@@ -1,6 +1,6 @@
 """datumaro: the layout of Pascal VOC, with or without colors."""
 
-from voc_seg_tfrecord.formats.class_parsers import (
+from voc_seg_tfrecord.core.class_parsers import (
     ClassFileFormat,
     Entry,
     load_json,

@@ -10,8 +10,8 @@ import dataclasses
 import json
 from typing import Any
 
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.shapes import (
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     Shape,
     Sheet,

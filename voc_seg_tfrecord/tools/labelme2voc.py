@@ -1,6 +1,6 @@
 """labelme2voc: the converter of labelme that writes masks in the layout of Pascal VOC."""
 
-from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat, parse_names
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, parse_names
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 LABELME2VOC = Tool(

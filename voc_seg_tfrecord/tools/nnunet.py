@@ -1,6 +1,6 @@
 """nnU-Net, and MONAI, which reads the same layout."""
 
-from voc_seg_tfrecord.formats.class_parsers import (
+from voc_seg_tfrecord.core.class_parsers import (
     ClassFileFormat,
     Entry,
     load_json,

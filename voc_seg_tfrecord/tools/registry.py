@@ -1,6 +1,6 @@
 """All labeling tools, in the order of the guides' tables; and what they know together."""
 
-from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
 from voc_seg_tfrecord.tools.by_hand import BY_HAND
 from voc_seg_tfrecord.tools.camvid import CAMVID
 from voc_seg_tfrecord.tools.cityscapes import CITYSCAPES

@@ -2,7 +2,7 @@
 
 import re
 
-from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat, Entry, parse_table
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, Entry, parse_table
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 

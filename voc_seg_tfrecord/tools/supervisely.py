@@ -17,18 +17,18 @@ import zlib
 
 import numpy as np
 
-from voc_seg_tfrecord.formats.class_parsers import (
+from voc_seg_tfrecord.core.class_parsers import (
     ClassFileFormat,
     Entry,
     number_by_place,
     read_rgb,
 )
-from voc_seg_tfrecord.formats.class_parsers import (
+from voc_seg_tfrecord.core.class_parsers import (
     load_json as load_any_json,
 )
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.drawing import opaque_pixels
-from voc_seg_tfrecord.polygons.shapes import (
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.tools.drawing import opaque_pixels
+from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     Shape,
     Sheet,

@@ -7,10 +7,10 @@ from typing import Literal
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat, lines_of_names
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.shapes import Sheet
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, lines_of_names
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.tools.shapes import Sheet
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,9 @@ import json
 import math
 from typing import Any
 
-from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.shapes import (
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     Shape,
     Sheet,

@@ -14,11 +14,11 @@ import unicodedata
 
 import yaml
 
-from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError
-from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.formats.class_parsers import lines_of_names
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.polygons.shapes import (
+from voc_seg_tfrecord.core.class_parsers import lines_of_names
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.tools.shapes import (
     UNUSABLE,
     Annotation,
     Shape,

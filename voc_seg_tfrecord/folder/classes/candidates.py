@@ -9,15 +9,15 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import LayoutError
+from voc_seg_tfrecord.core import class_files
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
-from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.formats.class_parsers import Entry
+from voc_seg_tfrecord.folder.tree.listing import subfolders
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
-from voc_seg_tfrecord.trees.listing import subfolders
-from voc_seg_tfrecord.trees.tree import VocTree
 
 _DEVKIT = "vocdevkit"  # VOC's folder of all releases, in small letters
 

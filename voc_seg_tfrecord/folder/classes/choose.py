@@ -5,9 +5,13 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, several
-from voc_seg_tfrecord.base.names import background_index
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.core import class_files
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_parsers import TABLE
+from voc_seg_tfrecord.core.class_table import Rows, has_unknown, parse_file
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
+from voc_seg_tfrecord.core.names import background_index
 from voc_seg_tfrecord.folder.classes.candidates import (
     ClassFileCandidate,
     find_class_files,
@@ -23,12 +27,8 @@ from voc_seg_tfrecord.folder.classes.rules import (
 )
 from voc_seg_tfrecord.folder.decide import Decision, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.formats import class_files
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.formats.class_parsers import TABLE
-from voc_seg_tfrecord.masks.table import Rows, has_unknown, parse_file
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import CLASS_FILES
-from voc_seg_tfrecord.trees.tree import VocTree
 
 CONTRADICT = "class files that contradict"
 """The kind of the question which of several class files is right."""

@@ -1,9 +1,6 @@
 """From a class file to the names, rows and colors of a config."""
 
-from voc_seg_tfrecord.base.errors import ConfigError, command
-from voc_seg_tfrecord.base.names import VOID, Color
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.formats.class_files import (
+from voc_seg_tfrecord.core.class_files import (
     IGNORED,
     VOID_NAMES,
     ClassFile,
@@ -11,8 +8,8 @@ from voc_seg_tfrecord.formats.class_files import (
     is_void_name,
     may_be_void,
 )
-from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.masks.table import (
+from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_table import (
     VOID_CLASS,
     ClassTable,
     Key,
@@ -21,6 +18,9 @@ from voc_seg_tfrecord.masks.table import (
     format_pairs,
     is_name,
 )
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, command
+from voc_seg_tfrecord.core.names import VOID, Color
 
 _BLACK = (0, 0, 0)
 

@@ -16,10 +16,10 @@ from collections.abc import Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.base.names import VOID, background_index, plain
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.formats.class_files import IGNORED, ClassFile
-from voc_seg_tfrecord.formats.class_parsers import ClassFileFormat, Entry
+from voc_seg_tfrecord.core.class_files import IGNORED, ClassFile
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, Entry
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.names import VOID, background_index, plain
 from voc_seg_tfrecord.tools.registry import class_file_named
 
 _BLACK = (0, 0, 0)

@@ -6,10 +6,10 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 
+from voc_seg_tfrecord.core.class_files import ClassFile, is_void
+from voc_seg_tfrecord.core.class_parsers import Entry
 from voc_seg_tfrecord.folder.classes.candidates import ClassFileCandidate
 from voc_seg_tfrecord.folder.decide import Rule
-from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
-from voc_seg_tfrecord.formats.class_parsers import Entry
 
 
 @dataclasses.dataclass(frozen=True)

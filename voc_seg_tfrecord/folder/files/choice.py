@@ -23,7 +23,7 @@ from voc_seg_tfrecord.folder.files.rules import (
     SET_RULES,
     FileRule,
 )
-from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.folder.tree.listing import Listing
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,13 +7,13 @@ import functools
 import posixpath
 import re
 
+from voc_seg_tfrecord.core.layout import PICTURES
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import Affix, FileSet, common_affix, core_of
 from voc_seg_tfrecord.folder.files.folder_names import role
 from voc_seg_tfrecord.folder.files.pairings import Pairing, alone, few, reduced
-from voc_seg_tfrecord.trees.layout import PICTURES
-from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _MIN_SHARE = 0.6
 """Of a few ids, at least this share has a file of a kind beside them."""

@@ -11,7 +11,8 @@ import posixpath
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ConfigError, LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.core.layout import ENDINGS_OF, ID, MASK_SUFFIXES, SPLIT, WITH_ARRAYS, Layout
 from voc_seg_tfrecord.folder.files import polygon_sets
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
@@ -40,10 +41,9 @@ from voc_seg_tfrecord.folder.files.unreadable import (
     several_channels,
 )
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.masks import stored
-from voc_seg_tfrecord.trees.layout import ENDINGS_OF, ID, MASK_SUFFIXES, SPLIT, WITH_ARRAYS, Layout
-from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats import mask_samples
 
 
 def find_tree(
@@ -166,8 +166,10 @@ def _different(tree: VocTree, polygons: VocTree) -> str:
         if (mask_id := ids.get(path, "")) not in tree.masks:
             return path
         try:
-            pixels = stored.read_samples(tree.labels.file(mask_id))
-            drawn = stored.read_samples(polygons.labels.file(image_id)).values.astype(np.int64)
+            pixels = mask_samples.read_samples(tree.labels.file(mask_id))
+            drawn = mask_samples.read_samples(polygons.labels.file(image_id)).values.astype(
+                np.int64
+            )
         except MaskError:
             return path
         values = pixels.values.astype(np.int64)

@@ -8,7 +8,7 @@ from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.file_sets import Affix, FileSet
 from voc_seg_tfrecord.folder.files.folder_names import common_folder, role
 from voc_seg_tfrecord.folder.files.pairings import Pairing, few
-from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _RANKS = {
     ("images", "images"): 2,

@@ -12,9 +12,9 @@ import itertools
 import posixpath
 import re
 
+from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.folder.files.folder_names import ROLES, is_split, role, role_of, words
-from voc_seg_tfrecord.trees.layout import ID, MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.trees.listing import Listing
+from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _SAMPLE = 300  # names of a folder by which it is told what they begin and end with
 _SHARE = 0.6  # of names that begin or end alike

@@ -6,7 +6,16 @@ import functools
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.core.layout import (
+    ENDINGS_OF,
+    LISTS,
+    MASK_SUFFIXES,
+    SPLIT,
+    Layout,
+    Naming,
+    Part,
+)
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, ending_of, file_sets
 from voc_seg_tfrecord.folder.files.folder_names import (
     EXTRA,
@@ -19,17 +28,8 @@ from voc_seg_tfrecord.folder.files.folder_names import (
     words,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing
+from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
-from voc_seg_tfrecord.trees.layout import (
-    ENDINGS_OF,
-    LISTS,
-    MASK_SUFFIXES,
-    SPLIT,
-    Layout,
-    Naming,
-    Part,
-)
-from voc_seg_tfrecord.trees.listing import Listing
 
 
 @dataclasses.dataclass(frozen=True)

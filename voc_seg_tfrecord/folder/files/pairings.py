@@ -12,9 +12,9 @@ import posixpath
 import re
 from typing import TypeVar
 
+from voc_seg_tfrecord.core.layout import ID
 from voc_seg_tfrecord.folder.files.file_sets import TOKEN, Affix, FileSet, core_of
 from voc_seg_tfrecord.folder.files.folder_names import EXTRA, ROLES, SHORT, split_word, words
-from voc_seg_tfrecord.trees.layout import ID
 
 _Item = TypeVar("_Item")
 

@@ -10,11 +10,10 @@ import math
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base import storage
-from voc_seg_tfrecord.base.errors import ImageError, MaskError, VocSegError
-from voc_seg_tfrecord.formats import pillow
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.masks import stored
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.formats import mask_samples, pillow
 
 _COLORS = 64  # distinct colours of a mask; photos have more
 MIN_IMAGE_BYTES = 100
@@ -31,7 +30,7 @@ def sizes_agree(image: epath.Path, mask: epath.Path) -> bool:
     """
     try:
         size = pillow.read_size(File.read(image, ImageError), ImageError)
-        return sorted(size) == sorted(stored.size_of(File.read(mask, MaskError)))
+        return sorted(size) == sorted(mask_samples.size_of(File.read(mask, MaskError)))
     except VocSegError:
         return True
 
@@ -73,14 +72,14 @@ def _small(path: epath.Path) -> np.ndarray:
 def looks_drawn(path: epath.Path) -> bool:
     """Says whether a file has few colours or values, as masks and drawings of them have."""
     try:
-        samples = stored.read_samples(File.read(path, MaskError))
+        samples = mask_samples.read_samples(File.read(path, MaskError))
     except VocSegError:
         return False
     height, width = samples.values.shape[:2]
     if samples.kind == "rgb":
-        occurring = len(stored.counts_by_color(samples.values)[0])
+        occurring = len(mask_samples.counts_by_color(samples.values)[0])
     else:
-        occurring = len(stored.counts_by_value(samples.values))
+        occurring = len(mask_samples.counts_by_value(samples.values))
     return occurring <= min(_COLORS, height * width // 4)
 
 
@@ -99,7 +98,7 @@ def painted_one(triples: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) ->
         try:
             files = [File.read(path, ImageError) for path in images]
             image, other = (pillow.decode(file, ImageError).rgb() for file in files)
-            labels = stored.read_samples(File.read(mask, MaskError)).values
+            labels = mask_samples.read_samples(File.read(mask, MaskError)).values
         except VocSegError:
             continue
         if not image.shape[:2] == other.shape[:2] == labels.shape[:2]:

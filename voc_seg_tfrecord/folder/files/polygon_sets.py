@@ -9,13 +9,18 @@ import os
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, MaskError, VocSegError, command, counted
-from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, command, counted
+from voc_seg_tfrecord.core.layout import ID, Layout
+from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import below, common, split_word, stem
 from voc_seg_tfrecord.folder.files.layouts import Said
 from voc_seg_tfrecord.folder.files.sheet_images import SheetImages
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.polygons.shapes import (
+from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels, classes_of
+from voc_seg_tfrecord.folder.tree.listing import Listing, Names
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS, tool_named
+from voc_seg_tfrecord.tools.shapes import (
     UNUSABLE,
     Annotation,
     Shape,
@@ -23,12 +28,7 @@ from voc_seg_tfrecord.polygons.shapes import (
     as_written,
     wrong,
 )
-from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS, tool_named
 from voc_seg_tfrecord.tools.tool import FolderFiles, ShapeFiles, Tool
-from voc_seg_tfrecord.trees.drawn_labels import DrawnLabels, classes_of
-from voc_seg_tfrecord.trees.layout import ID, Layout
-from voc_seg_tfrecord.trees.listing import Listing, Names
-from voc_seg_tfrecord.trees.tree import VocTree
 
 _SheetsByTool = dict[str, dict[str, Sheet]]
 

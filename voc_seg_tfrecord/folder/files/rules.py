@@ -8,10 +8,10 @@ left. In each, the first rule comes first: what it beats makes no other candidat
 from collections.abc import Sequence
 import posixpath
 
+from voc_seg_tfrecord.core.layout import MASK_FOLDERS
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
-from voc_seg_tfrecord.trees.layout import MASK_FOLDERS
 
 FileRule = Rule[PairingCandidate, FileEvidence]
 

@@ -7,7 +7,8 @@ import functools
 import posixpath
 import unicodedata
 
-from voc_seg_tfrecord.base.errors import MaskError, VocSegError, counted
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted
+from voc_seg_tfrecord.core.layout import WITH_ARRAYS
 from voc_seg_tfrecord.folder.files.folder_names import (
     below,
     common,
@@ -16,9 +17,8 @@ from voc_seg_tfrecord.folder.files.folder_names import (
     stem,
 )
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.polygons.shapes import Annotation, Sheet, wrong
+from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.tools.tool import ShapeFiles
-from voc_seg_tfrecord.trees.layout import WITH_ARRAYS
 
 composed = functools.partial(unicodedata.normalize, "NFC")
 """Composes a name, as macOS decomposes them."""

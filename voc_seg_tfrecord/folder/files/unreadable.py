@@ -8,16 +8,16 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, MaskError, command
-from voc_seg_tfrecord.base.storage import open_file
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, command
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
+from voc_seg_tfrecord.core.storage import open_file
 from voc_seg_tfrecord.folder.files.folder_names import SHORT, role, role_of, split_word
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
 from voc_seg_tfrecord.tools.tool import ChannelFiles, Explanation, FolderContent
-from voc_seg_tfrecord.trees.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
-from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.tree import VocTree
 
 NO_MASKS = "no masks"
 """The kind of the error about a folder without masks."""

@@ -2,11 +2,11 @@
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import command
-from voc_seg_tfrecord.base.names import VOC_CLASSES
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import command
+from voc_seg_tfrecord.core.layout import Layout
+from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.tools.registry import TOOLS
-from voc_seg_tfrecord.trees.layout import Layout
 
 
 def advise_table(given: epath.Path, layout: Layout, config: VocSegConfig, *, named: bool) -> str:

@@ -10,13 +10,13 @@ import dataclasses
 import functools
 from typing import Literal
 
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.core.class_files import is_void
+from voc_seg_tfrecord.core.class_table import VOID_CLASS, Key, color_of
+from voc_seg_tfrecord.core.mask_rule import VOID_VALUES, MaskRule
+from voc_seg_tfrecord.core.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.palettes import entries_out_of_place
-from voc_seg_tfrecord.formats.class_files import is_void
-from voc_seg_tfrecord.masks.rule import VOID_VALUES, MaskRule
-from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
-from voc_seg_tfrecord.masks.table import VOID_CLASS, Key, color_of
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 
 @dataclasses.dataclass(frozen=True)

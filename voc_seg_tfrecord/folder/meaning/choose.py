@@ -10,8 +10,18 @@ import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.base.errors import MaskError
-from voc_seg_tfrecord.base.names import VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.core.class_table import (
+    HIGHEST,
+    VOID_CLASS,
+    ClassTable,
+    Key,
+    Rows,
+    color_key,
+    table_error,
+)
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.names import VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.folder.decide import Decision, Reason, decide
 from voc_seg_tfrecord.folder.meaning import palettes, rules
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate, list_candidates
@@ -26,18 +36,8 @@ from voc_seg_tfrecord.folder.meaning.words import (
     list_first,
     name_candidate,
 )
-from voc_seg_tfrecord.masks.read import two_classes
-from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
-from voc_seg_tfrecord.masks.table import (
-    HIGHEST,
-    VOID_CLASS,
-    ClassTable,
-    Key,
-    Rows,
-    color_key,
-    table_error,
-)
+from voc_seg_tfrecord.formats.index_masks import two_classes
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 UNDECIDED = "meaning of masks"
 """The kind of the error that it is not known what masks mean."""

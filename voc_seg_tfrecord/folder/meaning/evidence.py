@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.base.names import Color
+from voc_seg_tfrecord.core.names import Color
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
-from voc_seg_tfrecord.masks.survey import Survey
+from voc_seg_tfrecord.formats.mask_survey import Survey
 
 _BLACK = (0, 0, 0)
 

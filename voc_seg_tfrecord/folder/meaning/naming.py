@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 import dataclasses
 
-from voc_seg_tfrecord.base.names import VOC_CLASSES, plain
+from voc_seg_tfrecord.core.class_files import ClassFile, is_void
+from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_table import ClassTable
+from voc_seg_tfrecord.core.names import VOC_CLASSES, plain
 from voc_seg_tfrecord.folder.classes.names import class_of_entry
-from voc_seg_tfrecord.formats.class_files import ClassFile, is_void
-from voc_seg_tfrecord.formats.class_parsers import Entry
-from voc_seg_tfrecord.masks.table import ClassTable
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,8 +2,10 @@
 
 from collections.abc import Collection, Sequence
 
-from voc_seg_tfrecord.base.errors import ConfigError, MaskError
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole, table_error
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.folder.classes.names import names_from_file
 from voc_seg_tfrecord.folder.classes.numbering import usual_numbering
 from voc_seg_tfrecord.folder.meaning.candidates import list_candidates
@@ -15,9 +17,7 @@ from voc_seg_tfrecord.folder.meaning.choose import (
 )
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks.table import ClassTable, Rows, are_whole, table_error
-from voc_seg_tfrecord.trees.pair import Labels
+from voc_seg_tfrecord.folder.tree.pairs import Labels
 
 
 def choose_meaning_of_labels(

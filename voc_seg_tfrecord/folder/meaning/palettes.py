@@ -2,8 +2,8 @@
 
 import collections
 
-from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
-from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
+from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 MAX_REPEATED_COLORS_SHARE = 0.1
 """Up to this share of colors may come back in a second mask if each palette is at random."""

@@ -6,15 +6,7 @@ Only what was planned is proposed: options by which the masks would be read.
 from collections.abc import Sequence
 import dataclasses
 
-from voc_seg_tfrecord.base.errors import VocSegError, command, counted
-from voc_seg_tfrecord.base.names import VOC_CLASSES, VOID, VOID_COLOR
-from voc_seg_tfrecord.folder.meaning import palettes
-from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
-from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, rows_of, weigh_candidates
-from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
-from voc_seg_tfrecord.folder.meaning.words import describe_candidate, describe_pixel
-from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
-from voc_seg_tfrecord.masks.table import (
+from voc_seg_tfrecord.core.class_table import (
     VOID_CLASS,
     ClassTable,
     Key,
@@ -23,6 +15,14 @@ from voc_seg_tfrecord.masks.table import (
     format_pairs,
     parse_pairs,
 )
+from voc_seg_tfrecord.core.errors import VocSegError, command, counted
+from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID, VOID_COLOR
+from voc_seg_tfrecord.folder.meaning import palettes
+from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
+from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, rows_of, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.words import describe_candidate, describe_pixel
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 MAX_PROPOSED_CLASSES = 12
 """How many classes an option may have to be proposed; more are easier to write into a table."""

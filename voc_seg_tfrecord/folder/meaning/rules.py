@@ -7,14 +7,14 @@ left: each says why its labels may be wrong all the same, so that the user is as
 from collections.abc import Callable, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.base.errors import counted
-from voc_seg_tfrecord.base.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.core.class_table import color_key
+from voc_seg_tfrecord.core.errors import counted
+from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.evidence import MeaningEvidence
-from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
-from voc_seg_tfrecord.masks.table import color_key
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 _BLACK = (0, 0, 0)
 _WHITE = (255, 255, 255)

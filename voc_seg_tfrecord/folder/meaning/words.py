@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from voc_seg_tfrecord.core.class_table import color_key
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
-from voc_seg_tfrecord.masks.survey import StoredPixel, Survey
-from voc_seg_tfrecord.masks.table import color_key
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 MAX_LISTED_PIXELS = 8
 """How many values and colors a message lists."""

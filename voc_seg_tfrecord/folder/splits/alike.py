@@ -7,10 +7,10 @@ import itertools
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.base.errors import ImageError, VocSegError
-from voc_seg_tfrecord.base.threads import ordered_map
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.formats.file import File
 
 MIN_PAIRS = 3
 """Pairs of images that say anything."""

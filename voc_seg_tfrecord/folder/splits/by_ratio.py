@@ -11,25 +11,25 @@ import json
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import (
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import (
     ConfigError,
     LayoutError,
     VocSegError,
     command,
     counted,
 )
-from voc_seg_tfrecord.base.threads import ordered_map
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.examples.make import ExampleSpec
+from voc_seg_tfrecord.core.example import ExampleSpec
+from voc_seg_tfrecord.core.grouping import NO_GROUPS
+from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.ratios import assign
+from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.splits.alike import LooksAlike
+from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal, propose_groups
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
-from voc_seg_tfrecord.masks.read import read_mask
-from voc_seg_tfrecord.masks.rule import MaskRule
-from voc_seg_tfrecord.splitting.group_proposals import GroupProposal, propose_groups
-from voc_seg_tfrecord.splitting.grouping import NO_GROUPS
-from voc_seg_tfrecord.splitting.ratios import assign
-from voc_seg_tfrecord.splitting.stratified import stratify
-from voc_seg_tfrecord.trees.pair import Labels
+from voc_seg_tfrecord.folder.splits.stratified import stratify
+from voc_seg_tfrecord.folder.tree.pairs import Labels
+from voc_seg_tfrecord.formats.index_masks import read_mask
 
 
 def check_groups(

@@ -9,8 +9,9 @@ import dataclasses
 import functools
 import posixpath
 
-from voc_seg_tfrecord.base.errors import ListError, command, counted
-from voc_seg_tfrecord.configs.checks import check_split_name
+from voc_seg_tfrecord.core.config_checks import check_split_name
+from voc_seg_tfrecord.core.errors import ListError, command, counted
+from voc_seg_tfrecord.core.ratios import split_of
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
@@ -21,7 +22,6 @@ from voc_seg_tfrecord.folder.splits.split_lists import (
     lists_of_each_division,
 )
 from voc_seg_tfrecord.folder.splits.split_words import UNIONS, split_in
-from voc_seg_tfrecord.splitting.ratios import split_of
 
 EXAMPLE_RATIOS = "train=0.8,validation=0.2"
 """Ratios that messages propose for the option `splits`."""

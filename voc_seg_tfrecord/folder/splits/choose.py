@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.base.errors import ListError, command
+from voc_seg_tfrecord.core.errors import ListError, command
+from voc_seg_tfrecord.core.ratios import split_of
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.candidates import (
@@ -23,7 +24,6 @@ from voc_seg_tfrecord.folder.splits.candidates import (
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.find_lists import UnclearText
 from voc_seg_tfrecord.folder.splits.rules import RULES
-from voc_seg_tfrecord.splitting.ratios import split_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,9 +6,11 @@ import dataclasses
 import itertools
 from typing import cast
 
-from voc_seg_tfrecord.base.errors import ListError, command
-from voc_seg_tfrecord.configs import VocSegConfig
-from voc_seg_tfrecord.facts import releases
+from voc_seg_tfrecord.core import releases
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ListError, command
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.layout import MASKS
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
 from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, SplitSource
@@ -16,8 +18,6 @@ from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits, s
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
 from voc_seg_tfrecord.folder.splits.split_words import split_in
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
-from voc_seg_tfrecord.trees.layout import MASKS
 
 _MAX_SHOWN_IDS = 3
 _MAX_SHOWN_PAIRS_OF_LISTS = 6

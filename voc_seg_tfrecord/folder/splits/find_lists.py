@@ -14,7 +14,7 @@ from typing import cast
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ListError
+from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.folder.files.folder_names import SPLITS, stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.split_lists import (
@@ -28,6 +28,8 @@ from voc_seg_tfrecord.folder.splits.split_words import (
     only_split_in,
     split_in,
 )
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.list_files import (
     DOCUMENT_ENDINGS,
     LIST_ENDINGS,
@@ -39,8 +41,6 @@ from voc_seg_tfrecord.formats.list_files import (
 )
 from voc_seg_tfrecord.formats.listed_images import ListedImages, Vocabulary
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
-from voc_seg_tfrecord.trees.listing import Listing
-from voc_seg_tfrecord.trees.tree import VocTree
 
 _NAMES_OF_LISTS = ("train", "val", "valid", "validation", "test", "trainval", "trainaug")
 _MIN_SHARE_OF_IMAGES = 0.1  # of the names in a text

@@ -6,12 +6,12 @@ import dataclasses
 import functools
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, command
+from voc_seg_tfrecord.core.errors import LayoutError, command
+from voc_seg_tfrecord.core.layout import Part
+from voc_seg_tfrecord.core.ratios import named_by_split
 from voc_seg_tfrecord.folder.files.folder_names import SPLITS, are_splits, is_split
 from voc_seg_tfrecord.folder.splits.split_words import split_in, splits_in
-from voc_seg_tfrecord.splitting.ratios import named_by_split
-from voc_seg_tfrecord.trees.layout import Part
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,7 +5,7 @@ import dataclasses
 import itertools
 import posixpath
 
-from voc_seg_tfrecord.base.errors import ConfigError, ListError, did_you_mean, several
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, did_you_mean, several
 from voc_seg_tfrecord.folder.splits.candidates import (
     EXAMPLE_RATIOS,
     REST,

@@ -17,9 +17,9 @@ import unicodedata
 
 import numpy as np
 
+from voc_seg_tfrecord.core.grouping import Grouping, first_rule
 from voc_seg_tfrecord.folder.splits.alike import MIN_PAIRS, Pair
-from voc_seg_tfrecord.splitting.group_proposals import GroupProposal
-from voc_seg_tfrecord.splitting.grouping import Grouping, first_rule
+from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal
 
 _MAX_PAIRS = 8  # of one candidate
 _MAX_PARTS = 8

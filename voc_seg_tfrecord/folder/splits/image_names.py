@@ -8,10 +8,10 @@ import unicodedata
 
 from etils import epath
 
+from voc_seg_tfrecord.core.id_lists import no_id
+from voc_seg_tfrecord.core.layout import PICTURES
 from voc_seg_tfrecord.folder.files.folder_names import same_parts
-from voc_seg_tfrecord.formats.id_lists import no_id
-from voc_seg_tfrecord.trees.layout import PICTURES
-from voc_seg_tfrecord.trees.listing import Names
+from voc_seg_tfrecord.folder.tree.listing import Names
 
 _NONE = Names()
 _TWO_FILES = re.compile(r"(?i)\.(jpe?g|png|bmp|tiff?|webp|gif|npy)[\s,;]")

@@ -7,15 +7,15 @@ import itertools
 import posixpath
 import re
 
-from voc_seg_tfrecord.base.errors import LayoutError, ListError, command, counted
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, command, counted
+from voc_seg_tfrecord.core.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
 from voc_seg_tfrecord.folder.files.folder_names import role_of, stem
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.files.unreadable import of_objects
 from voc_seg_tfrecord.folder.splits.alike import LooksAlike, Pair
 from voc_seg_tfrecord.folder.splits.divide import Splits
-from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 NAMES_OF_MASKS = "names of masks"
 """The kind of the error that no mask fits an image by its name."""

@@ -7,15 +7,15 @@ import posixpath
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ListError
+from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import parse_ids
+from voc_seg_tfrecord.core.layout import LISTS
+from voc_seg_tfrecord.core.ratios import split_of
 from voc_seg_tfrecord.folder.files.folder_names import role_of
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.split_words import only_split_in, split_in
-from voc_seg_tfrecord.formats.file import File
-from voc_seg_tfrecord.formats.id_lists import parse_ids
 from voc_seg_tfrecord.formats.listed_images import ListedImages
-from voc_seg_tfrecord.splitting.ratios import split_of
-from voc_seg_tfrecord.trees.layout import LISTS
 
 USUAL_PLACES = (LISTS, "", "splits", "lists", "ImageSets")
 """The folders, below a set's root, in which lists usually lie; the rank of a list is its place."""

@@ -1,0 +1,279 @@
+import csv
+import json
+import os
+
+import numpy as np
+from PIL import Image
+import pytest
+from support import exports
+from support.building import examples, from_tree
+from support.folders import NAMES, write
+from support.png_writer import write_png
+
+from voc_seg_tfrecord.audit import check as check_module
+from voc_seg_tfrecord.build_from.tree import plan_from_options
+from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core import id_lists, processes
+from voc_seg_tfrecord.formats import images
+from voc_seg_tfrecord.quality import evidence
+
+
+def check(root, capsys, *words):
+    status = cli.main(["check", str(root), "--json", *words])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def kinds(report):
+    return {finding["kind"]: finding["count"] for finding in report["findings"]}
+
+
+def cut(path, count=9):
+    path.write_bytes(path.read_bytes()[:-count])
+
+
+@pytest.fixture
+def folders(cvat):
+    return cvat / "JPEGImages", cvat / "SegmentationClass"
+
+
+def put_list(root, name, text):
+    exports.put(root, f"ImageSets/Segmentation/{name}.txt", text)
+
+
+def test_a_good_tree_passes_and_its_classes_are_counted(cvat, capsys):
+    status, report = check(cvat, capsys)
+    assert (status, report["ok"]) == (0, True)
+    assert kinds(report) == {"no mask": 1, "note": 2}  # CVAT's list, and background
+    assert [row["images"] for row in report["classes"]] == [3, 3, 3, 0]
+    assert sum(row["pixels"] for row in report["classes"]) == 3 * 12 * 16
+    assert cli.main(["check", str(cvat)]) == 0
+    printed = capsys.readouterr().out
+    assert "1 x no mask (left out of a build)" in printed
+    assert "a build would go through" in printed
+
+
+def test_of_json_files_those_with_the_name_of_an_image_are_said_not_to_be_used(cvat, capsys):
+    for name in ("photo.v1.2.json", "sub dir/img 2.JSON", "sub dir/img 3.json"):
+        exports.put(cvat, f"JPEGImages/{name}", "{}")
+    _, report = check(cvat, capsys)
+    kind = "JSON with the name of an image"
+    found = {of["folder"]: of["files"] for of in report["not_used"] if of["kind"] == kind}
+    folders = "JPEGImages", "JPEGImages/sub dir"
+    assert found == dict(zip(folders, (["photo.v1.2.json"], ["img 2.JSON"]), strict=True))
+    assert "img 3.json" not in json.dumps(report["not_used"])
+
+
+def test_every_problem_is_found_in_one_go(cvat, folders, capsys):
+    images, masks = folders
+    Image.new("RGB", (5, 5)).save(masks / "000032.png")
+    cut(images / "photo.v1.2.jpeg")
+    (masks / "extra.png").write_bytes(write_png(exports.truth("a"), color=0))
+    exports.put_image(cvat, "JPEGImages/unlisted.jpg")
+    put_list(cvat, "train", "gone\nunlisted\n")
+    status, report = check(cvat, capsys)
+    assert status == 1
+    once = ("note", "size of mask and image differ", "damaged file", "missing image")
+    once += ("mask in no split", "class missing in a split")
+    assert kinds(report) == {**dict.fromkeys(once, 1), "no mask": 2}
+    effects = [finding["effect"] for finding in report["findings"]]
+    assert effects == sorted(effects, key="stops".__ne__)
+    words = "extra.png is in no split", "JPEGImages/gone: no such file", "mask of 5 x 5 pixels"
+    assert all(text in json.dumps(report) for text in (*words, "JPEG truncated"))
+
+
+def test_a_photo_with_bytes_that_no_pixel_needs_is_named_and_stops_no_build(cvat, capsys):
+    photo = cvat / "JPEGImages" / "photo.v1.2.jpeg"
+    photo.write_bytes(photo.read_bytes()[:-2] + bytes(9) + b"\xff\xd9")
+    status, report = check(cvat, capsys)
+    (named,) = [f for f in report["findings"] if f["kind"] == "image that may be damaged"]
+    assert (status, named["effect"], named["where"]) == (0, "ignored", [str(photo)])
+
+
+def test_the_same_image_in_two_splits_is_told(cvat, folders, capsys):
+    images, masks = folders
+    name = "photo.v1.2 copy"
+    (images / f"{name}.jpeg").write_bytes((images / "photo.v1.2.jpeg").read_bytes())
+    (masks / f"{name}.png").write_bytes((masks / "photo.v1.2.png").read_bytes())
+    put_list(cvat, "val", f"{name}\n")
+    _, report = check(cvat, capsys)
+    assert kinds(report)["same image in two splits"] == 1
+    assert kinds(report)["near-duplicate ids in two splits"] == 1
+
+
+def test_frames_that_many_folders_have_are_no_copies_of_each_other(tmp_path, capsys):
+    root = tmp_path / "films"
+    for number, name in enumerate(("a/0", "b/0", "c/0", "d/1", "e/1")):
+        for folder, gray in (("JPEGImages", 50 * number), ("SegmentationClass", number % 2)):
+            exports.put_mask(root, f"{folder}/{name}.png", np.full((8, 8), gray, np.uint8))
+    put_list(root, "train", "a/0\nb/0\nd/1\n")
+    put_list(root, "val", "c/0\ne/1\n")
+    _, report = check(root, capsys, "--class_names", "background,crack")
+    (found,) = (f for f in report["findings"] if f["kind"] == "near-duplicate ids in two splits")
+    assert found["messages"] == ["d/1 (train) and e/1 (validation)"]
+
+
+def test_a_tree_with_overlapping_lists_is_still_read_by_their_names(cvat, capsys):
+    put_list(cvat, "val", "000032\nunannotated\n")
+    status, report = check(cvat, capsys)
+    assert (status, kinds(report)["id list"], report["examined"]) == (1, 1, 3)
+    assert "unannotated: listed in split 'validation', but it has no mask" in json.dumps(report)
+    assert report["splits"] == {"train": 3, "validation": 1}
+
+
+def test_images_of_wrong_lists_are_not_said_to_be_in_train(cvat, capsys):
+    put_list(cvat, "test", "no\x01body\n")
+    status, report = check(cvat, capsys)
+    assert (status, kinds(report)) == (1, {"id list": 1, "note": 2, "no mask": 1})
+    text = json.dumps(report)
+    told = "unannotated: this image has no mask", "splits are not decided, so all images were read"
+    assert (report["examined"], [words in text for words in (*told, "train")]) == (3, [1, 1, 0])
+
+
+def test_an_error_about_the_meaning_of_masks_hides_no_damaged_file(cvat, folders, capsys):
+    images, masks = folders
+    (cvat / "labelmap.txt").unlink()
+    exports.put(cvat, "class_names.txt", "apple\nbackground\ntree\n")
+    cut(images / "photo.v1.2.jpeg")
+    cut(masks / "000032.png", 20)
+    Image.new("RGB", (5, 5), (1, 2, 3)).save(masks / "extra.png")
+    exports.put_image(cvat, "JPEGImages/extra.jpg")
+    put_list(cvat, "train", "extra\n")
+    status, report = check(cvat, capsys)
+    assert status == 1
+    once = dict.fromkeys(("meaning of masks", "size of mask and image differ", "no mask"), 1)
+    assert kinds(report) == {**once, "damaged file": 2, "note": 2}
+    assert "it was not checked whether their values are classes" in json.dumps(report)
+    assert all(row["pixels"] == 0 for row in report["classes"])
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n" + b"\0" * 40])
+def test_no_file_and_no_missing_names_stop_the_check(cvat, capsys, content):
+    for path in [*cvat.rglob("*.png"), *cvat.rglob("*.jpg"), *cvat.rglob("*.JPG")]:
+        path.write_bytes(content)
+    status, report = check(cvat, capsys)
+    assert (status, report["examined"]) == (1, 3)
+    exports.mmsegmentation(cvat.parent / "other")
+    status, report = check(cvat.parent / "other", capsys)
+    assert (status, kinds(report)["no class names"]) == (1, 1)
+
+
+def test_what_is_no_file_is_named_and_stops_no_check(cvat, folders, capsys):
+    images, masks = folders
+    (images / "000032.JPG").unlink()
+    (images / "000032.JPG").symlink_to("../.git/annex/objects/gone")
+    (masks / "photo.v1.2.png").unlink()
+    os.mkfifo(masks / "photo.v1.2.png")
+    (images / "again").symlink_to(".")
+    status, report = check(cvat, capsys)
+    assert (status, kinds(report)) == (1, {"unreadable file": 2, "note": 3, "no mask": 1})
+    text = json.dumps(report)
+    assert "000032.JPG: this file cannot be read: there is none, or it is a link" in text
+    assert "photo.v1.2.png: this file cannot be read: it is a named pipe" in text
+    assert "The link JPEGImages/again leads to" in text
+
+
+def test_a_line_that_a_list_repeats_stops_check_as_little_as_a_build(cvat, capsys):
+    status, before = check(cvat, capsys)
+    lists = cvat / "ImageSets/Segmentation"
+    (name,) = (path.name for path in lists.iterdir())
+    ids = (lists / name).read_text().splitlines()
+    (lists / name).write_text("\n".join([*ids, ids[0]]))
+    again, report = check(cvat, capsys)
+    assert (again, report["splits"]) == (status, before["splits"])
+    assert kinds(report)["note"] == kinds(before)["note"] + 1
+    put_list(cvat, "val", "gone\ngone\n")
+    status, report = check(cvat, capsys)
+    assert status == 1
+    assert "gone" in json.dumps(report["findings"])
+    assert report["examined"] == before["examined"]
+
+
+def test_labels_of_large_images_are_examined_one_at_a_time(cvat, capsys, monkeypatch):
+    monkeypatch.setattr(images, "LARGE", 10)
+    examined = []
+
+    def examine(*args, **options):
+        examined.append(processes._entered > 0)
+        return evidence.examine(*args, **options)
+
+    monkeypatch.setattr(check_module, "examine", examine)
+    assert check(cvat, capsys)[0] == 0
+    assert examined == [True] * 3
+
+
+def test_of_many_ids_without_an_image_the_first_are_named_and_the_others_counted(
+    cvat, capsys, monkeypatch
+):
+    """A list of a million unknown ids took 87 seconds, for as many messages."""
+    monkeypatch.setattr(check_module, "_NAMED", 2)
+    ids = "".join(f"gone_{number}\n" for number in range(5))
+    lines = "000032\n" + ids
+    put_list(cvat, "train", lines)
+    status, report = check(cvat, capsys)
+    assert status == 1
+    (missing,) = (finding for finding in report["findings"] if finding["kind"] == "missing image")
+    assert missing["count"] == 3
+    named, _, others = missing["messages"]
+    assert "gone_0: no such file" in named
+    assert "3 more ids of the split 'train' without an image. 5 of 6 ids have no image" in others
+
+
+def test_questions_about_splits_and_class_files_hide_no_damaged_file(tmp_path, capsys):
+    pairs = write(tmp_path, "abcdef images/{}.png masks/{}.png")
+    names = [*NAMES]
+    (pairs / "images" / "d.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    exports.put(pairs, "class_names.txt", "\n".join(names))
+    lines = (f"{name}:{value},0,0::\n" for value, name in enumerate(names[::-1]))
+    exports.put(pairs, "labelmap.txt", "".join(lines))
+    for said in ([], ["--class_names", ",".join(names[1:] + names[:1])]):
+        status, report = check(pairs, capsys, *said)
+        assert (status, report["examined"]) == (1, 6)
+        assert kinds(report)["damaged file"] == kinds(report)["class files that contradict"] == 1
+    (pairs / "labelmap.txt").unlink()
+    for fold in range(2):
+        exports.put(pairs, f"fold{fold}/train.txt", "b\nc\nd\n")
+        exports.put(pairs, f"fold{fold}/val.txt", "ef"[fold])
+    status, report = check(pairs, capsys)
+    assert (status, report["examined"], report["splits"]) == (1, 6, {})
+    assert kinds(report)["several ways to divide"] == kinds(report)["damaged file"] == 1
+
+
+SAME_IDS = {
+    "folders of splits": "train/images/{}.jpg train/masks/{}.png",
+    "words around ids": "images/image_{}.jpg masks/gt_{}.png",
+    "one folder": "{}.jpg {}_mask.png",
+}
+
+
+@pytest.mark.parametrize("name", SAME_IDS)
+def test_check_calls_images_as_the_dataset_does_and_lists_read_these_ids(tmp_path, name):
+    root = write(tmp_path / "tree", f"abcd {SAME_IDS[name]}")
+    if "train" in SAME_IDS[name]:
+        write(root, "ef val/images/{}.jpg val/masks/{}.png")
+    builder = from_tree(root, class_names=NAMES)
+    files = [file for split in builder.info.splits for file in examples(builder, split)]
+    built = set(map(id_lists.image_id, files))
+    plan = plan_from_options(root, name="mine", class_names=NAMES, reads_on=True)
+    report = check_module.check_plan(plan, labels=False)
+    ids = {plan.tree.record_id(i) for of_split in plan.splits.values() for i in of_split}
+    assert ids == built
+    assert {report.tree_id(i) for i in ids} == {i for of in plan.splits.values() for i in of}
+    exports.put(root, "mine.txt", "\n".join(sorted(built)))
+    again = plan_from_options(root, name="mine", class_names=NAMES, splits={"train": "mine.txt"})
+    assert {again.tree.record_id(i) for i in again.splits["train"]} == built
+
+
+def test_findings_and_the_csv_have_the_ids_of_the_dataset(tmp_path, capsys):
+    root = write(tmp_path / "tree", "abc train/images/{}.jpg train/masks/{}.png")
+    write(root, "de val/images/{}.jpg val/masks/{}.png")
+    exports.put_mask(root, "val/masks/d.png", np.full(exports.SIZE, 9, np.uint8))
+    out = tmp_path / "fixes.csv"
+    words = ["check", str(root), "--class_names", ",".join(NAMES), "--csv", str(out)]
+    assert cli.main(words) == 1
+    capsys.readouterr()
+    with out.open() as lines:
+        rows = list(csv.DictReader(lines))
+    (row,) = [row for row in rows if row["kind"].startswith("unknown")]
+    assert row["id"] == "val/images/d"
+    assert row["file"] == "val/masks/d.png"
+    assert row["split"] == "validation"

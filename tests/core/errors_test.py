@@ -1,0 +1,103 @@
+import json
+import pickle
+
+import pytest
+
+from voc_seg_tfrecord import VocSegConfig
+from voc_seg_tfrecord.core import errors, lists
+from voc_seg_tfrecord.reading.dataset import check_splits
+
+
+def test_a_message_names_file_found_expected_and_remedy():
+    error = errors.MaskError("m.png", found="value 21", expected="0 to 20", remedy="mend it")
+    assert str(error) == "m.png: value 21\n  expected: 0 to 20\n  what to do: mend it"
+
+
+def test_a_split_shows_the_first_problems_and_counts_all():
+    problems = [errors.MaskError(f"{n}.png", found="wrong") for n in range(8)]
+    text = str(errors.SplitError("train", problems, 20))
+    assert "8 of 20 examples" in text
+    assert "4.png" in text
+    assert "5.png" not in text
+    assert "and 3 more" in text
+
+
+def test_problems_of_one_sort_share_what_is_expected_and_what_to_do():
+    advice = {"expected": "0 to 20", "remedy": "mend it"}
+    problems = [
+        errors.MaskError("a.png", found="value 21", **advice),
+        errors.ImageError("b.jpg", found="cut"),
+        errors.MaskError("c.png", found="value 22", **advice),
+    ]
+    assert str(errors.SplitError("train", problems, 9)).splitlines()[1:] == [
+        "  a.png: value 21",
+        "  c.png: value 22",
+        "    expected: 0 to 20",
+        "    what to do: mend it",
+        "  b.jpg: cut",
+    ]
+
+
+def test_errors_survive_pickling():
+    problem = errors.MaskError("m.png", found="value 21", remedy="mend it")
+    for error in (problem, errors.SplitError("train", [problem], 3)):
+        again = pickle.loads(pickle.dumps(error))
+        assert type(again) is type(error)
+        assert str(again) == str(error)
+
+
+def all_types(base):
+    """Returns the errors of the module, which get from one process to another as they are."""
+    below = [kind for kind in base.__subclasses__() if kind.__module__ == errors.__name__]
+    return [base, *(kind for one in below for kind in all_types(one))]
+
+
+@pytest.mark.parametrize("kind", all_types(errors.VocSegError))
+def test_every_error_comes_back_from_json(kind):
+    problem = errors.MaskError("m.png", found="value 21", expected="0 to 20", kind="unknown value")
+    if kind is errors.SplitError:
+        error = kind("train", [problem, problem], 3)
+    else:
+        error = kind("train", found="x", remedy="y")
+    again = errors.from_json(json.loads(json.dumps(error.to_json())))
+    assert type(again) is kind
+    assert vars(again).keys() == vars(error).keys()
+    assert (str(again), again.kind) == (str(error), error.kind)
+
+
+def test_plain_data_of_another_type_is_no_error_of_ours():
+    with pytest.raises(KeyError):
+        errors.from_json({"type": "SystemExit", "where": "x", "found": "y"})
+
+
+SPLITS = ["test", "train", "validation"]
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("trian", "; did you mean 'train'?"),
+        ("Train", "; did you mean 'train'?"),
+        ("val", "; did you mean 'validation'?"),
+        *((word, "") for word in ("t", "", "nothing like it", "x" * 10_000)),
+    ],
+)
+def test_names_that_differ_little_or_begin_so_are_meant(word, meant):
+    assert errors.did_you_mean(word, SPLITS) == meant
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda _: lists.list_ids("trainagu"), "trainaug"),
+        (lambda _: VocSegConfig(name="a", class_name=["x"]), "class_names"),
+        (lambda _: VocSegConfig(name="a", release="2012_ag"), "2012_aug"),
+        (lambda _: VocSegConfig(name="a", background="backgruond"), "background"),
+        (lambda _: VocSegConfig(name="a", missing_mask="skpi"), "skip"),
+        (lambda _: VocSegConfig(name="a", classes={"hrose": "void"}), "horse"),
+        (lambda sample: check_splits(sample, ["val"]), "validation"),
+    ],
+)
+def test_the_name_that_was_meant_is_in_the_error(sample, call, meant):
+    with pytest.raises(errors.ConfigError, match=f"did you mean '{meant}'"):
+        call(sample)

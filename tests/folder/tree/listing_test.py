@@ -1,0 +1,130 @@
+import os
+
+from etils import epath
+from hypothesis import given
+from hypothesis import strategies as st
+import pytest
+
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.core.layout import ANY, Naming, find_release
+from voc_seg_tfrecord.folder.tree.listing import Listing, index_files
+
+
+def put(root, *names):
+    """Writes empty files."""
+    for name in names:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).touch()
+    return epath.Path(root)
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (
+            ["b.jpeg", "a.JPG", "c.v1.png", "sub dir/d 2.jpg", ".hidden.jpg", "README.md"],
+            ["a.JPG", "b.jpeg", "c.v1.png", "sub dir/d 2.jpg"],
+        ),
+        (["c.jpg/d.jpg"], ["c.jpg/d.jpg"]),  # a folder
+        (["c.jpg/notes.txt"], ["c.jpg"]),  # whoever reads it says that it is none
+    ],
+)
+def test_files_are_found_in_sub_folders_and_by_any_ending_sorted(tmp_path, files, names):
+    found = index_files(put(tmp_path, *files), (".jpg", ".jpeg", ".png"))
+    assert [*found.items()] == [(name.rpartition(".")[0], name) for name in names]
+
+
+def test_all_files_of_one_id_are_told_and_the_first_ending_comes_first(tmp_path):
+    found = index_files(put(tmp_path, "a.gif", "a.png", "a.npy", "b.png"), (".png", ".npy", ".gif"))
+    assert found == {"a": "a.png", "b": "b.png"}
+    assert found.twins == {"a": ["a.png", "a.npy", "a.gif"]}
+
+
+def test_a_loop_of_links_and_a_second_way_to_a_folder_give_no_file_twice(tmp_path):
+    put(tmp_path, "sub/a.jpg")
+    (tmp_path / "again").symlink_to(".")
+    (tmp_path / "sub" / "up").symlink_to("..")
+    (tmp_path / "the same").symlink_to("sub")
+    found = Listing.of(epath.Path(tmp_path))
+    assert list(found.below()) == ["sub/a.jpg"]
+    assert sorted(found.links) == ["again", "sub/up", "the same"]
+
+
+@pytest.mark.parametrize("name", [b"a\nb.jpg", b"caf\xe9.jpg", b"a\\b.jpg"])
+def test_a_name_that_cannot_be_an_id_or_no_export_may_have_is_refused(tmp_path, name):
+    folder = put(tmp_path, os.fsdecode(name), "z\x01.jpg")
+    with pytest.raises(LayoutError, match=r"or is not UTF-8. It is the first of 2 such names"):
+        index_files(folder, (".jpg",))
+
+
+def test_an_id_has_the_file_of_its_name_and_is_found_by_one_that_looks_alike(tmp_path):
+    found = index_files(put(tmp_path, "caf\u00e9.jpg"), (".jpg",))
+    assert found.alike("cafe\u0301") == "caf\u00e9"
+    assert found.alike("Caf\u00e9") == "caf\u00e9"
+    assert found.alike("cafe") == ""
+    with pytest.raises(KeyError):
+        found["cafe"]
+
+
+def test_names_are_listed_by_their_suffix_and_those_of_links_to_nowhere_too(tmp_path):
+    put(tmp_path, "a.png", "a_mask.png")
+    (tmp_path / "b_mask.png").symlink_to("gone")  # whoever reads it says so
+    masks = index_files(epath.Path(tmp_path), (".png",), Naming(suffix="_mask"))
+    assert masks == {"a": "a_mask.png", "b": "b_mask.png"}
+    assert index_files(epath.Path(tmp_path) / "no", (".png",)) == {}
+
+
+NAMINGS = (ANY, Naming(suffix="_mask"), Naming.parse("gt_{id}.png"), Naming.parse("a/b_{id}_c"))
+
+
+@given(st.from_regex(r"[ab_/c]{0,9}[ab_c]", fullmatch=True), st.sampled_from(NAMINGS))
+def test_the_name_of_an_id_is_the_one_that_the_id_came_from(stem, naming):
+    image_id = naming.id_of(f"{stem}.png")
+    assert image_id is None or naming.name_of(image_id, ".png") == f"{stem}.png"
+
+
+def test_the_folders_in_a_folder_are_its_children_alone(tmp_path):
+    for name in ("a/b/c", "a/d", "ab/e"):
+        (tmp_path / name).mkdir(parents=True)
+    listing = Listing.of(epath.Path(tmp_path))
+    assert (listing.children(), listing.children("a")) == (["a", "ab"], ["b", "d"])
+
+
+@pytest.mark.parametrize("below", [".", "VOCdevkit", "VOCdevkit/VOC2012"])
+def test_a_release_is_found_at_every_height_and_by_its_year(devkit, below):
+    assert find_release(epath.Path(devkit) / below, "2012").name == "VOC2012"
+    (devkit / "VOCdevkit" / "VOC2007" / "JPEGImages").mkdir(parents=True)
+    assert find_release(epath.Path(devkit), "2007").name == "VOC2007"
+    assert find_release(epath.Path(devkit) / "VOCdevkit" / "VOC2007" / "JPEGImages", "2012") is None
+
+
+def test_the_root_of_the_2011_archive_is_found(devkit):
+    (devkit / "TrainVal").mkdir()
+    (devkit / "VOCdevkit").rename(devkit / "TrainVal" / "VOCdevkit")
+    root = devkit / "TrainVal" / "VOCdevkit"
+    (root / "VOC2012").rename(root / "VOC2011")
+    assert find_release(epath.Path(devkit), "2011").name == "VOC2011"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "name", "image_id"),
+    [
+        ("gt_{id}.png", "gt_0001.png", "0001"),
+        ("gt_{id}.png", "gt_0001.PNG", "0001"),
+        ("gt_{id}.png", "gt_0001.bmp", None),
+        ("gt_{id}", "gt_0001.bmp", "0001"),
+        ("{id}.png", "a.v1.png", "a.v1"),
+        ("{id}_L.v2.png", "a_L.v2.png", "a"),
+        ("{id}_mask", "city/a_mask.png", "city/a"),
+        ("gt_{id}", "gt_.png", None),
+        ("{id}/mask.png", "scene 1/mask.png", "scene 1"),
+    ],
+)
+def test_a_pattern_finds_the_id_in_a_name(pattern, name, image_id):
+    assert Naming.parse(pattern).id_of(name) == image_id
+
+
+@pytest.mark.parametrize("pattern", ["gt.png", "{id}_{id}.png", "/a/{id}.png", "gt_{ID}.png"])
+def test_a_pattern_without_exactly_one_id_is_refused(pattern):
+    with pytest.raises(ConfigError, match="option mask_name"):
+        Naming.parse(pattern)

@@ -1,0 +1,222 @@
+"""The files in which labeling tools say which value or color means which class."""
+
+import collections
+from collections.abc import Callable, Container, Iterable
+import dataclasses
+import pathlib
+import re
+
+from etils import epath
+
+from voc_seg_tfrecord.core.class_parsers import (
+    TABLE,
+    UNREADABLE,
+    ClassFileFormat,
+    Entry,
+    is_table,
+)
+from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.names import VOID, VOID_COLOR, Color, unprintable
+
+_LARGEST = 1 << 20  # bytes; 255 names are far below
+
+IGNORED = "__ignore__"
+"""labelme's name of void, which does not count in the first line of its class files."""
+
+VOID_NAMES = (IGNORED, "void", "ignored", "ignore")
+"""Labels by which tools mean void, in any spelling: `Void` and `VOID` too."""
+
+_UNLABELED = ("neutral", "unlabeled", "unlabelled")  # void, if they have its value or color
+
+
+@dataclasses.dataclass(frozen=True)
+class ClassFile:
+    """What a class file says.
+
+    Attributes:
+      source: the file's name.
+      entries: its classes in its order; void is among them where the file lists it.
+      background: name of the class that the file says is background; mostly empty.
+      numbered: a note on how names without values were numbered, if there are two ways.
+      by_name: whether nobody numbered the classes, so that they are sorted by name.
+    """
+
+    source: str
+    entries: tuple[Entry, ...]
+    background: str = ""
+    numbered: str = dataclasses.field(default="", compare=False)
+    by_name: bool = False
+
+    @property
+    def colored(self) -> bool:
+        """Whether every entry has a color."""
+        return all(entry.color for entry in self.entries)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a list of names alone, without values and colors."""
+        return all(entry.by_place and not entry.color for entry in self.entries)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names without those that mean void, in the file's order."""
+        return tuple(entry.name for entry in self.entries if not is_void(entry))
+
+
+def is_void(entry: Entry) -> bool:
+    """Says whether an entry means void: by its name, or by void's value and color together.
+
+    So does one that no pixel can have: it has the value -1, or no value but that of void, because
+    its tool does not count it as a class.
+    """
+    uncounted = entry.value < 0 or (entry.by_place and entry.value == VOID)
+    by_value, by_color = entry.value == VOID, entry.color == VOID_COLOR
+    unlabeled = (by_value or by_color) and entry.name.casefold() in _UNLABELED
+    return is_void_name(entry.name) or uncounted or unlabeled or (by_value and by_color)
+
+
+def may_be_void(entry: Entry) -> bool:
+    """Says whether a class has void's value or VOC's color of it, so that it may mean void."""
+    return not is_void(entry) and (entry.value == VOID or entry.color == VOID_COLOR)
+
+
+def is_void_name(name: str) -> bool:
+    """Says whether a name means void; upper and lower case do not matter."""
+    return name.casefold() in VOID_NAMES
+
+
+def read_all(
+    folder: epath.Path,
+    formats: Iterable[ClassFileFormat],
+    image_ids: Container[str] = (),
+    read: Callable[[epath.Path], File] = File.read,
+) -> tuple[list[ClassFile], list[LayoutError]]:
+    """Reads the class files in a folder.
+
+    Args:
+      folder: the folder.
+      formats: the class files that are looked for, in this order.
+      image_ids: ids of images; a file of a common name that lists images is no class file.
+      read: reads a file.
+
+    Returns:
+      The class files in the order of `formats`, and what is wrong with those of a common name
+      that hold something else.
+
+    Raises:
+      LayoutError: if a file that no other than a labeling tool writes cannot be read.
+    """
+    files, others = [], []
+    for kind in formats:
+        path = folder / kind.name
+        # A link to a file that is not there is no reason to go on without its names.
+        if not (path.exists() or pathlib.Path(path).is_symlink()):
+            continue
+        if kind.name == TABLE and table_in(folder, read):
+            continue
+        try:
+            files.append(_read(path, kind, image_ids, read))
+        except LayoutError as error:
+            if not kind.is_common:
+                raise
+            others.append(error)
+    return files, others
+
+
+def table_in(folder: epath.Path, read: Callable[[epath.Path], File] = File.read) -> str:
+    """Returns the table of classes in a folder, as text; empty if there is none."""
+    path = folder / TABLE
+    if not path.exists() or path.stat().length > _LARGEST:
+        return ""
+    text = read(path).data.decode("utf-8-sig", "replace")
+    return text if is_table(text) else ""
+
+
+def _read(
+    path: epath.Path,
+    kind: ClassFileFormat,
+    image_ids: Container[str],
+    read: Callable[[epath.Path], File],
+) -> ClassFile:
+    if path.exists() and path.stat().length > _LARGEST:
+        found = f"{path.stat().length} bytes, which is too large for class names"
+        raise _unlike(path, kind, found)
+    try:
+        text = read(path).data.decode("utf-8-sig")
+        if kind.is_common and (images := _images_in(text, image_ids)):
+            raise _unlike(path, kind, images)
+        entries = kind.parse(text)
+    except UNREADABLE as error:
+        found = f"not readable as a class file: {str(error)[:200] or type(error).__name__}"
+        raise _unlike(path, kind, found) from None
+    _check_numbers(path, entries)
+    if wrong := _wrong(entries):
+        raise _unlike(path, kind, wrong)
+    return ClassFile(kind.name, tuple(entries), kind.background_of(text))
+
+
+def _images_in(text: str, image_ids: Container[str]) -> str:
+    """Says which images a text lists, perhaps with labels behind them; empty if it lists none.
+
+    Only where each line starts with one of the `image_ids` these are no names of classes.
+    """
+    lines = [line for line in map(str.strip, text.splitlines()) if line]
+    first = [re.split(r"[\s,;:]+", line)[0] for line in lines]
+    if lines and all(
+        names[0] in image_ids or names[1] in image_ids for names in zip(lines, first, strict=True)
+    ):
+        return f"ids of images, such as {first[0][:80]!r}"
+    for number, word in enumerate(first, start=1):
+        if word.lower().endswith(IMAGE_SUFFIXES):
+            return f"the image {word[:80]!r} in line {number}"
+    return ""
+
+
+def _unlike(path: epath.Path, kind: ClassFileFormat, found: str) -> LayoutError:
+    return LayoutError(
+        path,
+        found=found,
+        expected=kind.expected,
+        remedy="correct the file, or give the names with --class_names",
+    )
+
+
+def _check_numbers(path: epath.Path, entries: list[Entry]) -> None:
+    """Checks that no class of a long file has the value of void, or one above it."""
+    beyond = [e for e in entries if e.value >= VOID and e.name.casefold() not in VOID_NAMES]
+    if len(entries) > VOID and beyond:
+        raise LayoutError(
+            path,
+            found=f"{len(entries)} names; {beyond[0].name[:80]!r} would have the value {VOID}",
+            expected=f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
+            remedy="remove classes that no mask has, or put a void class last and call it void",
+        )
+
+
+def _wrong(entries: list[Entry]) -> str:
+    """Says what is wrong with the entries of a file; empty if they are fine."""
+    if not entries:
+        return "no names"
+    counts = collections.Counter(entry.name for entry in entries)
+    owner: dict[int, str] = {VOID: ""}
+    of_color: dict[Color | None, str] = {}
+    for value, name, color in ((entry.value, entry.name, entry.color) for entry in entries):
+        if not name:
+            return f"a class without a name, at value {value}"
+        if name == "?":  # in a labelmap.txt that an error showed
+            return "the class name ?, which is to be replaced"
+        if unprintable(name):
+            return f"the class name {name[:80]!r}, which has a control character"
+        if counts[name] > 1:
+            times = "twice" if counts[name] == 2 else "several times"
+            return f"the name {name[:80]!r} {times}"
+        if not -1 <= value <= VOID:
+            return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
+        if value not in (-1, VOID) and owner.setdefault(value, name) != name:
+            return f"the value {value} for {owner[value][:80]!r} and for {name[:80]!r}"
+        if color and of_color.setdefault(color, name) != name:  # by color they would be one
+            shown = ",".join(map(str, color))
+            return f"the color {shown} for {of_color[color][:80]!r} and for {name[:80]!r}"
+    return ""

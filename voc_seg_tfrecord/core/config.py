@@ -1,0 +1,314 @@
+"""The config that a build is made from, and how it shows itself."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import functools
+import json
+from typing import Any, Self, cast
+
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.core import config_checks, wording
+from voc_seg_tfrecord.core.bands import Bands, Dtype
+from voc_seg_tfrecord.core.class_files import is_void_name
+from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole, check_rows
+from voc_seg_tfrecord.core.config_checks import (
+    SAMPLE,
+    SAMPLE_TREE,
+    MissingImage,
+    MissingMask,
+    SplitBy,
+)
+from voc_seg_tfrecord.core.errors import several
+from voc_seg_tfrecord.core.example import ExampleSpec, Exif, Parts, Task
+from voc_seg_tfrecord.core.grouping import NO_GROUPS, Grouping
+from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.names import VOC_CLASSES
+from voc_seg_tfrecord.core.ratios import by_split_name
+from voc_seg_tfrecord.core.releases import RELEASES, Release
+from voc_seg_tfrecord.core.tiling import TileFormat, Tiling
+
+
+@dataclasses.dataclass(eq=False, kw_only=True)
+class VocSegConfig(tfds.core.BuilderConfig):
+    """What one dataset is made from. Give it a name of its own and `--manual_dir` a tree.
+
+    Attributes:
+      name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
+      version: the dataset's version, such as `1.1.0`, by default `1.0.0`. Each version has a folder
+        of its own, and `tfds.load` takes the newest one unless a version is named.
+      release: name of the release that the tree is, such as `2007` or `2012_aug`; empty for
+        own data.
+      strict: whether the id lists must be the release's official ones. Only a config with a
+        release can be strict; `False` builds a part of it.
+      class_names: the classes of the values 0, 1, 2, background among them. Defaults to those of
+        the release, and to VOC's 21 for own data. A name such as `void` or `ignore` is no class
+        of the dataset: its pixels are 255, and the classes after it move up.
+      classes: pairs of a key and a class, over what `class_names` says: `[[255, "crack"],
+        ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a value, a colour, a
+        name of `class_names`, or `*`: the others. Pairs of values and colours without
+        `class_names` are the whole table. See `class_table`.
+      background: name of the class that is background, needed only if it is not called
+        background or bg, in any spelling.
+      splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a place
+        in a file (`{"train": "meta.csv:train"}`), a folder (`{"train": "train/"}`), or a ratio
+        for all of them (`{"train": 0.8, "validation": 0.2}`). By default what the folder says;
+        `val` becomes `validation`.
+      instance_mask: whether to have `instance_mask`, from SegmentationObject. By default as
+        the release has it, and not for own data.
+      objects: whether to have `objects`, from Annotations. By default as the release has it,
+        and not for own data.
+      layout: names of folders and patterns of file names that are not VOC's; see
+        `layout.Layout`.
+      missing_mask: what to do about a listed image without a mask: `error`; `skip` leaves it
+        out; `background` gives it a mask of background alone, and needs a background class.
+      missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
+        out.
+      exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.open_image`.
+      bands: the numbers of the bands that images keep, from 0, in the order wanted. By default
+        images are RGB of 8 bits. `all`, of `builder_from_tree` and the command `build`, becomes
+        the numbers of all bands of the first image.
+      dtype: what bands are stored as: `uint8`, `uint16` or `float32`; see `formats.bands`.
+      task: `segmentation`; `classification` for records and arrays that have one label per
+        image and no mask; or `images` for records that have neither. Images alone have no
+        classes, so `class_names` has to be empty for them.
+      trust_images: whether images are taken for readable, so that a build does not decode them
+        to see it; for those who ran `check`. It changes no byte of the dataset.
+      overlap: whether an id may be in several splits.
+      tile: height and width of the tiles that images and masks are cut into, in pixels; by
+        default they are not cut. Only own data with masks and without `objects` can be.
+      tile_overlap: how many pixels neighbouring tiles share.
+      tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
+      split_by: how ids are assigned to splits by ratio: by a `hash` of each, or `stratified`,
+        so that each split has its share of every class.
+      group_by: which ids stay together in splits by ratio; see `ratios.Grouping`. `none` says
+        that they need not, so a build does not ask.
+      seed: seed for assigning ids to splits by ratio.
+      citation: how the dataset is cited, in BibTeX. Only a release has one by default, and
+        likewise a homepage. `description`, of TFDS, is what the dataset says of itself.
+      homepage: address of the dataset's page.
+      license: the dataset's licence: its name or its text.
+      packaged_tree: the package's folder that holds the tree, for data that comes with it.
+
+    Raises:
+      ConfigError: if a field is unknown or of another type, or if fields do not go together.
+    """
+
+    # The config's name. It has a default only so that a missing one is told like a wrong one.
+    name: str = ""
+    version: Any = None  # TFDS takes its own type too
+    release: str = ""
+    strict: bool | None = None
+    # A JSON config brings a list, so any sequence will do.
+    class_names: Sequence[str] = (*VOC_CLASSES,)  # no tuple that anyone gives
+    classes: Sequence[Sequence[Any]] | Mapping[Any, str] = ()
+    background: str = ""
+    splits: Mapping[str, str | float] | None = None
+    instance_mask: bool | None = None
+    objects: bool | None = None
+    layout: Mapping[str, str] | None = None
+    missing_mask: MissingMask = "error"
+    missing_image: MissingImage = "error"
+    exif: Exif = "auto"
+    bands: Sequence[int] | None = None
+    dtype: Dtype = "uint8"
+    task: Task = "segmentation"
+    trust_images: bool = False
+    overlap: bool = False
+    tile: int | None = None
+    tile_overlap: int = 0
+    tile_format: TileFormat = "png"
+    split_by: SplitBy = "hash"
+    group_by: str = ""
+    seed: int = 0
+    citation: str | None = None
+    homepage: str | None = None
+    license: str | None = None
+    # The package's folder that holds the tree, in place of --manual_dir. It is no field, and so
+    # not in the JSON: a dataset says what it was made of, not where that lay. It is no subclass
+    # either, because `tfds build --config` wants all configs of one class.
+    packaged_tree: dataclasses.InitVar[str] = ""
+
+    def __new__(cls, *_: object, **fields: object) -> Self:
+        """Refuses unknown fields, which JSON may bring, by an error of this package."""
+        names = [*(field.name for field in dataclasses.fields(cls)), "packaged_tree"]
+        config_checks.check_names(fields, names)
+        config: Self = super().__new__(cls)
+        return config
+
+    def __post_init__(self, packaged_tree: str) -> None:
+        config_checks.check_types(self)
+        self.version = None if self.version is None else str(self.version)
+        self.packaged_tree = packaged_tree
+        official = self.official
+        by_default = self.class_names is type(self).class_names and official is None
+        if self.strict is None:
+            self.strict = official is not None
+        if self.instance_mask is None:
+            self.instance_mask = official is not None and official.instances
+        if self.objects is None:
+            self.objects = official is not None and official.objects
+        if official is not None and not official.masks:
+            self.task, self.class_names = "images", ()
+        elif official is not None and tuple(self.class_names) == VOC_CLASSES:
+            self.class_names = official.class_names
+        # TFDS reads the names without blanks at their ends, whatever was written.
+        self.class_names = tuple(name.strip() for name in self.class_names)
+        self.classes = check_rows(self.classes)
+        self.bands = None if self.bands is None else tuple(map(int, self.bands))
+        if by_default and are_whole(self.classes):
+            self.class_names = ()
+        if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
+            self.splits = by_split_name(self.splits, "option splits")
+        config_checks.check(self)
+
+    @functools.cached_property
+    def table(self) -> ClassTable:
+        """What each class of the masks becomes, and each value and colour that has a row."""
+        return ClassTable(tuple(self.class_names), cast(Rows, self.classes), self.background)
+
+    @property
+    def named_classes(self) -> tuple[str, ...]:
+        """The classes of the masks: `class_names` without names that mean void."""
+        return tuple(name for name in self.class_names if not is_void_name(name))
+
+    @functools.cached_property
+    def grouping(self) -> Grouping | None:
+        """Which ids stay together in splits by ratio; None if each is on its own."""
+        return Grouping.parse(self.group_by) if self.group_by not in ("", NO_GROUPS) else None
+
+    @property
+    def built_class_names(self) -> Sequence[str]:
+        """The class names of the dataset, in mask order."""
+        return self.table.class_names if self.task == "segmentation" else self.class_names
+
+    @property
+    def built_background(self) -> str:
+        """The name of the dataset's background class; empty where none is known."""
+        return self.table.background_name if self.task == "segmentation" else self.background
+
+    @property
+    def official(self) -> Release | None:
+        """The release that the tree is; None for own data."""
+        return RELEASES.get(self.release)
+
+    @property
+    def split_lists(self) -> dict[str, str]:
+        """The splits that a release may have, and the list that each is read from."""
+        if self.splits is None and self.official is not None:
+            return dict(self.official.splits)
+        return dict(cast(Mapping[str, str], self.splits))
+
+    @property
+    def ratios(self) -> dict[str, float]:
+        """The share of each split; empty if lists or folders make the splits."""
+        return {n: r for n, r in (self.splits or {}).items() if not isinstance(r, str)}
+
+    @property
+    def mask_sources(self) -> Mapping[str, str]:
+        """The values of the feature `mask_source` and their meaning; empty without it."""
+        return self.official.mask_sources if self.official else {}
+
+    @property
+    def tiling(self) -> Tiling | None:
+        """How images are cut into tiles; None if they are not."""
+        if self.tile is None:
+            return None
+        return Tiling(self.tile, self.tile_overlap, self.tile_format)
+
+    @property
+    def kept_bands(self) -> Bands | None:
+        """Which bands images keep; None if they are RGB of 8 bits."""
+        if self.bands is None:
+            return None
+        return Bands(tuple(self.bands), self.dtype)
+
+    @property
+    def parts(self) -> Parts:
+        """What examples need of a tree beside images and masks."""
+        return Parts(
+            masks=self.task == "segmentation",
+            instances=bool(self.instance_mask),
+            annotations=bool(self.objects),
+            background=self.missing_mask == "background" and self.official is None,
+        )
+
+    def index_rule(self, places: Mapping[int, int] | None = None) -> MaskRule:
+        """Returns the rule of masks that hold places of `class_names`, or what has a row.
+
+        Args:
+          places: the place, or 255, of each value; by default the value is the place.
+        """
+        return MaskRule(self.table.index_values(places))
+
+    def example_spec(self, rule: MaskRule) -> ExampleSpec:
+        """Returns what examples are to hold, with masks read by a rule."""
+        return ExampleSpec(
+            tuple(self.built_class_names),
+            rule,
+            instances=bool(self.instance_mask),
+            objects=bool(self.objects),
+            official=self.official is not None,
+            exif="ignore" if self.official else self.exif,
+            task=self.task,
+            mask_source=bool(self.mask_sources),
+            decoding="none" if self.trust_images else "readable",
+            background=self.built_background,
+            tiling=self.tiling,
+            table=self.table if self.task == "segmentation" else None,
+            bands=self.kept_bands,
+        )
+
+    def __repr__(self) -> str:
+        changed = changed_fields(self)
+        changed.pop("description", None)
+        if "class_names" in changed and len(self.class_names) > _SHOWN:
+            changed["class_names"] = several(self.class_names, _SHOWN)
+        return wording.brief_line(self, *(f"{name}={value!r}" for name, value in changed.items()))
+
+    def _repr_html_(self) -> str:
+        rows = ((name, str(value)) for name, value in changed_fields(self).items())
+        return wording.brief_table(f"config {self.name}", ("field", "value"), rows)
+
+    def to_json(self) -> str:
+        """Returns the config as `tfds build --config` takes it: what differs from defaults."""
+        return json.dumps(changed_fields(self))
+
+
+_SHOWN = 3  # names of classes in a line
+
+
+@functools.cache
+def _defaults(release: str) -> Mapping[str, object]:
+    """Returns the fields but for the name as they are by default; a release has others."""
+    default = VocSegConfig(name="default", release=release)
+    fields = {field.name: getattr(default, field.name) for field in dataclasses.fields(default)}
+    del fields["name"]
+    return fields
+
+
+def changed_fields(config: VocSegConfig) -> dict[str, object]:
+    """Returns name and release, and the fields that differ from their defaults."""
+    defaults = dict(_defaults(config.release))
+    if config.official is None and are_whole(cast(Rows, config.classes)):
+        defaults["class_names"] = ()
+    values = {name: getattr(config, name) for name in defaults}
+    changed = {name: value for name, value in values.items() if value != defaults[name]}
+    release = {"release": config.release} if config.release else {}
+    return {"name": config.name, **release, **changed}
+
+
+BUILDER_CONFIGS = [
+    *(
+        VocSegConfig(name=row.name, release=row.name, description=row.description)
+        for row in RELEASES.values()
+    ),
+    VocSegConfig(
+        name=SAMPLE,
+        packaged_tree=SAMPLE_TREE,
+        instance_mask=True,
+        objects=True,
+        description="Six small drawn images in VOC's layout, to try things with no download.",
+    ),
+]
+"""The configs that `tfds build` knows by name; the first is the default."""

@@ -1,0 +1,194 @@
+"""What TFDS is told of a dataset: its features, and what it says of itself."""
+
+import dataclasses
+import json
+import re
+from typing import Any
+
+from etils import epath
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.core import names as names_of
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.layout import IMAGES, LISTS, MASKS
+from voc_seg_tfrecord.core.names import VOC_POSES, VOID, background_index
+
+MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
+--manual_dir may be one of:
+  * an unpacked devkit: the folder that holds VOCdevkit, VOCdevkit itself, or VOC2012;
+  * a folder with the release's own archive, such as VOCtrainval_11-May-2012.tar;
+  * for context59 and context60, VOC2010 with Pascal Context's labels, which no server has;
+  * for own data, a folder with {IMAGES}, {MASKS} and {LISTS}.
+With none of them, releases whose archive is registered are downloaded."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """What a dataset says of itself; a citation, homepage or licence may be missing."""
+
+    description: str
+    citation: str | None
+    homepage: str | None
+    license: str | None
+
+
+def dataset_description(config: VocSegConfig, of_releases: str, bibliography: str) -> Description:
+    """Returns what a config's dataset says of itself.
+
+    Only a release carries the citation and the page of VOC. What the config says goes first.
+    """
+    release = config.official
+    citation, homepage = None, None
+    if release is not None:
+        entries = {key: entry for entry, key in re.findall(_ENTRY, bibliography, re.M | re.S)}
+        citation = "\n\n".join(entries[key] for key in release.citations)
+        homepage = release.page
+    return Description(
+        _description(config, of_releases),
+        citation if config.citation is None else config.citation,
+        homepage if config.homepage is None else config.homepage,
+        config.license,
+    )
+
+
+def description_of_built(info: tfds.core.DatasetInfo) -> Description:
+    """Returns what a built dataset says of itself."""
+    proto = info.as_proto
+    return Description(
+        info.description.strip(),
+        info.citation.strip() or None,
+        # Without an address, `info.homepage` makes one up of a page that does not exist.
+        proto.location.urls[0] if proto.location.urls else None,
+        proto.redistribution_info.license.strip() or None,
+    )
+
+
+_ENTRY = r"^(@\w+{([^,]+),.*?^})"  # of a BibTeX file, and its key
+_CLASSES = ("class_names", "classes")
+_TILES = ("tile", "tile_overlap", "tile_format")
+
+
+def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
+    """Checks that a dataset has the classes and tiles of a config by whose name it is reused.
+
+    TFDS reuses a dataset of the same name, so changed rules would silently be ignored.
+
+    Raises:
+      ConfigError: if it was built with other classes, meanings of mask values or tiles.
+    """
+    path = folder / "metadata.json"
+    built = json.loads(storage.read_small(path)).get("config") if path.exists() else None
+    if not isinstance(built, dict):
+        return  # built by something else; reading it says so
+    fields = json.loads(config.to_json())
+    for field in (*_CLASSES, *_TILES):
+        if built.get(field) != fields.get(field):
+            raise ConfigError(
+                folder,
+                found=f"a dataset that was built with {field} {built.get(field, 'as by default')}",
+                expected=f"{field} {fields.get(field, 'as by default')}, as in this config",
+                remedy="choose another name for the new dataset, or delete the folder",
+            )
+
+
+def _description(config: VocSegConfig, of_releases: str) -> str:
+    release = config.official
+    if release is not None and not config.classes:
+        return of_releases
+    if release is not None:
+        text = config.description or release.description
+        return f"{text} {_classes(config)} Classes mapped: {config.table.describe()}."
+    if config.description:
+        return str(config.description)
+    if config.task == "images":
+        return "Images alone, built by voc_seg_tfrecord."
+    if config.task == "classification":
+        return "Images with one label each, built by voc_seg_tfrecord."
+    return f"Own data for semantic segmentation, built by voc_seg_tfrecord. {_classes(config)}"
+
+
+def _classes(config: VocSegConfig) -> str:
+    names = config.built_class_names
+    background = background_index(names, config.built_background)
+    background_text = "no class is known to be background"
+    if background is not None:
+        background_text = f"index {background} is background"
+    classes = f"{len(names)} class" if len(names) == 1 else f"{len(names)} classes"
+    return f"Masks have one class index per pixel: {classes}, {background_text}, {VOID} is void."
+
+
+def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:
+    """Returns the features of a config.
+
+    Returns:
+      The features by name; and the name of the one that a model learns, None if there is none.
+    """
+    names = list(config.built_class_names)
+    size = {names_of.HEIGHT: np.int32, names_of.WIDTH: np.int32}
+    if config.task != "segmentation":
+        image = tfds.features.Image(shape=(None, None, 3))
+        features = {names_of.IMAGE: image, names_of.FILENAME: tfds.features.Text()}
+        if config.task == "images":
+            return features | size, None
+        return features | {names_of.LABEL: tfds.features.ClassLabel(names=names)}, names_of.LABEL
+    features = {
+        names_of.IMAGE: _image_of(config),
+        names_of.FILENAME: tfds.features.Text(doc="Name below the image folder."),
+        **size,
+        names_of.MASK: tfds.features.LabeledImage(
+            labels=names,
+            shape=(None, None, 1),
+            encoding_format="png",
+            doc=f"One class index per pixel; {VOID} is void. Batches that TFDS makes (batch_size=) "
+            "are padded with 0, which is background; voc_seg_tfrecord.pipeline.padded_batch pads "
+            f"with {VOID}.",
+        ),
+        names_of.LABELS: tfds.features.Sequence(
+            tfds.features.ClassLabel(names=names),
+            doc="Classes in the mask, ascending, without background and void.",
+        ),
+    }
+    if config.tiling:
+        id_of_image = tfds.features.Text(doc="The id of the image that was cut.")
+        features[names_of.TILE_IMAGE_ID] = id_of_image
+        features |= dict.fromkeys(names_of.TILE[1:], np.int32)
+    if config.instance_mask:
+        features[names_of.INSTANCES] = tfds.features.Image(
+            shape=(None, None, 1),
+            encoding_format="png",
+            use_colormap=True,
+            doc=f"One object number per pixel; 0 is background, {VOID} is void.",
+        )
+    if config.mask_sources:
+        features[names_of.MASK_SOURCE] = tfds.features.ClassLabel(
+            names=list(config.mask_sources),
+            doc=f"Who drew the mask: {' or '.join(config.mask_sources.values())}.",
+        )
+    if config.objects:
+        features[names_of.OBJECTS] = tfds.features.Sequence(
+            {
+                "label": tfds.features.ClassLabel(names=names),
+                "bbox": tfds.features.BBoxFeature(),
+                "pose": tfds.features.ClassLabel(names=list(VOC_POSES)),
+                "is_truncated": np.bool_,
+                "is_difficult": np.bool_,
+            }
+        )
+    return features, names_of.MASK
+
+
+def _image_of(config: VocSegConfig) -> Any:
+    if (bands := config.kept_bands) is None:
+        return tfds.features.Image(
+            shape=(None, None, 3),
+            encoding_format=config.tile_format if config.tiling else "jpeg",
+            doc="The tile's pixels." if config.tiling else "The file's own bytes.",
+        )
+    shape, doc = (None, None, len(bands.numbers)), f"The bands {bands.numbers} of the image."
+    dtype = np.dtype(bands.dtype).type
+    if bands.is_png:
+        return tfds.features.Image(shape=shape, dtype=dtype, encoding_format="png", doc=doc)
+    return tfds.features.Tensor(shape=shape, dtype=dtype, encoding="zlib", doc=doc)

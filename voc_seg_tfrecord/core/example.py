@@ -1,0 +1,166 @@
+"""One example: what its source gives, and what a dataset is to hold of it.
+
+A `Source` has the items of each split and the `ExampleSpec` of what examples hold.
+"""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import functools
+from typing import Literal, Protocol
+
+from voc_seg_tfrecord.core.bands import Bands
+from voc_seg_tfrecord.core.class_table import ClassTable, Rows
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.names import background_index
+from voc_seg_tfrecord.core.tiling import Tiling
+
+Counted = tuple[str, Sequence[tuple[int, int]]]
+"""The sha256 of a mask file, in hexadecimal, and the number of pixels of each value in it."""
+
+Exif = Literal["auto", "apply", "ignore"]
+Decoding = Literal["none", "readable", "alike"]
+"""What is tried with bytes that are kept: nothing; whether both decoders can decode them; or also
+whether they decode them alike. See `check_readable` and `check_alike`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Parts:
+    """What an example needs of a tree beside its image.
+
+    Attributes:
+      masks: whether it needs a mask.
+      instances: whether it needs an instance mask.
+      annotations: whether it needs an XML annotation.
+      background: whether an image may lack its masks, and is background everywhere then.
+    """
+
+    masks: bool = True
+    instances: bool = False
+    annotations: bool = False
+    background: bool = False
+
+
+IMAGE_AND_MASK = Parts()
+ALL_PARTS = Parts(instances=True, annotations=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class RawExample:
+    """One example's files, read but not looked into.
+
+    Attributes:
+      image: the image file.
+      filename: the image's name below its folder.
+      mask: the mask file, None where the whole image is background.
+      instances: the instance mask file, None where there is none.
+      annotation: the XML file, None where there is none.
+      mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
+      counted: what a survey has found in the mask file; see `index_masks.read_mask`.
+      label: class index of the image, where it has one in place of a mask.
+    """
+
+    image: File
+    filename: str
+    mask: File | None
+    instances: File | None = None
+    annotation: File | None = None
+    mask_source: str = "voc"
+    label: int | None = None
+    counted: Counted | None = None
+
+
+class Item(Protocol):
+    """One example in its source: a tree, a file of records, or arrays in memory.
+
+    An item that lies in files has `size()`, which returns about how many bytes it has there, and
+    `to_json()`, which returns plain data, so that it gets to any worker. What makes an item of the
+    data again is its class method `from_json`.
+    """
+
+    @property
+    def id(self) -> str:
+        """The example's key, unique in its split."""
+        ...
+
+    @property
+    def filename(self) -> str:
+        """The image's name, which the record holds."""
+        ...
+
+    def read(self) -> RawExample:
+        """Reads all of it, once."""
+        ...
+
+
+Task = Literal["segmentation", "classification", "images"]
+"""Whether an example is an image with a mask, with one label, or an image alone."""
+
+
+@dataclasses.dataclass(frozen=True)
+class ExampleSpec:
+    """What an example is to hold. Frozen and picklable, so that workers can have it.
+
+    Attributes:
+      class_names: all classes, in mask order.
+      rule: what the values and colours of masks mean.
+      official: whether files must be of the kinds that a release holds: plain JPEGs, palette
+        or 8-bit greyscale masks.
+      instances: whether `instance_mask` is a feature.
+      objects: whether `objects` is a feature.
+      exif: what an EXIF orientation means; see `images.open_image`.
+      task: whether an example has a mask, one label, or neither.
+      mask_source: whether `mask_source` is a feature.
+      background: name of the class that is background, if its name does not say so.
+      decoding: what is tried with the bytes of images; see `images.open_image`.
+      tiling: how images are cut into tiles; None if they are not.
+      bands: which bands images keep, and as what; None of RGB of 8 bits.
+      table: what the source's classes became. The rule and the class names have the new ones;
+        annotations name the source's.
+    """
+
+    class_names: tuple[str, ...]
+    rule: MaskRule
+    official: bool = False
+    instances: bool = False
+    objects: bool = False
+    exif: Exif = "ignore"
+    task: Task = "segmentation"
+    mask_source: bool = False
+    background: str = ""
+    decoding: Decoding = "readable"
+    tiling: Tiling | None = None
+    table: ClassTable | None = None
+    bands: Bands | None = None
+
+    @functools.cached_property
+    def background_index(self) -> int | None:
+        """Index of the class that means background, None if there is none."""
+        return background_index(self.class_names, self.background)
+
+    @property
+    def fill(self) -> int | None:
+        """The value of a mask that is not there: that of background; None if none is known."""
+        return self.table.fill if self.table else self.background_index
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Where a dataset comes from: the items of each split, and what to make of them.
+
+    Attributes:
+      splits: items by split name.
+      spec: what examples are to hold and how masks are read.
+      colors: the colour of each class index, and of 255, where a class file gives them.
+      archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
+      rows: what each value and colour of its masks is, where that was found out.
+      numbered: whether a file or an option gave the numbers of the classes; otherwise they are
+        sorted by name.
+    """
+
+    splits: Mapping[str, Sequence[Item]]
+    spec: ExampleSpec
+    archives: Sequence[Mapping[str, str]] = ()
+    colors: Mapping[int, tuple[int, int, int]] = dataclasses.field(default_factory=dict)
+    rows: Rows = ()
+    numbered: bool = True

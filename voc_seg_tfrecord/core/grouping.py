@@ -1,0 +1,105 @@
+"""Rules that give each image id a group: ids that belong together share a split."""
+
+from collections.abc import Iterable, Mapping
+import contextlib
+import dataclasses
+import re
+import unicodedata
+
+from voc_seg_tfrecord.core.errors import ConfigError
+
+NO_GROUPS = "none"
+"""Said in place of a grouping, so that nobody asks for one."""
+
+FORMS = (
+    "folder, prefix:CHARACTERS such as prefix:_, regex:PATTERN such as regex:^patient(\\d+), "
+    f"or {NO_GROUPS}"
+)
+"""How a grouping is written."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Grouping:
+    """A rule that gives each image id the name of its group.
+
+    Attributes:
+      text: the rule as the user wrote it.
+      kind: `folder`, the folder that the image lies in; `prefix`, what stands in front of the
+        first of some characters; or `regex`, what a regular expression finds: the texts of its
+        parentheses, or all that it matches if it has none.
+      pattern: the characters, or the regular expression.
+    """
+
+    text: str
+    kind: str
+    pattern: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Grouping":
+        """Reads a rule.
+
+        Raises:
+          ConfigError: if it has another form.
+        """
+        kind, colon, pattern = text.partition(":")
+        if not (text == "folder" or (kind in ("prefix", "regex") and colon and pattern)):
+            raise _error(repr(text), FORMS)
+        if kind == "regex":
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise _error(f"{text!r}: {error}", "a regular expression of Python") from None
+        return cls(text, kind, pattern)
+
+    def groups(self, ids: Iterable[str]) -> dict[str, str]:
+        """Returns the group of each id.
+
+        Raises:
+          ConfigError: if the rule finds no group for an id. As a group of its own, such an id
+            could silently bring frames of one video into two splits.
+        """
+        groups = {image_id: self._group(image_id) for image_id in ids}
+        without = sorted(image_id for image_id, group in groups.items() if not group)
+        if without:
+            raise _error(
+                f"{self.text!r}, by which {len(without)} of {len(groups)} ids have no group, such "
+                f"as {', '.join(without[:3])}",
+                "a group for each id",
+                "change the rule so that it fits all ids; regex:PATTERN may have several forms, "
+                "separated by |",
+            )
+        return groups
+
+    def _group(self, image_id: str) -> str:
+        # The same name may be composed of other characters on another system.
+        image_id = unicodedata.normalize("NFC", image_id)
+        if self.kind == "folder":
+            return image_id.rpartition("/")[0]
+        if self.kind == "prefix":
+            front, characters, _ = image_id.partition(self.pattern)
+            return front if characters else ""
+        match = re.search(self.pattern, image_id)
+        if match is None:
+            return ""
+        texts = match.groups()
+        return "\0".join(text or "" for text in texts) if any(texts) else match[0] * (not texts)
+
+
+def _error(problem: str, expected: str, remedy: str = "change group_by") -> ConfigError:
+    return ConfigError("option group_by", found=problem, expected=expected, remedy=remedy)
+
+
+def first_rule(rules: Iterable[str], groups: Mapping[str, str]) -> str | None:
+    """Returns the first rule that makes the same groups; None if none does.
+
+    Args:
+      rules: rules as the user writes them.
+      groups: the group of each id, of any name.
+    """
+    for rule in rules:
+        with contextlib.suppress(ConfigError):  # the rule gives an id no group
+            by_rule = Grouping.parse(rule).groups(groups)
+            pairs = {(by_rule[image_id], groups[image_id]) for image_id in groups}
+            if len(pairs) == len({*by_rule.values()}) == len({*groups.values()}):
+                return rule
+    return None

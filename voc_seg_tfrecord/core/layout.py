@@ -1,0 +1,238 @@
+"""The names of a VOC layout's folders, where its root lies, and patterns of file names in it."""
+
+import dataclasses
+import posixpath
+from typing import Self
+
+from etils import epath
+
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+
+MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
+"""Endings, in lower case, that make a file in a mask folder a mask."""
+
+ENDINGS_OF = {"images": IMAGE_SUFFIXES, "masks": MASK_SUFFIXES}
+WITH_ARRAYS = (*IMAGE_SUFFIXES, ".npy")
+"""Endings of images where bands are wanted."""
+
+LAYOUT_OPTIONS = ("images", "masks", "lists", "image_name", "mask_name")
+"""The options that say how a folder is laid out."""
+
+NO_MASKS = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES)
+"""Endings of images that cannot be masks: JPEG, WebP."""
+
+PICTURES = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
+"""Endings of what may be an image or a mask."""
+
+ENDINGS = PICTURES | {".json", ".txt", ".xml"}
+"""Endings that a pattern may have: of images, masks and polygons."""
+
+ID = "{id}"
+SPLIT = "{split}"
+"""In the folders that a user names: the name of a split."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Naming:
+    """What a file's name has around its id.
+
+    Attributes:
+      prefix: what stands before the id; with a `/`, the folders below the first one too.
+      suffix: what stands between the id and the ending.
+      ending: the ending, in lower case; empty means any.
+      whole: whether the pattern names folders, and so is compared with the whole name below
+        the folder of images or masks in place of its last part.
+    """
+
+    prefix: str = ""
+    suffix: str = ""
+    ending: str = ""
+    whole: bool = False
+
+    @classmethod
+    def parse(cls, pattern: str, option: str = "mask_name") -> Self:
+        """Reads a pattern.
+
+        Args:
+          pattern: a name with one `{id}` in it, with or without an ending: `gt_{id}.png`.
+          option: for the error.
+
+        Raises:
+          ConfigError: if there is not exactly one `{id}`.
+        """
+        prefix, *rest = pattern.split(ID)
+        if len(rest) != 1 or SPLIT in pattern or "\\" in pattern or pattern.startswith("/"):
+            raise ConfigError(
+                f"option {option}",
+                found=repr(pattern),
+                expected=f"a file name with one {ID} where the id stands, such as gt_{ID}.png",
+                remedy="change the pattern",
+            )
+        suffix, dot, ending = rest[0].rpartition(".")
+        if f".{ending.lower()}" not in ENDINGS:  # `{id}.orig` has none
+            suffix, dot, ending = rest[0], "", ""
+        return cls(prefix, suffix, dot + ending.lower(), "/" in pattern)
+
+    @property
+    def narrow(self) -> tuple[int, int]:
+        """How much a name has to have: of two patterns that fit, the one that has more is meant."""
+        return len(self.prefix + self.suffix), len(self.ending)
+
+    def id_of(self, name: str) -> str | None:
+        """Returns the id of a file by its name below its folder, None if it does not fit."""
+        stem, _, ending = name.rpartition(".")
+        if not stem or "/" in ending:
+            stem, ending = name, ""
+        if self.ending and f".{ending.lower()}" != self.ending:
+            return None
+        return self.core_of(stem)
+
+    def core_of(self, stem: str) -> str | None:
+        """Returns the id in a name without its ending, None if it does not fit."""
+        if not self.prefix and not self.suffix:
+            return None if not stem or stem.endswith("/") else stem
+        folder, slash, last = ("", "", stem) if self.whole else stem.rpartition("/")
+        inner = last[len(self.prefix) : len(last) - len(self.suffix)]
+        fits = last.startswith(self.prefix) and last.endswith(self.suffix)
+        return folder + slash + inner if fits and inner else None
+
+    def name_of(self, image_id: str, ending: str) -> str:
+        """Returns the name with an id and an ending: what `id_of` takes apart."""
+        folder, slash, last = ("", "", image_id) if self.whole else image_id.rpartition("/")
+        return f"{folder}{slash}{self.prefix}{last}{self.suffix}{ending}"
+
+    def __str__(self) -> str:
+        return f"{self.prefix}{ID}{self.suffix}{self.ending}"
+
+
+ANY = Naming()
+
+
+IMAGES = "JPEGImages"
+MASKS = "SegmentationClass"
+LISTS = "ImageSets/Segmentation"
+
+MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "SegmentationClassRaw")
+"""Names of mask folders, in the order in which they are tried."""
+
+
+# Where releases put VOC<year> below the folder that was unpacked into; 2011's tar alone
+# starts with TrainVal.
+_DEVKITS = ("", "VOCdevkit", "TrainVal/VOCdevkit")
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """One of several parts of a set, such as a split that has its own folders.
+
+    Attributes:
+      name: with a `/`, the begin of the part's ids.
+      images: its folder of images, below the root.
+      masks: its folder of masks, likewise.
+      image_name: pattern of its images' names; empty means `{id}`.
+      mask_name: pattern of its masks' names, likewise.
+    """
+
+    name: str
+    images: str
+    masks: str
+    image_name: str = ""
+    mask_name: str = ""
+
+    @property
+    def image_naming(self) -> Naming:
+        """What images' names have around their id."""
+        return Naming.parse(self.image_name, "image_name") if self.image_name else ANY
+
+    @property
+    def mask_naming(self) -> Naming:
+        """What masks' names have around their id."""
+        return Naming.parse(self.mask_name, "mask_name") if self.mask_name else ANY
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Names of a tree's folders, below its root; the defaults are VOC's.
+
+    Attributes:
+      images: the folder of images; `.` if there are parts.
+      masks: the folder of masks, likewise.
+      image_name: pattern of the images' names, such as `image_{id}.jpg`; empty means `{id}`.
+      mask_name: pattern of the masks' names, such as `gt_{id}.png`, likewise.
+      lists: the folder of id lists; empty means the root.
+      instances: the folder of instance masks.
+      annotations: the folder of XML files.
+      without: patterns of names that are neither images nor masks, such as `{id}_overlay`.
+      copies: folders of copies of other files, which are not read.
+      parts: the parts of a set that has several.
+    """
+
+    images: str = IMAGES
+    masks: str = MASKS
+    image_name: str = ""
+    mask_name: str = ""
+    lists: str = LISTS
+    instances: str = "SegmentationObject"
+    annotations: str = "Annotations"
+    without: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+
+    def folders(self) -> list[Part]:
+        """Returns the parts; of a set without any the one that it is."""
+        whole = Part("", self.images, self.masks, self.image_name, self.mask_name)
+        return list(self.parts) or [whole]
+
+    def options(self, root: str) -> dict[str, str]:
+        """Returns the options that say this layout of a tree at `root` below the given folder."""
+        options = {}
+        for option in ("images", "masks"):
+            options[option] = ",".join(
+                f"{part.name}{'=' if part.name else ''}"
+                + posixpath.normpath(posixpath.join(root, getattr(part, option)))
+                for part in self.folders()
+            )
+        for option in ("image_name", "mask_name"):
+            names = {getattr(part, option) for part in self.folders()}
+            if len(names) == 1 and (name := names.pop()):
+                options[option] = name
+        return options
+
+    def is_deep(self, folder: str) -> bool:
+        """Says whether files in folders below a folder of the layout belong to it too.
+
+        They do unless another folder of the layout is there.
+        """
+        start = "" if folder == "." else f"{folder}/"
+        others = {name for part in self.folders() for name in (part.images, part.masks)}
+        return not any(n.startswith(start) for n in others if n not in (folder, "."))
+
+    def describe(self, which: str) -> str:
+        """Returns the folders of `images` or `masks` in words; those of splits with `{split}`."""
+        folders = [getattr(part, which) for part in self.folders()]
+        templates = {
+            folder.replace(part.name, SPLIT, 1)
+            for part, folder in zip(self.folders(), folders, strict=True)
+            if part.name
+        }
+        return templates.pop() if len(templates) == 1 else ", ".join(folders)
+
+
+VOC = Layout()
+
+
+def find_release(folder: epath.Path, year: str) -> epath.Path | None:
+    """Returns the root of VOC<year> at or below a folder, None where there is none.
+
+    Args:
+      folder: the devkit's parent, `VOCdevkit`, or `VOC<year>` itself.
+      year: the release, such as `2012`.
+    """
+    below = [folder / devkit / f"VOC{year}" for devkit in _DEVKITS]
+    return next((root for root in [*below, folder] if _is_root(root)), None)
+
+
+def _is_root(folder: epath.Path) -> bool:
+    """Says whether a folder is a VOC tree, a broken one among them."""
+    return any((folder / name).is_dir() for name in (IMAGES, LISTS, MASKS))

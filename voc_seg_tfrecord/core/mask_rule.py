@@ -1,0 +1,156 @@
+"""The rule by which every mask of a set is read: decided once, then only applied."""
+
+from collections.abc import Callable, Mapping, Sequence
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+
+from voc_seg_tfrecord.core.class_table import VOID_CLASS, Rows, check_rows, color_of
+from voc_seg_tfrecord.core.names import VOID, Color
+
+VOID_VALUES = {-1: VOID, VOID: VOID}
+"""The values that are void unless something else is said: 255, and -1 in `.npy` masks."""
+
+
+@dataclasses.dataclass(frozen=True)
+class MaskRule:
+    """What the masks of a set mean, decided once for all of them. Frozen and picklable.
+
+    A class is an index, or 255 for void; while it is decided what masks mean, it is a name.
+
+    Attributes:
+      values: the class of each value.
+      colors: the class of each color, where colors decide; None where values do.
+      grey_is_color: whether in a set that is read by color a grey value v is the color
+        (v, v, v); otherwise it is a value.
+      given_values: the classes that the user gave to values, which win over all others.
+      given_colors: likewise those of colors.
+      star_classes: the classes of values and colors without any other, which the user gave by `*`.
+      remedy: what the user can do about a value or color without a class.
+    """
+
+    values: Mapping[int, Any]
+    colors: Mapping[Color, Any] | None = None
+    grey_is_color: bool = False
+    given_values: Mapping[int, Any] = dataclasses.field(default_factory=dict)
+    given_colors: Mapping[Color, Any] = dataclasses.field(default_factory=dict)
+    star_classes: Mapping[int | str | Color, Any] = dataclasses.field(default_factory=dict)
+    remedy: str = "say the class of each value or color with --classes, or correct the mask"
+
+    def needs_colors(self, kind: str) -> bool:
+        """Says whether colors may give the classes of a mask of a kind of `stored.Samples`."""
+        by_color = self.colors is not None
+        if kind == "grey":
+            return by_color and self.grey_is_color
+        return by_color or bool(self.given_colors)
+
+    def given_classes(self, value: int | None, color: Color | None) -> set[Any]:
+        """Returns the classes that the user gave to a pixel; two if the rows contradict."""
+        classes = set()
+        if value is not None and value in self.given_values:
+            classes.add(self.given_values[value])
+        if color is not None and color in self.given_colors:
+            classes.add(self.given_colors[color])
+        return classes
+
+    def class_of(self, kind: str, value: int | None, color: Color | None) -> Any:
+        """Returns the class of a pixel; None if the rule does not know it.
+
+        Args:
+          kind: the kind of its mask, `palette`, `grey`, or `rgb`; or `equal`, of an RGB mask in
+            which red, green and blue are equal everywhere.
+          value: the pixel's value; None in an RGB mask.
+          color: its color; None in a greyscale mask, and beyond the end of a palette.
+        """
+        given = self.given_classes(value, None if kind == "grey" else color)
+        if len(given) == 1:
+            return given.pop()
+        if given:
+            return None
+        found = self._found_class(kind, value, color)
+        if found is not None:
+            return found
+        if value is not None and value in self.star_classes:
+            return self.star_classes[value]
+        return None if color is None else self.star_classes.get(color)
+
+    def _found_class(self, kind: str, value: int | None, color: Color | None) -> Any:
+        """Returns the class of a pixel without the user's rows; None if it has none."""
+        by_color = self.colors is not None and (kind != "grey" or self.grey_is_color)
+        if not by_color:
+            return None if value is None else self.values.get(value)
+        assert self.colors is not None
+        if kind != "grey" or value is None:
+            return None if color is None else self.colors.get(color)
+        grey = (value, value, value)
+        if grey not in self.colors and value == VOID:
+            return VOID
+        return self.colors.get(grey)
+
+    def with_classes(self, new_class: Callable[[Any], Any]) -> "MaskRule":
+        """Returns the rule with other classes.
+
+        Args:
+          new_class: returns the new class of an old one; None if its values and colors have none.
+        """
+
+        def renamed(classes: Mapping[Any, Any]) -> dict[Any, Any]:
+            new_classes = {key: new_class(name) for key, name in classes.items()}
+            return {key: name for key, name in new_classes.items() if name is not None}
+
+        return dataclasses.replace(
+            self,
+            values=renamed(self.values),
+            colors=None if self.colors is None else renamed(self.colors),
+            given_values=renamed(self.given_values),
+            given_colors=renamed(self.given_colors),
+        )
+
+    @functools.cached_property
+    def all_values(self) -> dict[int, Any]:
+        """The class of each value of a mask that is read by value."""
+        by_star = {key: c for key, c in self.star_classes.items() if isinstance(key, int)}
+        return {**by_star, **self.values, **self.given_values}
+
+    @functools.cached_property
+    def all_colors(self) -> dict[Color, Any]:
+        """The class of each color of an RGB mask."""
+        by_star = {key: c for key, c in self.star_classes.items() if isinstance(key, tuple)}
+        return {**by_star, **(self.colors or {}), **self.given_colors}
+
+    @functools.cached_property
+    def packed_colors(self) -> tuple[np.ndarray, np.ndarray]:
+        """The known colors as ascending 24-bit numbers, int64, and their classes, uint8."""
+        classes_by_number: dict[int, int] = {}
+        for (red, green, blue), index in self.all_colors.items():
+            classes_by_number[red << 16 | green << 8 | blue] = index
+        numbers = sorted(classes_by_number)
+        classes = [classes_by_number[number] for number in numbers]
+        return np.array(numbers, np.int64), np.array(classes, np.uint8)
+
+
+def index_rule(num_classes: int) -> MaskRule:
+    """Returns the rule of VOC itself: 0 to `num_classes` - 1 are classes, 255 is void."""
+    return MaskRule({value: value for value in (*range(num_classes), VOID)})
+
+
+def rule_of_rows(rows: Rows, class_names: Sequence[str]) -> MaskRule:
+    """Returns the rule of the table of a dataset that has these classes.
+
+    Where it has colors, its values are those of greyscale masks alone.
+    """
+    index_of_name = {VOID_CLASS: VOID}
+    index_of_name |= {name: index for index, name in enumerate(class_names)}
+    values: dict[int, int] = dict(VOID_VALUES)
+    colors: dict[Color, int] = {}
+    for key, name in check_rows(rows):
+        if name not in index_of_name:
+            continue
+        color = color_of(key)
+        if color is not None:
+            colors[color] = index_of_name[name]
+        elif isinstance(key, int):
+            values[key] = index_of_name[name]
+    return MaskRule(values, colors or None)

@@ -1,0 +1,89 @@
+"""Assigns ids to splits by ratio, where no list does."""
+
+import bisect
+from collections.abc import Iterable, Mapping
+import hashlib
+import itertools
+from typing import TypeVar
+
+from voc_seg_tfrecord.core.errors import ConfigError
+
+T = TypeVar("T")
+
+_NAMES = ("train", "val", "valid", "validation", "test", "trainval", "trainaug", "default")
+
+
+def split_of(name: str) -> str:
+    """Returns the split that a list, a folder or a ratio of this name makes.
+
+    `val` and `valid` become `validation`, and known names are taken in any case.
+    """
+    name = name.lower() if name.lower() in _NAMES else name
+    return {"val": "validation", "valid": "validation"}.get(name, name)
+
+
+def check_ratios(ratios: Mapping[str, float], where: object) -> None:
+    """Checks that the ratios of the splits sum to 1.
+
+    Raises:
+      ConfigError: if one is not above 0, or their sum is not 1.
+    """
+    total = sum(ratios.values())
+    if any(not ratio > 0 for ratio in ratios.values()) or abs(total - 1) > 1e-6:
+        raise ConfigError(
+            where,
+            found=", ".join(f"{name}={ratio:g}" for name, ratio in ratios.items())
+            + f", together {total:g}",
+            expected="ratios above 0 that sum to 1, such as train=0.8,validation=0.2",
+            remedy="change the ratios",
+        )
+
+
+def named_by_split(names: Iterable[str]) -> dict[str, list[str]]:
+    """Returns the names of lists, folders or ratios that make each split; see `split_of`."""
+    splits: dict[str, list[str]] = {}
+    for name in names:
+        splits.setdefault(split_of(name), []).append(name)
+    return splits
+
+
+def by_split_name(ratios: Mapping[str, T], where: object) -> dict[str, T]:
+    """Returns ratios by the names of the splits that they make: `val` is `validation`.
+
+    Raises:
+      ConfigError: if two of them would be one split.
+    """
+    splits = named_by_split(ratios)
+    if twice := [split for split, names in splits.items() if len(names) > 1]:
+        raise ConfigError(
+            where,
+            found=f"two ratios for the split {twice[0]!r}: {', '.join(ratios)}",
+            expected="one ratio for each split",
+            remedy="leave one out",
+        )
+    return {split: ratios[name] for split, (name,) in splits.items()}
+
+
+def assign(
+    ids: Iterable[str],
+    ratios: Mapping[str, float],
+    seed: int,
+    groups: Mapping[str, str] | None = None,
+) -> dict[str, list[str]]:
+    """Assigns ids to splits.
+
+    An id's place depends on the id, the seed and the ratios alone: not on the machine, not
+    on the other ids. Adding images later moves none of the old ones. With groups, the name of an
+    id's group is what is hashed, so that a group stays together.
+
+    Returns:
+      The ids of each split, sorted; with few ids a split may get none.
+    """
+    splits: dict[str, list[str]] = {name: [] for name in ratios}
+    names, bounds = [*ratios], [*itertools.accumulate(ratios.values())][:-1]
+    for image_id in sorted(ids):
+        key = groups[image_id] if groups else image_id
+        digest = hashlib.sha256(f"{seed}:{key}".encode()).digest()
+        place = bisect.bisect_right(bounds, int.from_bytes(digest[:8]) / (1 << 64))
+        splits[names[place]].append(image_id)
+    return splits

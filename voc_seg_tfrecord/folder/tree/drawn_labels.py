@@ -1,0 +1,406 @@
+"""Masks that are drawn from the polygons of a labeling tool when they are read."""
+
+import base64
+import collections
+from collections.abc import Collection, Mapping, Sequence, Set
+import csv
+import dataclasses
+import functools
+import hashlib
+import io
+import os
+import posixpath
+from typing import Any, Self, cast
+import unicodedata
+
+from etils import epath
+
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.class_files import IGNORED, ClassFile, is_void_name
+from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.errors import (
+    AnnotationError,
+    ConfigError,
+    ImageError,
+    LayoutError,
+    MaskError,
+    VocSegError,
+    counted,
+)
+from voc_seg_tfrecord.core.example import Parts, RawExample
+from voc_seg_tfrecord.core.file import File, check_pixels
+from voc_seg_tfrecord.core.names import VOID, background_index, plain
+from voc_seg_tfrecord.core.processes import ordered_map
+from voc_seg_tfrecord.folder.tree.listing import Listing, Names
+from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
+from voc_seg_tfrecord.formats import mask_samples, pillow, png
+from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey
+from voc_seg_tfrecord.tools.drawing import Drawn, draw
+from voc_seg_tfrecord.tools.registry import tool_named
+from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, as_written, wrong
+from voc_seg_tfrecord.tools.tool import ClassList, Tool
+
+_MAX_PIXELS_BELIEVED = 1 << 24  # above which the image is asked for its size, and not the file
+
+
+@dataclasses.dataclass(frozen=True)
+class NumberedClasses:
+    """The classes of a tool's shapes.
+
+    Attributes:
+      class_file: background and the classes after it.
+      values: the value of each label in masks.
+      notes: what a user should know of them.
+    """
+
+    class_file: ClassFile
+    values: Mapping[str, int]
+    notes: Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class _NameList:
+    """The names of classes in their order.
+
+    Attributes:
+      names: the names.
+      source: the file that has them, or a word for several.
+      is_sorted: whether nothing numbers the classes, so that they are sorted by name.
+      notes: what a user should know of them.
+    """
+
+    names: Sequence[str]
+    source: str
+    is_sorted: bool
+    notes: Sequence[str]
+
+
+def classes_of(
+    tool: Tool, sheets: Collection[Sheet], used: Set[str], listing: Listing
+) -> NumberedClasses:
+    """Returns the classes of a tool's files, in the tool's order; `used` are those of shapes."""
+    class_list = tool.shapes.class_list if tool.shapes else None
+    if class_list:
+        listed = _names_from_list(tool, class_list, used, listing)
+    else:
+        listed = _names_from_sheets(tool, sheets, used)
+    entries, values = number_classes([*dict.fromkeys(listed.names)], listing.root)
+    notes = [*listed.notes, *_notes_on_spelling(values), *_notes_on_void(used, values)]
+    class_file = ClassFile(listed.source, entries, by_name=listed.is_sorted)
+    return NumberedClasses(class_file, values, notes)
+
+
+def _names_from_list(
+    tool: Tool, class_list: ClassList, used: Set[str], listing: Listing
+) -> _NameList:
+    """Returns the names of a list that has all classes in use; else those in use, sorted."""
+    notes = [f"{tool.name} does not number classes, so they are sorted by name."]
+    for path in listing.below():
+        if posixpath.basename(path) != class_list.name:
+            continue
+        full_path = listing.root / path
+        text = File.read(full_path, MaskError).data.decode("utf-8-sig", "replace")
+        with as_written(os.fspath(full_path), class_list.expected):
+            names = class_list.parse(text)
+        missing = used - {*names}
+        if not missing:
+            return _NameList(names, path, is_sorted=False, notes=[])
+        shown = ", ".join(sorted(missing)[:3])
+        notes.append(f"{path} lacks {shown}, so it does not number the classes.")
+    return _NameList(sorted(used), f"{tool.name}'s files", is_sorted=True, notes=notes)
+
+
+def _names_from_sheets(tool: Tool, sheets: Collection[Sheet], used: Set[str]) -> _NameList:
+    """Returns the names that the files of shapes number, without groups that no shape has."""
+    names = [name for sheet in sheets for name in sheet.class_names]
+    groups = {group for sheet in sheets for group in sheet.groups}
+    unused_groups = (groups & {*names}) - used
+    notes = []
+    if unused_groups:
+        shown = ", ".join(sorted(unused_groups))
+        notes.append(f"{shown} only groups other classes, so it is none.")
+        names = [name for name in names if name not in unused_groups]
+    return _NameList(names, f"{tool.name}'s files", is_sorted=False, notes=notes)
+
+
+def number_classes(
+    names: Sequence[str], root: epath.Path
+) -> tuple[tuple[Entry, ...], dict[str, int]]:
+    """Returns background and the classes after it, and the value of each label in masks."""
+    void = [name for name in names if is_void_name(name)]
+    classes = [name for name in names if name not in void]
+    place = background_index(classes)
+    background = "background" if place is None else classes.pop(place)
+    if len(classes) >= VOID - 1:
+        raise LayoutError(
+            root,
+            found=f"{len(classes)} classes",
+            expected=f"at most {VOID - 2} classes and background, which a mask can hold",
+            remedy="merge classes in the tool",
+        )
+    entries = tuple(Entry(value, name) for value, name in enumerate([background, *classes]))
+    entries += tuple(Entry(VOID, name) for name in void)
+    return entries, {entry.name: entry.value for entry in entries}
+
+
+def _notes_on_spelling(names: Collection[str]) -> list[str]:
+    names_by_form = collections.defaultdict(list)
+    for name in names:
+        form = " ".join(unicodedata.normalize("NFKC", name).split())
+        names_by_form[plain(form)].append(name)
+    alike = [name for of_form in names_by_form.values() if len(of_form) > 1 for name in of_form]
+    if not alike:
+        return []
+    return [f"{' and '.join(alike)} are classes that differ in their spelling alone."]
+
+
+def _notes_on_void(used: Set[str], values: Mapping[str, int]) -> list[str]:
+    void = sorted(name for name in used if values.get(name) == VOID and name != IGNORED)
+    if not void:
+        return []
+    return [f"{', '.join(void)} means void, {VOID}, unless --classes gives it a class."]
+
+
+@dataclasses.dataclass(frozen=True)
+class DrawnPair(Pair):
+    """An image and its shapes. See `Pair`; its `mask` is the file of the shapes.
+
+    Attributes:
+      shapes: what is drawn; None if all of it was drawn already.
+      values: the value of each label in the mask.
+      exif: what an EXIF orientation means, where the file does not say the image's size.
+      drawn: the mask as a PNG in base64, if it was drawn already.
+      embedded_by: the tool whose file of the shapes holds the image too; empty if none does.
+    """
+
+    shapes: Annotation | None = None
+    values: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    exif: str = "auto"
+    drawn: str = ""
+    embedded_by: str = ""
+
+    def read(self) -> RawExample:
+        """Reads the image, and draws its masks."""
+        image = self._image()
+        where = f"{self.mask}, image {self.filename}"
+        objects = None
+        if self.shapes is None:
+            mask = base64.b64decode(self.drawn)
+        else:
+            drawn = self.draw(self.drawn_size(image))
+            mask = png.encode(drawn.mask, runs=True)
+            if drawn.objects is not None:
+                objects = File(png.encode(drawn.objects, runs=True), where)
+        return RawExample(
+            image=image,
+            filename=self.filename,
+            mask=File(mask, where),
+            instances=objects,
+            annotation=self.annotation and File.read(self.annotation, AnnotationError),
+            counted=self.counted,
+        )
+
+    def draw(self, size: tuple[int, int]) -> Drawn:
+        """Draws the masks of a pair with shapes."""
+        assert self.shapes
+        return draw(self.shapes, self.values, size, objects=self.instances is not None)
+
+    def drawn_size(self, image: File | None = None) -> tuple[int, int]:
+        """Returns height and width of the masks. The image is read only if they need it."""
+        assert self.shapes
+        size = self.shapes.size
+        where = self.shapes.where
+        if size is not None and size[0] * size[1] <= _MAX_PIXELS_BELIEVED:
+            return size
+        image = image or self._image()
+        height, width = pillow.read_size(image, ImageError)
+        check_pixels(width, height, image, ImageError)
+        if size is None and pillow.is_turned(image) and self.exif != "ignore":
+            if self.exif == "auto":
+                raise wrong(
+                    where,
+                    f"no size of the image {self.filename}, which has an EXIF orientation",
+                    "polygons that show whether the image was rotated when they were drawn",
+                    "say --exif apply if the tool showed it rotated, or --exif ignore",
+                )
+            still = pillow.decode(image, ImageError).upright()
+            height, width = still.height, still.width
+        if size is not None and sorted(size) != sorted((height, width)):
+            found = f"{size[1]} x {size[0]} pixels for the image {self.filename}"
+            raise wrong(where, found, f"{width} x {height}, as the image has")
+        return size or (height, width)
+
+    def size(self) -> int:
+        """Returns how many bytes the image and its shapes have together."""
+        holder = self.mask if self.embedded_by and self.mask else self.image
+        return storage.size(holder) + len(self.drawn)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the pair as plain data, for `from_json` on a worker."""
+        return {**super().to_json(), "shapes": self.shapes and self.shapes.to_json()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns the pair that `to_json` made plain data of."""
+        shapes = data["shapes"] and Annotation.from_json(data["shapes"])
+        return cls(**{**data, "shapes": shapes})
+
+    def _image(self) -> File:
+        shapes = tool_named(self.embedded_by).shapes if self.embedded_by else None
+        if shapes and shapes.read_image and self.mask:
+            return shapes.read_image(File.read(self.mask, ImageError))
+        return File.read(self.image, ImageError)
+
+
+def _draw(pair: DrawnPair) -> tuple[str, MaskContent | None, Mapping[str, int]]:
+    """Returns the mask of a pair as a PNG in base64, what is in it, and what is odd in its shapes.
+
+    Of shapes that cannot be drawn it is nothing: whoever reads the pair says what is wrong.
+    """
+    try:
+        drawn = pair.draw(pair.drawn_size())
+    except ConfigError:  # about what is not installed
+        raise
+    except VocSegError:
+        return "", None, {}
+    mask = png.encode(drawn.mask, runs=True)
+    values = mask_samples.counts_by_value(drawn.mask)
+    content = MaskContent("grey", values, sha256=hashlib.sha256(mask).hexdigest())
+    return base64.b64encode(mask).decode(), content, drawn.counts
+
+
+@dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
+class DrawnLabels(Labels):
+    """The polygons of a set in place of masks; `folder` and `names` say which file has an id's.
+
+    Attributes:
+      image_folder: where the images lie.
+      values: the value of each label in the masks.
+      shapes: the shapes of each image, by id.
+      embedded: ids of images that are in the files of their shapes alone.
+      exif: what an EXIF orientation means; see `DrawnPair`.
+    """
+
+    image_folder: epath.Path
+    values: Mapping[str, int]
+    shapes: Mapping[str, Annotation]
+    embedded: Set[str]
+    exif: str
+
+    @functools.cached_property
+    def _drawn(self) -> dict[str, str]:
+        return {}
+
+    @functools.cached_property
+    def _notable(self) -> dict[str, Mapping[str, int]]:
+        return {}
+
+    @property
+    def objects(self) -> tuple[epath.Path, Names]:
+        """Object masks are drawn too."""
+        return self.folder, self.names
+
+    def pair(self, parts: Parts, **fields: Any) -> Pair:
+        """Returns the pair of an id; without shapes it is one without a mask."""
+        if fields.get("mask") is None:
+            return super().pair(parts, **fields)
+        image_id = fields["id"]
+        drawn = self._drawn.get(image_id, "")
+        return DrawnPair(
+            **fields,
+            counted=self.counted(image_id),
+            shapes=None if drawn and not parts.instances else self.shapes[image_id],
+            values=self.values,
+            exif=self.exif,
+            drawn=drawn,
+            embedded_by=self.tool if image_id in self.embedded else "",
+        )
+
+    def _mask_pair(self, image_id: str) -> DrawnPair:
+        name = self.images[image_id]
+        pair = self.pair(
+            Parts(),
+            id=image_id,
+            filename=name,
+            image=self.image_folder / name,
+            mask=self.folder / self.names[image_id],
+        )
+        return cast(DrawnPair, pair)
+
+    def shapes_of(self, image_id: str) -> str:
+        """Returns the shapes that an id's mask is drawn from."""
+        shapes = self.shapes.get(image_id)
+        return shapes.to_json() if shapes else ""
+
+    def file(self, image_id: str) -> File:
+        """Returns the index mask of an id that has one, drawn."""
+        return cast(File, self._mask_pair(image_id).read().mask)
+
+    def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
+        """Draws the masks of ids, and keeps them: a few kilobytes each."""
+        del all_colors  # there are none
+        new = [
+            image_id for image_id in ids if image_id not in self._notable and image_id in self.names
+        ]
+        for image_id in new:
+            shapes = self.shapes[image_id]
+            is_background = not shapes.shapes and not shapes.error
+            self._notable[image_id] = {_BACKGROUND: int(is_background), **shapes.left_out}
+        pairs = [self._mask_pair(image_id) for image_id in new if not self.shapes[image_id].error]
+        for pair, (mask, look, counts) in ordered_map(_draw, pairs, count=len(pairs)):
+            if look is not None:
+                self._looks[pair.id] = look
+                self._drawn[pair.id] = mask
+                self._notable[pair.id] = {**self._notable[pair.id], **counts}
+        return Survey()
+
+    def table(self, ids: Collection[str]) -> str:
+        """Returns the table of classes by name as CSV, with the pixels and masks of each."""
+        self.survey(ids)
+        pixels = collections.Counter[int]()
+        masks = collections.Counter[int]()
+        for image_id in ids:
+            if image_id in self._looks:
+                values = self._looks[image_id].values
+                pixels.update(values)
+                masks.update([*values])
+        out = io.StringIO()
+        lines = csv.writer(out, lineterminator="\n")
+        lines.writerow(["name", "class", "pixels", "masks"])
+        for name, value in self.values.items():
+            if value != VOID:
+                lines.writerow([name, name, pixels[value], masks[value]])
+        return out.getvalue()
+
+    def notes(self) -> list[str]:
+        """Returns what a user should know of the masks that were drawn."""
+        totals = collections.Counter[str]()
+        for counts in self._notable.values():
+            totals.update(counts)
+        order = next(iter(self.shapes.values())).order
+        texts = {
+            "outside": ("point", "outside of the image, where shapes are cut off"),
+            "contested": ("pixel", f"in shapes of several classes. {_ABOVE[order]}"),
+            "discs": ("point", "drawn as a disc with a radius of 5 pixels"),
+            "boxes": ("shape", "with the outline of a box; all pixels in it have the class"),
+            "empty": ("shape", "without a pixel in the image"),
+            _BACKGROUND: ("image", "without a shape: background everywhere"),
+        }
+        shapes = tool_named(self.tool).shapes
+        for kind in sorted(totals.keys() - texts):
+            not_drawn = shapes.not_drawn if shapes else ""
+            texts[kind] = ("shape", f"of the kind {kind}, {not_drawn}")
+        notes = []
+        for kind, (noun, text) in texts.items():
+            if totals[kind]:
+                notes.append(f"{counted(totals[kind], noun)} {text}.")
+        return notes
+
+
+_BACKGROUND = "background"  # counts images, where other counts are those of shapes
+
+_ABOVE = {
+    "later": "The later one in the file lies above",
+    "smaller": "The smaller one lies above",
+    "level": "That of the higher z-order lies above",
+}

@@ -1,0 +1,246 @@
+"""One id's files in a tree: where each lies, and what is wrong if it does not lie there.
+
+`Labels` says where the masks come from: here files of pixels, in `drawn_labels` a tool's shapes.
+"""
+
+from collections.abc import Collection, Mapping, Sequence, Set
+import dataclasses
+import functools
+import os
+import posixpath
+from typing import Any, Self
+import unicodedata
+
+from etils import epath
+
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.errors import AnnotationError, ImageError, LayoutError, MaskError
+from voc_seg_tfrecord.core.example import Counted, Parts, RawExample
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.formats import bands
+from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey, survey
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """One id's files. Cheap to make, and to send to a worker as JSON.
+
+    Attributes:
+      id: the image id, the example's key.
+      filename: the image's name below its folder.
+      image: the image's path.
+      mask: the mask's path, None where an image without one is background, or has none.
+      instances: the instance mask's path, where asked for.
+      annotation: the XML's path, where asked for.
+      counted: what a survey has found in the mask file; see `index_masks.read_mask`.
+      channels: how many files the image has; those behind the first end with `_0001` and so on in
+        place of `_0000`.
+    """
+
+    id: str
+    filename: str
+    image: epath.PathLike
+    mask: epath.PathLike | None = None
+    instances: epath.PathLike | None = None
+    annotation: epath.PathLike | None = None
+    counted: Counted | None = None
+    channels: int = 1
+
+    def read(self) -> RawExample:
+        """Reads each file once.
+
+        Raises:
+          VocSegError: naming a file that cannot be read.
+        """
+        files = [File.read(path, ImageError) for path in channel_paths(self.image, self.channels)]
+        return RawExample(
+            image=files[0] if len(files) == 1 else bands.stacked(files),
+            filename=self.filename,
+            mask=self.mask and File.read(self.mask, MaskError),
+            instances=self.instances and File.read(self.instances, MaskError),
+            annotation=self.annotation and File.read(self.annotation, AnnotationError),
+            counted=self.counted,
+        )
+
+    def size(self) -> int:
+        """Returns how many bytes image and masks have together."""
+        files = filter(None, (self.image, self.mask, self.instances))
+        return sum(storage.size(path) for path in files)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the pair as plain data, for `from_json` on a worker."""
+        return {
+            name: os.fspath(value) if isinstance(value, os.PathLike) else value
+            for name, value in vars(self).items()
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns the pair that `to_json` made plain data of."""
+        return cls(**data)
+
+
+def channel_paths(image: epath.PathLike, count: int) -> list[epath.PathLike]:
+    """Returns the paths of an image's channels by that of the first."""
+    if count == 1:
+        return [image]
+    stem, ending = os.path.splitext(os.fspath(image))  # noqa: PTH122 - quick, and a bucket's too
+    return [
+        f"{stem[:-4]}{number:04}{ending}"
+        for number in range(int(stem[-4:]), int(stem[-4:]) + count)
+    ]
+
+
+_FILE_OF = {
+    "image": "an image",
+    "mask": "a mask",
+    "instances": "an instance mask",
+    "annotation": "an XML file",
+}
+
+# How to build without a feature that needs more files than image and mask.
+_LEAVE_OUT = {
+    "instances": ", or leave instance masks out: no --instance_masks, or "
+    '"instance_mask": false in the config',
+    "annotation": ', or leave boxes out: no --objects, or "objects": false in the config',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Place:
+    """Where one part of examples lies.
+
+    Attributes:
+      folder: the folder.
+      names: the names of the files below it, by id.
+      needed: whether a file that is missing is an error.
+    """
+
+    folder: epath.Path
+    names: Mapping[str, str]
+    needed: bool = True
+
+    def twins(self, image_id: str) -> Sequence[str]:
+        """Returns the names of an id's files if it has several, of which none can be preferred."""
+        if not isinstance(self.names, Names) or not self.names.twins:
+            return ()
+        return self.names.twins.get(self.names.written(image_id) or "", ())
+
+    @functools.cached_property
+    def _prefix(self) -> str:
+        """What stands in front of each name: a path object per file takes more than reading it."""
+        return posixpath.join(os.fspath(self.folder), "")
+
+    def path(self, image_id: str) -> str | None:
+        """Returns the path of an id's file, None if there is none."""
+        name = self.names.get(image_id)
+        return None if name is None else self._prefix + name
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Labels:
+    """The masks of a tree as files of pixels; a kind that is drawn answers the same.
+
+    Attributes:
+      folder: where the files lie.
+      names: the names of the files below it, by id.
+      pair_type: what reads the files of an id.
+      images: names of the images that the labels themselves name, by id.
+      sheets: files of labels that are no masks.
+      splits: the ids of each split that files of labels are called as.
+      class_file: the classes, if the labels say them themselves.
+      tool: what wrote the shapes that are drawn; empty for files of pixels.
+    """
+
+    folder: epath.Path
+    names: Names
+    pair_type: type[Pair] = Pair
+    images: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    sheets: Set[str] = frozenset()
+    splits: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    class_file: ClassFile | None = None
+    tool: str = ""
+
+    @property
+    def objects(self) -> tuple[epath.Path, Names] | None:
+        """Where object masks come from, if the labels have them; otherwise files of their own."""
+        return None
+
+    @functools.cached_property
+    def _looks(self) -> dict[str, MaskContent]:
+        return {}
+
+    def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
+        """Looks at the masks of ids; see `masks.survey`. No mask is looked at twice."""
+        place = Place(self.folder, self.names)
+        return survey(ids, place.path, self._looks, all_colors=all_colors)
+
+    def counted(self, image_id: str) -> Counted | None:
+        """Returns what a survey has found in an id's mask, for `index_masks.read_mask`."""
+        content = self._looks.get(image_id)
+        return content.counted if content else None
+
+    def file(self, image_id: str) -> File:
+        """Returns the index mask of an id that has one."""
+        return File.read(self.folder / self.names[image_id], MaskError)
+
+    def pair(self, parts: Parts, **fields: Any) -> Pair:
+        """Returns the pair of an id, of the fields that say where its files lie."""
+        del parts  # for labels of which a pair has to say more
+        return self.pair_type(**fields, counted=self.counted(fields["id"]))
+
+    def shapes_of(self, image_id: str) -> str:
+        """Returns what an id's mask is drawn from; empty of a mask that is a file."""
+        del image_id
+        return ""
+
+    def notes(self) -> list[str]:
+        """Returns what a user should know of masks that were drawn."""
+        return []
+
+    def table(self, ids: Collection[str]) -> str:
+        """Returns the table of classes as CSV, if the labels say them themselves; else nothing."""
+        del ids
+        return ""
+
+
+def missing(part: str, place: Place, image_id: str) -> LayoutError:
+    """Returns the error that a part of an id, such as `mask`, has no file in a tree."""
+    other = place.names.alike(image_id) if isinstance(place.names, Names) else ""
+    return LayoutError(
+        place.folder / image_id,
+        found="no such file" + (f", but {_difference(image_id, other)}" if other else ""),
+        expected=f"{_FILE_OF[part]} for each id",
+        remedy="write the ids exactly as the files are named, or rename the files"
+        if other
+        else f"put the file there, or remove the id from the list{_LEAVE_OUT.get(part, '')}",
+        kind=f"missing {_FILE_OF[part].partition(' ')[2]}",
+    )
+
+
+def several(part: str, place: Place, image_id: str) -> LayoutError:
+    """Returns the error that a part of an id has more than one file."""
+    names = place.twins(image_id)
+    return LayoutError(
+        place.folder / names[0],
+        found=f"{len(names)} files for one id: {' and '.join(names)}",
+        expected=f"{_FILE_OF[part]} for each id, and no second one",
+        remedy="keep one of the files in the folder, and rename the others or take them out",
+        kind="several files for one id",
+    )
+
+
+def _difference(image_id: str, other: str) -> str:
+    """Says in words how two ids differ that look alike."""
+    forms = [
+        next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)), "mixed")
+        for text in (image_id, other)
+    ]
+    if unicodedata.normalize("NFC", image_id) != unicodedata.normalize("NFC", other):
+        return f"{other!r} is there, which differs in upper and lower case"
+    return (
+        f"one whose name looks the same is there. The id has the Unicode form {forms[0]}, and "
+        f"the name of the file has {forms[1]}"
+    )

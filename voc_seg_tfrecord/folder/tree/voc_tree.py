@@ -1,0 +1,402 @@
+"""A tree in the Pascal VOC layout: its id lists, its files, and the pairs of a split.
+
+A split may have millions of pairs, so each pair is made when it is asked for.
+"""
+
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+import dataclasses
+import functools
+import os
+import posixpath
+from typing import overload
+
+from etils import epath
+
+from voc_seg_tfrecord.core import id_lists
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, SplitError, did_you_mean
+from voc_seg_tfrecord.core.example import ALL_PARTS, IMAGE_AND_MASK, Parts
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES, parse_ids
+from voc_seg_tfrecord.core.layout import (
+    IMAGES,
+    LISTS,
+    MASK_SUFFIXES,
+    MASKS,
+    VOC,
+    Layout,
+    Naming,
+    Part,
+)
+from voc_seg_tfrecord.folder.tree.listing import Listing, Names, index_files, index_names
+from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair, Place, missing, several
+
+
+class Pairs(Sequence[Pair]):
+    """The pairs of ids whose files are all there.
+
+    Args:
+      tree: where they lie.
+      ids: the ids, in order.
+      parts: what is needed beside the image.
+
+    Attributes:
+      ids: the ids, which are the keys of examples.
+    """
+
+    def __init__(self, tree: "VocTree", ids: Sequence[str], parts: Parts):
+        self.tree = tree
+        self.ids = ids
+        self._parts = parts
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Pair: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Pairs": ...
+
+    def __getitem__(self, index: int | slice) -> "Pair | Pairs":
+        if isinstance(index, slice):
+            return Pairs(self.tree, self.ids[index], self._parts)
+        image_id = self.ids[index]
+        places = self.tree.places(image_id, self._parts)
+        return self.tree.make_pair(image_id, places, self._parts)
+
+
+class Items(Mapping[str, Pair]):
+    """The image and the mask of each id of a tree, made when they are asked for.
+
+    Args:
+      tree: where they lie.
+      parts: what is needed beside the image.
+    """
+
+    def __init__(self, tree: "VocTree", parts: Parts):
+        self._tree = tree
+        self._parts = parts
+
+    def __getitem__(self, image_id: str) -> Pair:
+        if image_id not in self:
+            raise KeyError(image_id)
+        return self._tree.pair(image_id, self._parts)
+
+    def __contains__(self, image_id: object) -> bool:
+        needs_mask = self._parts.masks and not self._parts.background
+        return image_id in self._tree.images and (not needs_mask or image_id in self._tree.masks)
+
+    def __iter__(self) -> Iterator[str]:
+        return (image_id for image_id in self._tree.images if image_id in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class _Asked(Container[str]):
+    """The ids of a tree's images, which are listed when somebody asks."""
+
+    def __init__(self, images: Callable[[], Names]):
+        self._images = images
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._images()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class VocTree:
+    """A folder that holds images, masks and id lists. What is listed and read of it stays so.
+
+    Attributes:
+      root: the folder, such as `VOC2012` in a devkit.
+      layout: the names of the folders in it.
+      listing: all files at and below the folder that the user gave, which is the root or above
+        it; if there is none, each folder of the tree is listed when it is needed.
+      notes: what a user should know about how the tree was found.
+      drawn: the labels, if they are no files of pixels in the folder of masks.
+      image_endings: what names of images end with.
+      channels: how many files an image has, of which each is a channel; see `Pair`.
+      reasons: why each other set of files that may have been meant was not taken, in words.
+    """
+
+    root: epath.Path
+    layout: Layout = VOC
+    listing: Listing | None = None
+    notes: Sequence[str] = ()
+    drawn: Labels | None = None
+    image_endings: Sequence[str] = IMAGE_SUFFIXES
+    channels: int = 1
+    reasons: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "root", epath.Path(self.root))
+
+    @property
+    def given(self) -> epath.Path:
+        """The folder that the user gave, which is the root or above it."""
+        return self.listing.root if self.listing else self.root
+
+    @functools.cached_property
+    def place(self) -> str:
+        """Where the root lies below the given folder; empty if it is that folder."""
+        path = os.fspath(self.root.relative_to(self.given))
+        return "" if path == "." else path
+
+    @functools.cached_property
+    def labels(self) -> Labels:
+        """Where the masks come from."""
+        folder = self.root / self.layout.masks
+        return self.drawn or Labels(
+            folder, index_names(self._files("masks"), folder, MASK_SUFFIXES)
+        )
+
+    @property
+    def masks(self) -> Names:
+        """The names of the files of masks, or of what they are drawn from, by id."""
+        return self.labels.names
+
+    def below(self, folder: str, *, deep: bool = True) -> Iterable[str]:
+        """Returns the names of the files below a folder of the tree; none if there is none."""
+        path = self.root / folder
+        if self.listing and path.is_relative_to(self.given):
+            top = path.relative_to(self.given)
+            return self.listing.below(posixpath.normpath(os.fspath(top)), deep=deep)
+        return Listing.of(path).below(deep=deep) if path.is_dir() else ()
+
+    def read_text(
+        self, path: epath.Path, error: type[LayoutError] | type[ListError] = LayoutError
+    ) -> File:
+        """Returns a list or class file, which is read once."""
+        if path not in self._texts:
+            self._texts[path] = File.read(path, error)
+        return self._texts[path]
+
+    @functools.cached_property
+    def _texts(self) -> dict[epath.Path, File]:
+        return {}
+
+    def list_path(self, name: str) -> epath.Path:
+        """Returns the path of the list `name`, whether it exists or not."""
+        return self.root / self.layout.lists / self._text_files.get(name, f"{name}.txt")
+
+    def list_names(self) -> list[str]:
+        """Returns the names of the lists in the folder of lists."""
+        return [*self._text_files]
+
+    @functools.cached_property
+    def _text_files(self) -> dict[str, str]:
+        """The text files in the folder of lists, by their name without `.txt`."""
+        files = sorted(self.below(self.layout.lists, deep=False))  # train.txt after train.TXT
+        texts = [file for file in files if file.lower().endswith(".txt")]
+        return {file[: -len(".txt")]: file for file in texts}
+
+    def read_ids(self, name: str) -> Sequence[str]:
+        """Returns the ids of the list `name`, in its order.
+
+        Raises:
+          LayoutError: if there is no such list.
+          ListError: if the list is empty, repeats an id, or leaves the tree.
+        """
+        path = self.list_path(name)
+        if not path.exists():
+            names = self.list_names()
+            there = ", ".join(f"{n}.txt" for n in names) + did_you_mean(name, names)
+            raise LayoutError(
+                path,
+                found="no such list" + (f", but {there}" if there else ""),
+                expected="a text file of image ids, one per line",
+                remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
+            )
+        # A list of plain ids is read before any folder has been listed.
+        return parse_ids(self.read_text(path, ListError).data, path, _Asked(lambda: self.images))
+
+    def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> Pairs:
+        """Finds the files of ids; no file is opened.
+
+        Returns:
+          One pair per id, in the order of `ids`.
+
+        Raises:
+          SplitError: naming the first files that are missing, and how many are.
+        """
+        faults = (self._fault(image_id, parts) for image_id in ids)
+        problems = [fault for fault in faults if fault is not None]
+        if problems:
+            raise SplitError(split, problems, len(ids))
+        return Pairs(self, ids, parts)
+
+    def pair(self, image_id: str, parts: Parts = IMAGE_AND_MASK) -> Pair:
+        """Finds the files of one id; no file is opened.
+
+        Raises:
+          LayoutError: if a file is missing, or there are several.
+        """
+        if fault := self._fault(image_id, parts):
+            raise fault
+        return self.make_pair(image_id, self.places(image_id, parts), parts)
+
+    def _fault(self, image_id: str, parts: Parts) -> LayoutError | None:
+        places = self.places(image_id, parts)
+        for part, place in places.items():
+            if place.needed and image_id not in place.names:
+                return missing(part, place, image_id)
+        for part, place in places.items():
+            if place.twins(image_id):
+                return several(part, place, image_id)
+        return None
+
+    def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
+        """Returns where each part of an id has to lie, by the part's name in `Pair`.
+
+        A tree that keeps its files elsewhere answers this in its own way.
+        """
+        del image_id  # here all ids lie in the same folders
+        if parts not in self._places:
+            self._places[parts] = self._make_places(parts)
+        return dict(self._places[parts])
+
+    @functools.cached_property
+    def _places(self) -> dict[Parts, dict[str, Place]]:
+        return {}
+
+    def files_of(self, image_id: str) -> dict[str, list[epath.Path]]:
+        """Returns the files of an id that are there, by the part's name in `Pair`.
+
+        An id that has several files of one part has all of them here.
+        """
+        paths = {}
+        for part, place in self.places(image_id, ALL_PARTS).items():
+            if image_id in place.names:
+                names = place.twins(image_id) or (place.names[image_id],)
+                paths[part] = [place.folder / name for name in names]
+        return paths
+
+    def _make_places(self, parts: Parts) -> dict[str, Place]:
+        needed = not parts.background
+        layout = self.layout
+        places = {"image": Place(self.root / layout.images, self.images)}
+        if parts.masks:
+            places["mask"] = Place(self.labels.folder, self.masks, needed)
+        if parts.instances:
+            objects = self.labels.objects or (self.root / layout.instances, self.instances)
+            places["instances"] = Place(*objects, needed)
+        if parts.annotations:
+            places["annotation"] = Place(self.root / layout.annotations, self.annotations)
+        return places
+
+    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> Pair:
+        """Returns the pair of an id whose needed files are all there."""
+        paths = {name: place.path(image_id) for name, place in places.items()}
+        filename = places["image"].names[image_id]
+        pair = self.labels.pair(parts, id=image_id, filename=filename, **paths)
+        return pair if self.channels == 1 else dataclasses.replace(pair, channels=self.channels)
+
+    def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
+        """Returns the folders in which the images of ids lie."""
+        del ids  # here all images lie in one
+        return [self.root / self.layout.images]
+
+    @functools.cached_property
+    def images(self) -> Names:
+        """The images' names below their folder, by id."""
+        folder = self.root / self.layout.images
+        names = index_names(self._files("images"), folder, self.image_endings)
+        more = self.drawn.images if self.drawn else {}
+        return Names({**names, **more}) if more else names
+
+    def image_path(self, image_id: str) -> str:
+        """Returns where an id's image lies below the given folder."""
+        return _joined(self._image_folder, self.images[image_id])
+
+    def mask_path(self, image_id: str) -> str:
+        """Returns where an id's mask, or the file of its shapes, lies below the given folder."""
+        return _joined(self._mask_folder, self.masks[image_id])
+
+    @functools.cached_property
+    def _image_folder(self) -> str:
+        return posixpath.normpath(posixpath.join(self.place, self.layout.images))
+
+    @functools.cached_property
+    def _mask_folder(self) -> str:
+        return posixpath.normpath(posixpath.join(self.place, self.layout.masks))
+
+    def record_id(self, image_id: str) -> str:
+        """Returns the id that a dataset has for an id: the image's name without its ending.
+
+        It differs where folders or words around the id are not a part of it.
+        """
+        name = self.images.get(image_id)
+        return image_id if name is None else id_lists.image_id(posixpath.normpath(name))
+
+    def image_file(self, image_id: str) -> epath.Path:
+        """Returns the path of an id's image."""
+        return self.root / self.layout.images / self.images[image_id]
+
+    def others(self, endings: Collection[str]) -> Names:
+        """Returns the names of files of other endings that lie and are named as masks do, by id."""
+        return index_names(self._files("masks"), self.root / self.layout.masks, endings)
+
+    def _files(self, which: str) -> Iterable[tuple[str | None, str]]:
+        """Returns the id of each file of `images` or `masks`, and its name below their folder."""
+        files = [*self._files_but(self.layout.without, which)]
+        if self.layout.without:  # what an image and a mask have alike belongs to their ids
+            every = {name: [*self._files_but((), name)] for name in ("images", "masks")}
+            both = {i for i, _ in every["images"]} & {i for i, _ in every["masks"]}
+            both -= {image_id for image_id, _ in files}
+            files += [(image_id, name) for image_id, name in every[which] if image_id in both]
+        return files
+
+    def _files_but(self, without: Sequence[str], which: str) -> Iterator[tuple[str | None, str]]:
+        others, copies = [Naming.parse(pattern) for pattern in without], self.layout.copies
+        for part in self.layout.folders():
+            folder = getattr(part, which)
+            naming, other = (part.image_naming, part.mask_naming)[:: -1 if which == "masks" else 1]
+            neither = [n for n in others if n != naming]
+            neither += [other] * (part.images == part.masks and other.narrow > naming.narrow)
+            for name in self.below(folder, deep=naming.whole or self.layout.is_deep(folder)):
+                place = posixpath.normpath(posixpath.join(folder, name, "..")) if copies else ""
+                if place in copies or any(n.id_of(name) for n in neither):
+                    continue
+                image_id = naming.id_of(name)
+                if which == "masks" and part.name and self._is_of_other(part, image_id):
+                    continue
+                if part.name:
+                    yield image_id and f"{part.name}/{image_id}", posixpath.join(folder, name)
+                else:
+                    yield image_id, name
+
+    def _is_of_other(self, part: Part, mask_id: str | None) -> bool:
+        """Says whether a mask in the folder of several parts' masks is another part's."""
+        sharing = self._parts_by_masks[part.masks]
+        if len(sharing) == 1 or f"{part.name}/{mask_id}" in self._image_ids:
+            return False
+        return part.name != sharing[0] or any(f"{p}/{mask_id}" in self._image_ids for p in sharing)
+
+    @functools.cached_property
+    def _parts_by_masks(self) -> dict[str, list[str]]:
+        """The names of the parts that have a folder of masks."""
+        names: dict[str, list[str]] = {}
+        for part in self.layout.parts:
+            names.setdefault(part.masks, []).append(part.name)
+        return names
+
+    @functools.cached_property
+    def _image_ids(self) -> Collection[str | None]:
+        return {image_id for image_id, _ in self._files_but((), "images")}
+
+    @functools.cached_property
+    def instances(self) -> Names:
+        """The instance masks' names below their folder, by id."""
+        return index_files(self.root / self.layout.instances, MASK_SUFFIXES)
+
+    @functools.cached_property
+    def annotations(self) -> Names:
+        """The XML files' names below their folder, by id."""
+        return index_files(self.root / self.layout.annotations, (".xml",))
+
+
+def _joined(folder: str, name: str) -> str:
+    """Returns the path of a file by its name below a folder, of which `.` is none."""
+    if "./" in name:
+        return posixpath.normpath(posixpath.join(folder, name))
+    return name if folder == "." else f"{folder}/{name}"

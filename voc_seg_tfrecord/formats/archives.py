@@ -1,0 +1,198 @@
+"""An export as a tool hands it over: a `.zip` or `.tar`, unpacked into a temporary folder.
+
+An archive may come from anybody, so nothing in it is believed. Names that leave the folder, links,
+devices and two files of one name are refused before anything is written. `zipfile` and `tarfile`'s
+data filter would change such names, follow links inside the folder, and let the last file of a name
+win. Both also read headers of any size, and through any number of bytes to the next one.
+"""
+
+import bz2
+from collections.abc import Callable, Iterator
+import contextlib
+import dataclasses
+import functools
+import gzip
+import itertools
+import lzma
+import pathlib
+import shutil
+import stat
+import tarfile
+from typing import Any, BinaryIO
+import zipfile
+
+from etils import epath
+
+from voc_seg_tfrecord.core import staging, storage
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
+
+SUFFIXES = (".zip", ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz")
+"""How names of archives end."""
+
+_MACOS = "__MACOSX"  # macOS puts a second tree of attributes beside the first
+
+
+@contextlib.contextmanager
+def unpacked(root: epath.PathLike) -> Iterator[epath.Path]:
+    """Yields the folder of an export.
+
+    Args:
+      root: a folder, or an archive whose name ends with one of `SUFFIXES`.
+
+    Yields:
+      The folder itself, or a temporary one of the archive's name with what the archive holds. It
+      is removed at the end of the block, also after an error or SIGTERM.
+
+    Raises:
+      LayoutError: if the archive is damaged, or holds what no export does.
+    """
+    path = epath.Path(root).expanduser()
+    if path.is_dir() or not is_archive(path) or not path.exists():
+        yield path
+        return
+    with staging.temporary_folder() as temporary:
+        folder = pathlib.Path(temporary) / path.name
+        folder.mkdir()
+        try:
+            with storage.open_file(path) as file:
+                _unpack(file, path, folder)
+        except VocSegError:
+            raise
+        except Exception as error:  # the libraries let out whatever their parsers raise
+            found = str(error) or type(error).__name__
+            raise _refused(path, f"an archive that cannot be unpacked: {found[:200]}") from None
+        yield epath.Path(folder)
+
+
+def is_archive(root: epath.PathLike) -> bool:
+    """Says whether a path has the name of an archive."""
+    return str(root).lower().endswith(SUFFIXES)
+
+
+class _Within:
+    """A file of which no large piece is read at once, and nothing far behind its start."""
+
+    def __init__(self, file: Any, most: int) -> None:
+        self._file, self._most = file, most
+        self.last = b""  # what was read at last
+
+    def read(self, length: int = -1) -> bytes:
+        most = storage.HEADER_BYTES + 1
+        data: bytes = self._file.read(most if length < 0 else min(length, most))
+        if len(data) == most:
+            raise ValueError(f"a header of more than {storage.HEADER_BYTES} bytes")
+        self.last = data
+        return data
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        if place > self._most:
+            raise ValueError(f"it unpacks to more than {self._most} bytes: a decompression bomb")
+        return int(self._file.seek(place, whence))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Member:
+    """A file or folder in an archive; `opened` gives a file's bytes."""
+
+    name: str
+    size: int
+    is_folder: bool
+    is_file: bool
+    opened: Callable[[], Any]
+
+
+def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
+    packed = storage.size(where)
+    most = storage.most_unpacked(packed)
+    with contextlib.ExitStack() as stack:
+        if where.name.lower().endswith(".zip"):
+            members = _in_zip(stack.enter_context(zipfile.ZipFile(_Within(file, packed))))
+        else:
+            start = file.read(6)
+            file.seek(0)
+            opener = next((o for magic, o in _COMPRESSED if start.startswith(magic)), None)
+            stream = stack.enter_context(opener(file)) if opener else file
+            tar = _Within(stream, most if opener else packed)
+            members = _in_tar(stack.enter_context(tarfile.open(fileobj=tar, mode="r:")))
+        files = _checked(members, where)
+        free = shutil.disk_usage(folder).free
+        total = sum(member.size for member in files.values())
+        if total > most:
+            raise _refused(where, f"{total} bytes unpacked, which is more than 100 times its size")
+        if total > free:
+            raise _refused(
+                where, f"{total} bytes unpacked, and {free} bytes are free in {folder.parent}"
+            )
+        for name, member in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with member.opened() as source, path.open("xb") as target:
+                shutil.copyfileobj(source, target)
+
+
+_COMPRESSED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
+
+
+def _in_zip(archive: zipfile.ZipFile) -> list[_Member]:
+    members = []
+    for info in archive.infolist():
+        is_file = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
+        opened = functools.partial(archive.open, info)
+        members.append(_Member(info.filename, info.file_size, info.is_dir(), is_file, opened))
+    return members
+
+
+def _in_tar(archive: tarfile.TarFile) -> list[_Member]:
+    members = []
+    for info in itertools.islice(archive, storage.MEMBERS + 1):
+        opened = functools.partial(archive.extractfile, info)
+        members.append(_Member(info.name, info.size, info.isdir(), info.isreg(), opened))
+    if len(members) > storage.MEMBERS:
+        return members  # which is refused
+    # `tarfile` takes a tar that is cut for complete, and a damaged header for the end. At the end
+    # there are two blocks of zeros, of which it has read the first.
+    file: Any = archive.fileobj
+    if file.last + file.read(tarfile.BLOCKSIZE) != bytes(2 * tarfile.BLOCKSIZE):
+        raise tarfile.ReadError(f"truncated or damaged at byte {archive.offset}")
+    return members
+
+
+def _checked(members: list[_Member], where: epath.Path) -> dict[str, _Member]:
+    """Returns the files by name, with / between folders.
+
+    Raises:
+      LayoutError: for the first name or member that no export has.
+    """
+    if len(members) > storage.MEMBERS:
+        raise _refused(where, f"more than {storage.MEMBERS} files and folders")
+    files: dict[str, _Member] = {}
+    for member in members:
+        name = member.name.replace("\\", "/")  # written on Windows
+        parts = [part for part in name.split("/") if part not in ("", ".")]
+        if not parts and not member.is_folder:
+            raise _refused(where, "a file without a name")
+        if not parts or parts[0] == _MACOS:
+            continue
+        if name.startswith("/") or ".." in parts or ":" in parts[0] or "\0" in name:
+            raise _refused(where, f"the name {member.name!r}, which leaves the folder")
+        if member.is_folder:
+            continue
+        if not member.is_file:
+            raise _refused(where, f"{member.name!r}, which is no file but a link or device")
+        name = "/".join(parts)
+        if name in files:
+            raise _refused(where, f"two files of the name {name!r}")
+        files[name] = member
+    return files
+
+
+def _refused(where: epath.Path, found: str) -> LayoutError:
+    return LayoutError(
+        where,
+        found=found,
+        expected="a complete archive of files and folders, each name once",
+        remedy="export again; or, if you trust it, unpack it yourself and give the folder",
+    )

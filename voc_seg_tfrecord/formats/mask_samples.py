@@ -1,0 +1,306 @@
+"""Mask files of every kind, as the samples they hold, before any meaning is given to them.
+
+Samples are counted, and mapped to classes, in bounded memory: a mask of 100 megapixels has 100 MB
+of classes, and numbers of 8 bytes for all pixels and channels would take 25 times that. So rows are
+worked on some at a time.
+"""
+
+import collections
+from collections.abc import Iterator, Mapping
+import dataclasses
+from typing import Literal
+
+import numpy as np
+
+from voc_seg_tfrecord.core.errors import ImageError, MaskError
+from voc_seg_tfrecord.core.file import IMAGE_KINDS, File, Kind, check_pixels
+from voc_seg_tfrecord.formats import array_files, bands, pillow, png, png_pixels
+from voc_seg_tfrecord.formats.png import Chunk
+
+_KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
+
+_INDICES = "integers [H, W], one class index per pixel"
+
+
+@dataclasses.dataclass(frozen=True)
+class Samples:
+    """What a mask file holds.
+
+    Attributes:
+      kind: `palette` or `grey` for one number per pixel, `rgb` for colors.
+      values: integers `[H, W]` as stored, not stretched to 8 bits; or uint8 `[H, W, 3]`
+        colors.
+      palette: uint8 `[N, 3]`, of a palette file alone.
+    """
+
+    kind: Literal["palette", "grey", "rgb"]
+    values: np.ndarray
+    palette: np.ndarray | None = None
+
+
+def read_samples(file: File) -> Samples:
+    """Reads a mask file: PNG of any kind, BMP, TIFF, GIF, WebP, or a NumPy array.
+
+    A pixel that is not opaque may mean void or background, whatever its color; nothing in the
+    file tells which, so it is refused.
+
+    Raises:
+      MaskError: if it cannot be read, cannot be a mask (a JPEG, an animated file, pixels that
+        are not opaque), or is too large.
+    """
+    kind = file.kind
+    if kind is Kind.NUMPY:
+        return Samples("grey", _load_array(file))
+    if kind is Kind.PNG or kind not in _KINDS:
+        return _read_png(file)
+    depth, is_signed = pillow.depth_as_written(file, MaskError)
+    return _decode(file, depth, is_signed=is_signed)
+
+
+def _read_png(file: File) -> Samples:
+    """Reads a PNG; of a file of another kind the error says what it is."""
+    header = png.read_header(file)
+    chunks = png.read_chunks(file, header)
+    if png_pixels.holds_values(header):
+        return _eight_bits(file, header, chunks)
+    png_pixels.check(file, header, chunks)
+    without_metadata = File(png.critical_chunks(chunks), file.where)
+    return _decode(without_metadata, header.depth, is_signed=False)
+
+
+def _decode(file: File, depth: int, *, is_signed: bool) -> Samples:
+    """Returns the samples of a file that Pillow decodes, as they were before it changed them.
+
+    Args:
+      file: the file.
+      depth: bits of a sample, as they are written in the file.
+      is_signed: whether the file's integers are signed.
+    """
+    still = pillow.decode(file, MaskError)
+    values, palette = still.values(), still.palette()
+    if palette is not None:
+        return Samples("palette", values, palette)
+    if values.dtype == bool:
+        return Samples("grey", values.astype(np.uint8))
+    if values.dtype.kind == "f":
+        return Samples("grey", _whole(values, file))
+    values = _with_sign(values, is_signed=is_signed)
+    if values.ndim == 2:
+        return Samples("grey", _not_stretched(values, depth))
+    if depth == 16:  # of which Pillow keeps the high byte alone
+        with ImageError.raised_as(MaskError):
+            values = bands.read(file)
+    return _samples_of_channels(values, file)
+
+
+def _with_sign(values: np.ndarray, *, is_signed: bool) -> np.ndarray:
+    """Returns the same bytes as signed or unsigned integers."""
+    byte_order, letter = values.dtype.str[0], "i" if is_signed else "u"
+    return values.view(f"{byte_order}{letter}{values.itemsize}")
+
+
+def _not_stretched(values: np.ndarray, depth: int) -> np.ndarray:
+    """Returns values `[H, W]` of 1, 2 or 4 bits, which decoders stretch over 0 to 255."""
+    if depth >= 8:
+        return values
+    highest = (1 << depth) - 1
+    return values // (255 // highest)
+
+
+def _samples_of_channels(values: np.ndarray, file: File) -> Samples:
+    """Returns the samples of integers `[H, W, 1 to 4]`; the second or fourth channel is alpha."""
+    has_alpha = values.shape[2] in (2, 4)
+    if has_alpha:
+        _check_opaque(values[..., -1], file)
+        values = values[..., :-1]
+    has_one_channel = values.shape[2] == 1
+    if has_one_channel or (values.max() > 255 and equal_channels(values)):
+        return Samples("grey", values[..., 0])
+    return Samples("rgb", _eight_bit_colors(values, file))
+
+
+def equal_channels(colors: np.ndarray) -> bool:
+    """Says whether red, green and blue are equal everywhere in colors uint8 `[H, W, 3]`."""
+    return all((colors[rows] == colors[rows][..., :1]).all() for rows in _pieces(colors))
+
+
+def size_of(file: File) -> tuple[int, int]:
+    """Returns a mask file's height and width, from its header where it is a PNG.
+
+    Raises:
+      MaskError: if it cannot be read.
+    """
+    if file.kind is Kind.PNG:
+        header = png.read_header(file)
+        return header.height, header.width
+    height, width = read_samples(file).values.shape[:2]
+    return height, width
+
+
+def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
+    """Returns the samples of a PNG of 8 bits that holds values."""
+    values = png_pixels.read_values(file, header, chunks).pixels()
+    palettes = [chunk.content for chunk in chunks if chunk.kind == b"PLTE"]
+    if not palettes:
+        return Samples("grey", values)
+    return Samples("palette", values, np.frombuffer(palettes[0], np.uint8).reshape(-1, 3))
+
+
+def _check_opaque(alpha: np.ndarray, file: File) -> None:
+    """Checks that each pixel of an alpha channel, integers `[H, W]`, is opaque."""
+    opaque = np.iinfo(alpha.dtype).max
+    transparent = int((alpha != opaque).sum())
+    if transparent:
+        raise MaskError(
+            file.where,
+            found=f"{transparent} pixels that are not opaque",
+            expected="a mask without transparency: such a pixel may be void or background",
+            remedy="export the mask without an alpha channel, with a class or void on each pixel",
+        )
+
+
+def _eight_bit_colors(colors: np.ndarray, file: File) -> np.ndarray:
+    """Returns colors `[H, W, 3]` as uint8; 16 bits hold them as they are, or stretched."""
+    if colors.max() < 256:
+        return colors.astype(np.uint8, copy=False)
+    high_byte, low_byte = colors >> 8, colors & 255
+    is_times_256_or_257 = (low_byte == 0) | (low_byte == high_byte)
+    if not is_times_256_or_257.all():
+        raise _inexact(file, "colors of 16 bits", "colors of 8 bits, or these times 256 or 257")
+    return high_byte.astype(np.uint8)
+
+
+def _whole(values: np.ndarray, file: File) -> np.ndarray:
+    """Returns floats that are whole numbers as int32."""
+    is_whole = values == np.floor(values)
+    fits = np.abs(values) < 1 << 31
+    wrong = values[~(is_whole & fits)]
+    if wrong.size:
+        found = f"{wrong.size} pixels with values that are not whole, such as {wrong[0]:g}"
+        raise _inexact(file, found, _INDICES)
+    return values.astype(np.int32)
+
+
+def _inexact(file: File, found: str, expected: str) -> MaskError:
+    remedy = "export the masks as PNG with a class or void on each pixel, also where no data are"
+    return MaskError(file.where, found=found, expected=expected, remedy=remedy)
+
+
+def _load_array(file: File) -> np.ndarray:
+    array = array_files.read_numpy(file, "iub", _INDICES)
+    if array.ndim == 3 and array.shape[2] == 1:
+        array = array[..., 0]
+    if array.ndim != 2 or not array.size:
+        raise MaskError(
+            file.where,
+            found=f"an array {array.dtype}{list(array.shape)}",
+            expected=_INDICES,
+            remedy="convert the array to this shape before numpy.save",
+        )
+    check_pixels(array.shape[1], array.shape[0], file, MaskError)
+    # In this machine's byte order, and no wider than need be: it may have 100 megapixels.
+    return array.astype(np.promote_types(array.dtype, np.uint8))
+
+
+_PIXELS_AT_A_TIME = 1 << 20
+_NUMBER_OF_COLORS = 1 << 24  # of 8 bits for each channel
+_MAX_SORTED_PIXELS = 1 << 22  # up to which sorting is faster than a table of all colors
+
+
+def counts_by_value(values: np.ndarray) -> dict[int, int]:
+    """Returns how many of the integers `[H, W]` have each value that occurs, ascending."""
+    if values.dtype == np.uint8:
+        return png_pixels.occurring(png_pixels.count_values(values))
+    counts: collections.Counter[int] = collections.Counter()
+    for rows in _pieces(values):
+        occurring, times = np.unique(values[rows], return_counts=True)
+        counts.update(dict(zip(occurring.tolist(), times.tolist(), strict=True)))
+    return dict(sorted(counts.items()))
+
+
+def map_values(values: np.ndarray, classes: Mapping[int, int]) -> np.ndarray:
+    """Returns the class of each value, uint8 `[H, W]`; all values must have one."""
+    if values.dtype == np.uint8:
+        table = np.zeros(256, np.uint8)
+        for value, index in classes.items():
+            if 0 <= value < len(table):
+                table[value] = index
+        return np.asarray(table[values])
+    known = np.array(sorted(classes))
+    class_of_known = np.array([classes[value] for value in known.tolist()], np.uint8)
+    mapped = np.empty(values.shape, np.uint8)
+    for rows in _pieces(values):
+        mapped[rows] = class_of_known[np.searchsorted(known, values[rows])]
+    return mapped
+
+
+def counts_by_color(colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns which of the colors uint8 `[H, W, 3]` occur, and on how many pixels.
+
+    Returns:
+      The colors as 24-bit numbers, ascending, and one count for each.
+    """
+    if colors.size <= 3 * _MAX_SORTED_PIXELS:
+        occurring, times = np.unique(_packed(colors), return_counts=True)
+        return occurring.astype(np.int64), times.astype(np.uint32)
+    counts = np.zeros(_NUMBER_OF_COLORS, np.uint32)
+    for rows in _pieces(colors):
+        _add(counts, _packed(colors[rows]))
+    return _occurring(counts)
+
+
+def map_colors(
+    colors: np.ndarray, keys: np.ndarray, classes: np.ndarray
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+    """Maps colors to classes.
+
+    Args:
+      colors: uint8 `[H, W, 3]`.
+      keys: the known colors as 24-bit numbers.
+      classes: the class of each, uint8.
+
+    Returns:
+      The classes, uint8 `[H, W]`; and the colors that are not known, as `counts_by_color` returns
+      them.
+    """
+    # 0 is a color that is not known, and class n is n + 1. Memory is taken only where it is used.
+    table = np.zeros(_NUMBER_OF_COLORS, np.uint16)
+    table[keys] = classes.astype(np.uint16) + 1
+    unknown_counts: np.ndarray | None = None
+    mapped = np.empty(colors.shape[:2], np.uint8)
+    for rows in _pieces(colors):
+        packed = _packed(colors[rows])
+        numbers = table[packed]
+        mapped[rows] = numbers - 1
+        if not numbers.all():
+            if unknown_counts is None:
+                unknown_counts = np.zeros(_NUMBER_OF_COLORS, np.uint32)
+            _add(unknown_counts, packed[numbers == 0])
+    if unknown_counts is None:
+        return mapped, (keys[:0], keys[:0])
+    return mapped, _occurring(unknown_counts)
+
+
+def _pieces(array: np.ndarray) -> Iterator[slice]:
+    """Yields slices of rows of `[H, W, ...]` that are worked on at a time."""
+    step = max(1, _PIXELS_AT_A_TIME // max(1, array.shape[1]))
+    for start in range(0, len(array), step):
+        yield slice(start, start + step)
+
+
+def _packed(colors: np.ndarray) -> np.ndarray:
+    """Returns colors uint8 `[..., 3]` as 24-bit numbers, uint32 `[...]`."""
+    red, green, blue = (colors[..., channel].astype(np.uint32) for channel in range(3))
+    return red << 16 | green << 8 | blue
+
+
+def _add(counts: np.ndarray, packed: np.ndarray) -> None:
+    """Adds how often each number occurs to the counts of all numbers."""
+    occurring, times = np.unique(packed, return_counts=True)
+    counts[occurring] += times.astype(np.uint32)
+
+
+def _occurring(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns the numbers that occur, ascending, and the count of each."""
+    packed = np.flatnonzero(counts)
+    return packed, counts[packed]

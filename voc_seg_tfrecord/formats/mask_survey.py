@@ -1,0 +1,286 @@
+"""Looks at the masks of a set and notes what they use: values, colors, and both of palettes.
+
+A mask with VOC's own palette is recognized by the palette's bytes and is not decoded.
+`folder.meaning` judges what was noted. A `MaskContent` is what is kept of one mask, so that it is
+not decoded again.
+"""
+
+import collections
+from collections.abc import Callable, Collection, Iterator, Mapping
+import dataclasses
+import functools
+import hashlib
+from typing import Any, NamedTuple
+
+from etils import epath
+import numpy as np
+from tqdm import tqdm
+
+from voc_seg_tfrecord.core.class_table import color_key
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.example import Counted
+from voc_seg_tfrecord.core.file import File, Kind
+from voc_seg_tfrecord.core.names import VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.formats import images, png
+from voc_seg_tfrecord.formats.mask_samples import (
+    counts_by_color,
+    counts_by_value,
+    equal_channels,
+    read_samples,
+)
+
+MAX_COUNTED_COLORS = 1 << 16
+"""How many colors of a mask are counted, the most frequent ones; a mask with more is a photo."""
+
+MAX_VALUES_OF_MASK = 256
+"""How many values or colors a mask may use; one with more is no mask, and is not kept."""
+
+MAX_KEPT_CONTENTS = 200_000
+"""How many contents are kept; each takes 620 bytes, mostly."""
+
+
+@dataclasses.dataclass
+class Occurrence:
+    """How often something occurs.
+
+    Attributes:
+      masks: the number of masks.
+      first: the path of the first of them.
+      pixels: the number of pixels, of values and colors.
+    """
+
+    masks: int = 0
+    first: str = ""
+    pixels: int = 0
+
+    def add_mask(self, path: str, pixels: int = 0) -> None:
+        """Notes one more mask."""
+        if not self.masks:
+            self.first = path
+        self.masks += 1
+        self.pixels += pixels
+
+
+class StoredPixel(NamedTuple):
+    """What a mask stores of a pixel; see `rule.MaskRule.class_of`.
+
+    Attributes:
+      kind: the kind of the mask.
+      value: the value; None in an RGB mask.
+      color: the color; None in a greyscale mask, and beyond the end of a palette.
+    """
+
+    kind: str
+    value: int | None
+    color: Color | None
+
+    def key(self, *, by_color: bool) -> int | str:
+        """Returns its key in a table of classes: the color if that counts, else the value."""
+        color_counts = self.value is None or (by_color and self.kind != "grey")
+        if self.color and color_counts:
+            return color_key(self.color)
+        assert self.value is not None  # a pixel has a value or a color
+        return self.value
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MaskContent:
+    """What one mask uses, without its pixels.
+
+    Attributes:
+      kind: that of `rule.MaskRule.class_of`; or `damaged`; or `voc`: VOC's own palette, and not
+        decoded.
+      values: number of pixels of each value in use, ascending; none of an RGB mask.
+      palette: the colors of a palette mask.
+      colors: number of pixels of each color of an RGB mask.
+      sha256: of the file's bytes, in hexadecimal, if the mask was decoded.
+    """
+
+    kind: str
+    values: Mapping[int, int] = dataclasses.field(default_factory=dict)
+    palette: tuple[Color, ...] = ()
+    colors: Mapping[Color, int] = dataclasses.field(default_factory=dict)
+    sha256: str = ""
+
+    @property
+    def counted(self) -> Counted | None:
+        """What the gate can use, as plain data; None of a mask without values."""
+        return (self.sha256, tuple(self.values.items())) if self.values else None
+
+    def count_pixels(self) -> Iterator[tuple[StoredPixel, int]]:
+        """Yields what is in use, and on how many pixels."""
+        for color, pixels in self.colors.items():
+            yield StoredPixel("rgb", None, color), pixels
+        for value, pixels in self.values.items():
+            yield StoredPixel(self.kind, value, self._color_of(value)), pixels
+
+    def _color_of(self, value: int) -> Color | None:
+        """Returns the color of a value; None if it has none."""
+        if self.kind == "equal":
+            return value, value, value
+        return self.palette[value] if 0 <= value < len(self.palette) else None
+
+
+_DAMAGED = MaskContent("damaged")
+_VOC_PALETTE = MaskContent("voc")
+
+
+@dataclasses.dataclass
+class Survey:
+    """What the masks of a set use.
+
+    Attributes:
+      pixels: what is in use, with the number of pixels.
+      masks_by_pixels: masks by all that they use; those that use too much for a mask are left out.
+      binary: masks that use 255 and nothing else but 0, unless 255 has VOC's color of void.
+      void: masks in which 255 is void as far as one can see: it stands beside a class, or has
+        VOC's color of void.
+      voc: masks with VOC's own palette that were not decoded.
+      examined: number of masks that were looked at.
+      damaged: number of those that could not be read.
+    """
+
+    pixels: dict[StoredPixel, Occurrence] = dataclasses.field(default_factory=dict)
+    masks_by_pixels: dict[frozenset[StoredPixel], Occurrence] = dataclasses.field(
+        default_factory=dict
+    )
+    binary: Occurrence = dataclasses.field(default_factory=Occurrence)
+    void: Occurrence = dataclasses.field(default_factory=Occurrence)
+    voc: Occurrence = dataclasses.field(default_factory=Occurrence)
+    examined: int = 0
+    damaged: int = 0
+
+    @functools.cached_property
+    def values(self) -> dict[int, int]:
+        """The number of pixels of each value in use, ascending."""
+        counts: collections.Counter[int] = collections.Counter()
+        for pixel, occurrence in self.pixels.items():
+            if pixel.value is not None:
+                counts[pixel.value] += occurrence.pixels
+        return dict(sorted(counts.items()))
+
+    @functools.cached_property
+    def colors(self) -> dict[Color, int]:
+        """The number of pixels of each color in use, in RGB and palette masks, ascending."""
+        counts: collections.Counter[Color] = collections.Counter()
+        for pixel, occurrence in self.pixels.items():
+            if pixel.color is not None:
+                counts[pixel.color] += occurrence.pixels
+        return dict(sorted(counts.items()))
+
+    @functools.cached_property
+    def palettes(self) -> list[Any]:
+        """The entries of palettes in use that have a color."""
+        return [pixel for pixel in self.pixels if pixel.kind == "palette" and pixel.color]
+
+    def add(self, path: str, content: MaskContent) -> None:
+        """Notes one more mask."""
+        self.examined += 1
+        if content.kind == "damaged":
+            self.damaged += 1
+        elif content.kind == "voc":
+            self.voc.add_mask(path)
+            self.void.add_mask(path)
+        else:
+            self._add_decoded(path, content)
+
+    def _add_decoded(self, path: str, content: MaskContent) -> None:
+        pixels = dict(content.count_pixels())
+        for pixel, count in pixels.items():
+            self.pixels.setdefault(pixel, Occurrence()).add_mask(path, count)
+        if len(pixels) <= MAX_VALUES_OF_MASK:
+            self.masks_by_pixels.setdefault(frozenset(pixels), Occurrence()).add_mask(path)
+        if VOID not in content.values:
+            return
+        stands_beside_class = bool(content.values.keys() - {0, VOID})
+        has_void_color = content.palette[VOID : VOID + 1] == (VOID_COLOR,)
+        if stands_beside_class or has_void_color:
+            self.void.add_mask(path)
+        else:
+            self.binary.add_mask(path)
+
+
+def survey(
+    ids: Collection[Any],
+    path_of: Callable[[Any], epath.PathLike] = str,
+    contents: dict[Any, MaskContent] | None = None,
+    *,
+    all_colors: bool = False,
+) -> Survey:
+    """Looks at every mask of a set. Damaged masks are skipped; the build names them.
+
+    Args:
+      ids: the masks.
+      path_of: returns the path of each; by default it is the id.
+      contents: the contents of masks that were looked at before, by id; those that are looked at
+        now are added.
+      all_colors: whether masks with VOC's palette have to be decoded like any other.
+    """
+    kept = {} if contents is None else contents
+
+    def content_of(mask_id: Any) -> MaskContent:
+        content = kept.get(mask_id)
+        if content is None or (content is _VOC_PALETTE and all_colors):
+            return _read_content(path_of(mask_id), all_colors)
+        return content
+
+    result = Survey()
+    progress = tqdm(
+        ordered_map(content_of, ids, ahead=1),
+        total=len(ids),
+        desc="Looking at masks...",
+        unit=" masks",
+        leave=False,
+    )
+    for mask_id, content in progress:
+        used = len(content.colors) + len(content.values)
+        if used <= MAX_VALUES_OF_MASK and len(kept) < MAX_KEPT_CONTENTS:
+            kept[mask_id] = content
+        result.add(str(path_of(mask_id)), content)
+    return result
+
+
+def _read_content(path: epath.PathLike, all_colors: bool) -> MaskContent:
+    """Returns what a mask uses, also if it is damaged or has VOC's palette."""
+    try:
+        file = File.read(path, MaskError)
+        if not all_colors and file.kind is Kind.PNG and png.has_voc_palette(file.data):
+            return _VOC_PALETTE
+        return content_of_file(file)
+    except VocSegError:
+        return _DAMAGED
+
+
+def content_of_file(file: File) -> MaskContent:
+    """Returns what a mask file uses.
+
+    Raises:
+      VocSegError: if it cannot be read.
+    """
+    with images.large_in_turn(file):
+        samples = read_samples(file)
+    sha256 = hashlib.sha256(file.data).hexdigest()
+    if samples.kind == "rgb" and equal_channels(samples.values):
+        return MaskContent("equal", counts_by_value(samples.values[..., 0]))
+    if samples.kind == "rgb":
+        return MaskContent("rgb", colors=_count_colors(samples.values), sha256=sha256)
+    palette: tuple[Color, ...] = ()
+    if samples.palette is not None:
+        palette = _colors_of_palette(samples.palette.tobytes())
+    return MaskContent(samples.kind, counts_by_value(samples.values), palette, sha256=sha256)
+
+
+@functools.lru_cache(256)
+def _colors_of_palette(palette: bytes) -> tuple[Color, ...]:
+    """Returns the colors of a palette; masks of one set mostly share theirs."""
+    return tuple(zip(palette[0::3], palette[1::3], palette[2::3], strict=True))
+
+
+def _count_colors(pixels: np.ndarray) -> dict[Color, int]:
+    """Returns on how many pixels of uint8 `[H, W, 3]` each of the most frequent colors is."""
+    packed, counts = counts_by_color(pixels)
+    most_frequent = np.argsort(-counts.astype(np.int64))[:MAX_COUNTED_COLORS]
+    ascending = np.sort(most_frequent)
+    colors = [(color >> 16, color >> 8 & 255, color & 255) for color in packed[ascending].tolist()]
+    return dict(zip(colors, counts[ascending].tolist(), strict=True))

@@ -1,0 +1,461 @@
+"""Opens built datasets, says what is known of them, and lists those in a folder of datasets."""
+
+import collections
+from collections.abc import Collection, Iterator, Mapping, Sequence
+import dataclasses
+import datetime
+import json
+import re
+from typing import Any
+import warnings
+
+from etils import epath
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.core import lists, storage
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    ListError,
+    RecordError,
+    VocSegError,
+    counted,
+    did_you_mean,
+)
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import chosen_ids
+from voc_seg_tfrecord.core.names import (
+    CHANNELS,
+    IMAGE,
+    LABEL,
+    LABELS,
+    MASK,
+    SEGMENTATION,
+    TILE_IMAGE_ID,
+    background_index,
+    voc_palette,
+)
+from voc_seg_tfrecord.core.storage import INFO, PathLike
+from voc_seg_tfrecord.core.tiling import Tiling
+from voc_seg_tfrecord.reading.find import (
+    DATASET,
+    VERSION,
+    Part,
+    by_version,
+    config_names,
+    find_dataset,
+    split_name,
+)
+from voc_seg_tfrecord.reading.records import Record, scan
+from voc_seg_tfrecord.reading.trust import FEATURES, check_description, damaged
+
+
+def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.DatasetBuilder:
+    """Opens a built dataset. Its config and its source are not needed.
+
+    Args:
+      name: such as `voc_seg_tfrecord/2012` or `2012`, with or without a version, or the path of
+        a version folder; see `find`.
+      data_dir: the folder of all datasets; TFDS's default if not given.
+
+    Returns:
+      A builder that can only read.
+
+    Raises:
+      ConfigError: if there is no such dataset, or if the name stands for two.
+      RecordError: if the files that describe it are damaged.
+    """
+    folder = find_dataset(name, data_dir)
+    storage.check_sums(folder)
+    check_description(folder)
+    try:
+        with warnings.catch_warnings():
+            # With PYTHONWARNINGS=error a warning of TFDS would be an error of the dataset's.
+            warnings.simplefilter("ignore")
+            builder = tfds.builder_from_directory(folder)
+        if not builder.info.splits:
+            raise ValueError("no splits")
+        _check_names(builder)
+        shards = [
+            path.name for split in builder.info.splits for path in shard_paths(builder, split)
+        ]
+    except Exception as error:  # TFDS lets out whatever its parsers raise
+        if storage.is_lack_of_threads(error):
+            raise
+        raise damaged(folder, error) from None
+    small = [path.name for path in folder.iterdir() if path.name.endswith(".labels.txt")]
+    storage.check_listed(folder, [INFO, FEATURES, *small, *shards])
+    return builder
+
+
+def open_splits(
+    name: str, data_dir: PathLike | None = None, ids: PathLike | None = None
+) -> tuple[tfds.core.DatasetBuilder, list[str]]:
+    """Opens what `DATASET`, `DATASET@SPLIT` or `DATASET@SPLIT+SPLIT` names; see `open_built`.
+
+    Returns:
+      The builder, and the splits that are named; with a list of ids what `check_splits` returns,
+      which raises errors too.
+    """
+    dataset, splits = split_name(name)
+    builder = open_built(dataset, data_dir)
+    return builder, check_splits(builder, splits, ids) if splits or ids else []
+
+
+def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Returns the config that a dataset says it was built with; empty if it does not say it."""
+    return dict((builder.info.metadata or {}).get("config") or {})
+
+
+def ids_sha256(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
+    """Returns the `id_list_sha256` of each split's image ids, as the build noted it, if it did."""
+    splits = (builder.info.metadata or {}).get("splits") or {}
+    return {name: of_split["ids_sha256"] for name, of_split in splits.items()}
+
+
+def _check_names(builder: tfds.core.DatasetBuilder) -> None:
+    """Checks that the files with the names of classes say the same, as SHA256SUMS may be gone."""
+    names = _names_of_classes(builder)
+    metadata = builder.info.metadata or {}
+    for source, expected in {"metadata.json": metadata.get("class_names"), **names}.items():
+        for name, of_file in names.items():
+            if expected is not None and of_file != expected:
+                raise ValueError(f"the class names of {name} are not those of {source}")
+
+
+def check_unchanged(builder: tfds.core.DatasetBuilder) -> None:
+    """Checks that a dataset's folder holds what it held when the dataset was opened.
+
+    A build may replace a dataset that somebody has open, as in a notebook. Its new records would
+    be read with the old names of classes.
+
+    Raises:
+      RecordError: if classes, metadata, or the sizes of shards are others now.
+    """
+    folder = builder.data_path
+    if _described(builder) == _description_on_disk(builder):
+        return
+    raise RecordError(
+        folder,
+        found="another dataset than when it was opened: a build has replaced it",
+        expected="the dataset that was opened",
+        remedy="open it again, in all processes that read it",
+    )
+
+
+def _described(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Returns what tells a dataset from another one, as its builder has it in memory."""
+    splits = {
+        name: ([int(length) for length in split.shard_lengths], int(split.num_bytes))
+        for name, split in builder.info.splits.items()
+    }
+    # As in a file, where a tuple is a list: a builder that has built holds what it was given.
+    metadata = json.loads(json.dumps(builder.info.metadata or {}))
+    return {"splits": splits, "metadata": metadata, **_names_of_classes(builder)}
+
+
+def _description_on_disk(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Returns the same as `_described`, as the files of the folder have it now."""
+    folder = builder.data_path
+    try:
+        info = json.loads((folder / INFO).read_text())
+        metadata_file = folder / "metadata.json"
+        metadata = json.loads(metadata_file.read_text()) if metadata_file.exists() else {}
+        names = {
+            name: (folder / f"{name}.labels.txt").read_text().splitlines()
+            for name in _names_of_classes(builder)
+        }
+    except (OSError, ValueError):
+        return {}
+    splits = {
+        split["name"]: (
+            [int(length) for length in split.get("shardLengths", ())],
+            int(split.get("numBytes", 0)),
+        )
+        for split in info.get("splits", ())
+    }
+    return {"splits": splits, "metadata": metadata, **names}
+
+
+def _names_of_classes(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
+    """Returns the names of classes by feature."""
+    features = builder.info.features
+    return {
+        name: list((features[name].feature if name == LABELS else features[name]).names)
+        for name in (LABELS, MASK, LABEL)
+        if name in features
+    }
+
+
+def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Path]:
+    """Returns the files with the records of a split. A shard without records may be missing."""
+    info = builder.info.splits[split]
+    lengths = zip(info.filepaths, info.shard_lengths, strict=True)
+    return [path for path, length in lengths if length]
+
+
+def check_splits(
+    builder: tfds.core.DatasetBuilder, wanted: Sequence[str], ids: PathLike | None = None
+) -> list[str]:
+    """Returns the wanted splits, all if none is named; or one `find.Part`.
+
+    A name of a list of `facts.lists` stands for the examples of all splits whose ids are in it, if
+    no split has it. A file of ids, see `id_lists.chosen_ids`, selects from the wanted splits.
+
+    Raises:
+      ConfigError: naming the first split that the dataset does not have; or if a list is named
+        beside something else.
+      ListError: if the file of ids is not there, or is no list.
+    """
+    for split in wanted:
+        is_split = split in builder.info.splits or isinstance(split, Part)
+        if not is_split and split not in lists.named_lists():
+            known = [*builder.info.splits, *lists.named_lists()]
+            raise ConfigError(
+                f"{builder.info.full_name}@{split}",
+                found=f"no such split{did_you_mean(split, known)}",
+                expected=f"one of {', '.join(builder.info.splits)}, or a list of papers",
+            )
+        if not is_split and (ids or len(wanted) > 1):
+            raise ConfigError(
+                f"{builder.info.full_name}@{'+'.join(wanted)}",
+                found=f"the list {split} beside {'--ids' if ids else 'other names'}",
+                expected="splits, or one list of ids",
+                remedy="write the ids that you want into one file, and give it with --ids",
+            )
+        if not is_split:
+            return [Part(split, tuple(builder.info.splits), lists.list_ids(split))]
+    splits = list(wanted or builder.info.splits)
+    if ids is not None:
+        path = epath.Path(ids).expanduser()
+        return [Part(path.name, splits, _ids_of(path))]
+    return splits
+
+
+def _ids_of(path: epath.Path) -> Collection[str]:
+    return chosen_ids(File.read(path, ListError).data, path)
+
+
+def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[Part, int]:
+    """Returns the parts of splits that a file chooses, and how many examples each has.
+
+    The file has ids, see `id_lists.chosen_ids`; of tiles those of the images.
+
+    Raises:
+      ListError: if the file is none, or names what the dataset does not have.
+    """
+    path = epath.Path(ids).expanduser()
+    wanted = {*_ids_of(path)}
+    parts: dict[Part, int] = {}
+    known: set[str] = set()
+    for split in builder.info.splits:
+        images = collections.Counter(
+            image for image in scan(builder, split, image_of) if image in wanted
+        )
+        if images:
+            parts[Part(split, (split,), images)] = images.total()
+            known |= images.keys()
+    if unknown := sorted(wanted - known):
+        raise ListError(
+            path,
+            found=f"{len(unknown)} of {len(wanted)} ids that the dataset does not have: "
+            + ", ".join(unknown[:3]),
+            expected=f"ids of images of {builder.info.full_name}",
+            remedy="correct them, or take them out of the file",
+        )
+    return parts
+
+
+def image_of(record: Record) -> str:
+    """Returns the id of a record's image, which of a tile is that of the complete image."""
+    return record.bytes(TILE_IMAGE_ID).decode() or record.id
+
+
+def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SEGMENTATION) -> None:
+    """Raises a `ConfigError` that names features that a dataset does not have."""
+    lacking = [name for name in needed if name not in builder.info.features]
+    if lacking:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no feature {', '.join(lacking)}",
+            expected="a dataset with images and masks that voc_seg_tfrecord built; the images of "
+            "a test have no masks",
+        )
+
+
+def bands_of(builder: tfds.core.DatasetBuilder) -> str:
+    """Says which bands a dataset's images have, such as `13 bands of uint16`; empty of RGB."""
+    image = dict(builder.info.features).get(IMAGE)
+    if image is None or (image.shape[-1] == CHANNELS[IMAGE] and image.np_dtype == np.uint8):
+        return ""
+    return f"{counted(image.shape[-1], 'band')} of {np.dtype(image.np_dtype)}"
+
+
+def check_rgb(builder: tfds.core.DatasetBuilder, what: str, remedy: str) -> None:
+    """Raises a `ConfigError` if images are not RGB of 8 bits, where something takes no others."""
+    if found := bands_of(builder):
+        expected = f"RGB of 8 bits, which is all that {what} can hold"
+        raise ConfigError(
+            builder.info.full_name, found=f"images of {found}", expected=expected, remedy=remedy
+        )
+
+
+def has_only_images(builder: tfds.core.DatasetBuilder) -> bool:
+    """Says whether a dataset has images with neither masks nor labels."""
+    return not {MASK, LABEL} & set(builder.info.features)
+
+
+def background(builder: tfds.core.DatasetBuilder) -> int | None:
+    """Returns the index of a built dataset's background class, None where none is known."""
+    if MASK not in builder.info.features:
+        return None
+    class_map = (builder.info.metadata or {}).get("class_map") or config_of(builder)
+    return background_index(builder.info.features[MASK].names, class_map.get("background", ""))
+
+
+def palette(builder: tfds.core.DatasetBuilder) -> np.ndarray:
+    """Returns the colours of a built dataset's classes, uint8 `[256, 3]`: VOC's or its own."""
+    colors = (builder.info.metadata or {}).get("palette")
+    return voc_palette() if colors is None else np.array(colors, np.uint8)
+
+
+def class_map(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
+    """Returns the class that each class of the source became at build; empty if none did."""
+    changes = (builder.info.metadata or {}).get("class_map") or {}
+    return dict(changes.get("to", {}))
+
+
+def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
+    """Returns how a built dataset's images were cut, None if it holds complete images.
+
+    Raises:
+      ConfigError: if it holds tiles, and its metadata does not say how they were cut.
+    """
+    if TILE_IMAGE_ID not in builder.info.features:
+        return None
+    config = config_of(builder)
+    if "tile" not in config:
+        raise ConfigError(
+            builder.info.full_name,
+            found="tiles, and no config in the metadata that says how they were cut",
+            expected="a dataset that this version of voc_seg_tfrecord built",
+            remedy="build it again",
+        )
+    return Tiling(config["tile"], config.get("tile_overlap", 0))
+
+
+def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
+    """Returns a built dataset's class names, of masks or of images; none for images alone."""
+    if has_only_images(builder):
+        return ()
+    if LABEL in builder.info.features:
+        return tuple(builder.info.features[LABEL].names)
+    return tuple(builder.info.features[LABELS].feature.names)
+
+
+_UNFINISHED = re.compile(rf"(?:incomplete\.\w+_)+({VERSION.pattern})")
+
+
+@dataclasses.dataclass(frozen=True)
+class Listed:
+    """One version of one config.
+
+    Attributes:
+      name: such as `voc_seg_tfrecord/cv3`.
+      version: such as `1.0.0`.
+      folder: its version folder.
+      splits: the number of examples by split; empty if that cannot be read.
+      file_format: such as `tfrecord`; empty likewise.
+      bytes: size of all files in the folder.
+      built: when it was built, in UTC; None if that cannot be read.
+      problem: why it cannot be used; empty if every file that it needs is there. The records
+        themselves are not read, which `audit.verify` does.
+    """
+
+    name: str
+    version: str
+    folder: str
+    splits: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    file_format: str = ""
+    bytes: int = 0
+    built: datetime.datetime | None = None
+    problem: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every file that it needs is there."""
+        return not self.problem
+
+
+def list_datasets(data_dir: PathLike) -> list[Listed]:
+    """Returns what is built in a folder of datasets, by name and version.
+
+    Other datasets are passed over. What is broken, or not finished, is listed with its problem.
+
+    Raises:
+      ConfigError: if the folder is none, or cannot be read.
+    """
+    folder = epath.Path(data_dir).expanduser()
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise NotADirectoryError
+        there = [path.name for path in folder.iterdir()] if folder.exists() else []
+        if DATASET in there:
+            list((folder / DATASET).iterdir())
+    except Exception as error:  # a bucket's library raises errors of its own
+        raise ConfigError(
+            f"--data_dir {data_dir}",
+            found=f"a folder that cannot be read: {_words(error)}",
+            expected="a folder of datasets",
+            remedy="name another folder with --data_dir",
+        ) from None
+    return [
+        version
+        for config in config_names(folder)
+        for version in _versions(f"{DATASET}/{config}", folder / DATASET / config)
+    ]
+
+
+def _versions(name: str, folder: epath.Path) -> Iterator[Listed]:
+    try:
+        paths = [path for path in folder.iterdir() if path.is_dir()]
+    except OSError as error:
+        yield Listed(name, "", str(folder), problem=f"cannot be read: {_words(error)}")
+        return
+    for path in by_version(paths):
+        yield _version(name, path)
+    unfinished = {match[1] for path in paths if (match := _UNFINISHED.fullmatch(path.name))}
+    for version in sorted(unfinished):
+        problem = "not finished: a build is running, or was killed"
+        yield Listed(name, version, str(folder), problem=problem)
+
+
+def _version(name: str, folder: epath.Path) -> Listed:
+    entry = Listed(name, folder.name, str(folder))
+    try:
+        with storage.as_storage_error(folder):
+            sizes = {path.name: path.stat().length for path in folder.iterdir()}
+            entry = dataclasses.replace(entry, bytes=sum(sizes.values()))
+            if INFO not in sizes:
+                return dataclasses.replace(entry, problem=f"no {INFO}")
+            seconds = (folder / INFO).stat().mtime  # 0 of a bucket that does not say
+            built = datetime.datetime.fromtimestamp(seconds, datetime.UTC) if seconds else None
+            entry = dataclasses.replace(entry, built=built)
+            info = open_built(folder).info
+    except VocSegError as error:
+        return dataclasses.replace(entry, problem=f"{error.kind}: {error.found}")
+    shards = [path.name for split in info.splits.values() for path in split.filepaths]
+    lost = [shard for shard in shards if not sizes.get(shard)]
+    return dataclasses.replace(
+        entry,
+        splits={split: split_info.num_examples for split, split_info in info.splits.items()},
+        file_format=info.file_format.value,
+        problem=f"{len(lost)} of {len(shards)} files of records missing or empty: {lost[0]}"
+        if lost
+        else "",
+    )
+
+
+def _words(error: Exception) -> str:
+    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return " ".join(str(text).split())[:200]

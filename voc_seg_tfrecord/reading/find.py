@@ -1,0 +1,155 @@
+"""Finds what a name on the command line stands for: a version folder, or a dataset of TFDS's.
+
+1. A path of a version folder stands for the dataset in it, and that of a config's folder for its
+   latest version.
+2. `voc_seg_tfrecord/cv3` and `voc_seg_tfrecord/cv3:1.0.0` are names as TFDS writes them.
+3. `cv3` and `cv3:1.0.0` are short for these.
+
+A name that stands for two datasets is refused, and both are named. A folder that holds no
+`dataset_info.json` is no dataset, whatever its name is. A `Part` is named by a list of ids.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+import os
+import re
+
+from etils import epath
+from tensorflow_datasets.core import naming, read_only_builder
+from tensorflow_datasets.core.utils import error_utils, file_utils
+
+from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.core.storage import INFO, PathLike
+
+DATASET = "voc_seg_tfrecord"
+"""The name of this package's dataset, before the config's."""
+
+VERSION = re.compile(r"\d+\.\d+\.\d+")
+"""The name of a version folder."""
+
+_SHORT = re.compile(r"[\w-][\w.-]*(?::[\d*]+\.[\d*]+\.[\d*]+)?")
+
+
+def find_dataset(name: str, data_dir: PathLike | None = None) -> epath.Path:
+    """Returns the version folder of a built dataset by a name or a path, as the module says.
+
+    Raises:
+      ConfigError: if there is no such dataset, or if the name stands for two.
+    """
+    name = os.fspath(name)
+    folders: dict[str, epath.Path] = {}
+    for folder in _readings(name, data_dir):
+        folders.setdefault(os.path.realpath(folder), folder)
+    if len(folders) > 1:
+        raise ConfigError(
+            name,
+            found=f"a name of {len(folders)} datasets: {' and '.join(folders)}",
+            expected="a name that stands for one dataset",
+            remedy=f"write {DATASET}/{name}, or the path of a version folder with a / in it, "
+            f"such as ./{name}",
+        )
+    if not folders:
+        raise _nothing(name, data_dir)
+    return next(iter(folders.values()))
+
+
+def split_name(name: str) -> tuple[str, list[str]]:
+    """Divides `DATASET@SPLIT` into the dataset's name and its splits; `+` joins several.
+
+    A folder may have an `@` in its name, but no split has a `/`.
+    """
+    dataset, at, splits = os.fspath(name).rpartition("@")
+    if not at or "/" in splits or os.sep in splits:
+        return os.fspath(name), []
+    return dataset, splits.split("+")
+
+
+def data_dirs(data_dir: PathLike | None = None) -> list[epath.Path]:
+    """Returns the folders in which datasets are looked for: the one given, or TFDS's."""
+    return [epath.Path(folder).expanduser() for folder in file_utils.list_data_dirs(data_dir)]
+
+
+def config_names(folder: epath.Path) -> list[str]:
+    """Returns the names of the configs that have a folder in a `data_dir`, sorted."""
+    try:
+        names = [path.name for path in (folder / DATASET).iterdir() if path.is_dir()]
+    except (OSError, ValueError):  # not there, no folder, no rights: nothing to be named
+        return []
+    return sorted(name for name in names if not name.startswith((".", "incomplete.")))
+
+
+def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
+    if name and (folder := epath.Path(name).expanduser()) and (folder / INFO).exists():
+        yield folder
+    elif name and (versions := versions_in(folder)):
+        yield versions[-1]
+    if _is_there(name, data_dir) and (found := _find(name, data_dir)):
+        yield found
+    if _SHORT.fullmatch(name) and (found := _find(f"{DATASET}/{name}", data_dir)):
+        yield found
+
+
+def versions_in(folder: epath.Path) -> list[epath.Path]:
+    """Returns the versions of a config that are built in its folder, the latest at the end."""
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return [path for path in by_version(paths) if (path / INFO).exists()]
+
+
+def by_version(paths: Iterable[epath.Path]) -> list[epath.Path]:
+    """Returns those of some folders that have the name of a version, the latest at the end."""
+    folders = [path for path in paths if VERSION.fullmatch(path.name)]
+    return sorted(folders, key=lambda path: [int(part) for part in path.name.split(".")])
+
+
+def _is_there(name: str, data_dir: PathLike | None) -> bool:
+    """Says whether a dataset has a folder. To ask TFDS costs the import of all its datasets."""
+    folder = naming.camelcase_to_snakecase(re.split("[/:]", name)[0])
+    return bool(folder) and any((place / folder).exists() for place in data_dirs(data_dir))
+
+
+def _find(name: str, data_dir: PathLike | None) -> epath.Path | None:
+    """Returns the folder of a dataset by its name as TFDS writes it, None if there is none."""
+    try:
+        # TFDS's public function opens it too, and says of a damaged one that there is none.
+        with error_utils.reraise_with_context(ValueError):  # it wants to add to errors
+            return read_only_builder._find_builder_dir(name, data_dir=data_dir)
+    except ValueError:  # no name that TFDS takes
+        return None
+
+
+def _nothing(name: str, data_dir: PathLike | None) -> ConfigError:
+    place = data_dir or "TFDS's data_dir"
+    config = name.rstrip("/").rpartition("/")[2].partition(":")[0].partition("@")[0]
+    places = [(folder, c) for folder in data_dirs(data_dir) for c in config_names(folder)]
+    built = {c for folder, c in places if versions_in(folder / DATASET / c)}
+    near = did_you_mean(config, sorted(built))
+    if config in built:
+        near = f"; {DATASET}/{config} is there, perhaps in another version"
+    if "@" in name:
+        near = "; this command reads all splits, or names a split by an option of its own"
+    return ConfigError(
+        name,
+        found=f"no such dataset in {place}, and no version folder at this path{near}",
+        expected=f"a built dataset such as {DATASET}/2012",
+        remedy="build it with `tfds build` or `voc-seg-tfrecord build`, or name your datasets' "
+        "folder with --data_dir; `voc-seg-tfrecord list` shows what is built",
+    )
+
+
+class Part(str):
+    """The examples whose image ids are in a list. It stands wherever the name of a split does.
+
+    As text it is the list's name. Tiles are in it if their image is.
+
+    Attributes:
+      splits: the splits that are looked through, in this order.
+      ids: the list.
+    """
+
+    splits: tuple[str, ...]
+    ids: frozenset[str]
+
+    def __new__(cls, name: str, splits: Sequence[str], ids: Collection[str]) -> "Part":
+        """Returns the part that a list of ids has of some splits."""
+        part = super().__new__(cls, name)
+        part.splits, part.ids = tuple(splits), frozenset(ids)
+        return part

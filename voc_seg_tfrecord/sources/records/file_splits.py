@@ -1,0 +1,75 @@
+"""Which split the records of a file belong to, by the names of the file and of its folder."""
+
+from collections.abc import Mapping, Sequence
+import posixpath
+import re
+
+from voc_seg_tfrecord.core.errors import ConfigError, several
+
+SPLIT_WORDS: Mapping[str, str] = {
+    **dict.fromkeys(("train", "training", "trn", "tr"), "train"),
+    **dict.fromkeys(
+        ("val", "valid", "validation", "validate", "dev", "eval", "evaluation", "va"), "validation"
+    ),
+    **dict.fromkeys(("test", "testing", "tst", "ts", "holdout"), "test"),
+}
+"""The split that a word of a name means."""
+
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_GLUED = re.compile(r"(?:voc|data)?(train|training|val|valid|validation|test|testing)(?:set|data)?")
+"""Words that are written as one: `valset`, `voctest`."""
+
+
+def splits_of_files(files: Sequence[str]) -> dict[str, str]:
+    """Returns the split of each file; `train` if no name of a file or folder says a split.
+
+    The name of a file counts, or else that of its folder if the files lie in several:
+    `test-00000.tfrecord` holds the test split, and so does `test/data.tfrecord` beside
+    `train/data.tfrecord`.
+
+    Raises:
+      ConfigError: if a name says two splits, or one file has a split and another has none.
+    """
+    by_folder = len({posixpath.dirname(file) for file in files}) > 1
+    splits = {file: _split_of(file, by_folder) for file in files}
+    unknown = [file for file, split in splits.items() if not split]
+    if len(unknown) == len(files):
+        return dict.fromkeys(files, "train")
+    if unknown:
+        known = sorted({split for split in splits.values() if split})
+        raise ConfigError(
+            several(unknown),
+            found=f"no split in the name, beside files of {', '.join(known)}",
+            expected="a name with a word such as train, val or test in each file or its folder",
+            remedy="rename it, such as train-00000.tfrecord, or import it by itself",
+        )
+    return splits
+
+
+def _split_of(file: str, by_folder: bool) -> str:
+    """Returns the split of a file; empty if its name says none, and that of its folder neither."""
+    folder, name = posixpath.split(file)
+    texts = (name, posixpath.basename(folder)) if by_folder else (name,)
+    for text in texts:
+        found = _splits_in(text)
+        if len(found) > 1:
+            raise ConfigError(
+                file,
+                found=f"a name that says {' and '.join(found)}",
+                expected="one split",
+                remedy="rename it, such as train-00000.tfrecord, or divide the records of all "
+                "files with --splits train=0.8,validation=0.2",
+            )
+        if found:
+            return found[0]
+    return ""
+
+
+def _splits_in(text: str) -> list[str]:
+    splits = set()
+    for word in _WORD.findall(text):
+        glued = _GLUED.fullmatch(word.lower())
+        split = SPLIT_WORDS.get(glued[1] if glued else word.lower())
+        if split:
+            splits.add(split)
+    return sorted(splits)

@@ -1,0 +1,199 @@
+"""Shapes on an image, which the files of all tools hold; `drawing` draws them."""
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence, Set
+import contextlib
+import dataclasses
+import itertools
+import json
+import math
+from typing import Any, NamedTuple, Self
+
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError, from_json
+from voc_seg_tfrecord.core.file import MAX_SIDE, File
+
+
+class Shape(NamedTuple):
+    """One shape of an image.
+
+    Attributes:
+      label: name of its class.
+      kind: how it is drawn; see `drawing`.
+      place: how errors name it, such as `shape 3 (crack)`.
+      points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
+      data: what else its kind needs: where in `points` its polygons begin, runs of pixels, or a
+        PNG.
+      group: shapes of an image with one label and group are one object; empty for one by itself.
+      level: see `Annotation.order`.
+      crowd: whether it shows several objects.
+    """
+
+    label: str
+    kind: str
+    place: str
+    points: Sequence[float] = ()
+    data: Any = None
+    group: str = ""
+    level: int = 0
+    crowd: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Annotation:
+    """The shapes of one image.
+
+    Attributes:
+      where: the file that they stand in.
+      image: the image's name, or its path, as the file has it; empty if it does not.
+      size: height and width of the image as the file has them; None if it does not.
+      shapes: in the file's order.
+      order: which of two shapes lies above the other: the `later` one, the `smaller` one, or that
+        of the higher `level`, where the shapes of a group are one.
+      error: what is wrong with the file, in place of shapes that cannot be read.
+      left_out: how many shapes there are of each kind that the tool does not draw.
+      embedded: whether the file holds the image too.
+    """
+
+    where: str
+    image: str
+    size: tuple[int, int] | None
+    shapes: Sequence[Shape] = ()
+    order: str = "later"
+    error: VocSegError | None = None
+    left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    embedded: bool = False
+
+    def to_json(self) -> str:
+        """Returns the annotation as text, for `from_json` on a worker."""
+        data = {**vars(self), "error": self.error and self.error.to_json()}
+        return json.dumps(data, separators=(",", ":"), default=array.tolist)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Returns the annotation that `to_json` made text of."""
+        data = json.loads(text)
+        data["size"] = data["size"] and tuple(data["size"])
+        shapes = (Shape(*shape) for shape in data["shapes"])
+        data["shapes"] = [shape._replace(points=array("d", shape.points)) for shape in shapes]
+        return cls(**{**data, "error": data["error"] and from_json(data["error"])})
+
+
+class Sheet(NamedTuple):
+    """What one file of a tool holds.
+
+    Attributes:
+      class_names: all classes in the tool's order, background and void among them; empty if the
+        file does not list them.
+      annotations: of each image.
+      notes: what else a user should know.
+      groups: classes that are no classes if none of the set's shapes has them.
+    """
+
+    class_names: Sequence[str]
+    annotations: Sequence[Annotation]
+    notes: Sequence[str] = ()
+    groups: Set[str] = frozenset()
+
+
+UNUSABLE = "unusable polygons"
+"""The kind of errors about shapes that do no harm if the folder has masks too."""
+
+
+def wrong(where: str, found: str, expected: str, remedy: str = "") -> MaskError:
+    """Returns the error about a shape, or about a file; `where` names both."""
+    remedy = remedy or "correct it in the tool, or delete it there, and export again"
+    return MaskError(where, found=found, expected=expected, remedy=remedy, kind="polygons")
+
+
+_ERRORS_OF_OTHER_STRUCTURES = (
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    ValueError,
+    RecursionError,
+)
+
+
+@contextlib.contextmanager
+def as_written(where: str, expected: str) -> Iterator[None]:
+    """Turns whatever code stumbles over in a file of another structure into an error about it."""
+    try:
+        yield
+    except _ERRORS_OF_OTHER_STRUCTURES as error:
+        if isinstance(error, VocSegError):
+            raise
+        text = f"no {error}" if isinstance(error, KeyError) else str(error)
+        raise wrong(where, text[:200] or type(error).__name__, expected) from None
+
+
+_MAX_OBJECTS = 4_000_000  # lists and objects in a file, each of which takes up to 90 bytes
+_BYTES_PER_OBJECT = 8  # of a file that may have more of them
+
+
+def load_json(file: File, *names: str) -> dict[str, Any]:
+    """Returns the object of a JSON file; an error if it does not hold a list for each name."""
+    lists = f" with the lists {', '.join(names)}" if names else ""
+    with as_written(file.where, f"a JSON object{lists}"):
+        count = file.data.count(b"{") + file.data.count(b"[")
+        if count > max(_MAX_OBJECTS, len(file.data) // _BYTES_PER_OBJECT):
+            raise ValueError(f"{count} lists and objects in {len(file.data)} bytes")
+        data = json.loads(file.data.decode("utf-8-sig"))
+        for name in names:
+            if not isinstance(data[name], list):
+                raise ValueError(f"no list {name}")
+        if not isinstance(data, dict):
+            raise ValueError("no object")
+    return data
+
+
+def checked_points(values: object, where: str, least: int) -> "array[float]":
+    """Returns x and y of each point in turn.
+
+    Args:
+      values: the coordinates in turn, or a pair for each point.
+      where: the shape, for errors.
+      least: how many points it needs.
+
+    Returns:
+      An array, which takes 8 bytes for each coordinate, where a list takes 32.
+
+    Raises:
+      MaskError: if they are something else, or too few.
+    """
+    coordinates = _in_turn(values)
+    if not _are_coordinates(coordinates):
+        bad = next(value for value in coordinates if not _are_coordinates([value]))
+        expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
+        raise wrong(where, f"the coordinate {str(bad)[:80]}", expected)
+    if len(coordinates) % 2 or len(coordinates) < 2 * least:
+        found = f"{len(coordinates)} coordinates"
+        raise wrong(where, found, f"x and y of at least {least} points")
+    return array("d", coordinates)
+
+
+def _in_turn(values: object) -> Sequence[Any]:
+    """Returns the coordinates of pairs, or values that are no pairs as they are."""
+    if not isinstance(values, list | array):
+        return ["?"]
+    are_pairs = {*map(type, values)} == {list} and {*map(len, values)} == {2}
+    return [*itertools.chain.from_iterable(values)] if are_pairs else values
+
+
+def _are_coordinates(values: Sequence[Any]) -> bool:
+    if not values:
+        return True
+    if not {*map(type, values)} <= {int, float}:
+        return False
+    if min(values) < -MAX_SIDE or max(values) > MAX_SIDE:
+        return False
+    return math.isfinite(sum(values))  # NaN is neither less nor more
+
+
+def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:
+    """Returns the height and width that a file gives for an image; an error if they are none."""
+    for side in (height, width):
+        if type(side) not in (int, float) or not 1 <= side <= MAX_SIDE:
+            found = f"{str((width, height))[:80]} pixels"
+            raise wrong(where, found, "width and height of the image")
+    return int(height), int(width)

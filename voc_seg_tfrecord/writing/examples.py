@@ -1,0 +1,180 @@
+"""One raw example to one dictionary of features: the same function wherever it is made.
+
+A `Source` has the items of each split and what examples are to hold.
+"""
+
+from typing import Any, cast
+
+import numpy as np
+
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.class_table import VOID_CLASS
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.example import ExampleSpec, Item, RawExample
+from voc_seg_tfrecord.core.file import File, Kind
+from voc_seg_tfrecord.core.id_lists import name_fault, show_name
+from voc_seg_tfrecord.core.names import (
+    FILENAME,
+    HEIGHT,
+    IMAGE,
+    INSTANCES,
+    LABEL,
+    LABELS,
+    MASK,
+    MASK_SOURCE,
+    OBJECTS,
+    WIDTH,
+)
+from voc_seg_tfrecord.formats import annotations, bands, images, index_masks, mask_samples, pillow
+from voc_seg_tfrecord.formats.bands import Banded
+from voc_seg_tfrecord.writing.tiles import cut
+
+
+def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]] | VocSegError:
+    """Reads an item and makes its examples: one, or one per tile. An error is returned.
+
+    Returns:
+      Key and features of each example, see `make_example` and `tiles.cut`; or the error that
+      was raised.
+    """
+    try:
+        raw = item.read()
+        if spec.tiling is None:
+            return [(item.id, make_example(raw, spec))]
+        with images.large_in_turn(raw.image, raw.mask):
+            image, where = _open_image(raw, spec), raw.image.where
+            others = _other_features(raw, spec, (image.height, image.width))
+            background = spec.background_index
+            return list(
+                cut(item.id, image, others, spec.tiling, where=where, background=background)
+            )
+    except VocSegError as error:
+        return error
+    except OSError as error:  # the file was there when the tree was listed
+        return storage.storage_error(error, item.id)
+
+
+def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
+    """Checks one example and makes of it what the builder's features take.
+
+    Returns:
+      One value per feature. Image bytes are the file's own wherever decoders read them right;
+      masks are 8-bit greyscale PNGs.
+
+    Raises:
+      VocSegError: if anything about the example is wrong.
+    """
+    fault = name_fault(raw.filename)
+    if fault:
+        raise ImageError(
+            raw.image.where,
+            found=f"the name {show_name(raw.filename)}, which {fault}",
+            expected="a name that every file system takes, also with another ending",
+            remedy="rename the image and its mask",
+        )
+    with images.large_in_turn(raw.image, raw.mask):
+        image = _open_image(raw, spec)
+        size = (image.height, image.width)
+        kept = image.stored()
+        del image  # it may be large
+        return {IMAGE: kept, **_other_features(raw, spec, size)}
+
+
+def _check_upright(file: File, spec: ExampleSpec) -> None:
+    """Refuses an image that viewers rotate, as bands are kept as they are stored."""
+    kinds = (Kind.NUMPY, Kind.TIFF)  # of which the one has no EXIF, and the other is refused later
+    if spec.exif != "ignore" and file.kind not in kinds and pillow.is_turned(file):
+        raise ImageError(
+            file.where,
+            found="an EXIF orientation, by which viewers rotate it",
+            expected="an upright image, as bands are kept as they are stored",
+            remedy="say --exif ignore if its mask was drawn on the pixels as stored, or else save "
+            "it upright",
+        )
+
+
+def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> dict[str, Any]:
+    """Returns all features but the image itself."""
+    if spec.task == "classification":
+        return {FILENAME: raw.filename, LABEL: _check_label(raw, spec)}
+    if spec.task == "images":
+        return {FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]}
+    mask = _read_mask(raw, spec, size)
+    example = {
+        FILENAME: raw.filename,
+        HEIGHT: size[0],
+        WIDTH: size[1],
+        MASK: mask.png,
+        LABELS: [value for value in mask.present() if value != spec.background_index],
+    }
+    if spec.instances:
+        instances = (
+            index_masks.read_instances(raw.instances, size, official=spec.official)
+            if raw.instances
+            else index_masks.filled(size, 0)
+        )
+        example[INSTANCES] = instances.png
+    if spec.mask_source:
+        example[MASK_SOURCE] = raw.mask_source
+    if spec.objects:
+        example[OBJECTS] = _read_objects(raw, spec, size)
+    return example
+
+
+def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
+    if raw.label is None or not 0 <= raw.label < len(spec.class_names):
+        raise ImageError(
+            raw.image.where,
+            found=f"label {raw.label}",
+            expected=f"0 to {len(spec.class_names) - 1}",
+            remedy="name all classes, in the order of the labels",
+            kind="unknown label",
+        )
+    return raw.label
+
+
+def _mask_size(raw: RawExample) -> tuple[int, int] | None:
+    return None if raw.mask is None else mask_samples.size_of(raw.mask)
+
+
+def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pillow.Still | Banded:
+    mask_size = _mask_size(raw) if spec.exif == "auto" or spec.bands else None
+    if spec.bands is not None:
+        _check_upright(raw.image, spec)
+        return Banded(bands.read_chosen(raw.image, spec.bands, mask_size), spec.bands, raw.image)
+    image = images.open_image(
+        raw.image, exif=spec.exif, mask_size=mask_size, decoding=spec.decoding
+    )
+    keeps_bytes = isinstance(image, images.StoredImage) and raw.image.kind is Kind.JPEG
+    if spec.official and not keeps_bytes:
+        raise ImageError(
+            raw.image.where,
+            found="an image that is not a plain JPEG of 1 or 3 components",
+            expected="the release's own JPEG",
+            remedy="use the release's own image, or build the tree as own data",
+        )
+    return image
+
+
+def _read_mask(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> index_masks.IndexMask:
+    if raw.mask is not None:
+        return index_masks.read_mask(
+            raw.mask, spec.rule, size, official=spec.official, counted=raw.counted
+        )
+    return index_masks.filled(size, 0 if spec.fill is None else spec.fill)
+
+
+def _read_objects(
+    raw: RawExample, spec: ExampleSpec, size: tuple[int, int]
+) -> list[dict[str, Any]]:
+    """Reads the boxes; those of classes that rows made void or background are left out."""
+    table = spec.table
+    names = table.names if table and table.names else spec.class_names
+    file = cast(File, raw.annotation)
+    objects = annotations.read_objects(file, names, *size, official=spec.official)
+    for box in objects:
+        box["bbox"] = np.array(box["bbox"])
+        if table and table.became():
+            box["label"] = table.target(box["label"])
+    dropped = {VOID_CLASS, table.background_name} if table and table.became() else set()
+    return [box for box in objects if box["label"] not in dropped]
