@@ -48,7 +48,7 @@ from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.writing.examples import band_count
+from voc_seg_tfrecord.formats.band_count import count_bands
 
 ANY_VALUE = index_rule(VOID)
 """The rule of masks of which it is not decided what they mean: any value is a class."""
@@ -260,7 +260,7 @@ def _with_classes(
 def _all_bands(tree: VocTree) -> list[int]:
     """Returns the numbers of the bands of the first image of a tree that can be read."""
     labeled = (image_id for image_id in tree.images if image_id in tree.masks)
-    if count := band_count(map(tree.pair, labeled)):
+    if count := count_bands(map(tree.pair, labeled)):
         return [*range(count)]
     raise LayoutError(
         tree.root,
