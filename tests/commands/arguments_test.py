@@ -24,7 +24,7 @@ WRONG_CALLS = [
     ("--missing_mask bogus", "invalid choice: 'bogus' (choose from"),
     ("--exif bogus", "invalid choice: 'bogus' (choose from"),
     ("--seed x", "invalid int value: 'x'"),
-    ("--class_names a,a,b", "option class_names: ('a', 'a', 'b')"),
+    ("--class_names a,a,b", "option class_names: the name 'a' twice"),
     ("--class_names a,b,,", "option class_names"),
     ("--class_names background,apple", "option class_names: 2 names: background, apple"),
     ("--images nowhere", "option images: no folder 'nowhere'"),

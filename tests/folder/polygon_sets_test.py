@@ -20,6 +20,7 @@ from support.building import build, examples, from_tree
 
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.class_parsers import Entry
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     LayoutError,
@@ -28,8 +29,8 @@ from voc_seg_tfrecord.core.errors import (
     SplitError,
     VocSegError,
 )
-from voc_seg_tfrecord.folder.tree.drawn_labels import number_classes
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS
+from voc_seg_tfrecord.tools.shape_classes import number_names
 
 pytest.importorskip("pycocotools")
 
@@ -231,7 +232,7 @@ def list_of_names_alone(root):
 
 list_of_names = written("classes.txt", "road\ntree\ncar\n")
 labels = written("labels.txt", "__ignore__\n_background_\ntree\nbus\nroad\ncar\n")
-fewer_labels = written("labels.txt", "tree\nroad\n")
+other_labels = written("labels.txt", "wheat\nmaize\n")
 other_ending = changed("street_1.json", imagePath="street_1.png")
 elsewhere = changed("street_1.json", imagePath="IMG_0001.JPG")
 in_two_cases = replaced("street_2.json", '"car"', '"Car "')
@@ -255,8 +256,12 @@ TOLD = [
     ("labelme", written("street_2.json", ""), "1 files such as street_2.json are not labelme's."),
     ("labelme", labels, "5 from labels.txt: 0 _background_, 1 tree, 2 bus, 3 road, 4 car"),
     ("labelme", labels, "!sorted by name"),
-    ("labelme", fewer_labels, "0 background, 1 car, 2 road, 3 tree"),
-    ("labelme", fewer_labels, "labels.txt lacks car, so it does not number the classes."),
+    ("labelme", other_labels, "0 background, 1 car, 2 road, 3 tree"),
+    (
+        "labelme",
+        other_labels,
+        "labels.txt has none of the labels, so it does not number the classes.",
+    ),
     ("labelme", other_ending, "!other places"),
     ("labelme", write_masks, "masks:            4 in masks"),
     ("labelme", write_masks, "The masks are read. labelme's polygons have the same pixels."),
@@ -846,7 +851,7 @@ def test_folders_that_yolos_yaml_names_for_splits_are_those(tmp_path, text, spli
 
 def test_a_mask_holds_253_classes_beside_background(tmp_path):
     names = [f"class {number}" for number in range(254)]
-    entries, values = number_classes(names[:253], tmp_path)
-    assert (len(entries), values["class 252"]) == (254, 253)
+    entries = number_names(names[:253], tmp_path)
+    assert (len(entries), entries[253]) == (254, Entry(253, "class 252"))
     with pytest.raises(LayoutError, match="254 classes"):
-        number_classes(names, tmp_path)
+        number_names(names, tmp_path)

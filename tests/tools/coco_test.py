@@ -71,7 +71,7 @@ def test_a_shape_has_the_pixels_of_pycocotools(outline):
 
 def test_classes_are_in_the_order_of_their_ids_and_images_have_their_path():
     sheet = read(document(OUTLINES["one polygon"]))
-    assert sheet.class_names == ["car", "tree"]
+    assert [listed.name for listed in sheet.classes] == ["car", "tree"]
     assert sheet.notes == [
         "The ids of categories, 3, 90, are not kept. Classes are numbered in their order."
     ]
@@ -153,12 +153,15 @@ def test_an_image_without_a_size_is_an_error():
         ({"annotations": [{"image_id": 7, "segments_info": []}]}, "panoptic segments"),
         ({"annotations": [{"image_id": 8, "segmentation": [[1] * 6]}]}, "the image_id 8"),
         ({"annotations": [{"segmentation": [[1] * 6]}]}, "annotation 1: no 'image_id'"),
-        ({"categories": [{"id": 3, "name": "a"}, {"id": 3, "name": "b"}]}, "an id of their own"),
+        (
+            {"categories": [{"id": 3, "name": "a"}, {"id": 3, "name": "b"}]},
+            "two categories with the id 3",
+        ),
         (
             {"images": [{"id": 7, "file_name": f"{n}.jpg"} for n in "ab"]},
             "several images of the id 7",
         ),
-        ({"categories": [{"id": 3, "name": None}]}, "categories without a name"),
+        ({"categories": [{"id": 3, "name": None}]}, "the category 3 without a name"),
         ({"categories": None}, "no list categories"),
         ({"categories": [], "annotations": []}, "no category, so no class"),
         ({"images": [3]}, "'int' object is not subscriptable"),

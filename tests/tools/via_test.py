@@ -39,7 +39,7 @@ def as_object(regions):
 
 # The attributes of two regions, and their classes; a text is that of an error.
 CLASSES = {
-    "a text": ([{"what": "car"}, {"what": " tree "}], ["car", "tree"]),
+    "a text": ([{"what": "car"}, {"what": " tree "}], ["car", " tree "]),
     "no attribute": ([{}, {}], ["region", "region"]),
     "an empty text": ([{"name": ""}, {"name": ""}], ["region", "region"]),
     "a tick": ([{"kind": {"car": True, "tree": False}}, {"kind": {"tree": True}}], ["car", "tree"]),

@@ -1,6 +1,5 @@
 """The files in which labeling tools say which value or color means which class."""
 
-import collections
 from collections.abc import Callable, Container, Iterable
 import dataclasses
 import pathlib
@@ -19,6 +18,7 @@ from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.names import VOID, VOID_COLOR, Color, unprintable
+from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 
 _LARGEST = 1 << 20  # bytes; 255 names are far below
 
@@ -199,7 +199,7 @@ def _wrong(entries: list[Entry]) -> str:
     """Says what is wrong with the entries of a file; empty if they are fine."""
     if not entries:
         return "no names"
-    counts = collections.Counter(entry.name for entry in entries)
+    names = [entry.name for entry in entries]
     owner: dict[int, str] = {VOID: ""}
     of_color: dict[Color | None, str] = {}
     for value, name, color in ((entry.value, entry.name, entry.color) for entry in entries):
@@ -209,9 +209,6 @@ def _wrong(entries: list[Entry]) -> str:
             return "the class name ?, which is to be replaced"
         if unprintable(name):
             return f"the class name {name[:80]!r}, which has a control character"
-        if counts[name] > 1:
-            times = "twice" if counts[name] == 2 else "several times"
-            return f"the name {name[:80]!r} {times}"
         if not -1 <= value <= VOID:
             return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
         if value not in (-1, VOID) and owner.setdefault(value, name) != name:
@@ -219,4 +216,5 @@ def _wrong(entries: list[Entry]) -> str:
         if color and of_color.setdefault(color, name) != name:  # by color they would be one
             shown = ",".join(map(str, color))
             return f"the color {shown} for {of_color[color][:80]!r} and for {name[:80]!r}"
-    return ""
+    same = find_same_name(names)
+    return describe_same_name(names[same.first], names[same.second]) if same else ""

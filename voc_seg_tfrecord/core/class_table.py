@@ -17,6 +17,7 @@ from voc_seg_tfrecord.core.class_files import is_void_name
 from voc_seg_tfrecord.core.class_parsers import TABLE_KEYS, is_table, table_columns
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean, several
 from voc_seg_tfrecord.core.names import VOID, Color, background_index, plain, unprintable
+from voc_seg_tfrecord.core.spelling import group_by_case, show_name
 
 VOID_CLASS = "void"
 STAR = "*"
@@ -289,12 +290,12 @@ class ClassTable:
 
     def _check_spelling(self) -> None:
         """Checks that no row makes a class that differs from another one in spelling alone."""
-        last_by_spelling = {plain(name) or name: name for name in self.class_names}
-        for name in self.class_names:
-            other = last_by_spelling[plain(name) or name]
-            are_both_of_masks = name in self.names and other in self.names
-            if other != name and not are_both_of_masks:
-                raise table_error(f"the classes {name!r} and {other!r}", "one spelling of each")
+        for alike in group_by_case(self.class_names):
+            new_names = [name for name in alike if name not in self.names]
+            if new_names:
+                name, other = alike[:2]
+                found = f"the classes {show_name(name)} and {show_name(other)}"
+                raise table_error(found, "one spelling of each")
 
     @functools.cached_property
     def values(self) -> dict[int, str]:

@@ -25,6 +25,7 @@ from voc_seg_tfrecord.core.layout import Layout, Naming
 from voc_seg_tfrecord.core.names import VOID, unprintable
 from voc_seg_tfrecord.core.ratios import check_ratios
 from voc_seg_tfrecord.core.releases import RELEASES
+from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 from voc_seg_tfrecord.core.tiling import TileFormat
 
 SAMPLE, SAMPLE_TREE = "sample", "dummy_data"
@@ -124,9 +125,15 @@ def _check_names(config: Any) -> None:
     if config.task == "images":
         if names:
             raise option_error("class_names", names, "none: images alone have no classes")
-    elif not (names or config.classes) or len(set(names)) != len(names) or not all(names):
-        raise option_error(
-            "class_names", names, "names, none empty or given twice, and not all void"
+    elif not (names or config.classes) or not all(names):
+        raise option_error("class_names", names, "names, none empty, and not all void")
+    same = find_same_name(names)
+    if same:
+        raise ConfigError(
+            "option class_names",
+            found=describe_same_name(names[same.first], names[same.second]),
+            expected="a name of its own for each class",
+            remedy="change class_names; to make one class of two values, use --classes",
         )
     strange = [name for name in names if unprintable(name)]
     if strange:

@@ -32,7 +32,7 @@ from voc_seg_tfrecord.folder.classes.choose import (
     choose_class_file_of_names,
     rows_of_table,
 )
-from voc_seg_tfrecord.folder.classes.names import note_void
+from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.files import discovery
 from voc_seg_tfrecord.folder.files.unreadable import NO_MASKS
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
@@ -426,7 +426,7 @@ def _choose_class_file(
         choice = ClassFileChoice()
         if config.class_names:
             choice = choose_class_file_of_names(tree, config)
-    notes = (*choice.notes, *note_void(choice.file, config))
+    notes = (*choice.notes, *note_void(choice.file, config), *note_spelling(config))
     return dataclasses.replace(choice, notes=notes)
 
 

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.core.errors import MaskError, command
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
+    ListedClass,
     Shape,
     Sheet,
     as_written,
@@ -59,9 +60,10 @@ def read(file: File) -> Sheet:
                 "check what the export leaves out; VIA's leaves out regions whose attributes are "
                 "texts, so give VIA's own JSON, which is read",
             )
+        categories = _without_group_of_one_name(data["categories"], data["annotations"])
         reader = _Reader(
             where=file.where,
-            names=_read_categories(data["categories"]),
+            names=_read_categories(categories),
             ids_of_name=_ids_by_file_name(data["images"]),
         )
         shapes_of_image = _shapes_by_image(data["annotations"], file.where)
@@ -71,10 +73,9 @@ def read(file: File) -> Sheet:
         for image_id, shapes in shapes_of_image.items():
             where = f"{file.where}, annotation {shapes[0].get('id')}"
             raise wrong(where, f"the image_id {image_id!r}", "the id of an image in the file")
-        groups = _groups_of_categories(data["categories"], reader.names)
-    ids = [*reader.names]
-    class_names = [*dict.fromkeys(reader.names.values())]
-    return Sheet(class_names, images, _notes_on_ids(ids), groups)
+        groups = _groups_of_categories(categories, reader.names)
+    classes = [ListedClass(name, f"category {number}") for number, name in reader.names.items()]
+    return Sheet(classes, images, _notes_on_ids([*reader.names]), groups)
 
 
 def _name_other_kind(data: Mapping[str, Any]) -> str:
@@ -91,11 +92,34 @@ def _name_other_kind(data: Mapping[str, Any]) -> str:
 
 def _read_categories(categories: Sequence[Any]) -> dict[Any, str]:
     """Returns the name of each category by its id, in the order of the ids."""
-    names = {category["id"]: str(category["name"]).strip() for category in categories}
-    are_texts = all(isinstance(category["name"], str | int) for category in categories)
-    if not are_texts or "" in names.values() or len(names) < len(categories):
-        raise ValueError("categories without a name or an id of their own")
+    names: dict[Any, str] = {}
+    for category in categories:
+        category_id, name = category["id"], category["name"]
+        if not isinstance(name, str | int) or not str(name).strip():
+            raise ValueError(f"the category {str(category_id)[:40]} without a name")
+        if category_id in names:
+            raise ValueError(f"two categories with the id {str(category_id)[:40]}")
+        names[category_id] = str(name)
     return {category_id: names[category_id] for category_id in sorted(names)}
+
+
+def _without_group_of_one_name(categories: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
+    """Returns the categories without one that only groups others, and has the name of a class.
+
+    Roboflow writes such a category if a project is called as one of its classes is. It has no
+    objects, and the others have it as their supercategory.
+    """
+    ids_in_use = {shape.get("category_id") for shape in shapes if isinstance(shape, dict)}
+    kept = []
+    for category in categories:
+        is_group = category.get("supercategory") == "none" and category["id"] not in ids_in_use
+        others = [other for other in categories if other is not category]
+        has_class_of_its_name = any(
+            other["name"] == other.get("supercategory") == category["name"] for other in others
+        )
+        if not (is_group and has_class_of_its_name):
+            kept.append(category)
+    return kept
 
 
 def _ids_by_file_name(images: Sequence[Any]) -> dict[str, list[Any]]:
@@ -180,7 +204,7 @@ class _Reader:
             found = f"the category_id {str(shape.get('category_id'))[:40]}"
             raise wrong(f"{self.where}, {place}", found, "the id of a category")
         label = self.names[shape["category_id"]]
-        place = f"{place} ({label[:40]})"
+        place = f"{place} ({label.strip()[:40]})"
         where = f"{self.where}, {place}"
         outline = shape.get("segmentation")
         if not outline:

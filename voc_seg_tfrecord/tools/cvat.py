@@ -12,7 +12,7 @@ References:
 from array import array
 import cmath
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 import math
 import re
 from typing import Any
@@ -29,6 +29,7 @@ from voc_seg_tfrecord.core.file import MAX_SIDE, File
 from voc_seg_tfrecord.core.names import VOID, voc_palette
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
+    ListedClass,
     Shape,
     Sheet,
     as_written,
@@ -79,15 +80,29 @@ def read(file: File) -> Sheet:
       MaskError: if the file is not CVAT's XML of images.
     """
     root = _parse_xml(file)
-    names = []
-    for element in root.findall("./meta//labels/label/name"):
-        name = (element.text or "").strip()
-        if name:
-            names.append(name)
+    classes = _read_labels(root)
+    names = {listed.name.strip() for listed in classes}
     images = []
     for number, image in enumerate(root.findall("image"), 1):
         images.append(_read_image(image, number, names, file.where))
-    return Sheet([*dict.fromkeys(names)], images, _notes_on_groups(images))
+    return Sheet(classes, images, _notes_on_groups(images))
+
+
+def _read_labels(root: ET.Element) -> list[ListedClass]:
+    """Returns the labels of a job, a task or a project.
+
+    The tasks of a project may list its labels again, and the parts of skeletons, which are not
+    drawn, are listed behind the skeletons.
+    """
+    classes: list[ListedClass] = []
+    for labels in root.findall("./meta//labels"):
+        names_before = {listed.name for listed in classes}
+        for number, label in enumerate(labels.findall("label"), 1):
+            name = label.findtext("name") or ""
+            is_part = label.find("parent") is not None
+            if name.strip() and not is_part and name not in names_before:
+                classes.append(ListedClass(name, f"label {number}"))
+    return classes
 
 
 def _parse_xml(file: File) -> ET.Element:
@@ -124,7 +139,7 @@ def _notes_on_groups(images: Sequence[Annotation]) -> list[str]:
     ]
 
 
-def _read_image(image: ET.Element, number: int, names: Sequence[str], where: str) -> Annotation:
+def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> Annotation:
     name = image.get("name", "").replace("\\", "/")
     place = f"image {number} ({name[-80:]})"
     if not name:
@@ -156,12 +171,13 @@ def _read_numbers(element: ET.Element, names: str, where: str) -> list[float]:
     return numbers
 
 
-def _read_shape(element: ET.Element, place: str, names: Sequence[str], where: str) -> Shape:
-    label = element.get("label", "").strip()
-    place += f" ({label[:40]})"
+def _read_shape(element: ET.Element, place: str, names: Set[str], where: str) -> Shape:
+    label = element.get("label", "")
+    place += f" ({label.strip()[:40]})"
     where = f"{where}, {place}"
-    if label not in names:
-        raise wrong(where, f"the label {label[:80]!r}", f"one of {', '.join(names)[:200]}")
+    if label.strip() not in names:
+        expected = f"one of {', '.join(sorted(names))[:200]}"
+        raise wrong(where, f"the label {label[:80]!r}", expected)
     with as_written(where, "whole numbers as group_id and z_order"):
         group_id = int(element.get("group_id", "0"))
         level = int(element.get("z_order", "0"))

@@ -84,8 +84,7 @@ def _read_shape(shape: Any, place: str, where: str) -> Shape:
         label = shape["label"]
         if not isinstance(label, str) or not label.strip():
             raise ValueError(f"the label {str(label)[:40]!r}")
-        label = label.strip()
-        place = f"{place} ({label[:40]})"
+        place = f"{place} ({label.strip()[:40]})"
         where = f"{where}, {place}"
         name = str(shape.get("shape_type") or "polygon")  # in old files all are polygons
         if name not in _SHAPE_TYPES:
@@ -145,7 +144,7 @@ LABELME = Tool(
         "`imageData`",
         pixels="Pillow, as `shapes_to_label` of labelme 7.1.0",
         above="the later one in the file",
-        classes="as in a `labels.txt` that has them all, or else sorted by name; a note says which "
-        "labels it lacks",
+        classes="as in `labels.txt`, where a label that it lacks is an error; without one sorted "
+        "by name",
     ),
 )

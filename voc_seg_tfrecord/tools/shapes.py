@@ -17,7 +17,7 @@ class Shape(NamedTuple):
     """One shape of an image.
 
     Attributes:
-      label: name of its class.
+      label: name of its class, as the file has it.
       kind: how it is drawn; see `drawing`.
       place: how errors name it, such as `shape 3 (crack)`.
       points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
@@ -78,21 +78,35 @@ class Annotation:
         return cls(**{**data, "error": data["error"] and from_json(data["error"])})
 
 
+class ListedClass(NamedTuple):
+    """A class that a file of shapes defines.
+
+    Attributes:
+      name: the name, as the file has it.
+      place: where it stands in the file, such as `category 3`.
+    """
+
+    name: str
+    place: str
+
+
 class Sheet(NamedTuple):
     """What one file of a tool holds.
 
     Attributes:
-      class_names: all classes in the tool's order, background and void among them; empty if the
-        file does not list them.
+      classes: all classes in the tool's order, background and void among them; empty if the file
+        does not define them.
       annotations: of each image.
       notes: what else a user should know.
       groups: classes that are no classes if none of the set's shapes has them.
+      classes_file: the file that defines the classes, if it is another one.
     """
 
-    class_names: Sequence[str]
+    classes: Sequence[ListedClass]
     annotations: Sequence[Annotation]
     notes: Sequence[str] = ()
     groups: Set[str] = frozenset()
+    classes_file: str = ""
 
 
 UNUSABLE = "unusable polygons"

@@ -71,7 +71,7 @@ _MAX_PNG_BYTES = 1 << 26
 
 def parse_meta(text: str) -> list[str]:
     """Returns the names of the classes in a project's `meta.json`."""
-    return [entry["title"].strip() for entry in load_any_json(text)["classes"]]
+    return [entry["title"] for entry in load_any_json(text)["classes"]]
 
 
 def read(file: File) -> Sheet:
@@ -114,10 +114,10 @@ def _kind_of(item: Mapping[str, Any]) -> str:
 def _read_object(
     item: Mapping[str, Any], kind: str, size: tuple[int, int], place: str, where: str
 ) -> Shape:
-    label = item["classTitle"].strip()
-    if not label:
+    label = item["classTitle"]
+    if not label.strip():
         raise ValueError("an empty classTitle")
-    place = f"{place} ({label[:40]})"
+    place = f"{place} ({label.strip()[:40]})"
     where = f"{where}, {place}"
     read_geometry = _GEOMETRIES.get(kind)
     if read_geometry is None:

@@ -73,7 +73,7 @@ def _find_class_attribute(regions_of: Sequence[Sequence[Mapping[str, Any]]], whe
     for regions in regions_of:
         for region in regions:
             for name, value in region["region_attributes"].items():
-                if _text_of(value):
+                if _text_of(value).strip():
                     used.add(name)
     if len(used) < 2:
         return next(iter(used), "")
@@ -98,7 +98,7 @@ def _text_of(value: Any) -> str:
         value = ticked[0] if ticked else ""
     if not isinstance(value, str | int):
         raise ValueError(f"the value {str(value)[:80]} of an attribute")
-    return str(value).strip()
+    return str(value)
 
 
 def _read_image(
@@ -125,10 +125,10 @@ def _read_region(region: Mapping[str, Any], attribute: str, place: str, where: s
     label = _CLASS_WITHOUT_ATTRIBUTE
     if attribute:
         label = _text_of(region["region_attributes"].get(attribute, ""))
-        if not label:
+        if not label.strip():
             found = f"no value of the attribute {attribute}, which names the class"
             raise wrong(f"{where}, {place}", found, "a class of each region")
-    place = f"{place} ({label[:40]})"
+    place = f"{place} ({label.strip()[:40]})"
     shape = region["shape_attributes"]
     read_points = _POINTS_OF.get(shape["name"])
     if read_points is None:

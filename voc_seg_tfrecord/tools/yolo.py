@@ -7,6 +7,7 @@ References:
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence, Set
+import dataclasses
 import posixpath
 import re
 from typing import Any
@@ -21,6 +22,7 @@ from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.tools.shapes import (
     UNUSABLE,
     Annotation,
+    ListedClass,
     Shape,
     Sheet,
     as_written,
@@ -88,7 +90,7 @@ def _read_line(line: str, place: str, where: str, class_names: Sequence[str]) ->
             expected = "fractions of the image's sides, 0 to 1"
             raise wrong(where, f"the coordinate {value:g}", expected)
     label = class_names[int(number)]
-    return Shape(label, "fractions", f"{place} ({label[:40]})", points)
+    return Shape(label, "fractions", f"{place} ({label.strip()[:40]})", points)
 
 
 # Boxes, which are refused.
@@ -122,13 +124,36 @@ def read_names(file: File) -> tuple[str, ...]:
         with as_written(file.where, "the name of a class on each line"):
             return tuple(lines_of_names(file.data.decode("utf-8-sig", "replace")))
     with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
-        try:
-            data = yaml.safe_load(file.data)
-        except yaml.YAMLError as error:
-            raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
+        data = _load_yaml(file.data)
         if not isinstance(data, dict):
             return ()
         return _names_of_yaml(data)
+
+
+class _LoaderOfDistinctKeys(yaml.SafeLoader):
+    """Refuses a key that an object has twice, of which YAML's own loader drops the first value."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
+        for place, key in enumerate(keys):
+            if key in keys[:place]:
+                raise ValueError(f"the key {str(key)[:40]} twice")
+        return dict(super().construct_mapping(node, deep=deep))
+
+
+def _load_yaml(data: bytes) -> Any:
+    """Returns the content of YAML.
+
+    Raises:
+      ValueError: if it cannot be read, or has an alias, by which a few bytes may stand for
+        gigabytes.
+    """
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(data)):
+            raise ValueError("an alias (*), which is not read")
+        return yaml.load(data, _LoaderOfDistinctKeys)
+    except yaml.YAMLError as error:
+        raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
 
 
 def _names_of_yaml(data: Mapping[str, Any]) -> tuple[str, ...]:
@@ -145,16 +170,27 @@ def _names_of_yaml(data: Mapping[str, Any]) -> tuple[str, ...]:
             raise ValueError(f"the name {name}, which is no word without quotes")
     if data.get("nc", len(names)) != len(names):
         raise ValueError(f"{len(names)} names, and {str(data['nc'])[:40]} as nc")
-    return tuple(str(name).strip() for name in names)
+    return tuple(str(name) for name in names)
 
 
-def _find_names(files: FolderFiles, first_text: str) -> tuple[str, ...]:
+@dataclasses.dataclass(frozen=True)
+class _ClassNames:
+    """The names of classes, in the order of their numbers, and the file that has them."""
+
+    names: Sequence[str]
+    file: str
+
+    def as_classes(self) -> list[ListedClass]:
+        return [ListedClass(name, f"class {number}") for number, name in enumerate(self.names)]
+
+
+def _find_names(files: FolderFiles, first_text: str) -> _ClassNames:
     """Returns the class names of a folder, whose first text of polygons errors name.
 
     Raises:
       LayoutError: if not one list of names is there.
     """
-    file_of_names: dict[tuple[str, ...], str] = {}
+    found: dict[tuple[str, ...], _ClassNames] = {}
     refused = list[VocSegError]()
     for path in _name_files(files.names):
         try:
@@ -163,12 +199,13 @@ def _find_names(files: FolderFiles, first_text: str) -> tuple[str, ...]:
             refused.append(error)
             continue
         if names:
-            file_of_names.setdefault(names, path)
-    if refused and not file_of_names:
+            words = tuple(name.strip() for name in names)
+            found.setdefault(words, _ClassNames(names, path))
+    if refused and not found:
         raise refused[0].changed(type="LayoutError", kind=UNUSABLE)
-    if len(file_of_names) != 1:
-        count = f"{len(file_of_names)} files that name their classes"
-        shown = " and ".join(file_of_names.values())
+    if len(found) != 1:
+        count = f"{len(found)} files that name their classes"
+        shown = " and ".join(class_names.file for class_names in found.values())
         raise LayoutError(
             posixpath.join(files.root, first_text),
             found=f"polygons of YOLO, and {count} {shown}".strip(),
@@ -176,8 +213,8 @@ def _find_names(files: FolderFiles, first_text: str) -> tuple[str, ...]:
             remedy="write one, such as `names: [crack, hole]`, or remove the others",
             kind=UNUSABLE,
         )
-    (names,) = file_of_names
-    return names
+    (class_names,) = found.values()
+    return class_names
 
 
 def _name_files(names: Sequence[str]) -> list[str]:
@@ -202,16 +239,18 @@ def read_folder(files: FolderFiles) -> dict[str, Sheet]:
     texts = [text for text in text_of_image.values() if text]
     if not _have_polygons(files, texts):
         return {}
-    names = _find_names(files, texts[0])
+    class_names = _find_names(files, texts[0])
+    classes = class_names.as_classes()
     folders = {posixpath.dirname(image) for image, text in text_of_image.items() if text}
     sheets: dict[str, Sheet] = {}
     for image, text in text_of_image.items():
         if posixpath.dirname(image) not in folders:
             continue
         path = text or image
-        annotation = _read_text(files, text, image, names)
+        annotation = _read_text(files, text, image, class_names.names)
         others = sheets[path].annotations if path in sheets else ()
-        sheets[path] = Sheet(names, [*others, annotation])
+        annotations = [*others, annotation]
+        sheets[path] = Sheet(classes, annotations, classes_file=class_names.file)
     return sheets
 
 

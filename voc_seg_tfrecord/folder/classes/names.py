@@ -21,6 +21,7 @@ from voc_seg_tfrecord.core.class_table import (
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, command
 from voc_seg_tfrecord.core.names import VOID, Color
+from voc_seg_tfrecord.core.spelling import group_by_case
 
 _BLACK = (0, 0, 0)
 
@@ -113,6 +114,19 @@ def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:
         "classes after it move up."
         for name in dict.fromkeys(names)
     ]
+
+
+def note_spelling(config: VocSegConfig) -> list[str]:
+    """Names the classes that differ in case, or in marks at their ends, alone."""
+    notes = []
+    for names in group_by_case(config.built_class_names):
+        first, *others = names
+        rows = [(name, first) for name in others]
+        notes.append(
+            f"{' and '.join(names)} are classes that differ in their spelling alone. If they are "
+            f"one, say {command(classes=format_pairs(rows))}."
+        )
+    return notes
 
 
 def check_void(file: ClassFile, table: ClassTable) -> None:

@@ -16,10 +16,11 @@ from voc_seg_tfrecord.folder.files.folder_names import below, common, split_word
 from voc_seg_tfrecord.folder.files.layouts import Said
 from voc_seg_tfrecord.folder.files.sheet_images import SheetImages
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
-from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels, classes_of
+from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.listing import Listing, Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS, tool_named
+from voc_seg_tfrecord.tools.shape_classes import number_shape_classes
 from voc_seg_tfrecord.tools.shapes import (
     UNUSABLE,
     Annotation,
@@ -314,10 +315,8 @@ def _make_tree(
     ids = {path: posixpath.splitext(name)[0] for path, name in names.items()}
     _check_unique(listing, ids)
     notes = [*notes, *_notes_on_lost(tool.name, matched.lost)]
-    used = {
-        shape.label for annotation in matched.annotations.values() for shape in annotation.shapes
-    }
-    classes = classes_of(tool, sheets.values(), used, listing)
+    first_uses = _first_uses_of_labels(matched)
+    classes = number_shape_classes(tool, sheets, first_uses, listing.root, listing.below())
     for sheet in sheets.values():
         notes += sheet.notes
     notes += classes.notes
@@ -343,6 +342,15 @@ def _make_tree(
     layout = Layout(top, ".", mask_name=f"{ID}{ending}")
     notes = [*dict.fromkeys([*notes, *finder.notes()])]
     return VocTree(listing.root, layout, listing, notes, labels)
+
+
+def _first_uses_of_labels(matched: _MatchedShapes) -> dict[str, str]:
+    """Returns where the first shape of each label stands: `a.json, shape 3 (crack)`."""
+    first_uses: dict[str, str] = {}
+    for path, annotation in matched.annotations.items():
+        for shape in annotation.shapes:
+            first_uses.setdefault(shape.label, f"{matched.files[path]}, {shape.place}")
+    return first_uses
 
 
 def _match_images(finder: SheetImages, sheets: Mapping[str, Sheet]) -> _MatchedShapes:

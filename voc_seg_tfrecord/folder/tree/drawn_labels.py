@@ -2,163 +2,37 @@
 
 import base64
 import collections
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Set
 import csv
 import dataclasses
 import functools
 import hashlib
 import io
-import os
-import posixpath
 from typing import Any, Self, cast
-import unicodedata
 
 from etils import epath
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.class_files import IGNORED, ClassFile, is_void_name
-from voc_seg_tfrecord.core.class_parsers import Entry
 from voc_seg_tfrecord.core.errors import (
     AnnotationError,
     ConfigError,
     ImageError,
-    LayoutError,
-    MaskError,
     VocSegError,
     counted,
 )
 from voc_seg_tfrecord.core.example import Parts, RawExample
 from voc_seg_tfrecord.core.file import File, check_pixels
-from voc_seg_tfrecord.core.names import VOID, background_index, plain
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.processes import ordered_map
-from voc_seg_tfrecord.folder.tree.listing import Listing, Names
+from voc_seg_tfrecord.folder.tree.listing import Names
 from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
 from voc_seg_tfrecord.formats import mask_samples, pillow, png
 from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey
 from voc_seg_tfrecord.tools.drawing import Drawn, draw
 from voc_seg_tfrecord.tools.registry import tool_named
-from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, as_written, wrong
-from voc_seg_tfrecord.tools.tool import ClassList, Tool
+from voc_seg_tfrecord.tools.shapes import Annotation, wrong
 
 _MAX_PIXELS_BELIEVED = 1 << 24  # above which the image is asked for its size, and not the file
-
-
-@dataclasses.dataclass(frozen=True)
-class NumberedClasses:
-    """The classes of a tool's shapes.
-
-    Attributes:
-      class_file: background and the classes after it.
-      values: the value of each label in masks.
-      notes: what a user should know of them.
-    """
-
-    class_file: ClassFile
-    values: Mapping[str, int]
-    notes: Sequence[str]
-
-
-@dataclasses.dataclass(frozen=True)
-class _NameList:
-    """The names of classes in their order.
-
-    Attributes:
-      names: the names.
-      source: the file that has them, or a word for several.
-      is_sorted: whether nothing numbers the classes, so that they are sorted by name.
-      notes: what a user should know of them.
-    """
-
-    names: Sequence[str]
-    source: str
-    is_sorted: bool
-    notes: Sequence[str]
-
-
-def classes_of(
-    tool: Tool, sheets: Collection[Sheet], used: Set[str], listing: Listing
-) -> NumberedClasses:
-    """Returns the classes of a tool's files, in the tool's order; `used` are those of shapes."""
-    class_list = tool.shapes.class_list if tool.shapes else None
-    if class_list:
-        listed = _names_from_list(tool, class_list, used, listing)
-    else:
-        listed = _names_from_sheets(tool, sheets, used)
-    entries, values = number_classes([*dict.fromkeys(listed.names)], listing.root)
-    notes = [*listed.notes, *_notes_on_spelling(values), *_notes_on_void(used, values)]
-    class_file = ClassFile(listed.source, entries, by_name=listed.is_sorted)
-    return NumberedClasses(class_file, values, notes)
-
-
-def _names_from_list(
-    tool: Tool, class_list: ClassList, used: Set[str], listing: Listing
-) -> _NameList:
-    """Returns the names of a list that has all classes in use; else those in use, sorted."""
-    notes = [f"{tool.name} does not number classes, so they are sorted by name."]
-    for path in listing.below():
-        if posixpath.basename(path) != class_list.name:
-            continue
-        full_path = listing.root / path
-        text = File.read(full_path, MaskError).data.decode("utf-8-sig", "replace")
-        with as_written(os.fspath(full_path), class_list.expected):
-            names = class_list.parse(text)
-        missing = used - {*names}
-        if not missing:
-            return _NameList(names, path, is_sorted=False, notes=[])
-        shown = ", ".join(sorted(missing)[:3])
-        notes.append(f"{path} lacks {shown}, so it does not number the classes.")
-    return _NameList(sorted(used), f"{tool.name}'s files", is_sorted=True, notes=notes)
-
-
-def _names_from_sheets(tool: Tool, sheets: Collection[Sheet], used: Set[str]) -> _NameList:
-    """Returns the names that the files of shapes number, without groups that no shape has."""
-    names = [name for sheet in sheets for name in sheet.class_names]
-    groups = {group for sheet in sheets for group in sheet.groups}
-    unused_groups = (groups & {*names}) - used
-    notes = []
-    if unused_groups:
-        shown = ", ".join(sorted(unused_groups))
-        notes.append(f"{shown} only groups other classes, so it is none.")
-        names = [name for name in names if name not in unused_groups]
-    return _NameList(names, f"{tool.name}'s files", is_sorted=False, notes=notes)
-
-
-def number_classes(
-    names: Sequence[str], root: epath.Path
-) -> tuple[tuple[Entry, ...], dict[str, int]]:
-    """Returns background and the classes after it, and the value of each label in masks."""
-    void = [name for name in names if is_void_name(name)]
-    classes = [name for name in names if name not in void]
-    place = background_index(classes)
-    background = "background" if place is None else classes.pop(place)
-    if len(classes) >= VOID - 1:
-        raise LayoutError(
-            root,
-            found=f"{len(classes)} classes",
-            expected=f"at most {VOID - 2} classes and background, which a mask can hold",
-            remedy="merge classes in the tool",
-        )
-    entries = tuple(Entry(value, name) for value, name in enumerate([background, *classes]))
-    entries += tuple(Entry(VOID, name) for name in void)
-    return entries, {entry.name: entry.value for entry in entries}
-
-
-def _notes_on_spelling(names: Collection[str]) -> list[str]:
-    names_by_form = collections.defaultdict(list)
-    for name in names:
-        form = " ".join(unicodedata.normalize("NFKC", name).split())
-        names_by_form[plain(form)].append(name)
-    alike = [name for of_form in names_by_form.values() if len(of_form) > 1 for name in of_form]
-    if not alike:
-        return []
-    return [f"{' and '.join(alike)} are classes that differ in their spelling alone."]
-
-
-def _notes_on_void(used: Set[str], values: Mapping[str, int]) -> list[str]:
-    void = sorted(name for name in used if values.get(name) == VOID and name != IGNORED)
-    if not void:
-        return []
-    return [f"{', '.join(void)} means void, {VOID}, unless --classes gives it a class."]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -275,7 +149,7 @@ class DrawnLabels(Labels):
 
     Attributes:
       image_folder: where the images lie.
-      values: the value of each label in the masks.
+      values: the value of each label in the masks, by the label as the shapes have it.
       shapes: the shapes of each image, by id.
       embedded: ids of images that are in the files of their shapes alone.
       exif: what an EXIF orientation means; see `DrawnPair`.
@@ -367,9 +241,10 @@ class DrawnLabels(Labels):
         out = io.StringIO()
         lines = csv.writer(out, lineterminator="\n")
         lines.writerow(["name", "class", "pixels", "masks"])
-        for name, value in self.values.items():
-            if value != VOID:
-                lines.writerow([name, name, pixels[value], masks[value]])
+        assert self.class_file  # the classes of shapes are known
+        for entry in self.class_file.entries:
+            if entry.value != VOID:
+                lines.writerow([entry.name, entry.name, pixels[entry.value], masks[entry.value]])
         return out.getvalue()
 
     def notes(self) -> list[str]:

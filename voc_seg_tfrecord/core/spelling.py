@@ -1,0 +1,78 @@
+"""Which class names are the same name, and which differ in case alone: one rule for all sources.
+
+Class files, files of shapes, options and configs are all checked by it. Two classes of one name are
+an error, because their pixels would become one class, or two that nobody can tell apart. Two names
+that differ in case alone are two classes, and a note names them.
+"""
+
+from collections.abc import Iterable, Sequence
+import re
+from typing import NamedTuple
+import unicodedata
+
+from voc_seg_tfrecord.core.names import plain
+
+# Characters that take no room, by Unicode's property Default_Ignorable_Code_Point, beside those of
+# its category Cf: joiners, fillers of Hangul, and selectors of variants.
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+_EMPTY_BRAILLE_CELL = "\u2800"  # looks like a blank
+
+
+def visible_form(name: str) -> str:
+    r"""Returns what one sees of a name.
+
+    Names of one visible form are one name. They differ in blanks at their ends or in the number of
+    blanks, in characters without width, or in their Unicode form alone. For example `road`,
+    `road ` and `ro\u200bad`; `caf\u00e9` and `cafe\u0301`.
+    """
+    text = unicodedata.normalize("NFKC", name.replace(_EMPTY_BRAILLE_CELL, " "))
+    visible = [character for character in text if unicodedata.category(character) != "Cf"]
+    return " ".join(_INVISIBLE.sub("", "".join(visible)).split())
+
+
+class SameName(NamedTuple):
+    """Two classes of one name.
+
+    Attributes:
+      first: the place of the first one among the names.
+      second: the place of the second one.
+    """
+
+    first: int
+    second: int
+
+
+def find_same_name(names: Sequence[str]) -> SameName | None:
+    """Returns the first two of some names that are one name; None if all differ."""
+    place_of_form: dict[str, int] = {}
+    for place, name in enumerate(names):
+        first = place_of_form.setdefault(visible_form(name), place)
+        if first != place:
+            return SameName(first, place)
+    return None
+
+
+def describe_same_name(name: str, other: str) -> str:
+    """Says that two classes have one name, for errors: `the name 'road' twice`."""
+    if name == other:
+        return f"the name {name[:80]!r} twice"
+    return f"the names {show_name(name)} and {show_name(other)}, which look the same"
+
+
+def show_name(name: str) -> str:
+    """Returns a name in quotes, with characters beyond ASCII escaped where the name hides some."""
+    short = name[:80]
+    return repr(short) if short == visible_form(short) else ascii(short)
+
+
+def group_by_case(names: Iterable[str]) -> list[list[str]]:
+    """Returns the names that differ in case, or in marks at their ends, alone: each group of them.
+
+    For example `[["Road", "road"], ["_sky_", "sky"]]`.
+    """
+    names_by_form: dict[str, list[str]] = {}
+    for name in names:
+        names_by_form.setdefault(plain(visible_form(name)), []).append(name)
+    return [group for group in names_by_form.values() if len(group) > 1]

@@ -1,0 +1,300 @@
+"""Numbers the classes of shapes: in the order of a tool's own file, or else sorted by name.
+
+Some tools number the classes in the files of shapes (COCO, CVAT, YOLO), and some in a list beside
+them (Supervisely's `meta.json`, labelme's `labels.txt`). Where there is no list, the labels of the
+shapes are all that is known. Background is value 0, and the classes after it keep their order.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
+import os
+import posixpath
+
+from etils import epath
+
+from voc_seg_tfrecord.core.class_files import IGNORED, ClassFile, is_void_name
+from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, did_you_mean, several
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.names import VOID, background_index
+from voc_seg_tfrecord.core.spelling import describe_same_name, show_name, visible_form
+from voc_seg_tfrecord.tools.shapes import UNUSABLE, Sheet, as_written
+from voc_seg_tfrecord.tools.tool import ClassList, Tool
+
+MAX_LISTED_NAMES = 12
+"""How many class names a message lists."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NumberedClasses:
+    """The classes of a tool's shapes.
+
+    Attributes:
+      class_file: background and the classes after it.
+      values: the value of each label in masks, by the label as the shapes have it.
+      notes: what a user should know of them.
+    """
+
+    class_file: ClassFile
+    values: Mapping[str, int]
+    notes: Sequence[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Definition:
+    """A class, where it is defined.
+
+    Attributes:
+      name: the name, as the file has it.
+      file: the file that has it.
+      where: the file and the place in it, such as `a.json, category 3`.
+    """
+
+    name: str
+    file: str
+    where: str
+
+
+@dataclasses.dataclass(frozen=True)
+class _Definitions:
+    """The classes of a folder, in their order.
+
+    Attributes:
+      classes: the classes. Several files may define the same one.
+      source: the file that has them, or a word for several.
+      is_sorted: whether nothing numbers the classes, so that they are sorted by name.
+      notes: what a user should know of them.
+    """
+
+    classes: Sequence[_Definition]
+    source: str
+    is_sorted: bool = False
+    notes: Sequence[str] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The names in their order, without blanks at their ends."""
+        return [*dict.fromkeys(definition.name.strip() for definition in self.classes)]
+
+
+def number_shape_classes(
+    tool: Tool,
+    sheets: Mapping[str, Sheet],
+    first_uses: Mapping[str, str],
+    root: epath.Path,
+    paths: Iterable[str],
+) -> NumberedClasses:
+    """Numbers the classes of a tool's shapes, in the tool's order.
+
+    Args:
+      tool: the tool.
+      sheets: what its files hold, by their paths.
+      first_uses: for the label of each shape, where its first shape stands: `a.json, shape 3`.
+      root: the folder.
+      paths: all files in the folder, among them the list of classes, if the tool has one.
+
+    Raises:
+      LayoutError: if two classes have one name, a list of classes lacks a label, or there are more
+        classes than a mask can hold.
+    """
+    class_list = tool.shapes.class_list if tool.shapes else None
+    if class_list:
+        defined = _define_by_list(tool, class_list, first_uses, root, paths)
+    else:
+        defined = _define_by_sheets(tool, sheets, first_uses)
+    _check_names_differ(defined)
+    entries = number_names(defined.names, root)
+    values = _values_of_labels(entries, first_uses)
+    notes = [
+        *defined.notes,
+        *_note_respelled_labels(defined, first_uses),
+        *_note_void_labels(first_uses, values),
+    ]
+    class_file = ClassFile(defined.source, entries, by_name=defined.is_sorted)
+    return NumberedClasses(class_file, values, notes)
+
+
+# Where classes are defined.
+
+
+def _define_by_list(
+    tool: Tool,
+    class_list: ClassList,
+    first_uses: Mapping[str, str],
+    root: epath.Path,
+    paths: Iterable[str],
+) -> _Definitions:
+    """Defines the classes by the list that has all labels; without a list, by the labels.
+
+    A list belongs to something else if it has none of the labels, and nothing like them.
+
+    Raises:
+      LayoutError: if there are lists, and each lacks a label.
+    """
+    notes = [f"{tool.name} does not number classes, so they are sorted by name."]
+    incomplete: list[_Definitions] = []
+    for path in paths:
+        if posixpath.basename(path) != class_list.name:
+            continue
+        listed = _read_list(class_list, root, path)
+        if not _find_missing_labels(listed, first_uses):
+            return _with_void_labels(listed, first_uses)
+        if _has_any_label(listed, first_uses):
+            incomplete.append(listed)
+        else:
+            notes.append(f"{path} has none of the labels, so it does not number the classes.")
+    if incomplete:
+        best = min(incomplete, key=lambda listed: len(_find_missing_labels(listed, first_uses)))
+        raise _label_is_missing(tool, best, first_uses)
+    in_use = [_Definition(label, where, where) for label, where in sorted(first_uses.items())]
+    return _Definitions(in_use, f"{tool.name}'s files", is_sorted=True, notes=notes)
+
+
+def _read_list(class_list: ClassList, root: epath.Path, path: str) -> _Definitions:
+    full_path = root / path
+    text = File.read(full_path, MaskError).data.decode("utf-8-sig", "replace")
+    with as_written(os.fspath(full_path), class_list.expected):
+        names = class_list.parse(text)
+    classes = []
+    for number, name in enumerate(names, 1):
+        classes.append(_Definition(name, path, f"{path}, class {number}"))
+    return _Definitions(classes, path)
+
+
+def _find_missing_labels(listed: _Definitions, labels: Iterable[str]) -> list[str]:
+    """Returns the labels that a list lacks, sorted. A label that means void needs no line."""
+    forms = {visible_form(name) for name in listed.names}
+    missing = []
+    for label in labels:
+        if visible_form(label) not in forms and not is_void_name(label.strip()):
+            missing.append(label)
+    return sorted(missing)
+
+
+def _has_any_label(listed: _Definitions, labels: Mapping[str, str]) -> bool:
+    """Says whether a list has one of the labels, or one that may be meant by a label."""
+    if len(_find_missing_labels(listed, labels)) < len(labels):
+        return True
+    return any(did_you_mean(label, listed.names) for label in labels)
+
+
+def _with_void_labels(listed: _Definitions, first_uses: Mapping[str, str]) -> _Definitions:
+    """Adds the labels that mean void and that the list lacks."""
+    forms = {visible_form(name) for name in listed.names}
+    added = []
+    for label, where in sorted(first_uses.items()):
+        if visible_form(label) not in forms:
+            added.append(_Definition(label, where, where))
+    return dataclasses.replace(listed, classes=[*listed.classes, *added])
+
+
+def _label_is_missing(
+    tool: Tool, listed: _Definitions, first_uses: Mapping[str, str]
+) -> LayoutError:
+    missing = _find_missing_labels(listed, first_uses)
+    label = missing[0]
+    found = f"the label {show_name(label)}, which {listed.source} lacks"
+    found += did_you_mean(label, listed.names)
+    if len(missing) > 1:
+        others = several([f"{show_name(other)} in {first_uses[other]}" for other in missing[1:]])
+        found += f" {listed.source} lacks these too: {others}"
+    return LayoutError(
+        first_uses[label],
+        found=found,
+        expected=f"one of {several(listed.names, MAX_LISTED_NAMES)}",
+        remedy=f"correct the label in {tool.name}, or add it to {listed.source}",
+        kind=UNUSABLE,
+    )
+
+
+def _define_by_sheets(
+    tool: Tool, sheets: Mapping[str, Sheet], first_uses: Mapping[str, str]
+) -> _Definitions:
+    """Defines the classes as the files of shapes number them, without groups that no shape has."""
+    groups = {group for sheet in sheets.values() for group in sheet.groups}
+    unused_groups = groups.difference(first_uses)
+    classes = []
+    left_out = set[str]()
+    files = set[str]()
+    for path, sheet in sheets.items():
+        file = sheet.classes_file or path
+        if file in files:
+            continue
+        files.add(file)
+        for listed in sheet.classes:
+            if listed.name in unused_groups:
+                left_out.add(listed.name)
+            else:
+                classes.append(_Definition(listed.name, file, f"{file}, {listed.place}"))
+    notes = []
+    if left_out:
+        notes.append(f"{', '.join(sorted(left_out))} only groups other classes, so it is none.")
+    return _Definitions(classes, f"{tool.name}'s files", notes=notes)
+
+
+# What is checked, numbered and noted.
+
+
+def _check_names_differ(defined: _Definitions) -> None:
+    """Checks that no two classes have one name. One class may stand in several files."""
+    first_by_form: dict[str, _Definition] = {}
+    for definition in defined.classes:
+        first = first_by_form.setdefault(visible_form(definition.name), definition)
+        if first is definition:
+            continue
+        is_same_class = first.name == definition.name and first.file != definition.file
+        if not is_same_class:
+            raise LayoutError(
+                first.where,
+                found=f"{describe_same_name(first.name, definition.name)}; the other class is "
+                f"{definition.where}",
+                expected="a name of its own for each class",
+                remedy="rename one of the two in the tool, or make them one class there, and "
+                "export again",
+                kind=UNUSABLE,
+            )
+
+
+def number_names(names: Sequence[str], root: epath.Path) -> tuple[Entry, ...]:
+    """Returns background and the classes after it as entries, and those that mean void last."""
+    void = [name for name in names if is_void_name(name)]
+    classes = [name for name in names if name not in void]
+    place = background_index(classes)
+    background = "background" if place is None else classes.pop(place)
+    if len(classes) >= VOID - 1:
+        raise LayoutError(
+            root,
+            found=f"{len(classes)} classes",
+            expected=f"at most {VOID - 2} classes and background, which a mask can hold",
+            remedy="merge classes in the tool",
+        )
+    entries = tuple(Entry(value, name) for value, name in enumerate([background, *classes]))
+    return entries + tuple(Entry(VOID, name) for name in void)
+
+
+def _values_of_labels(entries: Sequence[Entry], labels: Iterable[str]) -> dict[str, int]:
+    """Returns the value of each label in masks, however the label spells the class."""
+    value_by_form = {visible_form(entry.name): entry.value for entry in entries}
+    return {label: value_by_form[visible_form(label)] for label in labels}
+
+
+def _note_respelled_labels(defined: _Definitions, first_uses: Mapping[str, str]) -> list[str]:
+    """Names a label that is spelled otherwise than its class."""
+    names = {definition.name for definition in defined.classes}
+    respelled = [label for label in first_uses if label not in names]
+    if not respelled:
+        return []
+    label = respelled[0]
+    (name,) = [name for name in defined.names if visible_form(name) == visible_form(label)]
+    others = f", and {len(respelled) - 1} more labels likewise" if len(respelled) > 1 else ""
+    return [
+        f"The label {show_name(label)} in {first_uses[label]} is read as {name}{others}: they look "
+        "the same."
+    ]
+
+
+def _note_void_labels(labels: Iterable[str], values: Mapping[str, int]) -> list[str]:
+    void = sorted(label for label in labels if values[label] == VOID and label != IGNORED)
+    if not void:
+        return []
+    return [f"{', '.join(void)} means void, {VOID}, unless --classes gives it a class."]
