@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core.example import Counted
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, Color
-from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_pixels
+from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_pixels, transparency
 from voc_seg_tfrecord.formats.mask_samples import Samples
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
 
@@ -118,11 +118,14 @@ def _read_eight_bits(
 ) -> IndexMask:
     """Reads an 8-bit PNG that holds values; its compressed pixels stay if its values do."""
     chunks = png.read_chunks(file, header)
+    transparent = transparency.transparent_values(header, chunks)
     if counted and _are_classes(counted, file, rule):
+        transparency.check_counts(dict(counted[1]), transparent, file)
         grey = png.grey_index_png(file, header, chunks)
         return IndexMask(grey, header.height, header.width, dict(counted[1]))
     values = png_pixels.read_values(file, header, chunks)
     counts = occurring(values.counts())
+    transparency.check_counts(counts, transparent, file)
     _check_values(counts, rule, file.where)
     if _stay(counts, rule):
         return IndexMask(values.grey, header.height, header.width, counts)

@@ -6,7 +6,7 @@ worked on some at a time.
 """
 
 import collections
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 from typing import Literal
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import ImageError, MaskError
 from voc_seg_tfrecord.core.file import IMAGE_KINDS, File, Kind, check_pixels
-from voc_seg_tfrecord.formats import array_files, bands, pillow, png, png_pixels
+from voc_seg_tfrecord.formats import array_files, bands, pillow, png, png_pixels, transparency
 from voc_seg_tfrecord.formats.png import Chunk
 
 _KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
@@ -62,22 +62,34 @@ def _read_png(file: File) -> Samples:
     header = png.read_header(file)
     chunks = png.read_chunks(file, header)
     if png_pixels.holds_values(header):
-        return _eight_bits(file, header, chunks)
-    png_pixels.check(file, header, chunks)
-    without_metadata = File(png.critical_chunks(chunks), file.where)
-    return _decode(without_metadata, header.depth, is_signed=False)
+        samples = _eight_bits(file, header, chunks)
+    else:
+        png_pixels.check(file, header, chunks)
+        without_metadata = File(png.critical_chunks(chunks), file.where)
+        color = transparency.transparent_color(header, chunks)
+        samples = _decode(without_metadata, header.depth, transparent_color=color)
+    values = transparency.transparent_values(header, chunks)
+    if values:
+        transparency.check_counts(counts_by_value(samples.values), values, file)
+    return samples
 
 
-def _decode(file: File, depth: int, *, is_signed: bool) -> Samples:
+def _decode(
+    file: File, depth: int, *, is_signed: bool = False, transparent_color: Sequence[int] = ()
+) -> Samples:
     """Returns the samples of a file that Pillow decodes, as they were before it changed them.
 
     Args:
       file: the file.
       depth: bits of a sample, as they are written in the file.
       is_signed: whether the file's integers are signed.
+      transparent_color: the color that is not opaque; empty if none is.
     """
     still = pillow.decode(file, MaskError)
     values, palette = still.values(), still.palette()
+    transparent = still.transparent_value
+    if transparent is not None and values.ndim == 2:
+        transparency.check_counts(counts_by_value(values), frozenset([transparent]), file)
     if palette is not None:
         return Samples("palette", values, palette)
     if values.dtype == bool:
@@ -90,6 +102,7 @@ def _decode(file: File, depth: int, *, is_signed: bool) -> Samples:
     if depth == 16:  # of which Pillow keeps the high byte alone
         with ImageError.raised_as(MaskError):
             values = bands.read(file)
+    transparency.check_colors(values, transparent_color, file)
     return _samples_of_channels(values, file)
 
 
@@ -111,7 +124,7 @@ def _samples_of_channels(values: np.ndarray, file: File) -> Samples:
     """Returns the samples of integers `[H, W, 1 to 4]`; the second or fourth channel is alpha."""
     has_alpha = values.shape[2] in (2, 4)
     if has_alpha:
-        _check_opaque(values[..., -1], file)
+        transparency.check_alpha(values[..., -1], file)
         values = values[..., :-1]
     has_one_channel = values.shape[2] == 1
     if has_one_channel or (values.max() > 255 and equal_channels(values)):
@@ -144,19 +157,6 @@ def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Sa
     if not palettes:
         return Samples("grey", values)
     return Samples("palette", values, np.frombuffer(palettes[0], np.uint8).reshape(-1, 3))
-
-
-def _check_opaque(alpha: np.ndarray, file: File) -> None:
-    """Checks that each pixel of an alpha channel, integers `[H, W]`, is opaque."""
-    opaque = np.iinfo(alpha.dtype).max
-    transparent = int((alpha != opaque).sum())
-    if transparent:
-        raise MaskError(
-            file.where,
-            found=f"{transparent} pixels that are not opaque",
-            expected="a mask without transparency: such a pixel may be void or background",
-            remedy="export the mask without an alpha channel, with a class or void on each pixel",
-        )
 
 
 def _eight_bit_colors(colors: np.ndarray, file: File) -> np.ndarray:

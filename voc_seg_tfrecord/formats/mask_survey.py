@@ -245,11 +245,17 @@ def _read_content(path: epath.PathLike, all_colors: bool) -> MaskContent:
     """Returns what a mask uses, also if it is damaged or has VOC's palette."""
     try:
         file = File.read(path, MaskError)
-        if not all_colors and file.kind is Kind.PNG and png.has_voc_palette(file.data):
+        may_be_skipped = not all_colors and file.kind is Kind.PNG
+        if may_be_skipped and png.has_voc_palette(file.data) and not _has_transparency(file.data):
             return _VOC_PALETTE
         return content_of_file(file)
     except VocSegError:
         return _DAMAGED
+
+
+def _has_transparency(data: bytes) -> bool:
+    """Says whether a PNG may have the chunk tRNS, which stands before its pixels."""
+    return data.find(b"tRNS", 0, data.find(b"IDAT")) >= 0
 
 
 def content_of_file(file: File) -> MaskContent:

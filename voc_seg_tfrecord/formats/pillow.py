@@ -117,6 +117,12 @@ class Still:
         """Whether the samples are floats."""
         return self._image is not None and self._image.mode == "F"
 
+    @property
+    def transparent_value(self) -> int | None:
+        """The palette index or grey value of a GIF that is not opaque; None if there is none."""
+        value = self._image.info.get("transparency") if self._image is not None else None
+        return value if isinstance(value, int) else None
+
     def orientation(self) -> int:
         """Returns the orientation that EXIF gives, 1 to 8; 1 is upright, and the default."""
         with translated(self._where, self._error):
