@@ -19,8 +19,10 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
     list_pixels,
     propose_classes,
 )
-from voc_seg_tfrecord.folder.splits.divide import official_note
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.official import official_note
+from voc_seg_tfrecord.formats.class_files import ClassFile
+from voc_seg_tfrecord.masks.table import ClassTable, Rows, are_whole
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 NO_CLASS_NAMES = "no class names"

@@ -41,9 +41,10 @@ from voc_seg_tfrecord.folder.meaning.of_labels import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.second_masks import ask_which_masks, check_no_second_masks
 from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
-from voc_seg_tfrecord.folder.splits.divide import Splits, official_note, split_ids
+from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
+from voc_seg_tfrecord.folder.splits.official import official_note
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
@@ -473,7 +474,7 @@ def _read(
     file: ClassFile | None, splits: Splits, stated: StatedPairs
 ) -> tuple[list[str], Mapping[str, int]]:
     """Returns the lists and class files that are read; and how many images other texts name."""
-    tree, folders = splits.evidence.tree, splits.evidence.split_folders.names
+    tree, folders = splits.evidence.tree, splits.evidence.split_folders.first_folders
     texts = [*splits.files, *stated.texts]
     read = [TABLE, *(posixpath.relpath(path, tree.place or ".") for path in texts)]
     if file:

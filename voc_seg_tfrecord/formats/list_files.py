@@ -30,8 +30,8 @@ from voc_seg_tfrecord.formats.split_tables import is_title_of_splits, read_table
 LIST_ENDINGS = (".txt", ".lst")
 TABLE_ENDINGS = (".csv", ".tsv")
 _JSON_LINES = ".jsonl"
-_YAML_ENDINGS = (".yaml", ".yml")
-DOCUMENT_ENDINGS = (".json", _JSON_LINES, *_YAML_ENDINGS)
+YAML_ENDINGS = (".yaml", ".yml")
+DOCUMENT_ENDINGS = (".json", _JSON_LINES, *YAML_ENDINGS)
 
 READ_ENDINGS = (*LIST_ENDINGS, *TABLE_ENDINGS, *DOCUMENT_ENDINGS)
 """Endings, in lower case, of texts that are read. One without an ending may be a list too."""
@@ -126,7 +126,7 @@ def _load(text: str, ending: str, file: File) -> Any:
       ListError: if it is none.
     """
     try:
-        if ending in _YAML_ENDINGS:
+        if ending in YAML_ENDINGS:
             return load_yaml(text)
         if ending == _JSON_LINES or _has_object_on_each_line(text):
             return load_json_lines(text)

@@ -87,7 +87,7 @@ def find_class_files(tree: VocTree) -> FoundClassFiles:
 def _find_in_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
     """Returns the class files in the folders of splits, those of one name as one; and notes."""
     files_by_name: dict[str, list[ClassFile]] = {}
-    for folder in SplitFolders(tree).names:
+    for folder in SplitFolders(tree).first_folders:
         files, _ = class_files.read_all(tree.root / folder, CLASS_FILES, read=tree.read_text)
         for file in files:
             of_split = dataclasses.replace(file, source=f"{folder}/{file.source}")

@@ -53,17 +53,19 @@ def check_groups(
         proposal = by_looks
     if proposal is None:
         return
-    members = proposal.members
-    first = members[0][0]
-    last = members[0][-1]
-    is_numbered = proposal is by_ids or proposal.in_a_row
-    named = "numbered" if is_numbered else "named"
-    groups = "in a row" if proposal.in_a_row else f"in {counted(len(members), 'group')}"
+    first_group = proposal.members[0]
+    count = sum(map(len, proposal.members))
+    if proposal.in_a_row:
+        how = "numbered in a row"
+    elif proposal is by_ids:
+        how = f"numbered in {counted(len(proposal.members), 'group')}"
+    else:
+        how = f"named in {counted(len(proposal.members), 'group')}"
     looks = "" if by_looks is None else ", and neighbors look alike"
     raise LayoutError(
         where,
-        found=f"{sum(map(len, members))} of {len(ids)} ids are {named} {groups}, such as {first} "
-        f"to {last} ({counted(len(members[0]), 'image')}){looks}. Ratios would divide them",
+        found=f"{count} of {len(ids)} ids are {how}, such as {first_group[0]} to {first_group[-1]} "
+        f"({counted(len(first_group), 'image')}){looks}. Ratios would divide them",
         expected="images that are almost the same in one split; otherwise the scores on the other "
         "splits say nothing",
         remedy=_advice(proposal, config),
@@ -118,8 +120,10 @@ def by_ratio(
     groups = config.grouping.groups(ids) if config.grouping else None
     splits = dict[str, Sequence[str]](assign(ids, config.ratios, config.seed, groups))
     in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
-    share = f"of {len(ids)}{in_groups}, by hash"
-    sources = {n: f"{r:g} {share}" if r < 1 else POOL for n, r in config.ratios.items()}
+    sources = {}
+    for split, ratio in config.ratios.items():
+        is_all = ratio >= 1
+        sources[split] = POOL if is_all else f"{ratio:g} of {len(ids)}{in_groups}, by hash"
     return splits, sources
 
 
@@ -136,28 +140,32 @@ def divide_stratified(
     Raises:
       ConfigError: if there are fewer images, or groups, than splits.
     """
-    ratios, grouping = config.ratios, config.grouping
-    groups = grouping.groups([*ids, *out]) if grouping else None
-    units = len({groups[i] for i in ids}) if groups else len(ids)
+    ratios = config.ratios
+    groups = config.grouping.groups([*ids, *out]) if config.grouping else None
+    units = len({groups[image_id] for image_id in ids}) if groups else len(ids)
     if units < len(ratios):
+        unit = "group" if groups else "image"
         raise ConfigError(
             "option splits",
-            found=f"{len(ratios)} splits for {units} {'groups' if groups else 'images'}",
+            found=f"{len(ratios)} splits for {counted(units, unit)}",
             expected="at least one for each split",
             remedy="change the ratios, or group_by if it is given",
         )
     classes: dict[str, Sequence[int]] = dict.fromkeys(ids, ())
     if len(ratios) > 1:
-        read = functools.partial(_classes, labels, config.example_spec(rule))
+        read = functools.partial(_read_classes, labels, config.example_spec(rule))
         classes = dict(ordered_map(read, ids))
     splits: dict[str, Sequence[str]] = dict(stratify(classes, ratios, config.seed, groups))
     in_groups = f" in {units} groups" if groups else ""
-    sources = {n: f"{r:g} of {len(ids)}{in_groups}, stratified" for n, r in ratios.items()}
+    sources = {
+        split: f"{ratio:g} of {len(ids)}{in_groups}, stratified" for split, ratio in ratios.items()
+    }
     left_out = assign(out, ratios, config.seed, groups)
-    return splits, sources, {split: found for split, found in left_out.items() if found}
+    not_empty = {split: ids_of_split for split, ids_of_split in left_out.items() if ids_of_split}
+    return splits, sources, not_empty
 
 
-def _classes(labels: Labels, spec: ExampleSpec, image_id: str) -> Sequence[int]:
+def _read_classes(labels: Labels, spec: ExampleSpec, image_id: str) -> Sequence[int]:
     """Returns the classes in a mask; none if it is wrong, which stops the build later."""
     if image_id not in labels.names:
         return () if spec.fill is None else (spec.fill,)

@@ -16,7 +16,8 @@ from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.split_lists import (
-    OF_RESULTS,
+    RANK_OF_RESULTS,
+    RANK_OF_SEGMENTATION,
     SplitList,
     ids_in_split,
     lists_of_each_division,
@@ -37,8 +38,10 @@ BY_NOTHING = "all"
 TO_TRAIN_ON = frozenset({"train", *UNIONS})
 """The splits that a model is trained on."""
 
-_LEAST_USUAL = 9
+_RANK_OF_NO_LIST = 9
 _MAX_SHOWN_SOURCES = 3
+_LISTS_OF_MORE = frozenset({*UNIONS, "all"})  # than train
+_LISTS_OF_ALL = frozenset({"trainval", "all"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,13 +83,13 @@ class SplitCandidate:
       sources: where each split comes from.
       kind: what says so: `BY_LISTS`, `BY_FOLDERS`, `BY_LABEL_FILES`, or `BY_NOTHING` if all images
         are in one split.
-      rank: how usual the place of its lists is: 0 is VOC's own, or the one that the user gave.
+      rank: how usual the place of its lists is, as in `SplitList`; larger for what is no list.
       says_more: whether the names of its lists say more than a split, as `train_small` does.
     """
 
     sources: tuple[SplitSource, ...]
     kind: str = BY_LISTS
-    rank: int = _LEAST_USUAL
+    rank: int = _RANK_OF_NO_LIST
     says_more: bool = False
 
     @functools.cached_property
@@ -126,8 +129,8 @@ class SplitCandidate:
 
     def agrees_with(self, other: "SplitCandidate") -> bool:
         """Says whether no image is in one split here and in another one there."""
-        fewer, more = sorted((self.split_by_id, other.split_by_id), key=len)
-        return all(more.get(image_id, split) == split for image_id, split in fewer.items())
+        smaller, larger = sorted((self.split_by_id, other.split_by_id), key=len)
+        return all(larger.get(image_id, split) == split for image_id, split in smaller.items())
 
     def is_part_of(self, other: "SplitCandidate") -> bool:
         """Says whether another candidate puts all of its images into the same splits."""
@@ -137,13 +140,13 @@ class SplitCandidate:
         """Says whether both divide the same images."""
         return self.split_by_id.keys() == other.split_by_id.keys()
 
-    def shares_no_image(self, other: "SplitCandidate") -> bool:
-        """Says whether both are lists, and none divides an image of the other."""
+    def are_disjoint_lists(self, other: "SplitCandidate") -> bool:
+        """Says whether both are lists, and have no image in common."""
         are_lists = self.kind == other.kind == BY_LISTS
         return are_lists and self.split_by_id.keys().isdisjoint(other.split_by_id)
 
-    def shares_no_split(self, other: "SplitCandidate") -> bool:
-        """Says whether no split of one has the name of a split of the other."""
+    def has_other_splits_than(self, other: "SplitCandidate") -> bool:
+        """Says whether all splits of both have different names."""
         return self.ids.keys().isdisjoint(other.ids)
 
     def divides_train_of(self, other: "SplitCandidate") -> bool:
@@ -151,27 +154,29 @@ class SplitCandidate:
 
         What both put into the same other split, such as test, does not count.
         """
-        has_both = self.kind == BY_LISTS and self.ids.keys() >= {"train", "validation"}
-        if not has_both or "validation" in other.ids or self._contradicts_rest_of(other):
+        if self.kind != BY_LISTS or not self.ids.keys() >= {"train", "validation"}:
             return False
-        divided = {
-            image_id
-            for image_id, split in self.split_by_id.items()
-            if split == "train" or other.split_by_id.get(image_id) != split
-        }
-        return divided == {*other.ids.get("train", ())}
+        if "validation" in other.ids or self._contradicts_rest_of(other):
+            return False
+        divided_ids = set[str]()
+        for image_id, split in self.split_by_id.items():
+            is_same_in_both = split != "train" and other.split_by_id.get(image_id) == split
+            if not is_same_in_both:
+                divided_ids.add(image_id)
+        return divided_ids == {*other.ids.get("train", ())}
 
     def _contradicts_rest_of(self, other: "SplitCandidate") -> bool:
-        """Says whether an image that another candidate has in a split but train is elsewhere here.
+        """Says whether another candidate has an image in test, or the like, and this one elsewhere.
 
-        It may have the image in train too.
+        The other candidate may have the image in train too.
         """
-        return any(
-            self.split_by_id.get(image_id, source.split) != source.split
-            for source in other.sources
-            if source.split != "train"
-            for image_id in source.ids
-        )
+        for source in other.sources:
+            if source.split == "train":
+                continue
+            for image_id in source.ids:
+                if self.split_by_id.get(image_id, source.split) != source.split:
+                    return True
+        return False
 
     def with_other_splits_of(self, other: "SplitCandidate") -> "SplitCandidate":
         """Returns this candidate with the splits that only the other one has."""
@@ -180,14 +185,14 @@ class SplitCandidate:
 
     def joined(self, other: "SplitCandidate") -> "SplitCandidate":
         """Returns both candidates as one; a split of both has the images of both."""
-        of_other = {source.split: source for source in other.sources}
+        remaining = {source.split: source for source in other.sources}
         sources = []
         for source in self.sources:
-            if source.split in of_other:
-                sources.append(source.joined(of_other.pop(source.split)))
+            if source.split in remaining:
+                sources.append(source.joined(remaining.pop(source.split)))
             else:
                 sources.append(source)
-        return self._with_sources((*sources, *of_other.values()), other)
+        return self._with_sources((*sources, *remaining.values()), other)
 
     def _with_sources(
         self, sources: tuple[SplitSource, ...], other: "SplitCandidate"
@@ -198,7 +203,8 @@ class SplitCandidate:
     @property
     def alternative(self) -> Alternative:
         """The candidate as a line of a question."""
-        return Alternative("", {"splits": {of.split: of.option for of in self.sources}})
+        option_by_split = {source.split: source.option for source in self.sources}
+        return Alternative("", {"splits": option_by_split})
 
 
 def list_candidates(evidence: SplitEvidence) -> tuple[list[SplitCandidate], list[str]]:
@@ -216,14 +222,18 @@ def list_candidates(evidence: SplitEvidence) -> tuple[list[SplitCandidate], list
         if not by_split:
             continue
         candidate = _candidate_of_lists(evidence, lists, by_split)
-        # Lists of predictions name the images of one split. They divide nothing.
-        divides = len(candidate.ids) > 1 and TO_TRAIN_ON & candidate.ids.keys()
-        if candidate.rank != OF_RESULTS or divides:
-            candidates.append(candidate)
+        if candidate.rank == RANK_OF_RESULTS and not _divides_images(candidate):
+            continue  # lists of predictions, which name the images of one split
+        candidates.append(candidate)
     candidates.sort(key=lambda candidate: candidate.rank)
     candidates += _candidates_of_label_files(evidence)
     candidates += _candidates_of_folders(evidence)
     return candidates, notes
+
+
+def _divides_images(candidate: SplitCandidate) -> bool:
+    has_train = not TO_TRAIN_ON.isdisjoint(candidate.ids)
+    return has_train and len(candidate.ids) > 1
 
 
 def _splits_of_lists(
@@ -234,19 +244,19 @@ def _splits_of_lists(
     by_split = {split_list.split: split_list for split_list in lists}
     for split_list in lists:
         if split_list.error is not None:
-            _check_is_empty(evidence, split_list, lists)
+            _raise_unless_empty(evidence, split_list, lists)
             notes.append(f"{evidence.words_for(split_list)} is empty, so it makes no split.")
             del by_split[split_list.split]
-        elif split_list.split in (*UNIONS, "all") and "train" in by_split:
+        elif split_list.split in _LISTS_OF_MORE and "train" in by_split:
             _check_union(evidence, split_list, lists)
             notes.append(
                 f"{evidence.words_for(split_list)} holds the ids of train too, so it makes no "
                 "split."
             )
             del by_split[split_list.split]
-    default = by_split.get("default")
-    if default is not None and default.rank == 0 and "train" not in by_split:
-        by_split = {"train" if split == "default" else split: of for split, of in by_split.items()}
+    if _is_default_of_cvat(by_split):
+        new_names = {"default": "train"}
+        by_split = {new_names.get(split, split): one for split, one in by_split.items()}
         notes.append(
             "CVAT calls the list of images without a subset default.txt; it makes the split "
             "train. To keep its name, say --splits default=default."
@@ -254,6 +264,13 @@ def _splits_of_lists(
     for split, split_list in by_split.items():
         check_split_name(split, evidence.tree.given / split_list.file, ListError)
     return by_split, notes
+
+
+def _is_default_of_cvat(by_split: Mapping[str, SplitList]) -> bool:
+    """Says whether there is CVAT's list of the images without a subset, and no list of train."""
+    default = by_split.get("default")
+    is_in_place = default is not None and default.rank == RANK_OF_SEGMENTATION
+    return is_in_place and "train" not in by_split
 
 
 def _candidate_of_lists(
@@ -276,15 +293,18 @@ def _candidate_of_lists(
     return SplitCandidate(tuple(sources), BY_LISTS, rank, says_more)
 
 
-def _check_is_empty(evidence: SplitEvidence, wrong: SplitList, lists: Sequence[SplitList]) -> None:
-    """Checks that a list with an error is an empty one, and of no split to train on.
+def _raise_unless_empty(
+    evidence: SplitEvidence, wrong: SplitList, lists: Sequence[SplitList]
+) -> None:
+    """Raises the error of a list, unless it is an empty list of validation or test.
 
     Raises:
       ListError: the error, with the options that do without the list.
     """
     assert wrong.error is not None
     text = evidence.tree.read_text(evidence.tree.given / wrong.file).data
-    if not text.strip() and wrong.split != "train":
+    is_empty = not text.strip()
+    if is_empty and wrong.split != "train":
         return
     others = [
         f"{split_list.split}={evidence.option_for(split_list)}"
@@ -302,9 +322,9 @@ def _check_union(evidence: SplitEvidence, union: SplitList, lists: Sequence[Spli
     Raises:
       ListError: if it has, because these images may be those of validation.
     """
-    if union.split not in ("trainval", "all"):
+    if union.split not in _LISTS_OF_ALL:
         return
-    others = [split_list for split_list in lists if split_list.split not in (*UNIONS, "all")]
+    others = [split_list for split_list in lists if split_list.split not in _LISTS_OF_MORE]
     rest = {*union.ids} & evidence.tree.images.keys()
     for split_list in others:
         rest -= {*split_list.ids}
@@ -337,8 +357,10 @@ def _candidates_of_label_files(evidence: SplitEvidence) -> list[SplitCandidate]:
 
 def _candidates_of_folders(evidence: SplitEvidence) -> list[SplitCandidate]:
     sources = []
-    for split, folders in evidence.split_folders.sources().items():
-        ids = [image_id for folder in folders for image_id in evidence.split_folders.images(folder)]
+    for split, folders in evidence.split_folders.folders_by_split().items():
+        ids = list[str]()
+        for folder in folders:
+            ids += evidence.split_folders.images(folder)
         sources.append(SplitSource(split, "+".join(folders), " and ".join(folders), (), ids))
     if not sources:
         return []
@@ -367,31 +389,36 @@ def joined_if_compatible(candidates: Sequence[SplitCandidate]) -> list[SplitCand
     """
     if len(candidates) < 2:
         return [*candidates]
-    of_each = [
-        candidate
-        for candidate in candidates
-        if all(_belong_together(candidate, other) for other in candidates if other != candidate)
-    ]
+    fitting_all = [one for one in candidates if _belongs_to_all(one, candidates)]
     joined = list[SplitCandidate]()
     for candidate in candidates:
-        if candidate in of_each:
-            continue
-        for number, other in enumerate(joined):
-            if _belong_together(candidate, other):
-                joined[number] = other.joined(candidate)
-                break
-        else:
-            joined.append(candidate)
-    for candidate in of_each:
+        if candidate not in fitting_all:
+            _join_to_first(candidate, joined)
+    for candidate in fitting_all:
         joined = [other.joined(candidate) for other in joined] or [candidate]
     return joined
 
 
+def _belongs_to_all(candidate: SplitCandidate, candidates: Sequence[SplitCandidate]) -> bool:
+    others = [other for other in candidates if other != candidate]
+    return all(_belong_together(candidate, other) for other in others)
+
+
+def _join_to_first(candidate: SplitCandidate, joined: list[SplitCandidate]) -> None:
+    """Joins a candidate to the first one that it belongs to, or adds it."""
+    for number, other in enumerate(joined):
+        if _belong_together(candidate, other):
+            joined[number] = other.joined(candidate)
+            return
+    joined.append(candidate)
+
+
 def _belong_together(one: SplitCandidate, other: SplitCandidate) -> bool:
-    if not one.shares_no_image(other):
+    if not one.are_disjoint_lists(other):
         return False
-    are_parallel = one.ids.keys() == other.ids.keys() and len(one.ids) > 1 and "train" in one.ids
-    return are_parallel or one.shares_no_split(other)
+    have_same_splits = one.ids.keys() == other.ids.keys()
+    are_parallel = have_same_splits and _divides_images(one)
+    return are_parallel or one.has_other_splits_than(other)
 
 
 def all_in_train(ids: Iterable[str]) -> SplitCandidate:

@@ -22,8 +22,10 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     list_candidates,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.find_lists import UnclearText
-from voc_seg_tfrecord.folder.splits.rules import RULES
+from voc_seg_tfrecord.folder.splits.list_text import UnclearText
+from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_PLACE, LISTS_OVER_FOLDERS, RULES
+from voc_seg_tfrecord.folder.splits.split_lists import RANK_OF_SEGMENTATION
+from voc_seg_tfrecord.splitting.ratios import split_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,56 +62,61 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
         notes.append(f"{unclear.file} is not read: it has {unclear.found}.")
     notes = [*evidence.notes, *notes]
     if user_gave_lists:
-        candidates = [candidate for candidate in candidates if candidate.rank == 0]
+        candidates = [one for one in candidates if one.rank == RANK_OF_SEGMENTATION]
     candidates += divided_further(candidates)
+    if not candidates and user_gave_lists:
+        raise _no_split_in_lists(evidence, notes)
+    if not candidates:
+        return _all_in_train(evidence, notes)
     decision = decide(candidates, RULES, evidence)
-    if decision.taken is not None:
-        remaining = [decision.taken]
-    else:
+    chosen = decision.taken
+    if chosen is None:
         remaining = joined_if_compatible(decision.alternatives)
-    if not remaining:
-        return _all_in_train(evidence, notes, user_gave_lists=user_gave_lists)
-    if len(remaining) > 1:
-        raise _which_division(evidence, remaining)
-    (chosen,) = remaining
+        if len(remaining) > 1:
+            raise _which_division(evidence, remaining)
+        (chosen,) = remaining
     left_out = _labeled_outside(evidence, chosen)
-    if left_out and not user_gave_lists:
+    if left_out:
         raise _what_of_the_rest(evidence, chosen, left_out)
     notes += _notes_on_lost(decision.lost)
     notes += _which_text_makes_which_split(chosen)
     return ChosenSplits(chosen, notes, decision.lost)
 
 
-def _all_in_train(
-    evidence: SplitEvidence, notes: Sequence[str], *, user_gave_lists: bool
-) -> ChosenSplits:
+def _no_split_in_lists(evidence: SplitEvidence, notes: Sequence[str]) -> ListError:
+    """Returns the error that no text says splits in the place that the user gave."""
+    tree = evidence.tree
+    sentences = ["no list of a split", *(note.rstrip(".") for note in notes)]
+    return ListError(
+        tree.given / posixpath.join(tree.place, tree.layout.lists),
+        found=". ".join(sentences),
+        expected="texts that name images, and say which are in which split",
+        remedy="correct --lists, or leave it out",
+    )
+
+
+def _all_in_train(evidence: SplitEvidence, notes: Sequence[str]) -> ChosenSplits:
     """Returns all images as train, as nothing in the folder says another split.
 
     Raises:
-      ListError: if the user gave the place of the lists.
       LayoutError: if some images lie in folders of other splits.
     """
-    tree = evidence.tree
-    if user_gave_lists:
-        sentences = ["no list of a split", *(note.rstrip(".") for note in notes)]
-        raise ListError(
-            tree.given / posixpath.join(tree.place, tree.layout.lists),
-            found=". ".join(sentences),
-            expected="texts that name images, and say which are in which split",
-            remedy="correct --lists, or leave it out",
-        )
     evidence.split_folders.check_all_train()
     texts_name_images = any(split_list.found for split_list in evidence.lists)
     if texts_name_images or evidence.notes:
         note = "No text says which images are in which split, so all images are in train."
     else:
         note = "There are no lists, so all images are in train."
-    return ChosenSplits(all_in_train(tree.images), [*notes, note])
+    return ChosenSplits(all_in_train(evidence.tree.images), [*notes, note])
 
 
 def _labeled_outside(evidence: SplitEvidence, chosen: SplitCandidate) -> list[str]:
-    """Returns labeled images in no split, if no split is one to train on."""
-    if chosen.rank == 0 or TO_TRAIN_ON & chosen.ids.keys():
+    """Returns labeled images in no split, if no split is one to train on.
+
+    Lists in their place, or in that which the user gave, are meant as they are.
+    """
+    has_train = not TO_TRAIN_ON.isdisjoint(chosen.ids)
+    if has_train or chosen.rank == RANK_OF_SEGMENTATION:
         return []
     tree = evidence.tree
     return [
@@ -147,7 +154,7 @@ def _which_division(evidence: SplitEvidence, candidates: Sequence[SplitCandidate
 def _what_of_the_rest(
     evidence: SplitEvidence, chosen: SplitCandidate, left_out: Sequence[str]
 ) -> QuestionError:
-    """Returns the question what images are that no list has, if there is no list of train."""
+    """Returns the question whether images that no list has are train, if no list is."""
     rest = SplitSource("train", REST, REST, (), left_out)
     with_rest = dataclasses.replace(chosen, sources=(rest, *chosen.sources))
     all_images = Alternative("", {"splits": {"train": 1.0}})
@@ -167,12 +174,12 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
     for candidate, reason in lost.items():
         if candidate.is_part_of(reason.winner):
             continue
-        if reason.rule == "lists in VOC's place" and candidate.kind == BY_LISTS:
+        if reason.rule == LISTS_IN_PLACE.name and candidate.kind == BY_LISTS:
             notes.append(
                 f"The lists in their usual place win over {', '.join(candidate.files)}, which "
                 "agree with them."
             )
-        if reason.rule == "lists over folders" and candidate.kind == BY_FOLDERS:
+        if reason.rule == LISTS_OVER_FOLDERS.name and candidate.kind == BY_FOLDERS:
             names = ", ".join(source.words.rstrip("/") for source in candidate.sources)
             notes.append(
                 f"The lists make the splits, and the folders {names} hold other images. "
@@ -183,16 +190,15 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
 
 def _which_text_makes_which_split(chosen: SplitCandidate) -> list[str]:
     """Returns a note, if a text has not the name that a list of its split usually has."""
-    if chosen.kind != BY_LISTS:
-        return []
-    are_usual = [
-        split_of(source.words.removesuffix(".txt")) in (source.split, "default")
-        for source in chosen.sources
-    ]
-    if all(are_usual):
+    if chosen.kind != BY_LISTS or all(map(_has_usual_name, chosen.sources)):
         return []
     makes = [f"{source.words} makes the split {source.split}" for source in chosen.sources]
     return [", ".join(makes) + "."]
+
+
+def _has_usual_name(source: SplitSource) -> bool:
+    split_of_name = split_of(source.words.removesuffix(".txt"))
+    return split_of_name in (source.split, "default")
 
 
 def sentences_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> list[str]:

@@ -6,11 +6,8 @@ import dataclasses
 import itertools
 from typing import cast
 
-from voc_seg_tfrecord.core import releases
-from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ListError, command
-from voc_seg_tfrecord.core.id_lists import id_list_sha256
-from voc_seg_tfrecord.core.layout import MASKS
+from voc_seg_tfrecord.base.errors import ListError, command
+from voc_seg_tfrecord.configs import VocSegConfig
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
 from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, SplitSource
@@ -59,9 +56,10 @@ class Splits:
         image_names = self.evidence.image_names
         ids_by_file: dict[str, set[str]] = collections.defaultdict(set)
         for split_list in self.evidence.lists:
-            if split_list.file in self.files or not split_list.found:
-                continue
-            ids_by_file[split_list.file].update(i for i in split_list.ids if i in image_names)
+            makes_split = split_list.file in self.files
+            if split_list.found and not makes_split:
+                ids = [image_id for image_id in split_list.ids if image_id in image_names]
+                ids_by_file[split_list.file].update(ids)
         return {file: len(ids) for file, ids in ids_by_file.items()}
 
 
@@ -77,14 +75,16 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     tree = evidence.tree
     if config.ratios:
         problems.of(check_groups, tree.images, tree.image_file, config, tree.root)
-        splits = Splits(evidence, *by_ratio(tree.images, config))
+        ids_by_split, sources = by_ratio(tree.images, config)
+        splits = Splits(evidence, ids_by_split, sources)
     elif config.splits is None:
         user_gave_lists = "lists" in (config.layout or {})
         chosen = choose_splits(evidence, user_gave_lists=user_gave_lists)
         splits = _splits_of(evidence, chosen)
     else:
-        sources = cast(Mapping[str, str], config.splits)
-        splits = _splits_of(evidence, ChosenSplits(candidate_as_given(evidence, sources)))
+        options = cast(Mapping[str, str], config.splits)
+        candidate = candidate_as_given(evidence, options)
+        splits = _splits_of(evidence, ChosenSplits(candidate))
     for split, ids in splits.ids.items():
         if not ids:
             raise ListError(
@@ -110,12 +110,12 @@ def _splits_of(evidence: SplitEvidence, chosen: ChosenSplits) -> Splits:
         distinct_ids[source.split] = ids
     return Splits(
         evidence,
-        distinct_ids,
-        {source.split: source.words for source in candidate.sources},
-        notes,
-        {source.split: source.option for source in candidate.sources},
-        candidate.files,
-        sentences_on_lost(chosen.lost),
+        ids=distinct_ids,
+        sources={source.split: source.words for source in candidate.sources},
+        notes=notes,
+        options={source.split: source.option for source in candidate.sources},
+        files=candidate.files,
+        reasons=sentences_on_lost(chosen.lost),
     )
 
 
@@ -139,13 +139,14 @@ def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:
             ids.intersection_update([image_id for image_id in ids if image_id in images])
     sentences = []
     for one, other in itertools.combinations(ids_by_split, 2):
-        both = ids_by_split[one] & ids_by_split[other]
-        if both:
-            first = itertools.islice((i for i in splits.ids[one] if i in both), _MAX_SHOWN_IDS)
+        shared = ids_by_split[one] & ids_by_split[other]
+        if shared:
+            in_order = [image_id for image_id in splits.ids[one] if image_id in shared]
+            first = ", ".join(in_order[:_MAX_SHOWN_IDS])
+            counts = f"{len(ids_by_split[one])} and {len(ids_by_split[other])}"
             sentences.append(
-                f"{splits.sources[one]} and {splits.sources[other]} have {len(both)} of "
-                f"{len(ids_by_split[one])} and {len(ids_by_split[other])} ids in both, such as "
-                f"{', '.join(first)}"
+                f"{splits.sources[one]} and {splits.sources[other]} have {len(shared)} of {counts} "
+                f"ids in both, such as {first}"
             )
     if not sentences:
         return
@@ -182,45 +183,14 @@ def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[s
     remaining = dict(ids_by_split)
     largest_first = sorted(ids_by_split, key=lambda split: (-len(ids_by_split[split]), split))
     for split in largest_first:
-        parts = [ids for ids in remaining.values() if ids < ids_by_split[split]]
-        if ids_by_split[split] == set().union(*parts):
+        smaller = [ids for ids in remaining.values() if ids < ids_by_split[split]]
+        if ids_by_split[split] == set().union(*smaller):
             del remaining[split]
-    if sum(map(len, remaining.values())) > len(set().union(*remaining.values())):
-        return None
-    if _has_train(ids_by_split) != _has_train(remaining):
-        return None
-    return remaining
+    all_ids = set().union(*remaining.values())
+    share_nothing = len(all_ids) == sum(map(len, remaining.values()))
+    loses_train = _has_train(ids_by_split) and not _has_train(remaining)
+    return remaining if share_nothing and not loses_train else None
 
 
 def _has_train(names: Collection[str]) -> bool:
     return any(split_in(name)[0] == "train" for name in names)
-
-
-def official_note(evidence: SplitEvidence) -> str:
-    """Returns which `tfds build` builds a tree whose lists are a release's, empty if none are.
-
-    The ids of a list have to be all of the official ones and no others.
-    """
-    if evidence.tree.layout.masks != MASKS:
-        return ""
-    counts: collections.Counter[str] = collections.Counter()
-    for split_list in evidence.lists:
-        ids = {*split_list.ids}
-        of_this_count = [row for row in releases.splits().values() if len(ids) in row.counts]
-        if of_this_count:
-            sha256 = id_list_sha256(ids)
-            counts.update(row.config for row in of_this_count if row.ids_sha256 == sha256)
-    del counts["2012_test"]
-    if not counts:
-        return ""
-    # The release with the most lists wins; of two with as many, the first in the table.
-    config = max(counts, key=counts.__getitem__)
-    build = command(
-        *("tfds", "build", "voc_seg_tfrecord"),
-        imports="voc_seg_tfrecord",
-        config=config,
-        manual_dir=evidence.tree.root,
-    )
-    return (
-        f"The lists are those of {releases.title(config)}, which has a config of its own: {build}"
-    )

@@ -5,13 +5,14 @@ import dataclasses
 import functools
 import posixpath
 
-from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.folder.splits.find_lists import UnclearText, find_lists
+from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.folder.splits.find_lists import find_lists
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
-from voc_seg_tfrecord.folder.splits.split_lists import ELSEWHERE, SplitList
-from voc_seg_tfrecord.folder.tree.listing import Names
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.folder.splits.list_text import UnclearText
+from voc_seg_tfrecord.folder.splits.split_lists import RANK_ELSEWHERE, SplitList
+from voc_seg_tfrecord.trees.listing import Names
+from voc_seg_tfrecord.trees.tree import VocTree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +40,9 @@ class SplitEvidence:
         mask_folder = posixpath.join(tree.place, tree.layout.masks)
         # A file with the shapes of many images is no mask that a list may name.
         mask_names = Names() if tree.labels.sheets else tree.masks
-        image_names = ImageNames(tree.images, mask_names, image_folder, mask_folder)
+        image_names = ImageNames(
+            tree.images, mask_names, image_folder=image_folder, mask_folder=mask_folder
+        )
         user_gave_lists = "lists" in (config.layout or {})
         texts = find_lists(tree, image_names, user_gave_lists=user_gave_lists)
         return cls(tree, image_names, texts.lists, texts.notes, texts.unclear)
@@ -51,7 +54,7 @@ class SplitEvidence:
 
     def words_for(self, split_list: SplitList) -> str:
         """Returns a list as a user reads it: its name alone if it lies where lists usually lie."""
-        if split_list.rank < ELSEWHERE:
+        if split_list.rank < RANK_ELSEWHERE:
             name = posixpath.basename(split_list.file)
         elif self.tree.place:
             name = split_list.file.removeprefix(f"{self.tree.place}/")

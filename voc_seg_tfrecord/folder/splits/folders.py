@@ -4,14 +4,17 @@ import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
+import posixpath
 import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, command
 from voc_seg_tfrecord.core.layout import Part
 from voc_seg_tfrecord.core.ratios import named_by_split
 from voc_seg_tfrecord.folder.files.folder_names import SPLITS, are_splits, is_split
-from voc_seg_tfrecord.folder.splits.split_words import split_in, splits_in
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.folder.splits.split_words import list_splits_in, split_in
+from voc_seg_tfrecord.splitting.ratios import named_by_split
+from voc_seg_tfrecord.trees.layout import Part
+from voc_seg_tfrecord.trees.tree import VocTree
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,44 +28,57 @@ class SplitFolders:
     tree: VocTree
 
     @functools.cached_property
-    def names(self) -> Sequence[str]:
-        """Those among the first folders of ids; none if no folder is called as a split is."""
-        images = self.tree.images
-        masks = self.tree.masks
-        # Masks that lie at the top say that folders below name no splits.
-        if any("/" not in mask_id for mask_id in masks):
-            return ()
-        folders = {_first_folder(image_id) for image_id in images if "/" in image_id}
-        labeled = {_first_folder(i) for i in images if "/" in i and i in masks}
-        named = labeled or folders
-        are_named = any(map(is_split, named)) or are_splits(named)
-        return sorted(folders) if are_named else ()
+    def first_folders(self) -> Sequence[str]:
+        """The first folders of all ids; none if these do not divide the images into splits.
 
-    def sources(self) -> dict[str, Sequence[str]]:
-        """Returns the folders of each split.
+        They do if one of those with labeled images is called as a split is, or all are in short.
+        """
+        tree = self.tree
+        has_masks_at_top = any("/" not in mask_id for mask_id in tree.masks)
+        if has_masks_at_top:
+            return ()
+        in_folders = [image_id for image_id in tree.images if "/" in image_id]
+        folders = {_first_folder(image_id) for image_id in in_folders}
+        labeled_folders = {_first_folder(i) for i in in_folders if i in tree.masks}
+        named = labeled_folders or folders
+        divide_images = any(map(is_split, named)) or are_splits(named)
+        return sorted(folders) if divide_images else ()
+
+    def folders_by_split(self) -> dict[str, Sequence[str]]:
+        """Returns the folders of each split, each with a slash at its end.
 
         Raises:
           LayoutError: if a folder has masks and no images, which would be lost; if train is a
             folder that is called as train and test.
         """
         self._check_mixed_folders()
-        if not self.names:
-            return self._with_words_around() or self._of_parts()
+        if not self.first_folders:
+            return self._folders_with_words_around() or self._parts_by_split()
         tree = self.tree
-        folder_by_split = _folder_by_split(self.names, tree.root / tree.layout.images)
-        folders_of_masks = {_first_folder(name) for name in tree.masks if "/" in name}
-        lost = folders_of_masks - {*self.names}
-        if lost:
-            first = min(name for name in tree.masks if _first_folder(name) in lost)
-            raise LayoutError(
-                tree.root / tree.layout.masks / tree.masks[first],
-                found=f"masks for a split {min(lost)!r}, which has no images. The splits with "
-                f"images are {', '.join(self.names)}",
-                expected="images and masks in the folders of a split",
-                remedy="give the folder of its images the same name as in the other splits, or "
-                f"say which splits you want, such as {_option_for(folder_by_split)}",
-            )
+        folder_by_split = _folder_by_split(self.first_folders, tree.root / tree.layout.images)
+        self._check_masks_have_images(folder_by_split)
         return {split: [f"{name}/"] for split, name in folder_by_split.items()}
+
+    def _check_masks_have_images(self, folder_by_split: Mapping[str, str]) -> None:
+        """Checks that no folder of a split has masks alone, which would be lost.
+
+        Raises:
+          LayoutError: if one has.
+        """
+        tree = self.tree
+        folders_of_masks = {_first_folder(name) for name in tree.masks if "/" in name}
+        lost = folders_of_masks - {*self.first_folders}
+        if not lost:
+            return
+        first = min(name for name in tree.masks if _first_folder(name) in lost)
+        raise LayoutError(
+            tree.root / tree.layout.masks / tree.masks[first],
+            found=f"masks for a split {min(lost)!r}, which has no images. The splits with "
+            f"images are {', '.join(self.first_folders)}",
+            expected="images and masks in the folders of a split",
+            remedy="give the folder of its images the same name as in the other splits, or "
+            f"say which splits you want, such as {_option_for(folder_by_split)}",
+        )
 
     def images(self, folder: str) -> list[str]:
         """Returns the ids below a folder that ends with a slash; `*` stands for any one folder."""
@@ -70,10 +86,10 @@ class SplitFolders:
         return [image_id for image_id in self.tree.images if pattern.match(image_id)]
 
     def _check_mixed_folders(self) -> None:
-        """Checks that no part of the set that is called as test and another split counts as train.
+        """Checks that no part of the set lies in a folder that is called as test and another split.
 
-        A folder of train and validation is one to train on; of train and test nobody knows which
-        images are which.
+        Nobody knows which of its images are which. A folder of train and validation is one to train
+        on.
 
         Raises:
           LayoutError: if one is.
@@ -83,7 +99,7 @@ class SplitFolders:
             if not part.name or part.name in folders:
                 continue
             for folder in folders:
-                splits = splits_in(folder)
+                splits = list_splits_in(folder)
                 if len(splits) > 1 and "test" in splits:
                     raise LayoutError(
                         self.tree.root / part.images,
@@ -95,7 +111,7 @@ class SplitFolders:
                         kind="folder of several splits",
                     )
 
-    def _with_words_around(self) -> dict[str, Sequence[str]]:
+    def _folders_with_words_around(self) -> dict[str, Sequence[str]]:
         """Returns folders whose names say splits and a word more, the same in all, or a number.
 
         They may lie below others, as in `rome/train` and `bonn/val`: `*/train/` and `*/val/`. There
@@ -106,20 +122,22 @@ class SplitFolders:
         depth = min(map(len, paths), default=0)
         for level in range(depth):
             names = sorted({path[level] for path in paths})
-            folder_by_split = dict[str, Sequence[str]]()
+            folders_by_split = dict[str, Sequence[str]]()
             words_around = set()
             for name in names:
                 split, rest = split_in(name)
-                folder_by_split[split] = [f"{'*/' * level}{name}/"]
+                folders_by_split[split] = [f"{'*/' * level}{name}/"]
                 if not rest.isdigit():
                     words_around.add(rest)
-            are_distinct = len(folder_by_split) == len(names) > 1
-            has_train = "train" in folder_by_split and "" not in folder_by_split
-            if are_distinct and has_train and len(words_around) <= 1:
-                return folder_by_split
+            all_say_splits = "" not in folders_by_split
+            are_distinct = len(folders_by_split) == len(names) > 1
+            if len(words_around) > 1 or not all_say_splits or not are_distinct:
+                continue
+            if "train" in folders_by_split:
+                return folders_by_split
         return {}
 
-    def _of_parts(self) -> dict[str, Sequence[str]]:
+    def _parts_by_split(self) -> dict[str, Sequence[str]]:
         """Returns the parts whose folders say splits, as in `train/imgs` and `test1/imgs/CVC`.
 
         Parts whose folders say none belong to train, as in `aug/imgs` beside these. Of several
@@ -130,26 +148,27 @@ class SplitFolders:
         for part in self._labeled_parts():
             parts_by_folder[_folder_of_split(part.images)].append(f"{part.name}/")
         split_by_folder = {folder: split_in(folder)[0] or "train" for folder in parts_by_folder}
-        splits = [*split_by_folder.values()]
-        if "train" not in splits or {*splits} == {"train"}:
+        folders_of_split = collections.Counter(split_by_folder.values())
+        if "train" not in folders_of_split or len(folders_of_split) == 1:
             return {}
-        sources: dict[str, list[str]] = collections.defaultdict(list)
+        parts_by_split: dict[str, list[str]] = collections.defaultdict(list)
         for folder, split in split_by_folder.items():
-            is_one_of_several = split != "train" and splits.count(split) > 1
-            sources[folder if is_one_of_several else split] += parts_by_folder[folder]
-        return {**sources}
+            is_one_of_several = split != "train" and folders_of_split[split] > 1
+            name = folder if is_one_of_several else split
+            parts_by_split[name] += parts_by_folder[folder]
+        return {**parts_by_split}
 
     def _labeled_parts(self) -> list[Part]:
         """Returns the parts of the set that have masks."""
         if not self.tree.layout.parts:
             return []
-        folders = set[str]()
+        labeled_folders = set[str]()
         for mask_id in self.tree.masks:
-            folder = mask_id.rpartition("/")[0]
-            while folder and folder not in folders:
-                folders.add(folder)
-                folder = folder.rpartition("/")[0]
-        return [part for part in self.tree.layout.parts if part.name in folders]
+            folder = posixpath.dirname(mask_id)
+            while folder and folder not in labeled_folders:
+                labeled_folders.add(folder)
+                folder = posixpath.dirname(folder)
+        return [part for part in self.tree.layout.parts if part.name in labeled_folders]
 
     def check_all_train(self) -> None:
         """Checks that images that shall all be in train do not lie in folders of other splits.
@@ -170,16 +189,17 @@ class SplitFolders:
                     "--images train=a/images,test=b/images; or put all images into train with "
                     "--splits train=1",
                 )
-        folders = {_first_folder(i) for i in tree.images if "/" in i and i in tree.masks}
+        labeled = [i for i in tree.images if "/" in i and i in tree.masks]
+        folders = {_first_folder(image_id) for image_id in labeled}
         called = sorted(filter(is_split, folders))
         if not called:
             return
-        first = next(name for name in tree.masks if "/" not in name)
+        first_at_top = next(name for name in tree.masks if "/" not in name)
         choice = _option_for(_folder_by_split(called, tree.root))
         raise LayoutError(
             tree.root / tree.layout.images,
             found=f"images in folders that are called as splits, {', '.join(called)}, and others "
-            f"in none, such as {tree.images.get(first, first)}",
+            f"in none, such as {tree.images.get(first_at_top, first_at_top)}",
             expected="images in the folders of splits, or lists",
             remedy=f"take the folders with {choice}, or all images with --splits train=1",
         )

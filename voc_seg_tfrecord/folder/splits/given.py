@@ -1,6 +1,6 @@
 """The splits that the user gave: a list, a place in one, a folder, or what no other split has."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 import dataclasses
 import itertools
 import posixpath
@@ -14,7 +14,7 @@ from voc_seg_tfrecord.folder.splits.candidates import (
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.split_lists import (
-    ELSEWHERE,
+    RANK_ELSEWHERE,
     USUAL_PLACES,
     SplitList,
     ids_in_split,
@@ -41,13 +41,19 @@ def candidate_as_given(evidence: SplitEvidence, options: Mapping[str, str]) -> S
         if source is None and option != REST:
             raise _no_source(evidence, split, option)
         sources[split] = source or SplitSource(split, REST, REST)
-    used = {*itertools.chain(*(source.ids for source in sources.values()))}
-    tree = evidence.tree
+    used = {image_id for source in sources.values() for image_id in source.ids}
     for split, source in sources.items():
-        if source.option == REST and not source.ids:
-            rest = [i for i in tree.images if i in tree.masks and i not in used]
+        if source.option == REST and not source.files:
+            rest = _labeled_beside(evidence, used)
             sources[split] = dataclasses.replace(source, ids=rest)
     return SplitCandidate(tuple(sources.values()))
+
+
+def _labeled_beside(evidence: SplitEvidence, used: Collection[str]) -> list[str]:
+    """Returns the labeled images that no split has."""
+    tree = evidence.tree
+    labeled = [image_id for image_id in tree.images if image_id in tree.masks]
+    return [image_id for image_id in labeled if image_id not in used]
 
 
 def _find_sources(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
@@ -66,49 +72,68 @@ def _find_sources(evidence: SplitEvidence, split: str, option: str) -> SplitSour
 
 def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
     """Returns one source; None if it is not there."""
-    tree = evidence.tree
     if option.endswith("/"):
-        ids = evidence.split_folders.images(option)
-        return SplitSource(split, option, option, (), ids) if ids else None
+        return _find_folder(evidence, split, option)
     split_list = _find_list(evidence, split, option)
     if split_list is not None:
-        ids = ids_in_split(split_list, split, evidence.image_names, tree.given)
-        words = evidence.words_for(split_list)
-        return SplitSource(split, option, words, (split_list.file,), ids)
-    for name, ids_of_file in tree.labels.splits.items():
-        file = tree.masks[ids_of_file[0]]
+        return _source_of_list(evidence, split, option, split_list)
+    return _find_label_file(evidence, split, option)
+
+
+def _find_folder(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    ids = evidence.split_folders.images(option)
+    return SplitSource(split, option, option, (), ids) if ids else None
+
+
+def _source_of_list(
+    evidence: SplitEvidence, split: str, option: str, split_list: SplitList
+) -> SplitSource:
+    if split_list.error is not None:
+        raise split_list.error
+    ids = ids_in_split(split_list, split, evidence.image_names, evidence.tree.given)
+    words = evidence.words_for(split_list)
+    return SplitSource(split, option, words, (split_list.file,), ids)
+
+
+def _find_label_file(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns a file of shapes for many images, by its path or by the split in its name."""
+    tree = evidence.tree
+    for name, ids in tree.labels.splits.items():
+        file = tree.masks[ids[0]]
         if option in (name, file):
-            return SplitSource(split, option, file, (), ids_of_file)
+            return SplitSource(split, option, file, (file,), ids)
     return None
 
 
 def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitList | None:
     """Returns the list that the user means: by its path, or by its name where lists usually lie.
 
-    A name with its ending wins over one without it, and then the most usual place. A text of
-    several splits may be given without the place in it, if that is called as the split is.
+    A name with its ending wins over one without it, then the most usual place wins, then `.txt`. A
+    text of several splits may be given without the place in it, if that is called as the split is.
     """
-    meant = list[tuple[tuple[bool, int, bool], SplitList]]()
+    called_with_ending = list[SplitList]()
+    called_without_ending = list[SplitList]()
     for split_list in evidence.lists:
         names, names_without_ending = _names_of_list(evidence, split_list)
         place_in_it = f":{split_list.key}" if split_list.key else ""
-        is_text = split_list.file.endswith(".txt")
+        is_place_of_split = split_list.split == split
         if option in [f"{name}{place_in_it}" for name in names]:
-            meant.append(((False, split_list.rank, not is_text), split_list))
-        elif option in [f"{name}{place_in_it}" for name in names_without_ending]:
-            meant.append(((True, split_list.rank, not is_text), split_list))
-        elif split_list.split == split and option in (*names, *names_without_ending):
-            meant.append(((True, split_list.rank, True), split_list))
-    if meant:
-        return min(meant, key=lambda found: found[0])[1]
-    return _read_text_that_is_no_list(evidence, option)
+            called_with_ending.append(split_list)
+        elif option in [f"{name}{place_in_it}" for name in names_without_ending] or (
+            is_place_of_split and option in (*names, *names_without_ending)
+        ):
+            called_without_ending.append(split_list)
+    called = called_with_ending or called_without_ending
+    if not called:
+        return _read_text_that_is_no_list(evidence, option)
+    return min(called, key=lambda one: (one.rank, not one.file.endswith(".txt")))
 
 
 def _names_of_list(evidence: SplitEvidence, split_list: SplitList) -> tuple[list[str], list[str]]:
     """Returns the names of a list with its ending, and those without it."""
     file = split_list.file
     names = [file, file.removeprefix(f"{evidence.tree.place}/")]
-    if split_list.rank < ELSEWHERE:
+    if split_list.rank < RANK_ELSEWHERE:
         names.append(posixpath.basename(file))
     return names, [posixpath.splitext(name)[0] for name in names]
 
@@ -117,8 +142,9 @@ def _read_text_that_is_no_list(evidence: SplitEvidence, option: str) -> SplitLis
     """Returns a text that the user gave, and that names no image or has an unknown ending."""
     tree = evidence.tree
     assert tree.listing
-    folders = [posixpath.join(tree.place, folder) for folder in (tree.layout.lists, *USUAL_PLACES)]
-    for folder, name in itertools.product((*folders, ""), (f"{option}.txt", option)):
+    places = (tree.layout.lists, *USUAL_PLACES)
+    folders = [*(posixpath.join(tree.place, place) for place in places), ""]
+    for folder, name in itertools.product(folders, (f"{option}.txt", option)):
         path = posixpath.normpath(posixpath.join(folder, name))
         files = tree.listing.folders.get(posixpath.dirname(path), ())
         if posixpath.basename(path) in files:
@@ -130,7 +156,7 @@ def _read_text_that_is_no_list(evidence: SplitEvidence, option: str) -> SplitLis
 def _no_source(evidence: SplitEvidence, split: str, option: str) -> ConfigError:
     if option.endswith("/"):
         kind = "folder"
-        choices = [f"{name}/" for name in evidence.split_folders.names]
+        choices = [f"{name}/" for name in evidence.split_folders.first_folders]
     else:
         kind = "list"
         choices = [evidence.option_for(split_list) for split_list in evidence.lists]

@@ -94,26 +94,44 @@ def _lists_of_candidates(ids: Sequence[str]) -> Iterator[list[_Candidate]]:
     fronts = [re.sub(_HASH_OF_ROBOFLOW, "", name) for name in names] if have_hashes else names
     for part in _usual_parts(fronts):
         parts_of_names = [re.findall(part, front) for front in fronts]
-        most_parts = max(len(parts) for parts in parts_of_names)
-        fewest_parts = min(len(parts) for parts in parts_of_names)
-        by_first_parts = [
-            (
-                rf"regex:^((?:{part}){{1,{count}}})",
-                ["".join(parts[:count]) for parts in parts_of_names],
-            )
-            for count in range(min(most_parts, _MAX_PARTS), 0, -1)
-        ]
+        rules = _rules_by_first_parts(part, parts_of_names)
         if have_hashes:
-            by_first_parts.insert(0, (r"regex:^(.+)\.rf\.", fronts))
-        yield _distinct_candidates(ids, by_first_parts)
-        by_last_parts = [
-            (
-                rf"regex:^(?:{part}){{{count}}}(.+)$",
-                ["".join(parts[count:]) for parts in parts_of_names],
-            )
-            for count in range(1, min(fewest_parts, _MAX_PARTS))
-        ]
-        yield _distinct_candidates(ids, by_last_parts)
+            rules.insert(0, _GroupRule(r"regex:^(.+)\.rf\.", fronts))
+        yield _distinct_candidates(ids, rules)
+        yield _distinct_candidates(ids, _rules_by_last_parts(part, parts_of_names))
+
+
+@dataclasses.dataclass(frozen=True)
+class _GroupRule:
+    """A rule, and the group that it gives each id, in the order of the ids.
+
+    Attributes:
+      rule: the rule for `--group_by`.
+      groups: the groups.
+    """
+
+    rule: str
+    groups: Sequence[str]
+
+
+def _rules_by_first_parts(part: str, parts_of_names: Sequence[Sequence[str]]) -> list[_GroupRule]:
+    """Returns the rules by which ids with the same first parts are a group, the finest first."""
+    most_parts = max(len(parts) for parts in parts_of_names)
+    rules = []
+    for count in range(min(most_parts, _MAX_PARTS), 0, -1):
+        groups = ["".join(parts[:count]) for parts in parts_of_names]
+        rules.append(_GroupRule(rf"regex:^((?:{part}){{1,{count}}})", groups))
+    return rules
+
+
+def _rules_by_last_parts(part: str, parts_of_names: Sequence[Sequence[str]]) -> list[_GroupRule]:
+    """Returns the rules by which ids with the same last parts are a group, the finest first."""
+    fewest_parts = min(len(parts) for parts in parts_of_names)
+    rules = []
+    for count in range(1, min(fewest_parts, _MAX_PARTS)):
+        groups = ["".join(parts[count:]) for parts in parts_of_names]
+        rules.append(_GroupRule(rf"regex:^(?:{part}){{{count}}}(.+)$", groups))
+    return rules
 
 
 def _usual_parts(names: Sequence[str]) -> Sequence[str]:
@@ -127,16 +145,15 @@ def _usual_parts(names: Sequence[str]) -> Sequence[str]:
     return both
 
 
-def _distinct_candidates(
-    ids: Sequence[str], rules: Sequence[tuple[str, Sequence[str]]]
-) -> list[_Candidate]:
+def _distinct_candidates(ids: Sequence[str], rules: Sequence[_GroupRule]) -> list[_Candidate]:
     """Returns the candidates of rules that make groups, each coarser than the one before."""
     candidates = list[_Candidate]()
     count_before = len(ids)
-    for rule, groups in rules:
-        count = len({*groups})
+    for rule in rules:
+        count = len({*rule.groups})
         if 1 < count < count_before:
-            candidates.append(_Candidate(rule, dict(zip(ids, groups, strict=True))))
+            group_by_id = dict(zip(ids, rule.groups, strict=True))
+            candidates.append(_Candidate(rule.rule, group_by_id))
             count_before = count
     return candidates
 
@@ -166,16 +183,15 @@ def _neighbors(
     ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
     for image_id in ids:
         ids_by_group[group_by_id[image_id]].append(image_id)
-    neighbors = [
-        (one, other)
-        for members in ids_by_group.values()
-        for one, other in itertools.pairwise(members)
-        if finer_by_id[one] != finer_by_id[other]
-    ]
-    return _some(neighbors)
+    neighbors = list[tuple[str, str]]()
+    for members in ids_by_group.values():
+        for one, other in itertools.pairwise(members):
+            if finer_by_id[one] != finer_by_id[other]:
+                neighbors.append((one, other))
+    return _sample_pairs(neighbors)
 
 
-def _some(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _sample_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Returns a few pairs from all over a list."""
     if not pairs:
         return []
@@ -186,21 +202,30 @@ def _some(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 def _pairs_in_places(
     neighbors: Sequence[tuple[str, str]], candidates: Sequence[_Candidate]
 ) -> list[Pair]:
-    """Returns neighbors, each in the place of its group.
+    """Returns neighbors, each in the place of its group; groups are those of `_choose_places`."""
+    group_by_id = _choose_places(neighbors, candidates).group_by_id
+    number_by_group: dict[str, int] = {}
+    pairs = []
+    for one, other in neighbors:
+        place = number_by_group.setdefault(group_by_id[one], len(number_by_group))
+        pairs.append(Pair(place, one, other))
+    return pairs
 
-    Places are the groups of the coarsest candidate that tells enough of the pairs apart, because
-    groups of a finer one may look alike.
+
+def _choose_places(
+    neighbors: Sequence[tuple[str, str]], candidates: Sequence[_Candidate]
+) -> _Candidate:
+    """Returns the coarsest candidate that tells enough of the pairs apart; or else the finest.
+
+    Groups of a finer one may look alike, as scenes of one film do.
     """
     for candidate in reversed(candidates):
-        names = [candidate.group_by_id[one] for one, _ in neighbors]
-        places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-        sizes = collections.Counter(names).values()
-        pairs_apart = (len(names) ** 2 - sum(size**2 for size in sizes)) // 2
+        sizes = collections.Counter(candidate.group_by_id[one] for one, _ in neighbors).values()
+        pairs_in_one_place = sum(size**2 for size in sizes)
+        pairs_apart = (len(neighbors) ** 2 - pairs_in_one_place) // 2
         if pairs_apart >= MIN_PAIRS:
-            break
-    return [
-        Pair(places[name], one, other) for name, (one, other) in zip(names, neighbors, strict=True)
-    ]
+            return candidate
+    return candidates[0]
 
 
 def _as_proposal(candidate: _Candidate) -> GroupProposal | None:
@@ -219,33 +244,45 @@ def _blocks_of_a_film(
     ids: Sequence[str], split_count: int, are_alike: AreAlike
 ) -> GroupProposal | None:
     """Returns blocks of successive numbers, if all ids are numbered under one name and alike."""
-    numbers = {}
+    numbered = _number_under_one_name(ids)
+    if numbered is None:
+        return None
+    front, number_by_id = numbered
+    in_order = sorted(ids, key=lambda image_id: (number_by_id[image_id], image_id))
+    neighbors = _sample_pairs([*itertools.pairwise(in_order)])
+    if not are_alike([Pair(place, *pair) for place, pair in enumerate(neighbors)]):
+        return None
+    digits = _digits_of_a_block([*number_by_id.values()], split_count)
+    # A name may be before the number; without one, the number keeps a digit.
+    digits_of_group = r"\d*?" if front else r"\d+?"
+    rule = rf"regex:^({re.escape(front)}{digits_of_group})\d{{0,{digits}}}(?!\d)"
+    groups = Grouping.parse(rule).groups(ids)
+    ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
+    for image_id in in_order:
+        ids_by_group[groups[image_id]].append(image_id)
+    blocks = [block for block in ids_by_group.values() if len(block) > 1]
+    if not blocks:
+        return None
+    return GroupProposal(rule, groups, blocks, in_a_row=True)
+
+
+def _number_under_one_name(ids: Sequence[str]) -> tuple[str, dict[str, int]] | None:
+    """Returns the name before the numbers of all ids, and these; None if there are several names.
+
+    An id without a number has no name either.
+    """
     fronts = set()
+    number_by_id = {}
     for image_id in ids:
         name = re.sub(_HASH_OF_ROBOFLOW, "", unicodedata.normalize("NFC", image_id))
         match = _NUMBERED.search(name)
         if match is None:
             return None
         fronts.add(match[1])
-        numbers[image_id] = int(match[2])
+        number_by_id[image_id] = int(match[2])
     if len(fronts) != 1:
         return None
-    (front,) = fronts
-    in_order = sorted(ids, key=lambda image_id: (numbers[image_id], image_id))
-    neighbors = _some([*itertools.pairwise(in_order)])
-    if not are_alike([Pair(place, *pair) for place, pair in enumerate(neighbors)]):
-        return None
-    digits = _digits_of_a_block([*numbers.values()], split_count)
-    some = "*?" if front else "+?"
-    rule = rf"regex:^({re.escape(front)}\d{some})\d{{0,{digits}}}(?!\d)"
-    groups = Grouping.parse(rule).groups(ids)
-    ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
-    for image_id in in_order:
-        ids_by_group[groups[image_id]].append(image_id)
-    members = [block for block in ids_by_group.values() if len(block) > 1]
-    if not members:
-        return None
-    return GroupProposal(rule, groups, members, in_a_row=True)
+    return fronts.pop(), number_by_id
 
 
 def _digits_of_a_block(numbers: Sequence[int], split_count: int) -> int:

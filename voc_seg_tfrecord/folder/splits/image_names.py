@@ -13,8 +13,8 @@ from voc_seg_tfrecord.core.layout import PICTURES
 from voc_seg_tfrecord.folder.files.folder_names import same_parts
 from voc_seg_tfrecord.folder.tree.listing import Names
 
-_NONE = Names()
-_TWO_FILES = re.compile(r"(?i)\.(jpe?g|png|bmp|tiff?|webp|gif|npy)[\s,;]")
+_NO_NAMES = Names()
+_FILE_AND_MORE = re.compile(r"(?i)\.(jpe?g|png|bmp|tiff?|webp|gif|npy)[\s,;]")
 
 
 class ImageNames(Mapping[str, str]):
@@ -25,23 +25,30 @@ class ImageNames(Mapping[str, str]):
     last folder is another than the file's means another file.
 
     Args:
-      images: the images' names below a folder, by id.
-      masks: the masks' names likewise.
-      *tops: where both folders lie below the given one.
-
-    Attributes:
-      ambiguous: by name, the ids of several images that it may mean; filled while names are asked.
+      images: the names of the images below their folder, by id.
+      masks: the names of the masks below theirs, by id.
+      image_folder: the folder of the images, below the given one.
+      mask_folder: the folder of the masks, below the given one.
     """
 
-    def __init__(self, images: Names = _NONE, masks: Names = _NONE, *tops: str):
-        self._images, self._masks, self._tops = images, masks, tops
-        self.ambiguous: dict[str, list[str]] = {}
+    def __init__(
+        self,
+        images: Names = _NO_NAMES,
+        masks: Names = _NO_NAMES,
+        *,
+        image_folder: str = "",
+        mask_folder: str = "",
+    ):
+        self._images = images
+        self._masks = masks
+        self._image_folder = image_folder
+        self._mask_folder = mask_folder
 
     def __getitem__(self, name: str) -> str:
-        image_id = self._images.written(name) or self._find(name)
-        if image_id is None:
+        meanings = self.meanings_of(name)
+        if len(meanings) != 1:
             raise KeyError(name)
-        return image_id
+        return meanings[0]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._images)
@@ -49,97 +56,174 @@ class ImageNames(Mapping[str, str]):
     def __len__(self) -> int:
         return len(self._images)
 
-    def below(self, folder: str, place: str) -> list[str]:
-        """Returns the ids of the images below a folder that a text in some place names.
-
-        Of the path any end may be a folder, alone or below the place.
-        """
-        parts = [part for part in folder.replace("\\", "/").split("/") if part.strip(".")]
-        ends = ("/".join(parts[n:]) for n in range(len(parts)))
-        for start in (f"{posixpath.join(top, end)}/" for end in ends for top in (place, "")):
-            if ids := [image_id for image_id, path in self._paths if path.startswith(start)]:
-                return ids
-        return []
+    def meanings_of(self, name: str) -> list[str]:
+        """Returns the ids of the images that a name may mean: one, several, or none."""
+        exact_id = self._images.written(name)
+        if exact_id is not None:
+            return [exact_id]
+        parts = _split_path(name.strip("\"'"))
+        if not parts or _FILE_AND_MORE.search(name):
+            return []
+        parts[-1] = _without_ending(parts[-1])
+        count_by_id = {
+            image_id: self._count_shared_parts(image_id, parts)
+            for image_id in self._ids_by_stem.get(parts[-1], ())
+        }
+        most = max(count_by_id.values(), default=0)
+        if most == 0:
+            return []
+        return [image_id for image_id, count in count_by_id.items() if count == most]
 
     @property
     def stems(self) -> KeysView[str]:
         """The names of images and masks without folders and ending."""
-        return self._by_stem.keys()
+        return self._ids_by_stem.keys()
 
-    def inside(self, names: Sequence[str], where: str, top: epath.Path) -> list[str]:
-        """Returns the names of a list; paths that lead out of a folder as those of missing images.
+    def find_below(self, folder: str, place: str) -> list[str]:
+        """Returns the ids of the images below a folder; none if there is no such folder.
+
+        Args:
+          folder: the folder as a text names it, often as a path on another machine. The longest
+            end of the path that is a folder with images counts.
+          place: the folder of the text. The path may begin there, or at the given folder.
+        """
+        parts = [part for part in _split_path(folder) if part.strip(".")]
+        for first in range(len(parts)):
+            end_of_path = "/".join(parts[first:])
+            for top in (place, ""):
+                start = f"{posixpath.join(top, end_of_path)}/"
+                ids = [
+                    image_id
+                    for image_id, path in self._path_by_id.items()
+                    if path.startswith(start)
+                ]
+                if ids:
+                    return ids
+        return []
+
+    def keep_inside(self, names: Sequence[str], where: str, given: epath.Path) -> list[str]:
+        """Returns the names of a list, in which no path leads out of the given folder.
+
+        A path that does, and that means no image, becomes the name of a missing one: lists often
+        have paths of another machine.
+
+        Args:
+          names: the names in the list.
+          where: the list.
+          given: the folder that nothing may leave.
 
         Raises:
-          ListError: if there is such a file; `where` is the list.
+          ListError: if a file lies outside, where such a path leads.
         """
-        found = [*names]
-        for n, name in enumerate(names):
+        kept = [*names]
+        for number, name in enumerate(names):
             parts = re.split(r"[/\\]", name)
-            inside = [part for part in parts if part not in ("", ".", "..") and part[1:] != ":"]
-            if inside != parts and name not in self and name not in self.ambiguous:
-                place = posixpath.normpath(posixpath.join(posixpath.dirname(where), name))
-                if not f"{place}/".startswith(f"{top}/") and epath.Path(place).is_file():
-                    raise no_id(where, name, "leaves the folder")
-                found[n] = "/".join(inside) or "?"
-        return found
+            parts_inside = [part for part in _split_path(name) if not _is_drive(part)]
+            if parts_inside == parts or self.meanings_of(name):
+                continue
+            place = posixpath.normpath(posixpath.join(posixpath.dirname(where), name))
+            is_outside = not f"{place}/".startswith(f"{given}/")
+            if is_outside and epath.Path(place).is_file():
+                raise no_id(where, name, "leaves the folder")
+            kept[number] = "/".join(parts_inside) or "?"
+        return kept
 
     @functools.cached_property
-    def _paths(self) -> list[tuple[str, str]]:
-        top = self._tops[0]
-        return [(i, posixpath.normpath(posixpath.join(top, n))) for i, n in self._images.items()]
+    def id_by_number(self) -> dict[str, str]:
+        """The ids of images called by numbers with zeros before them, by those without zeros.
 
-    def _find(self, name: str) -> str | None:
-        text = name.strip("\"'")
-        parts = [p for p in text.replace("\\", "/").split("/") if p not in ("", ".", "..")]
-        if not parts or _TWO_FILES.search(name):
-            return None
-        asked = [*parts[:-1], _id_stem(parts[-1])]
-        same = {i: self._shared(i, asked) for i in self._by_stem.get(asked[-1], ())}
-        most = max(same.values(), default=0)
-        best = [image_id for image_id, count in same.items() if count == most] if most else []
-        if len(best) > 1:
-            self.ambiguous[name] = best
-        return best[0] if len(best) == 1 else None
+        So spreadsheets write them: 7 in place of 0007, and 7.0 where a cell of the column is empty.
+        """
+        ids = {}
+        for stem, (image_id, *_) in self._ids_by_stem.items():
+            if stem.startswith("0") and stem.isdecimal():
+                ids[f"{int(stem)}"] = image_id
+                ids[f"{int(stem)}.0"] = image_id
+        return ids
 
-    def _shared(self, image_id: str, asked: Sequence[str]) -> int:
-        """Returns how many parts at their ends an id's names share with a path; 0 if it is none."""
+    @functools.cached_property
+    def _path_by_id(self) -> dict[str, str]:
+        """The paths of the images below the given folder."""
+        return {
+            image_id: posixpath.normpath(posixpath.join(self._image_folder, name))
+            for image_id, name in self._images.items()
+        }
+
+    def _count_shared_parts(self, image_id: str, path: Sequence[str]) -> int:
+        """Returns how many parts, counted from the end, a path has in common with an image.
+
+        The image may be named by its id, or by the path of its file or of its mask. A name counts
+        if one of both goes on where the other one ends: `JPEGImages/a` is an end of
+        `VOC2012/JPEGImages/a`. A path into another folder, such as `old/a`, has 0 in common.
+
+        Args:
+          image_id: the id of the image.
+          path: the parts of the path, the last one without its ending.
+        """
         counts = [0]
-        for top, below in (
+        for folder, name in (
             ("", image_id),
-            (self._tops[0], self._images[image_id]),
-            (self._tops[1], self._masks.get(image_id, "")),
+            (self._image_folder, self._images[image_id]),
+            (self._mask_folder, self._masks.get(image_id, "")),
         ):
-            own = below.split("/")
-            whole = [p for p in posixpath.join(top, below).split("/") if p not in ("", ".")]
-            whole[-1:] = [_id_stem(whole[-1])] if whole else []
-            count = same_parts(whole, asked)
-            if below and (count == len(asked) or count >= len(own)):
+            if not name:
+                continue
+            parts = _split_path(posixpath.join(folder, name))
+            parts[-1] = _without_ending(parts[-1])
+            count = same_parts(parts, path)
+            has_all_of_path = count == len(path)
+            has_all_of_name = count >= len(name.split("/"))
+            if has_all_of_path or has_all_of_name:
                 counts.append(count)
         return max(counts)
 
     @functools.cached_property
-    def _by_stem(self) -> dict[str, list[str]]:
-        """The ids of files by their names without folders and ending; those of images first."""
-        owners: dict[str, list[str]] = {}
-        for names in (self._images, self._masks):
-            of_names: dict[str, list[str]] = {}
-            for image_id, path in names.items():
-                if image_id not in self._images:
-                    continue
+    def _ids_by_stem(self) -> dict[str, list[str]]:
+        """The ids by the names, without folders and ending, that their images or masks have.
+
+        A name that an image has is not looked for among the masks.
+        """
+        ids_by_stem = self._group_by_stem(self._images)
+        for stem, ids in self._group_by_stem(self._masks).items():
+            ids_by_stem.setdefault(stem, ids)
+        return ids_by_stem
+
+    def _group_by_stem(self, names: Names) -> dict[str, list[str]]:
+        """Returns the ids of the images by the stems of their names, and of the ids themselves."""
+        ids_by_stem: dict[str, list[str]] = {}
+        for image_id, path in names.items():
+            if image_id not in self._images:
+                continue
+            if _is_id_with_ending(path, image_id):
                 stems = {image_id}
-                # Of most names nothing has to be taken off, and looking at each takes long.
-                plain = path.count(".") == 1 and path.isascii() and "/" not in path
-                if not plain or path.partition(".")[0] != image_id:
-                    stems = {_id_stem(name.rpartition("/")[2]) for name in (path, image_id)}
-                for stem in stems:
-                    if stem not in owners:
-                        of_names.setdefault(stem, []).append(image_id)
-            owners |= of_names
-        return owners
+            else:
+                stems = {_without_ending(posixpath.basename(name)) for name in (path, image_id)}
+            for stem in stems:
+                ids_by_stem.setdefault(stem, []).append(image_id)
+        return ids_by_stem
 
 
-def _id_stem(name: str) -> str:
+def _is_id_with_ending(path: str, image_id: str) -> bool:
+    """Says whether a name is its id and an ending: so most are, and this is quickly said."""
+    front, _, ending = path.partition(".")
+    return front == image_id and "." not in ending and "/" not in path and path.isascii()
+
+
+def _split_path(path: str) -> list[str]:
+    """Returns the folders and the name in a path of any system."""
+    return [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+
+
+def _is_drive(part: str) -> bool:
+    """Says whether a part of a path is the letter of a drive, such as `C:`."""
+    return part[1:] == ":"
+
+
+def _without_ending(name: str) -> str:
     """Returns a name without the ending of an image or mask, in the Unicode form that lists use."""
     stem, _, ending = name.rpartition(".")
-    name = stem if stem and f".{ending.lower()}" in PICTURES else name
-    return name if name.isascii() else unicodedata.normalize("NFC", name)
+    if stem and f".{ending.lower()}" in PICTURES:
+        name = stem
+    if name.isascii():
+        return name
+    return unicodedata.normalize("NFC", name)

@@ -1,6 +1,10 @@
-"""What becomes of listed images without a mask, and which pattern would find their masks."""
+"""Decides what becomes of listed images that have no mask.
 
-from collections.abc import Collection, Iterator, Sequence
+They are left out and counted, stop the build, or are background alone, as the option `missing_mask`
+says. Files that may be their masks stop the build before an image becomes background.
+"""
+
+from collections.abc import Collection, Sequence
 import dataclasses
 import hashlib
 import itertools
@@ -13,81 +17,112 @@ from voc_seg_tfrecord.core.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MAS
 from voc_seg_tfrecord.folder.files.folder_names import role_of, stem
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.files.unreadable import of_objects
-from voc_seg_tfrecord.folder.splits.alike import LooksAlike, Pair
 from voc_seg_tfrecord.folder.splits.divide import Splits
-from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
+from voc_seg_tfrecord.trees.listing import Names
+from voc_seg_tfrecord.trees.tree import VocTree
 
 NAMES_OF_MASKS = "names of masks"
 """The kind of the error that no mask fits an image by its name."""
 
+_MASK_OF_OBJECT = re.compile(r"(.+?)[_-](?:[a-z]+[_-]?)?\d+", re.IGNORECASE)
+"""The name of the mask of one object of an image, such as `a_mask_1` of `a`."""
 
+
+@dataclasses.dataclass(frozen=True)
 class MissingMasks:
-    """The images of a set without a mask, and files that may be theirs."""
+    """The images of a set without a mask, and files that may be their masks.
 
-    def __init__(self, tree: VocTree, config: VocSegConfig):
-        self._tree, self._config = tree, config
-        self._images, self._masks, self._layout = tree.images, tree.masks, tree.layout
+    Attributes:
+      tree: the set.
+      config: what the user said, with the options `missing_mask` and `missing_image`.
+    """
+
+    tree: VocTree
+    config: VocSegConfig
 
     def leave_out(self, splits: Splits) -> Splits:
-        """Leaves out listed ids that have no image or no mask, if the config says so.
+        """Returns splits without the listed ids that have no image or no mask, if they may go.
 
         A split that nobody asked for and that has no image with a mask goes too: test lists of
         releases and tools are such.
 
         Raises:
           ListError: if no image of a split has a mask.
-          LayoutError: if masks are JPEGs, or images would be left out, or taken as background,
-            while the folder of masks has files that may be their masks, or while they are copies
-            of images with masks.
+          LayoutError: if masks are JPEGs; if images would be background while files lie among the
+            masks, or in another folder of masks, that may be theirs; or if they are copies of
+            images with masks.
         """
+        images = self.tree.images
+        masks = self.tree.masks
         listed = itertools.chain(*splits.ids.values())
-        lacking = {i for i in listed if i in self._images and i not in self._masks}
-        notes = self._suggest_folders(lacking)
+        lacking = {i for i in listed if i in images and i not in masks}
+        notes = [*splits.notes, *self._notes_on_other_files(lacking)]
         self._check_names_match()
-        self._check_files(lacking)
-        if lacking and self._config.missing_mask == "background":
-            self._check_copies(lacking)
+        self._check_for_jpegs(lacking)
+        if lacking and self.config.missing_mask == "background":
+            self._check_for_unused_masks(lacking)
+            self._check_for_copies(lacking)
             notes.append(
                 f"{counted(len(lacking), 'image')} without a mask are background alone, such as "
-                f"{self._tree.image_path(min(lacking))}."
+                f"{self.tree.image_path(min(lacking))}."
             )
-        used, sources = {**splits.ids}, {**splits.sources}
+        used: dict[str, Sequence[str]] = {}
         left_out: dict[str, list[str]] = {}
-        for name, ids in splits.ids.items():
-            if out := [image_id for image_id in ids if self._is_left_out(image_id)]:
-                gone = {*out}
-                used[name] = [image_id for image_id in ids if image_id not in gone]
-                left_out[name] = out
-        bare = [name for name, ids in used.items() if not ids]
-        # A test list without masks is usual. Training data without masks are a mistake.
-        if bare and (self._config.splits is not None or len(bare) == len(used) or "train" in bare):
-            wrong = "train" if "train" in bare else bare[0]
-            raise self._no_mask(wrong, splits.ids[wrong])
-        for name in bare:
-            del used[name]
+        for split, ids in splits.ids.items():
+            kept = [image_id for image_id in ids if not self._is_left_out(image_id)]
+            if len(kept) == len(ids):
+                used[split] = ids
+            else:
+                used[split] = kept
+                left_out[split] = [image_id for image_id in ids if self._is_left_out(image_id)]
+        without_masks = [split for split, ids in used.items() if not ids]
+        self._check_splits_without_masks(without_masks, splits)
+        sources = dict(splits.sources)
+        for split in without_masks:
+            del used[split]
             notes.append(
-                f"{sources.pop(name)} has no image with a mask, so it makes no split. With "
+                f"{sources.pop(split)} has no image with a mask, so it makes no split. With "
                 "--splits you choose the lists."
             )
-        notes = [*splits.notes, *notes, *self._pattern_note()]
+        notes += self._note_on_pattern()
         return dataclasses.replace(
             splits, ids=used, sources=sources, left_out=left_out, notes=notes
         )
 
     def _is_left_out(self, image_id: str) -> bool:
         """Says whether an id is left out. A file whose name only looks the same is an error."""
-        if image_id not in self._images:
-            return self._config.missing_image == "skip" and not self._images.alike(image_id)
-        if self._config.missing_mask != "skip" or image_id in self._masks:
+        images = self.tree.images
+        masks = self.tree.masks
+        if image_id not in images:
+            return self.config.missing_image == "skip" and not images.alike(image_id)
+        if self.config.missing_mask != "skip" or image_id in masks:
             return False
-        return not self._masks.alike(image_id)
+        return not masks.alike(image_id)
+
+    def _check_splits_without_masks(self, without_masks: Sequence[str], splits: Splits) -> None:
+        """Checks that splits without masks may go: test lists without masks are usual.
+
+        Raises:
+          ListError: if the user gave the splits, none would be left, or train is among them.
+        """
+        if not without_masks:
+            return
+        user_gave_splits = self.config.splits is not None
+        none_is_left = len(without_masks) == len(splits.ids)
+        if "train" in without_masks:
+            raise self._no_mask("train", splits.ids["train"])
+        if user_gave_splits or none_is_left:
+            split = without_masks[0]
+            raise self._no_mask(split, splits.ids[split])
 
     def _no_mask(self, split: str, ids: Sequence[str]) -> ListError:
-        first = self._images.get(ids[0], ids[0])
-        if unused := self._unused():
+        """Returns the error that no image of a split has a mask."""
+        unused = self._unused_among_masks()
+        if unused:
             advice = (
-                f"{len(unused)} files in {self._layout.masks}, such as {unused[0]}, belong to no "
-                "image by their names. Rename them, or say how they are named with --mask_name"
+                f"{len(unused)} files in {self.tree.layout.masks}, such as {unused[0]}, belong to "
+                "no image by their names. Rename them, or say how they are named with --mask_name"
             )
         elif split == "train":
             advice = "put the masks of the training images where those of the other splits lie"
@@ -96,38 +131,58 @@ class MissingMasks:
                 "leave the split out. Only if all its images show nothing but background, take "
                 "them as that: --missing_mask background"
             )
+        first = self.tree.images.get(ids[0], ids[0])
         return ListError(
-            f"split {split!r} of {self._tree.root}",
+            f"split {split!r} of {self.tree.root}",
             found=f"no mask for any of its {len(ids)} images, such as {first}",
             expected="at least one image with a mask",
             remedy=advice,
         )
 
-    def _check_files(self, lacking: Collection[str]) -> None:
-        """Checks that images without a mask have none, and not one that cannot be used."""
-        if not lacking or (self._masks and self._config.missing_mask != "background"):
+    # Files that may be masks of these images.
+
+    def _check_for_jpegs(self, lacking: Collection[str]) -> None:
+        """Checks that no JPEG stands in the place of a mask.
+
+        Where some images have masks and the others are left out, a note is enough.
+
+        Raises:
+          LayoutError: if one does.
+        """
+        masks = self.tree.masks
+        if not lacking or (masks and self.config.missing_mask != "background"):
             return
-        jpegs = self._jpegs(lacking) or (self._jpegs() if not self._masks else [])
-        if jpegs:
-            raise LayoutError(
-                self._tree.root / self._layout.masks / jpegs[0],
-                found="a JPEG, or the like, where a mask should be"
-                + (f", the first of {len(jpegs)}" if len(jpegs) > 1 else ""),
-                expected=f"masks: files that end with {', '.join(MASK_SUFFIXES)}",
-                remedy="export the masks again as PNG, because a JPEG changes the values of "
-                "pixels, and so the classes. With --missing_mask background all of an image would "
-                "become background",
-            )
-        if self._config.missing_mask != "background":
+        jpegs = self._jpegs_of(lacking)
+        if not jpegs and not masks:
+            jpegs = self._all_jpegs()
+        if not jpegs:
             return
-        unused = [posixpath.join(self._layout.masks, name) for name in self._unused()]
+        count = f", the first of {len(jpegs)}" if len(jpegs) > 1 else ""
+        raise LayoutError(
+            self.tree.root / self.tree.layout.masks / jpegs[0],
+            found=f"a JPEG, or the like, where a mask should be{count}",
+            expected=f"masks: files that end with {', '.join(MASK_SUFFIXES)}",
+            remedy="export the masks again as PNG, because a JPEG changes the values of "
+            "pixels, and so the classes. With --missing_mask background all of an image would "
+            "become background",
+        )
+
+    def _check_for_unused_masks(self, lacking: Collection[str]) -> None:
+        """Checks that images without a mask are not as many as files that may be their masks.
+
+        Raises:
+          LayoutError: if there are half as many such files or more.
+        """
+        folder = self.tree.layout.masks
+        unused = [posixpath.join(folder, name) for name in self._unused_among_masks()]
+        elsewhere = self._files_in_other_mask_folders(lacking)
         for files, what in (
             (unused, "belong to no image by their names"),
-            (self._elsewhere(lacking), "have the names of images"),
+            (elsewhere, "have the names of images"),
         ):
             if 2 * len(files) >= len(lacking):
                 raise LayoutError(
-                    self._tree.root / files[0],
+                    self.tree.root / files[0],
                     found=f"the first of {len(files)} files that {what}, "
                     f"while {len(lacking)} images have no mask and would become background",
                     expected="no such files, if these images are background alone",
@@ -135,96 +190,104 @@ class MissingMasks:
                     "they lie with --masks, or take them out of the folder",
                 )
 
-    def _elsewhere(self, lacking: Collection[str]) -> list[str]:
-        """Returns files with names of images in other folders of masks, below the tree."""
-        tree, names = self._tree, {posixpath.basename(image_id) for image_id in lacking}
-        top = posixpath.join(tree.place, self._layout.masks)
-        paths = (posixpath.normpath(posixpath.join(top, name)) for name in self._masks.values())
-        used = {posixpath.dirname(path) for path in paths}
-        return [
-            posixpath.relpath(posixpath.join(folder, name), tree.place or ".")
-            for folder, files in (tree.listing.folders.items() if tree.listing else ())
-            if role_of(folder) == "masks" and folder not in used
-            for name in files
-            if name.lower().endswith(MASK_SUFFIXES) and stem(name) in names
-        ]
+    def _files_in_other_mask_folders(self, lacking: Collection[str]) -> list[str]:
+        """Returns files with the names of images in folders called as masks that are not read."""
+        tree = self.tree
+        if tree.listing is None:
+            return []
+        stems = {posixpath.basename(image_id) for image_id in lacking}
+        mask_folder = posixpath.join(tree.place, tree.layout.masks)
+        paths = [posixpath.normpath(posixpath.join(mask_folder, n)) for n in tree.masks.values()]
+        read_folders = {posixpath.dirname(path) for path in paths}
+        found = []
+        for folder, names in tree.listing.folders.items():
+            if folder in read_folders or role_of(folder) != "masks":
+                continue
+            for name in names:
+                if name.lower().endswith(MASK_SUFFIXES) and stem(name) in stems:
+                    path = posixpath.join(folder, name)
+                    found.append(posixpath.relpath(path, tree.place or "."))
+        return found
 
-    def _check_copies(self, lacking: Collection[str]) -> None:
-        """Checks that images that would become background are no copies of labelled ones.
+    def _check_for_copies(self, lacking: Collection[str]) -> None:
+        """Checks that images that would become background are no copies of labeled ones.
 
-        They are if they are the same file, or look like those of the same name, but for a word
-        more, or lie in a folder such as `overlays`.
+        Raises:
+          LayoutError: if one has the bytes of an image with a mask, or lies under the name of one
+            in a folder such as `overlays`.
         """
-        tree = self._tree
-        labeled = {posixpath.basename(i): i for i in self._images if i in self._masks}
-        twins = list[Pair]()
-        for number, image_id in enumerate(sorted(lacking)):
-            name = posixpath.basename(image_id)
-            for other in {name, _WORD_BEHIND_ID.sub("", name)} & labeled.keys():
-                twins.append(Pair(number, image_id, labeled[other]))
-        copies = [twin for twin in twins if role_of(posixpath.dirname(twin.one)) == "drawn"]
-        some_twins = twins[:: len(twins) // _MAX_COMPARED_TWINS + 1]
-        if not copies and twins and LooksAlike(tree.image_file)(some_twins):
-            copies = twins
-        copies = copies or [*self._same_files(lacking)]
+        tree = self.tree
+        copies = self._find_drawn(lacking) or self._find_copies(lacking)
         if not copies:
             return
-        copy = tree.image_path(copies[0].one)
-        image = tree.image_path(copies[0].other)
+        copy, original = next(iter(copies.items()))
         raise LayoutError(
-            tree.given / copy,
-            found=f"an image without a mask that is a copy of {image}, which has one. It is the "
-            f"first of {len(copies)} such images, which would become background",
-            expected="no copies of labelled images among those that are background alone",
+            tree.given / tree.image_path(copy),
+            found=f"an image without a mask that is a copy of {tree.image_path(original)}, which "
+            f"has one. It is the first of {len(copies)} such images, which would become background",
+            expected="no copies of labeled images among those that are background alone",
             remedy="take the copies out of the folder, or leave out all images without a mask: "
             "--missing_mask skip",
             kind="copies without a mask",
         )
 
-    def _same_files(self, lacking: Collection[str]) -> Iterator[Pair]:
-        """Yields images without a mask, each with one that has the same bytes and a mask."""
-        sizes = {
-            image_id: length(self._tree.image_file(image_id))
-            for image_id in self._images
-            if image_id in self._masks or image_id in lacking
-        }
-        sizes_of_lacking = {sizes[i] for i in lacking if sizes[i] > MIN_IMAGE_BYTES}
-        labeled_by_content = {
+    def _find_drawn(self, lacking: Collection[str]) -> dict[str, str]:
+        """Returns, by images in folders such as `overlays`, the labeled image of the same name."""
+        labeled = [i for i in self.tree.images if i in self.tree.masks]
+        labeled_by_name = {posixpath.basename(image_id): image_id for image_id in labeled}
+        originals = {}
+        for image_id in sorted(lacking):
+            folder, name = posixpath.split(image_id)
+            if role_of(folder) == "drawn" and name in labeled_by_name:
+                originals[image_id] = labeled_by_name[name]
+        return originals
+
+    def _find_copies(self, lacking: Collection[str]) -> dict[str, str]:
+        """Returns, by images without a mask, a labeled image that has the same bytes.
+
+        Only files of the same size are read.
+        """
+        labeled = [i for i in self.tree.images if i in self.tree.masks]
+        size_by_id = {i: length(self.tree.image_file(i)) for i in (*labeled, *lacking)}
+        sizes_of_lacking = {size_by_id[i] for i in lacking if size_by_id[i] > MIN_IMAGE_BYTES}
+        labeled_by_digest = {
             self._digest(image_id): image_id
-            for image_id, size in sizes.items()
-            if image_id not in lacking and size in sizes_of_lacking
+            for image_id in labeled
+            if size_by_id[image_id] in sizes_of_lacking
         }
-        if not labeled_by_content:
-            return
-        sizes_of_labeled = {sizes[image_id] for image_id in labeled_by_content.values()}
-        for number, image_id in enumerate(sorted(lacking)):
-            if sizes[image_id] not in sizes_of_labeled:
+        sizes_of_labeled = {size_by_id[image_id] for image_id in labeled_by_digest.values()}
+        copies = {}
+        for image_id in sorted(lacking):
+            if size_by_id[image_id] not in sizes_of_labeled:
                 continue
-            other = labeled_by_content.get(self._digest(image_id))
-            if other is not None:
-                yield Pair(number, image_id, other)
+            original = labeled_by_digest.get(self._digest(image_id))
+            if original is not None:
+                copies[image_id] = original
+        return copies
 
     def _digest(self, image_id: str) -> bytes:
-        return hashlib.sha256(self._tree.image_file(image_id).read_bytes()).digest()
+        return hashlib.sha256(self.tree.image_file(image_id).read_bytes()).digest()
+
+    # Names.
 
     def _check_names_match(self) -> None:
-        """Checks that some masks belong to images by their names."""
-        if not self._images or not self._masks or self._fits():
+        """Checks that some masks belong to images by their names.
+
+        Raises:
+          LayoutError: if there are images and masks, and none does.
+        """
+        images = self.tree.images
+        masks = self.tree.masks
+        layout = self.tree.layout
+        if not images or not masks or self._count_images_with_mask():
             return
-        numbered = {
-            i: m[1] for i in self._masks if (m := _OBJECT.fullmatch(i)) and m[1] in self._images
-        }
-        if 2 * len(numbered) > len(self._masks) and len({*numbered.values()}) < len(numbered):
-            _, image_id = min(numbered.items())
-            masks = [self._masks[i] for i, image in sorted(numbered.items()) if image == image_id]
-            raise of_objects(self._tree.root, masks, self._images[image_id])
-        layout = self._layout
-        both = (layout.images, self._images), (layout.masks, self._masks)
-        first = [posixpath.normpath(posixpath.join(f, min(of.values()))) for f, of in both]
+        self._check_not_of_objects()
+        first_image = posixpath.normpath(posixpath.join(layout.images, min(images.values())))
+        first_mask = posixpath.normpath(posixpath.join(layout.masks, min(masks.values())))
         raise LayoutError(
-            self._tree.root,
-            found=f"no mask fits an image by its name, of {len(self._images)} images and "
-            f"{len(self._masks)} masks. The first are {' and '.join(first)}",
+            self.tree.root,
+            found=f"no mask fits an image by its name, of {len(images)} images and "
+            f"{len(masks)} masks. The first are {first_image} and {first_mask}",
             expected="one name for an image and its mask, but for the ending",
             remedy=f"rename the masks, or say how they are named with --mask_name, such as "
             f'\'gt_{ID}.png\' (in a config: "layout": {{"mask_name": ...}}), and images with '
@@ -232,68 +295,100 @@ class MissingMasks:
             kind=NAMES_OF_MASKS,
         )
 
-    def _suggest_folders(self, lacking: Collection[str]) -> list[str]:
-        """Returns notes about files that may be the masks which listed images lack.
+    def _check_not_of_objects(self) -> None:
+        """Checks that masks are not those of single objects, such as `a_mask_1` and `a_mask_2`.
 
-        They are JPEGs in the folder of masks, and masks in other folders that are known. Trainaug
-        as MMSegmentation's users have it is such a tree: its list aug.txt needs
+        Raises:
+          LayoutError: if most are.
+        """
+        images = self.tree.images
+        masks = self.tree.masks
+        masks_by_image: dict[str, list[str]] = {}
+        for mask_id in sorted(masks):
+            match = _MASK_OF_OBJECT.fullmatch(mask_id)
+            if match and match[1] in images:
+                masks_by_image.setdefault(match[1], []).append(masks[mask_id])
+        count = sum(map(len, masks_by_image.values()))
+        if 2 * count > len(masks) and count > len(masks_by_image):
+            image_id, masks_of_image = next(iter(masks_by_image.items()))
+            raise of_objects(self.tree.root, masks_of_image, images[image_id])
+
+    def _notes_on_other_files(self, lacking: Collection[str]) -> list[str]:
+        """Returns notes on other folders that have masks of listed images, and on JPEGs.
+
+        MMSegmentation's users have such a tree of trainaug: its list aug.txt needs
         SegmentationClassAug.
         """
         if not lacking:
             return []
         notes = []
-        for name in (name for name in MASK_FOLDERS if name != self._layout.masks):
-            layout = dataclasses.replace(self._layout, masks=name)
-            masks = dataclasses.replace(self._tree, layout=layout).masks
-            if helped := sum(image_id in masks for image_id in lacking):
+        mask_folder = self.tree.layout.masks
+        for folder in MASK_FOLDERS:
+            if folder == mask_folder:
+                continue
+            masks = self._masks_in(folder)
+            helped = sum(1 for image_id in lacking if image_id in masks)
+            if helped:
                 notes.append(
-                    f"{name} has masks for {helped} of the {len(lacking)} listed images that have "
-                    f"none in {self._layout.masks}: {command(masks=name)}"
+                    f"{folder} has masks for {helped} of the {len(lacking)} listed images that "
+                    f"have none in {mask_folder}: {command(masks=folder)}"
                 )
-        if jpegs := self._jpegs(lacking):
+        jpegs = self._jpegs_of(lacking)
+        if jpegs:
             notes.append(
-                f"{jpegs[0]} in {self._layout.masks} is the first of {len(jpegs)} files that "
+                f"{jpegs[0]} in {mask_folder} is the first of {len(jpegs)} files that "
                 "cannot be masks, because JPEG changes the values of pixels."
             )
         return notes
 
-    def _jpegs(self, lacking: Collection[str] | None = None) -> list[str]:
-        """Returns the names of JPEGs and the like in a folder of masks: all, or those of images."""
-        if self._layout.masks == self._layout.images:
+    def _masks_in(self, folder: str) -> Names:
+        layout = dataclasses.replace(self.tree.layout, masks=folder)
+        return dataclasses.replace(self.tree, layout=layout).masks
+
+    def _jpegs_of(self, image_ids: Collection[str]) -> list[str]:
+        """Returns the names of JPEGs, and the like, that lie where masks of some images should."""
+        if self.tree.layout.masks == self.tree.layout.images:
             return []
-        if lacking is not None:
-            return sorted(n for i, n in self._tree.others(NO_MASKS).items() if i in lacking)
-        names = self._tree.below(self._layout.masks)
+        jpegs = self.tree.others(NO_MASKS)
+        return sorted(name for image_id, name in jpegs.items() if image_id in image_ids)
+
+    def _all_jpegs(self) -> list[str]:
+        """Returns the names of all JPEGs, and the like, in the folder of masks."""
+        layout = self.tree.layout
+        if layout.masks == layout.images:
+            return []
+        names = self.tree.below(layout.masks)
         return sorted(name for name in names if name.lower().endswith(NO_MASKS))
 
-    def _unused(self) -> list[str]:
+    def _unused_among_masks(self) -> list[str]:
         """Returns the names of files in the folder of masks that belong to no image."""
-        used = {self._masks.written(image_id) for image_id in self._images}
-        return sorted([*(self._masks[i] for i in self._masks.keys() - used), *self._jpegs()])
+        masks = self.tree.masks
+        used = {masks.written(image_id) for image_id in self.tree.images}
+        unused = [masks[mask_id] for mask_id in masks.keys() - used]
+        return sorted([*unused, *self._all_jpegs()])
 
-    def _fits(self) -> int:
+    def _count_images_with_mask(self) -> int:
         """Returns how many images have a mask by their name.
 
         Names that only look the same count. They are told apart, id by id, where the files are
         looked up.
         """
-        return sum(1 for i in self._images if i in self._masks or self._masks.alike(i))
+        masks = self.tree.masks
+        return sum(1 for i in self.tree.images if i in masks or masks.alike(i))
 
-    def _pattern_note(self) -> list[str]:
-        """Returns the note on patterns that nobody said; none if names are the ids."""
-        names = {(part.image_name or ID, part.mask_name or ID) for part in self._layout.folders()}
-        plain = all(mask in (ID, f"{ID}.png") and image == ID for image, mask in names)
-        said = "mask_name" in (self._config.layout or {})
-        if plain or self._tree.labels.sheets or said or len(names) > 1:
+    def _note_on_pattern(self) -> list[str]:
+        """Returns the note on a pattern of names that nobody gave; none if names are the ids."""
+        user_gave_pattern = "mask_name" in (self.config.layout or {})
+        patterns = {
+            (part.image_name or ID, part.mask_name or ID) for part in self.tree.layout.folders()
+        }
+        if user_gave_pattern or self.tree.labels.sheets or len(patterns) > 1:
             return []
-        ((image, mask),) = names
+        ((image_name, mask_name),) = patterns
+        if image_name == ID and mask_name in (ID, f"{ID}.png"):
+            return []
         return [
-            f"Masks are named {mask} where images are named {image}: {self._fits()} of "
-            f"{len(self._images)} images have a mask. Other names can be said with --mask_name."
+            f"Masks are named {mask_name} where images are named {image_name}: "
+            f"{self._count_images_with_mask()} of {len(self.tree.images)} images have a mask. "
+            "Other names can be said with --mask_name."
         ]
-
-
-_WORD_BEHIND_ID = re.compile(r"[\W_]+[^\W\d_]+[\W_]*$")  # `0001_small`
-_MAX_COMPARED_TWINS = 32
-# Of an image, such as `a_mask_1`.
-_OBJECT = re.compile(r"(.+?)[_-](?:[a-z]+[_-]?)?\d+", re.IGNORECASE)

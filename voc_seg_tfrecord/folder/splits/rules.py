@@ -1,7 +1,8 @@
 """The rules by which one candidate for the splits of a folder loses to another one.
 
-The first rule comes first: what it beats makes no other candidate lose. What no rule beats is
-joined if it belongs together, and otherwise the user is asked.
+The rules are applied in their order: what loses by one makes no other candidate lose by a later
+one. If several candidates are left, those that belong together are joined. If several are left
+even then, the user is asked.
 """
 
 from voc_seg_tfrecord.folder.decide import Rule
@@ -11,7 +12,11 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitCandidate,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.split_lists import OF_RESULTS, OF_VOC
+from voc_seg_tfrecord.folder.splits.split_lists import (
+    RANK_OF_OTHER_TASK,
+    RANK_OF_RESULTS,
+    RANK_OF_SEGMENTATION,
+)
 from voc_seg_tfrecord.folder.splits.split_words import UNIONS
 
 
@@ -22,7 +27,7 @@ def lie_among_results(
 
     Example: `runs/3/train.txt` and `runs/3/val.txt` lose to `train.txt` and `val.txt`.
     """
-    if candidate.rank == OF_RESULTS and other.rank != OF_RESULTS:
+    if candidate.rank == RANK_OF_RESULTS and other.rank != RANK_OF_RESULTS:
         return "its lists lie in a folder of results"
     return None
 
@@ -48,7 +53,7 @@ def are_for_another_task(
 
     Example: `ImageSets/Main/train.txt` loses to `ImageSets/Segmentation/train.txt`.
     """
-    if candidate.rank == OF_VOC and other.rank == 0:
+    if candidate.rank == RANK_OF_OTHER_TASK and other.rank == RANK_OF_SEGMENTATION:
         return "its lists are those of another task"
     return None
 
@@ -63,9 +68,13 @@ def agree_with_lists_in_their_place(
     Example: `ImageSets/Segmentation/train.txt` and `val.txt` have 900 of the images that
     `all.csv` divides in the same way; `all.csv` loses.
     """
-    if other.rank != 0 or candidate.rank == 0 or not candidate.agrees_with(other):
+    only_other_is_in_place = (
+        other.rank == RANK_OF_SEGMENTATION and candidate.rank != RANK_OF_SEGMENTATION
+    )
+    if not only_other_is_in_place or not candidate.agrees_with(other):
         return None
-    if candidate.shares_no_image(other) and candidate.shares_no_split(other):
+    is_of_other_images = candidate.are_disjoint_lists(other)
+    if is_of_other_images and candidate.has_other_splits_than(other):
         return None
     return "it agrees with the lists in their usual place"
 
@@ -94,13 +103,12 @@ def are_folders_with_lists(
     Example: `train.txt` has 11 of the 12 images in `images/train`, and there are lists for the
     folders `val` and `test`; the folders lose.
     """
-    if candidate.kind != BY_FOLDERS or other.kind == BY_FOLDERS:
+    is_folders_against_others = candidate.kind == BY_FOLDERS and other.kind != BY_FOLDERS
+    has_same_splits = other.ids.keys() >= candidate.ids.keys() and other.agrees_with(candidate)
+    if not is_folders_against_others or not has_same_splits:
         return None
-    if not other.agrees_with(candidate) or not other.ids.keys() >= candidate.ids.keys():
-        return None
-    if other.says_more and not candidate.is_part_of(other):
-        return None
-    return "lists have the same splits"
+    names_say_why_less = other.says_more and not candidate.is_part_of(other)
+    return None if names_say_why_less else "lists have the same splits"
 
 
 def are_part_of_others(
@@ -116,19 +124,24 @@ def are_part_of_others(
     if not candidate.is_part_of(other):
         return None
     if candidate.has_same_images(other):
-        is_less_usual = other.usualness < candidate.usualness
-        return "it says the same" if is_less_usual else None
-    is_plainer = candidate.kind == BY_LISTS and not candidate.says_more and other.says_more
-    return None if is_plainer else "it says the same of fewer images"
+        other_is_more_usual = other.usualness < candidate.usualness
+        return "it says the same" if other_is_more_usual else None
+    has_plain_names = candidate.kind == BY_LISTS and not candidate.says_more
+    if has_plain_names and other.says_more:
+        return None
+    return "it says the same of fewer images"
 
+
+LISTS_IN_PLACE = Rule("lists in VOC's place", agree_with_lists_in_their_place)
+LISTS_OVER_FOLDERS = Rule("lists over folders", are_folders_with_lists)
 
 RULES = (
     Rule("lists among results", lie_among_results),
     Rule("lists of train and more", hold_train_and_more),
     Rule("lists for another task", are_for_another_task),
-    Rule("lists in VOC's place", agree_with_lists_in_their_place),
+    LISTS_IN_PLACE,
     Rule("train divided by lists", have_train_divided_by_lists),
-    Rule("lists over folders", are_folders_with_lists),
+    LISTS_OVER_FOLDERS,
     Rule("the same or less", are_part_of_others),
 )
 """The rules, in the order in which they are applied."""

@@ -3,6 +3,7 @@
 import collections
 from collections.abc import Iterable, Sequence
 import dataclasses
+import itertools
 import posixpath
 
 from etils import epath
@@ -20,10 +21,12 @@ from voc_seg_tfrecord.formats.listed_images import ListedImages
 USUAL_PLACES = (LISTS, "", "splits", "lists", "ImageSets")
 """The folders, below a set's root, in which lists usually lie; the rank of a list is its place."""
 
-ELSEWHERE = len(USUAL_PLACES)
-OF_VOC = ELSEWHERE + 1
+RANK_OF_SEGMENTATION = 0
+"""The rank of lists in VOC's place for them, and of lists that the user gave."""
+RANK_ELSEWHERE = len(USUAL_PLACES)
+RANK_OF_OTHER_TASK = RANK_ELSEWHERE + 1
 """The rank of VOC's lists for another task, such as `ImageSets/Main`."""
-OF_RESULTS = ELSEWHERE + 2
+RANK_OF_RESULTS = RANK_ELSEWHERE + 2
 """The rank of lists in a folder of results."""
 
 _FOLDERS_OF_SPLITS = ("split", "splits", "imagesets")
@@ -39,7 +42,7 @@ class SplitList:
       key: the place in it; empty for all of it.
       ids: the ids in its order; a name of no image stays as it is.
       found: how many of them are images.
-      rank: how usual its place is for lists: 0 is VOC's own, or that which the user gave.
+      rank: how usual its place is for lists; see `RANK_OF_SEGMENTATION` and the others.
       split: the split that it makes; empty if nothing says so.
       series: what else its names say, such as `fold0`; the lists of one division have the same.
       is_named: whether a name, column or key says the split, and not the place alone.
@@ -72,57 +75,84 @@ def rank_of(path: str, place: str, lists_of_user: str | None) -> int:
     """
     folder = posixpath.dirname(path)
     if lists_of_user is not None:
-        return 0 if lists_of_user in (path, folder or ".") else ELSEWHERE
+        return RANK_OF_SEGMENTATION if lists_of_user in (path, folder or ".") else RANK_ELSEWHERE
     below_set = posixpath.relpath(folder or ".", place or ".")
     if below_set == ".":
         below_set = ""
     if role_of(below_set) == "drawn":
-        return OF_RESULTS
+        return RANK_OF_RESULTS
     if f"/{folder}".endswith(f"/{LISTS}"):
-        return 0
+        return RANK_OF_SEGMENTATION
     if posixpath.basename(posixpath.dirname(folder)) == posixpath.dirname(LISTS):
-        return OF_VOC
-    return USUAL_PLACES.index(below_set) if below_set in USUAL_PLACES else ELSEWHERE
+        return RANK_OF_OTHER_TASK
+    return USUAL_PLACES.index(below_set) if below_set in USUAL_PLACES else RANK_ELSEWHERE
 
 
 def as_split_list(path: str, listed: ListedImages, rank: int) -> SplitList:
-    """Returns the images of one place of a text with the split that its names say.
+    """Returns the images of one place of a text with the split that they make, if they make one.
 
-    The place says it, or the name of the text, or a folder; of these the innermost counts. All else
-    that they say makes the series.
+    In VOC's place for lists the name of the text is the split. Elsewhere a column or key of splits
+    says it, or names do, or the folder is one of lists.
     """
     folder, name = posixpath.split(path)
     stem, ending = posixpath.splitext(name)
+    keys = listed.key.split("/") if listed.key else []
     plain = SplitList(path, listed.key, listed.ids, listed.found, rank)
     if stem.lower().startswith("readme"):
         return plain
-    if rank == 0 and not listed.key:  # every list in VOC's place makes a split
+    if rank == RANK_OF_SEGMENTATION and not keys:
         return dataclasses.replace(plain, split=stem, series=(folder,))
+    folders = folder.split("/")
+    if keys and listed.says_split and not only_split_in(keys[-1]):
+        return _named_by_column(plain, keys, [stem, *reversed(folders), ending])
+    split, series = _split_by_names([*reversed(keys), stem], folders)
+    is_for_one_class = rank == RANK_OF_OTHER_TASK and bool(series[0])  # such as cat_train
+    if is_for_one_class:
+        return plain
+    if split:
+        return dataclasses.replace(plain, split=split, series=(*series, ending))
+    if not keys and folders[-1].lower() in _FOLDERS_OF_SPLITS:
+        return _named_by_place(plain, stem, folders, ending)
+    return plain
+
+
+def _named_by_column(plain: SplitList, keys: Sequence[str], around: Sequence[str]) -> SplitList:
+    """Returns a list whose split is a value of a column of splits, whatever the value is."""
+    series = ("", *reversed(keys[:-1]), *around)
+    return dataclasses.replace(plain, split=keys[-1], series=series)
+
+
+def _named_by_place(plain: SplitList, stem: str, folders: Sequence[str], ending: str) -> SplitList:
+    """Returns a list in a folder of lists, whose name is the split, whatever it is."""
+    series = ("", *reversed(folders), ending)
+    return dataclasses.replace(plain, split=stem, series=series, is_named=False)
+
+
+def _split_by_names(names: Sequence[str], folders: Sequence[str]) -> tuple[str, list[str]]:
+    """Returns the split that names say, and what else they say, from the innermost one outward.
+
+    The innermost name that says a split counts. A folder says one only if it says nothing else.
+
+    Args:
+      names: the keys in a text, and the name of the text, the innermost first.
+      folders: the folders that the text lies in, the outermost first.
+    """
     split = ""
     series = list[str]()
-    keys = listed.key.split("/") if listed.key else []
-    if keys and listed.says_split and not only_split_in(keys[-1]):
-        split = keys[-1]  # a column of splits says any name
-        keys[-1] = ""
-    for text in [*reversed(keys), stem]:
+    for name in names:
         if split:
-            series.append(text)
+            series.append(name)
         else:
-            split, rest = split_in(text)
+            split, rest = split_in(name)
             series.append(rest)
-    for text in reversed(folder.split("/")):
-        if not split and only_split_in(text):
-            split = only_split_in(text)
+    for folder in reversed(folders):
+        split_of_folder = only_split_in(folder)
+        if split_of_folder and not split:
+            split = split_of_folder
             series.append("")
         else:
-            series.append(text)
-    if rank == OF_VOC and series[0]:
-        return plain  # VOC's list of one class, such as cat_train
-    may_have_any_name = posixpath.basename(folder).lower() in _FOLDERS_OF_SPLITS
-    if not split and may_have_any_name and not keys:
-        series = ["", *reversed(folder.split("/"))]
-        return dataclasses.replace(plain, split=stem, series=(*series, ending), is_named=False)
-    return dataclasses.replace(plain, split=split, series=(*series, ending))
+            series.append(folder)
+    return split, series
 
 
 def read_given_list(file: File, path: str, image_names: ImageNames) -> SplitList:
@@ -132,7 +162,7 @@ def read_given_list(file: File, path: str, image_names: ImageNames) -> SplitList
       ListError: if it is no text, is empty, or has a name that leaves the tree.
     """
     ids = parse_ids(file.data, file.where, image_names, plain=False, repeats=True)
-    return SplitList(path, "", ids, 0, 0)
+    return SplitList(path, "", ids, found=0, rank=RANK_OF_SEGMENTATION)
 
 
 def lists_of_each_division(lists: Iterable[SplitList]) -> list[list[SplitList]]:
@@ -143,17 +173,11 @@ def lists_of_each_division(lists: Iterable[SplitList]) -> list[list[SplitList]]:
     """
     in_order = _with_plain_names([split_list for split_list in lists if split_list.split])
     divisions_by_series: dict[tuple[str, ...], list[list[SplitList]]] = {}
-    # Plain names come before those that say more.
-    for split_list in sorted(in_order, key=lambda of: (not of.is_named, len(of.file))):
+    for split_list in sorted(in_order, key=_plainness_of_name):
         divisions = divisions_by_series.setdefault(split_list.series, [])
         if not split_list.is_named and _shares_images(split_list, divisions):
             continue
-        for division in divisions:
-            if all(other.split != split_list.split for other in division):
-                division.append(split_list)
-                break
-        else:
-            divisions.append([split_list])
+        _add_to_division(split_list, divisions)
     return [
         sorted(division, key=in_order.index)
         for divisions in divisions_by_series.values()
@@ -161,28 +185,44 @@ def lists_of_each_division(lists: Iterable[SplitList]) -> list[list[SplitList]]:
     ]
 
 
+def _plainness_of_name(split_list: SplitList) -> tuple[bool, int]:
+    """Returns the key by which lists whose names say little else come before the others."""
+    return not split_list.is_named, len(split_list.file)
+
+
+def _add_to_division(split_list: SplitList, divisions: list[list[SplitList]]) -> None:
+    """Adds a list to the first division that has no list of its split, or to a new one."""
+    for division in divisions:
+        if all(other.split != split_list.split for other in division):
+            division.append(split_list)
+            return
+    divisions.append([split_list])
+
+
 def _shares_images(split_list: SplitList, divisions: Sequence[Sequence[SplitList]]) -> bool:
     ids = {*split_list.ids}
-    return any(not ids.isdisjoint(other.ids) for division in divisions for other in division)
+    others = itertools.chain(*divisions)
+    return any(not ids.isdisjoint(other.ids) for other in others)
 
 
 def _with_plain_names(lists: Sequence[SplitList]) -> list[SplitList]:
     """Returns lists, of those in VOC's place with the splits that their names say.
 
-    They keep their own names if these say more than the split, and not all the same.
+    `train_list` makes the split train. But names that say more than a split, such as `train_a` and
+    `train_b`, stay the names of splits, unless they all say the same more: `train_a`, `val_a`.
     """
-    said_by_file = {
+    words_by_file = {
         split_list.file: split_in(split_list.split)
         for split_list in lists
-        if split_list.rank == 0 and not split_list.key
+        if split_list.rank == RANK_OF_SEGMENTATION and not split_list.key
     }
-    counts = collections.Counter(said_by_file.values())
-    rests = {rest for split, rest in counts if split}
+    counts = collections.Counter(words_by_file.values())
+    rest_is_shared = len({rest for split, rest in counts if split}) == 1
     renamed = []
     for split_list in lists:
-        split, rest = said_by_file.get(split_list.file, ("", ""))
-        is_alone = not rest or (len(rests) == 1 and counts[split, rest] == 1)
-        if split and is_alone:
+        split, rest = words_by_file.get(split_list.file, ("", ""))
+        has_split_alone = rest_is_shared and counts[split, rest] == 1
+        if split and (not rest or has_split_alone):
             renamed.append(dataclasses.replace(split_list, split=split))
         else:
             renamed.append(split_list)
@@ -197,9 +237,11 @@ def ids_in_split(
     Raises:
       ListError: if a name may still be that of several images.
     """
-    meant: dict[str, str] = {}
-    for name in sorted({*split_list.ids} & image_names.ambiguous.keys()):
-        ids = image_names.ambiguous[name]
+    id_by_name: dict[str, str] = {}
+    for name in dict.fromkeys(split_list.ids):
+        ids = image_names.meanings_of(name)
+        if len(ids) < 2:
+            continue
         in_folder = [i for i in ids if split_of(i.partition("/")[0]) == split]
         if len(in_folder) != 1:
             raise ListError(
@@ -208,5 +250,5 @@ def ids_in_split(
                 expected="lines that name one image each",
                 remedy="write the folder before the name, as in " + ids[0],
             )
-        meant[name] = in_folder[0]
-    return [meant.get(name, name) for name in split_list.ids]
+        id_by_name[name] = in_folder[0]
+    return [id_by_name.get(name, name) for name in split_list.ids]

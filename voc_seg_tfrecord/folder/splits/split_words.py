@@ -25,7 +25,7 @@ _SPLIT_AND_WORD = re.compile(f"(train|val|valid|test)({'|'.join(sorted(AROUND_SP
 _TWO_SPLITS = {"train", "validation"}
 
 
-def splits_in(name: str) -> list[str]:
+def list_splits_in(name: str) -> list[str]:
     """Returns the splits that the words of a name say, each once: two of `train_test`."""
     splits, _ = _splits_and_other_words(name)
     return splits
