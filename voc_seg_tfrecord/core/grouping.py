@@ -1,7 +1,6 @@
 """Rules that give each image id a group: ids that belong together share a split."""
 
 from collections.abc import Iterable, Mapping
-import contextlib
 import dataclasses
 import re
 import unicodedata
@@ -16,6 +15,8 @@ FORMS = (
     f"or {NO_GROUPS}"
 )
 """How a grouping is written."""
+
+_MAX_SHOWN_IDS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,8 +42,9 @@ class Grouping:
         Raises:
           ConfigError: if it has another form.
         """
-        kind, colon, pattern = text.partition(":")
-        if not (text == "folder" or (kind in ("prefix", "regex") and colon and pattern)):
+        kind, _, pattern = text.partition(":")
+        has_pattern = kind in ("prefix", "regex") and pattern != ""
+        if text != "folder" and not has_pattern:
             raise _error(repr(text), FORMS)
         if kind == "regex":
             try:
@@ -58,19 +60,21 @@ class Grouping:
           ConfigError: if the rule finds no group for an id. As a group of its own, such an id
             could silently bring frames of one video into two splits.
         """
-        groups = {image_id: self._group(image_id) for image_id in ids}
-        without = sorted(image_id for image_id, group in groups.items() if not group)
-        if without:
+        groups = {image_id: self._group_of(image_id) for image_id in ids}
+        without_group = sorted(image_id for image_id, group in groups.items() if not group)
+        if without_group:
+            first = ", ".join(without_group[:_MAX_SHOWN_IDS])
             raise _error(
-                f"{self.text!r}, by which {len(without)} of {len(groups)} ids have no group, such "
-                f"as {', '.join(without[:3])}",
+                f"{self.text!r}, by which {len(without_group)} of {len(groups)} ids have no group, "
+                f"such as {first}",
                 "a group for each id",
                 "change the rule so that it fits all ids; regex:PATTERN may have several forms, "
                 "separated by |",
             )
         return groups
 
-    def _group(self, image_id: str) -> str:
+    def _group_of(self, image_id: str) -> str:
+        """Returns the group of an id; empty if the rule finds none."""
         # The same name may be composed of other characters on another system.
         image_id = unicodedata.normalize("NFC", image_id)
         if self.kind == "folder":
@@ -81,8 +85,11 @@ class Grouping:
         match = re.search(self.pattern, image_id)
         if match is None:
             return ""
-        texts = match.groups()
-        return "\0".join(text or "" for text in texts) if any(texts) else match[0] * (not texts)
+        has_parentheses = match.re.groups > 0
+        if not has_parentheses:
+            return match[0]
+        texts = match.groups(default="")
+        return "\0".join(texts) if any(texts) else ""
 
 
 def _error(problem: str, expected: str, remedy: str = "change group_by") -> ConfigError:
@@ -96,10 +103,13 @@ def first_rule(rules: Iterable[str], groups: Mapping[str, str]) -> str | None:
       rules: rules as the user writes them.
       groups: the group of each id, of any name.
     """
+    group_count = len({*groups.values()})
     for rule in rules:
-        with contextlib.suppress(ConfigError):  # the rule gives an id no group
-            by_rule = Grouping.parse(rule).groups(groups)
-            pairs = {(by_rule[image_id], groups[image_id]) for image_id in groups}
-            if len(pairs) == len({*by_rule.values()}) == len({*groups.values()}):
-                return rule
+        try:
+            group_by_rule = Grouping.parse(rule).groups(groups)
+        except ConfigError:  # the rule gives an id no group
+            continue
+        pairs = {(group_by_rule[image_id], groups[image_id]) for image_id in groups}
+        if len(pairs) == group_count and len({*group_by_rule.values()}) == group_count:
+            return rule
     return None

@@ -10,6 +10,8 @@ from voc_seg_tfrecord.core.errors import ConfigError
 
 T = TypeVar("T")
 
+_MAX_ROUNDING_ERROR = 1e-6
+
 _NAMES = ("train", "val", "valid", "validation", "test", "trainval", "trainaug", "default")
 
 
@@ -29,11 +31,12 @@ def check_ratios(ratios: Mapping[str, float], where: object) -> None:
       ConfigError: if one is not above 0, or their sum is not 1.
     """
     total = sum(ratios.values())
-    if any(not ratio > 0 for ratio in ratios.values()) or abs(total - 1) > 1e-6:
+    are_above_zero = all(ratio > 0 for ratio in ratios.values())
+    if not are_above_zero or abs(total - 1) > _MAX_ROUNDING_ERROR:
+        shown = ", ".join(f"{name}={ratio:g}" for name, ratio in ratios.items())
         raise ConfigError(
             where,
-            found=", ".join(f"{name}={ratio:g}" for name, ratio in ratios.items())
-            + f", together {total:g}",
+            found=f"{shown}, together {total:g}",
             expected="ratios above 0 that sum to 1, such as train=0.8,validation=0.2",
             remedy="change the ratios",
         )
@@ -53,15 +56,17 @@ def by_split_name(ratios: Mapping[str, T], where: object) -> dict[str, T]:
     Raises:
       ConfigError: if two of them would be one split.
     """
-    splits = named_by_split(ratios)
-    if twice := [split for split, names in splits.items() if len(names) > 1]:
-        raise ConfigError(
-            where,
-            found=f"two ratios for the split {twice[0]!r}: {', '.join(ratios)}",
-            expected="one ratio for each split",
-            remedy="leave one out",
-        )
-    return {split: ratios[name] for split, (name,) in splits.items()}
+    ratio_by_split = {}
+    for split, names in named_by_split(ratios).items():
+        if len(names) > 1:
+            raise ConfigError(
+                where,
+                found=f"two ratios for the split {split!r}: {', '.join(ratios)}",
+                expected="one ratio for each split",
+                remedy="leave one out",
+            )
+        ratio_by_split[split] = ratios[names[0]]
+    return ratio_by_split
 
 
 def assign(
@@ -79,11 +84,14 @@ def assign(
     Returns:
       The ids of each split, sorted; with few ids a split may get none.
     """
-    splits: dict[str, list[str]] = {name: [] for name in ratios}
-    names, bounds = [*ratios], [*itertools.accumulate(ratios.values())][:-1]
+    ids_by_split: dict[str, list[str]] = {split: [] for split in ratios}
+    splits = [*ratios]
+    upper_bounds = [*itertools.accumulate(ratios.values())]
+    inner_bounds = upper_bounds[:-1]  # rounding may leave the last one below 1
     for image_id in sorted(ids):
         key = groups[image_id] if groups else image_id
         digest = hashlib.sha256(f"{seed}:{key}".encode()).digest()
-        place = bisect.bisect_right(bounds, int.from_bytes(digest[:8]) / (1 << 64))
-        splits[names[place]].append(image_id)
-    return splits
+        share = int.from_bytes(digest[:8]) / (1 << 64)
+        number = bisect.bisect_right(inner_bounds, share)
+        ids_by_split[splits[number]].append(image_id)
+    return ids_by_split

@@ -25,7 +25,8 @@ from voc_seg_tfrecord.core.grouping import first_rule
 
 _MIN_MEMBERS = 3
 _MIN_STRIDE_PX = 8
-_MAX_ROWS_PER_COLUMN = 3  # more are numbers of films and frames
+_MAX_SIDE_RATIO = 3  # of a grid; longer ones are numbers of films and frames
+_MAX_SAMPLED_NAMES = 500
 
 _WHOLES = (
     "patient|pat|subject|subj|sub|case|scan|study|sequence|seq|video|vid|clip|scene|volume|vol"
@@ -77,63 +78,82 @@ class _Candidate:
 def propose_groups(ids: Iterable[str]) -> GroupProposal | None:
     """Returns the coarsest groups that ids say; None if most of them say none."""
     names = {image_id: unicodedata.normalize("NFC", image_id) for image_id in ids}
-    candidates = [
-        _groups_of_wholes(names),
-        _groups_of_parts(names),
-        _groups_by_last_numbers(names),
-    ]
-    found = []
-    for candidate in candidates:
-        if candidate is None or len({*candidate.groups.values()}) < 2:
+    coarsest: GroupProposal | None = None
+    for find_groups in (_groups_of_wholes, _groups_of_parts, _groups_by_last_numbers):
+        candidate = find_groups(names)
+        if candidate is None or _count_groups(candidate.groups) < 2:
             continue
         rule = first_rule(("folder", "prefix:_", *candidate.rules), candidate.groups)
-        if rule is not None:
-            found.append(GroupProposal(rule, candidate.groups, candidate.members))
-    return min(found, key=lambda of: len({*of.groups.values()}), default=None)
+        if rule is None:
+            continue
+        proposal = GroupProposal(rule, candidate.groups, candidate.members)
+        if coarsest is None or _count_groups(proposal.groups) < _count_groups(coarsest.groups):
+            coarsest = proposal
+    return coarsest
+
+
+def _count_groups(groups: Mapping[str, str]) -> int:
+    return len({*groups.values()})
 
 
 def _groups_of_wholes(names: Mapping[str, str]) -> _Candidate | None:
     """Returns groups by the first word such as `patient` with its number."""
     word = re.compile(rf"(?i)(?:^|[^a-z])({_WHOLES})[_ -]?\d+(?=\D)")
-    if not _most_have(word, names):
+    matches = _find_in_names(word, names)
+    if matches is None:
         return None
-    found = {image_id: word.search(name) for image_id, name in names.items()}
-    groups = {
-        image_id: names[image_id][: match.end()] for image_id, match in found.items() if match
-    }
-    words = _alternatives(match[1] for match in found.values() if match)
+    groups = {image_id: match.string[: match.end()] for image_id, match in matches.items()}
+    words = _alternatives(match[1] for match in matches.values())
     return _groups_by_words(groups, names, rf"(?i)^(.*?(?:{words})[_ -]?\d+)")
 
 
 def _groups_of_parts(names: Mapping[str, str]) -> _Candidate | None:
     """Returns groups by what stands before the first word such as `frame` with its number."""
     word = re.compile(rf"(?i)(?<=[^a-z])({_PARTS})[_ -]?\d+")
-    if not _most_have(word, names):
+    matches = _find_in_names(word, names)
+    if matches is None:
         return None
-    found = {image_id: word.search(name) for image_id, name in names.items()}
-    groups = {
-        image_id: names[image_id][: match.start()] for image_id, match in found.items() if match
-    }
-    words = _alternatives(match[1] for match in found.values() if match)
+    groups = {image_id: match.string[: match.start()] for image_id, match in matches.items()}
+    words = _alternatives(match[1] for match in matches.values())
     return _groups_by_words(groups, names, rf"(?i)^(.+?)(?:{words})[_ -]?\d+")
 
 
-def _most_have(word: re.Pattern[str], names: Mapping[str, str]) -> bool:
-    """Says whether about half of some names or more have a word; all are looked at afterwards."""
-    sampled = [*names.values()][:: len(names) // 500 + 1]
-    return 3 * sum(1 for name in sampled if word.search(name)) > len(sampled)
+def _find_in_names(
+    word: re.Pattern[str], names: Mapping[str, str]
+) -> dict[str, re.Match[str]] | None:
+    """Returns where a word stands in the names that have it; None if few of a sample have it."""
+    sampled = [*names.values()][:: len(names) // _MAX_SAMPLED_NAMES + 1]
+    having = sum(1 for name in sampled if word.search(name))
+    if 3 * having <= len(sampled):
+        return None
+    return _search_all(word, names)
+
+
+def _search_all(pattern: re.Pattern[str], names: Mapping[str, str]) -> dict[str, re.Match[str]]:
+    """Returns where a pattern is found, by the ids of the names that have it."""
+    matches = {}
+    for image_id, name in names.items():
+        match = pattern.search(name)
+        if match:
+            matches[image_id] = match
+    return matches
 
 
 def _alternatives(words: Iterable[str]) -> str:
+    """Returns a pattern of some words, the longest first."""
     return "|".join(sorted({word.lower() for word in words}, key=lambda word: (-len(word), word)))
 
 
 def _groups_by_words(
     groups: Mapping[str, str], names: Mapping[str, str], pattern: str
 ) -> _Candidate | None:
-    """Returns groups if most ids are in one of several; an id without a word is alone."""
-    if 2 * len(groups) <= len(names):
-        return None
+    """Returns groups if most ids are in one of several; an id without a word is alone.
+
+    Args:
+      groups: the group of each id that has a word.
+      names: the names of all ids.
+      pattern: the regular expression that makes the same groups.
+    """
     ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
     for image_id in sorted(groups, key=names.__getitem__):
         ids_by_group[groups[image_id]].append(image_id)
@@ -164,11 +184,7 @@ def _groups_by_last_numbers(names: Mapping[str, str]) -> _Candidate | None:
     letter = _between_numbers(names)
     end = f"{letter}*{_common_end(names.values())}$"
     grid = re.compile(rf"(?s)^(.*\D|)(\d+)({letter}+)(\d+){end}")
-    matches = {}
-    for image_id, name in names.items():
-        match = grid.search(name)
-        if match:
-            matches[image_id] = match
+    matches = _search_all(grid, names)
     if 2 * len(matches) > len(names) and _is_grid([*matches.values()]):
         tiles = {
             image_id: _Numbered(match[1], (int(match[2]), int(match[4])))
@@ -176,11 +192,10 @@ def _groups_by_last_numbers(names: Mapping[str, str]) -> _Candidate | None:
         }
         return _groups_by_front(tiles, names, rf"\d+{letter}+\d+{end}")
     counter = re.compile(rf"(?s)^(.*\D)(\d+){end}")
-    counted = {}
-    for image_id, name in names.items():
-        match = counter.search(name)
-        if match:
-            counted[image_id] = _Numbered(match[1], (int(match[2]),))
+    counted = {
+        image_id: _Numbered(match[1], (int(match[2]),))
+        for image_id, match in _search_all(counter, names).items()
+    }
     return _groups_by_front(counted, names, rf"\d+{end}")
 
 
@@ -189,8 +204,8 @@ def _groups_by_front(
 ) -> _Candidate | None:
     """Returns groups by what stands before numbers; None if most ids are in none."""
     ids_by_front: dict[str, list[str]] = collections.defaultdict(list)
-    for image_id, found in numbered.items():
-        ids_by_front[found.front].append(image_id)
+    for image_id, numbered_id in numbered.items():
+        ids_by_front[numbered_id.front].append(image_id)
     members = []
     for front, ids in sorted(ids_by_front.items()):
         numbers = sorted({numbered[image_id].numbers for image_id in ids})
@@ -198,10 +213,10 @@ def _groups_by_front(
             members.append(sorted(ids, key=lambda image_id: (numbered[image_id].numbers, image_id)))
     if len(members) < 2 or 2 * sum(map(len, members)) <= len(names):
         return None
-    groups = {}
-    for image_id, name in names.items():
-        front = numbered[image_id].front if image_id in numbered else ""
-        groups[image_id] = f"in {front}" if front else f"is {name}"
+    groups = {image_id: f"is {name}" for image_id, name in names.items()}
+    for front, ids in ids_by_front.items():
+        if front:
+            groups |= dict.fromkeys(ids, f"in {front}")
     has_all = len(numbered) == len(names) and all(ids_by_front)
     alone = "" if has_all else "|^(.+)$"
     return _Candidate([rf"regex:^(.*\D){pattern_of_numbers}{alone}"], groups, members)
@@ -297,10 +312,14 @@ def _are_offsets(values: Sequence[int]) -> bool:
 
 def _is_filled(places: set[tuple[int, int]]) -> bool:
     """Says whether rows and columns begin at 0 and most places are there."""
-    rows = [row for row, _ in places]
-    columns = [column for _, column in places]
-    fewer, more = sorted((max(rows) + 1, max(columns) + 1))
-    begins_at_zero = not min(rows) and not min(columns)
-    if not begins_at_zero or fewer == 1 or more > _MAX_ROWS_PER_COLUMN * fewer:
+    rows = {row for row, _ in places}
+    columns = {column for _, column in places}
+    if min(rows) != 0 or min(columns) != 0:
         return False
-    return 4 * len(places) >= 3 * fewer * more
+    row_count = max(rows) + 1
+    column_count = max(columns) + 1
+    shorter_side = min(row_count, column_count)
+    longer_side = max(row_count, column_count)
+    if shorter_side == 1 or longer_side > _MAX_SIDE_RATIO * shorter_side:
+        return False
+    return 4 * len(places) >= 3 * row_count * column_count
