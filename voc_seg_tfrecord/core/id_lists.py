@@ -3,16 +3,16 @@
 import codecs
 from collections.abc import Container, Iterable, Iterator, Mapping
 import csv
+import dataclasses
 import hashlib
 import io
-import itertools
 import json
 import posixpath
 import re
 from typing import Any
 
-from voc_seg_tfrecord.core.errors import ListError, RecordError
-from voc_seg_tfrecord.core.names import unprintable
+from voc_seg_tfrecord.base.errors import ListError, RecordError, counted
+from voc_seg_tfrecord.base.names import unprintable
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in an image folder an image."""
@@ -20,17 +20,20 @@ IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".ti
 IMAGE_ENDING = f"(?i)[.]({'|'.join(suffix[1:] for suffix in IMAGE_SUFFIXES)})$"
 """The same as a regular expression, for TensorFlow: what a file name has more than its id."""
 
+_MIN_BYTES_TO_TELL_UTF16 = 8
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-_LONGEST = 8192  # letters of a line that may be two paths
-_SHOWN = 3  # repeated ids, and lines of each, that an error shows
+_MAX_CHARACTERS_OF_PATHS = 8192  # of a line that may be two paths
+_MAX_SHOWN_REPEATS = 3  # ids, and lines of each
+_MAX_SHOWN_CHARACTERS = 200
 _TRAILING_LABEL = re.compile(r"(?<!\s)\s+-?\d+$")  # the lookbehind makes it linear
-_SAYS_FILE = re.compile(r"/|\.[A-Za-z]{3,4}\s*$")  # a path, or an ending
-_PLAIN = re.compile(r"[^\s/\\#]+")  # a line that can only be an id, or one with an ending
+_PATH_OR_ENDING = re.compile(r"/|\.[A-Za-z]{3,4}\s*$")
+_ONE_WORD = re.compile(r"[^\s/\\#]+")  # a line that can only be an id, or one with an ending
+_CELL_FORMULA_GUARD = re.compile("^'(?=[-=+@])")
 
 
 def id_list_sha256(ids: Iterable[str]) -> str:
@@ -74,15 +77,17 @@ def parse_ids(
         the tree.
     """
     ids: list[str] = []
-    wrong: list[tuple[int, str, str]] = []
-    for number, line, image_id in _resolved(data, where, image_ids, plain):
-        ids.append(image_id)
-        if fault := _wrong(image_id, outside=outside):
-            wrong.append((number, line, fault))
-    if wrong:
-        number, line, fault = wrong[0]
-        more = f". It is the first of {len(wrong)} such lines" if len(wrong) > 1 else ""
-        raise no_id(f"{where}, line {number}", line, f"{fault}{more}")
+    wrong_lines: list[_Line] = []
+    for line in _lines_of(data, where, image_ids, plain=plain):
+        ids.append(line.image_id)
+        if _fault_of_id(line.image_id, may_be_outside=outside):
+            wrong_lines.append(line)
+    if wrong_lines:
+        first = wrong_lines[0]
+        fault = _fault_of_id(first.image_id, may_be_outside=outside)
+        if len(wrong_lines) > 1:
+            fault += f". It is the first of {len(wrong_lines)} such lines"
+        raise no_id(f"{where}, line {first.number}", first.text, fault)
     if not ids:
         raise ListError(
             where,
@@ -91,32 +96,51 @@ def parse_ids(
             remedy="add ids to the list, or leave its split out",
         )
     if not repeats and len(set(ids)) < len(ids):
-        raise _repeated(where, _resolved(data, where, image_ids, plain))
+        raise _repeated(where, _lines_of(data, where, image_ids, plain=plain))
     return ids
 
 
-def _resolved(
-    data: bytes, where: object, image_ids: Container[str], plain: bool
-) -> Iterator[tuple[int, str, str]]:
-    """Yields number, text and id of each line that has one."""
+@dataclasses.dataclass(frozen=True)
+class _Line:
+    """One line of a list.
+
+    Attributes:
+      number: of the line, from 1.
+      text: the line, stripped.
+      image_id: the id that it stands for.
+    """
+
+    number: int
+    text: str
+    image_id: str
+
+
+def _lines_of(
+    data: bytes, where: object, image_ids: Container[str], *, plain: bool
+) -> Iterator[_Line]:
+    """Yields the lines of a list but for empty ones and comments."""
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
-        line = line.strip()
-        if line and not (line.startswith("#") and line not in image_ids):
-            yield number, line, _resolve(line, image_ids, plain)
+        text = line.strip()
+        is_comment = text.startswith("#") and text not in image_ids
+        if text and not is_comment:
+            yield _Line(number, text, _resolve(text, image_ids, plain=plain))
 
 
-def _repeated(where: object, resolved: Iterable[tuple[int, str, str]]) -> ListError:
-    lines: dict[str, list[int]] = {}
-    for number, _, found in resolved:
-        lines.setdefault(found, []).append(number)
-    twice = {image_id: numbers for image_id, numbers in lines.items() if len(numbers) > 1}
-    shown = list(twice.items())[:_SHOWN]
-    repeats = "; ".join(f"{i!r} in lines {', '.join(map(str, n[:_SHOWN]))}" for i, n in shown)
-    ids = "1 id" if len(twice) == 1 else f"{len(twice)} ids"
-    more = f"; and {len(twice) - _SHOWN} more ids" if len(twice) > _SHOWN else ""
+def _repeated(where: object, lines: Iterable[_Line]) -> ListError:
+    """Returns the error of a list that has an id twice."""
+    numbers_by_id: dict[str, list[int]] = {}
+    for line in lines:
+        numbers_by_id.setdefault(line.image_id, []).append(line.number)
+    repeated = [image_id for image_id, numbers in numbers_by_id.items() if len(numbers) > 1]
+    shown = []
+    for image_id in repeated[:_MAX_SHOWN_REPEATS]:
+        numbers = numbers_by_id[image_id][:_MAX_SHOWN_REPEATS]
+        shown.append(f"{image_id!r} in lines {', '.join(map(str, numbers))}")
+    if len(repeated) > _MAX_SHOWN_REPEATS:
+        shown.append(f"and {len(repeated) - _MAX_SHOWN_REPEATS} more ids")
     return ListError(
         where,
-        found=f"{ids} more than once: {repeats}{more}",
+        found=f"{counted(len(repeated), 'id')} more than once: {'; '.join(shown)}",
         expected="each id once",
         remedy="remove the repeated lines",
     )
@@ -128,40 +152,61 @@ def decode(data: bytes, where: object) -> str:
     Raises:
       ListError: if it is no text.
     """
-    encoding = next((name for bom, name in _BOMS if data.startswith(bom)), "utf-8")
-    if encoding == "utf-8" and b"\0" in data:
-        zeros = data[::2].count(0), data[1::2].count(0)
-        if 0 in zeros and 4 * sum(zeros) > len(data) > 8:  # UTF-16 without its BOM
-            encoding = "utf-16-le" if zeros[1] else "utf-16-be"
     if data.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-        found = "UTF-32 text"
-    elif b"\0" in data and not encoding.startswith("utf-16"):
-        found = "a zero byte"
-    else:
-        try:
-            return data.decode(encoding)
-        except UnicodeDecodeError as error:
-            if encoding == "utf-8":
-                return data.decode("latin-1")
-            found = f"not {encoding} text: {error.reason}"
-    raise ListError(where, found=found, expected="UTF-8 text", remedy="save the list as UTF-8")
+        raise _no_text(where, "UTF-32 text")
+    encoding = _encoding_of(data)
+    if b"\0" in data and not encoding.startswith("utf-16"):
+        raise _no_text(where, "a zero byte")
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as error:
+        if encoding == "utf-8":
+            return data.decode("latin-1")
+        raise _no_text(where, f"not {encoding} text: {error.reason}") from None
 
 
-def _resolve(line: str, image_ids: Container[str], plain: bool) -> str:
-    # Such a line means the same whether its image is there or not. Names that are not ASCII
-    # may have another Unicode form.
-    if line.isascii() and _PLAIN.fullmatch(line) and _without_suffix(line) == line:
+def _no_text(where: object, found: str) -> ListError:
+    return ListError(where, found=found, expected="UTF-8 text", remedy="save the list as UTF-8")
+
+
+def _encoding_of(data: bytes) -> str:
+    """Returns the encoding that the first bytes say, or the zeros of UTF-16; or else UTF-8."""
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            return encoding
+    zeros_at_even = data[::2].count(0)
+    zeros_at_odd = data[1::2].count(0)
+    zeros = zeros_at_even + zeros_at_odd
+    if len(data) <= _MIN_BYTES_TO_TELL_UTF16 or 4 * zeros <= len(data):
+        return "utf-8"
+    if not zeros_at_even:
+        return "utf-16-le"
+    return "utf-8" if zeros_at_odd else "utf-16-be"
+
+
+def _resolve(line: str, image_ids: Container[str], *, plain: bool) -> str:
+    """Returns the id that a line stands for; the line itself if there is no such image."""
+    # One word of ASCII means the same whether its image is there or not. Other names may have
+    # another Unicode form.
+    is_one_word = line.isascii() and _ONE_WORD.fullmatch(line) is not None
+    if is_one_word and _without_suffix(line) == line:
         return line if plain else _id_of(line, image_ids) or line
     image_id = _find(line, image_ids)
     return line if image_id is None else image_id
 
 
 def _find(line: str, image_ids: Container[str]) -> str | None:
-    if (image_id := _id_of(line, image_ids)) is not None or len(line) > _LONGEST:
+    """Returns the id of the first reading of a line that is an image; None if none is."""
+    image_id = _id_of(line, image_ids)
+    if image_id is not None or len(line) > _MAX_CHARACTERS_OF_PATHS:
         return image_id
-    lines = _readings(line.replace("\\", "/"), whole=isinstance(image_ids, Mapping))
-    readings = (_id_of(reading, image_ids) for reading in lines)
-    return next((image_id for image_id in readings if image_id is not None), None)
+    path = line.replace("\\", "/")
+    readings = _readings_of_names(path) if isinstance(image_ids, Mapping) else _readings(path)
+    for reading in readings:
+        image_id = _id_of(reading, image_ids)
+        if image_id is not None:
+            return image_id
+    return None
 
 
 def _id_of(name: str, image_ids: Container[str]) -> str | None:
@@ -170,23 +215,35 @@ def _id_of(name: str, image_ids: Container[str]) -> str | None:
     return name if name in image_ids else None
 
 
-def _readings(line: str, *, whole: bool) -> Iterable[str]:
-    """Yields what a line may mean, the likeliest first; of `whole` names the ends of no path."""
+def _readings_of_names(line: str) -> Iterator[str]:
+    """Yields what a line may mean, where each name and path of an image is known.
+
+    Of two columns, such as `a.jpg a.png`, the first one is the image.
+    """
     yield line
-    if whole:
-        columns = next((line.split(d) for d in "\t," if d in line), line.split())
-        if len(columns) > 1 and all(_SAYS_FILE.search(column) for column in columns):
-            yield columns[0].strip()
-        yield _TRAILING_LABEL.sub("", line)
-        return
+    if "\t" in line:
+        columns = line.split("\t")
+    elif "," in line:
+        columns = line.split(",")
+    else:
+        columns = line.split()
+    if len(columns) > 1 and all(_PATH_OR_ENDING.search(column) for column in columns):
+        yield columns[0].strip()
+    yield _TRAILING_LABEL.sub("", line)
+
+
+def _readings(line: str) -> Iterator[str]:
+    """Yields what a line may mean, where only ids are known: also the ends of a path."""
+    yield line
+    yield from _ids_in_path(line)
     columns = line.split()
-    for path in (line, *columns[:1]) if len(columns) == 2 else (line,):
-        yield from _path_ids(path)
+    if len(columns) == 2:
+        yield from _ids_in_path(columns[0])
     yield _without_suffix(line)
     yield _TRAILING_LABEL.sub("", line)
 
 
-def _path_ids(path: str) -> Iterable[str]:
+def _ids_in_path(path: str) -> Iterator[str]:
     """Yields what may be the id in `/data/JPEGImages/ID.jpg`, the longest name first."""
     folder, slash, name = path.lstrip("/").partition("/")
     if slash:
@@ -214,33 +271,50 @@ def chosen_ids(data: bytes, where: object, image_ids: Container[str] = ()) -> li
       ListError: if the file is none of these, or chooses nothing.
     """
     if data.lstrip().startswith(b"{"):
-        rows = [row["ids"] for row in read_decisions(data, where) if row["decision"] == "wrong"]
-        return _chosen(itertools.chain(*rows), where, "called wrong")
+        ids = list[str]()
+        for row in read_decisions(data, where):
+            if row["decision"] == "wrong":
+                ids += row["ids"]
+        return _distinct_ids(ids, where, "called wrong")
     text = decode(data, where)
-    if "id" in (head := next(csv.reader(text.splitlines()[:1]), [])) and len(head) > 1:
-        column = head.index("id")
-        lines = [line for line in csv.reader(io.StringIO(text, newline="")) if len(line) > column]
-        # A spreadsheet would run what begins with =, so `'` stands before it.
-        return _chosen((re.sub("^'(?=[-=+@])", "", n[column]) for n in lines[1:]), where, "in it")
+    head = next(csv.reader(text.splitlines()[:1]), [])
+    if "id" in head and len(head) > 1:
+        return _distinct_ids(_ids_in_column(text, head.index("id")), where, "in it")
     return parse_ids(data, where, image_ids, repeats=True)
 
 
-def _chosen(ids: Iterable[str], where: object, how: str) -> list[str]:
-    chosen = [image_id for image_id in dict.fromkeys(ids) if image_id]
-    if not chosen:
+def _ids_in_column(text: str, column: int) -> list[str]:
+    """Returns the cells of a column of a CSV file, without its head.
+
+    A spreadsheet would run what begins with =, so `check` and `evaluate` write `'` before it.
+    """
+    rows = [row for row in csv.reader(io.StringIO(text, newline="")) if len(row) > column]
+    return [_CELL_FORMULA_GUARD.sub("", row[column]) for row in rows[1:]]
+
+
+def _distinct_ids(ids: Iterable[str], where: object, how: str) -> list[str]:
+    """Returns each id once.
+
+    Raises:
+      ListError: if there is none, or one can be no id.
+    """
+    distinct = [image_id for image_id in dict.fromkeys(ids) if image_id]
+    if not distinct:
         raise ListError(
             where, found=f"no id {how}", expected="at least one", remedy="choose an image first"
         )
-    if faults := [(image_id, fault) for image_id in chosen if (fault := _wrong(image_id))]:
-        raise no_id(where, *faults[0])
-    return chosen
+    for image_id in distinct:
+        fault = _fault_of_id(image_id)
+        if fault:
+            raise no_id(where, image_id, fault)
+    return distinct
 
 
 def no_id(where: object, line: str, fault: str) -> ListError:
     """Returns the error of a list with a line that can be no id."""
     return ListError(
         where,
-        found=f"{line[:200]!r}, which {fault}",
+        found=f"{line[:_MAX_SHOWN_CHARACTERS]!r}, which {fault}",
         expected="an image id, a name below the image folder",
         remedy="remove the line from the list",
     )
@@ -268,7 +342,7 @@ def read_decisions(data: bytes, where: object) -> list[dict[str, Any]]:
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise ListError(
             where,
-            found=f"no decisions: {' '.join(str(error).split())[:200]}",
+            found=f"no decisions: {' '.join(str(error).split())[:_MAX_SHOWN_CHARACTERS]}",
             expected="the file that a page of check or evaluate saved",
             remedy="save it on the page again",
         ) from None
@@ -281,19 +355,23 @@ def called_right(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, tuple[str
     Of two decisions about the same the later one counts. The place, behind a blank in `sha256`, is
     empty where an image has one suspect of a kind.
     """
-    latest = {(row["kind"], (*row["ids"],), row["sha256"].partition(" ")[2]): row for row in rows}
-    right = {name: row["sha256"] for name, row in latest.items() if row["decision"] == "right"}
-    return {name: sha256.partition(" ")[0] for name, sha256 in right.items()}
+    sha256_of_right: dict[tuple[str, tuple[str, ...], str], str] = {}
+    for row in rows:
+        sha256, _, place = row["sha256"].partition(" ")
+        name = (row["kind"], (*row["ids"],), place)
+        sha256_of_right.pop(name, None)
+        if row["decision"] == "right":
+            sha256_of_right[name] = sha256
+    return sha256_of_right
 
 
 def only_lines(
     data: bytes, where: object, image_ids: Container[str], wanted: Container[str]
 ) -> bytes:
     """Returns the lines of a list that stand for some ids, as UTF-8; see `parse_ids`."""
-    lines = [
-        line for _, line, image_id in _resolved(data, where, image_ids, False) if image_id in wanted
-    ]
-    return "".join(f"{line}\n" for line in lines).encode()
+    lines = _lines_of(data, where, image_ids, plain=False)
+    texts = [line.text for line in lines if line.image_id in wanted]
+    return "".join(f"{text}\n" for text in texts).encode()
 
 
 def _without_suffix(name: str) -> str:
@@ -301,41 +379,49 @@ def _without_suffix(name: str) -> str:
     return stem if suffix.lower() in (*IMAGE_SUFFIXES, ".npy") else name
 
 
-def _wrong(image_id: str, *, outside: bool = False) -> str:
+def _fault_of_id(image_id: str, *, may_be_outside: bool = False) -> str:
     """Says what is wrong with an id; empty if nothing is."""
-    if fault := not outside and _place_fault(image_id.replace("\\", "/"), "tree"):
+    fault = _fault_of_place(image_id.replace("\\", "/"), "tree")
+    if fault and not may_be_outside:
         return fault
     if "\t" in image_id:  # a line of columns that was not understood
         return "has a tab, and no image has the name before it"
     return "has a control character" if unprintable(image_id) else ""
 
 
-def _place_fault(name: str, root: str) -> str:
+def _fault_of_place(name: str, root: str) -> str:
+    """Says why a name lies in no place below a folder, which `root` calls; empty if it does."""
     parts = name.split("/")
-    if name.startswith("/") or ".." in parts or parts[0][1:] == ":":
+    begins_with_drive = parts[0][1:] == ":"
+    if name.startswith("/") or ".." in parts or begins_with_drive:
         return f"leaves the {root}"
     if name[1:2] == ":":
         return "begins as the letter of a drive does on Windows"
-    return "names no file" if "" in parts or "." in parts else ""
+    if "" in parts or "." in parts:
+        return "names no file"
+    return ""
 
 
 MAX_NAME_BYTES = 240
 """Bytes of one part of a path, in UTF-8: file systems take 255, and an ending may be added."""
 
-_MAX_PATH = 1000
+_MAX_PATH_BYTES = 1000
+_MAX_SHOWN_NAME = 80  # characters
 
 
 def name_fault(name: str) -> str:
     """Says why a name, with `/` in it or not, can be no file's below a folder; empty if it can."""
-    if fault := _place_fault(name, "folder"):
+    fault = _fault_of_place(name, "folder")
+    if fault:
         return fault
     if "\\" in name:
         return "has a backslash"
     if unprintable(name):
         return "has a control character"
-    longest = max(len(part.encode()) for part in name.split("/"))
-    if longest > MAX_NAME_BYTES or len(name.encode()) > _MAX_PATH:
-        return f"has {max(longest, len(name.encode()))} bytes"
+    longest_part = max(len(part.encode()) for part in name.split("/"))
+    path_bytes = len(name.encode())
+    if longest_part > MAX_NAME_BYTES or path_bytes > _MAX_PATH_BYTES:
+        return f"has {path_bytes} bytes"
     return ""
 
 
@@ -347,7 +433,8 @@ def check_name(
     Raises:
       RecordError: if it cannot.
     """
-    if fault := name_fault(name):
+    fault = name_fault(name)
+    if fault:
         raise RecordError(
             where,
             found=f"the name {show_name(name)}, which {fault}",
@@ -359,4 +446,6 @@ def check_name(
 def show_name(name: str) -> str:
     """Returns a name for an error: in quotes, nothing in it hidden, no longer than a line."""
     quoted = ascii(name)
-    return quoted if len(quoted) <= 80 else f"{quoted[:60]}...{quoted[-15:]}"
+    if len(quoted) <= _MAX_SHOWN_NAME:
+        return quoted
+    return f"{quoted[:60]}...{quoted[-15:]}"

@@ -12,14 +12,13 @@ import json
 import re
 from typing import Any
 
-import yaml
+from voc_seg_tfrecord.formats.split_documents import DocumentError, load_yaml
 
 ENDINGS = (".txt", ".lst", ".list", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".manifest")
 """Endings, in lower case, of texts that may have such rows, but for YAML."""
 
 YAML_ENDINGS = (".yaml", ".yml")
 
-_MAX_YAML_BYTES = 1 << 20  # which takes a second to read
 _MAX_COLUMNS = 64
 _MAX_FILES_OF_ROW = 12  # an object with more names files of several images
 _MAX_DEPTH = 6
@@ -70,7 +69,12 @@ def read_tables(text: str, ending: str) -> list[PairTable]:
     else:
         value = _load_json(text) if text.lstrip()[:1] in ("{", "[") else None
         tables = [_table_of_lines(text)] if value is None else _tables_of_value(value)
-    return [table for table in tables if any(may_pair(table) for may_pair in _MAY_PAIR)]
+    return [table for table in tables if _may_pair_files(table)]
+
+
+def _may_pair_files(table: PairTable) -> bool:
+    """Says whether rows of a table may name an image and its mask."""
+    return _has_two_files(table) or _has_mask_column(table) or _has_two_words(table)
 
 
 def _has_two_files(table: PairTable) -> bool:
@@ -86,9 +90,6 @@ def _has_two_words(table: PairTable) -> bool:
     """Says whether rows are two words, which may be an image and a mask without their endings."""
     first = table.rows[:_PAIR]
     return len(table.columns) == _PAIR and all(all(row) for row in first)
-
-
-_MAY_PAIR = (_has_two_files, _has_mask_column, _has_two_words)
 
 
 # Lines.
@@ -159,12 +160,10 @@ def _load_json(text: str) -> Any:
 
 
 def _load_yaml(text: str) -> Any:
-    if len(text) > _MAX_YAML_BYTES:
-        return None
-    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # of text alone: 007 stays as it is
+    """Returns what a text of YAML holds; None if it is not read, which the reader of lists says."""
     try:
-        return yaml.load(text, loader)
-    except (ValueError, RecursionError, yaml.YAMLError):
+        return load_yaml(text)
+    except DocumentError:
         return None
 
 
@@ -176,7 +175,7 @@ def _tables_of_value(value: Any) -> list[PairTable]:
             rows_by_columns[tuple(row)].append([*row.values()])
         else:
             lines.append(row)
-    tables = [PairTable(c, rows, has_names=True) for c, rows in rows_by_columns.items()]
+    tables = [PairTable(columns, rows, has_names=True) for columns, rows in rows_by_columns.items()]
     if lines:
         tables.append(_numbered(lines))
     return tables
@@ -191,7 +190,7 @@ def _rows_of(value: Any, depth: int) -> Iterator[dict[str, str] | list[str]]:
         yield from inner or _rows_of_object(value)
     elif isinstance(value, list):
         for item in value:
-            if isinstance(item, list) and len(item) > 1 and all(isinstance(c, str) for c in item):
+            if _is_row_of_texts(item):
                 yield item
             elif isinstance(item, str):
                 cells = _files_of_line(item)
@@ -199,6 +198,10 @@ def _rows_of(value: Any, depth: int) -> Iterator[dict[str, str] | list[str]]:
                     yield cells
             else:
                 yield from _rows_of(item, depth + 1)
+
+
+def _is_row_of_texts(item: Any) -> bool:
+    return isinstance(item, list) and len(item) > 1 and all(isinstance(cell, str) for cell in item)
 
 
 def _rows_of_object(value: Mapping[Any, Any]) -> Iterator[dict[str, str]]:
@@ -227,7 +230,8 @@ def _parallel_columns(value: Mapping[Any, Any]) -> dict[str, list[str]]:
         if all(isinstance(cell, str) and names_file(cell) for cell in cells):
             columns[str(key).lower()] = cells
     lengths = {len(cells) for cells in columns.values()}
-    return columns if len(columns) > 1 and len(lengths) == 1 and lengths != {1} else {}
+    have_same_length = len(lengths) == 1 and lengths != {1}
+    return columns if len(columns) > 1 and have_same_length else {}
 
 
 def _flat(value: Mapping[Any, Any], depth: int = 0) -> dict[str, str]:

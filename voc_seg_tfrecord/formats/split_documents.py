@@ -98,54 +98,72 @@ def read_document(
     """
     reader = _DocumentReader(vocabulary, images_below)
     lists = [*reader.lists_at(value, ())]
-    named = [listed for listed in lists if listed.found]
-    if named:
-        return named
+    of_images = [listed for listed in lists if listed.found]
+    if of_images:
+        return of_images
     of_other_images = [listed for listed in lists if listed.says_split and listed.ids]
     return of_other_images if len(of_other_images) > 1 else []
 
 
 @dataclasses.dataclass(frozen=True)
 class _DocumentReader:
+    """Reads what JSON or YAML holds.
+
+    Attributes:
+      vocabulary: what words mean.
+      images_below: returns the images below a folder.
+    """
+
     vocabulary: Vocabulary
     images_below: ImagesBelow
 
     def lists_at(self, value: Any, keys: tuple[str, ...]) -> Iterator[ListedImages]:
         """Yields the lists at and below a place; `keys` lead to it."""
         says_split = bool(keys) and bool(self.vocabulary.split_of(keys[-1]))
-        if isinstance(value, str):
-            if says_split:
-                yield self.vocabulary.listed("/".join(keys), self.images_below(value))
-        elif isinstance(value, list) and not any(isinstance(i, dict | list) for i in value):
+        if isinstance(value, str) and says_split:
+            yield self.vocabulary.listed("/".join(keys), self.images_below(value))
+        elif _is_list_of_texts(value):
             ids = self._ids_of_texts(value, may_be_folders=bool(keys))
             yield self.vocabulary.listed("/".join(keys), ids, says_split=says_split)
         elif isinstance(value, dict | list) and len(keys) <= _MAX_KEYS_ABOVE_A_LIST:
-            if isinstance(value, dict):
-                lists = self._lists_of_mapping(value)
-            else:
-                lists = self._lists_of_rows(value)
-            for listed in lists:
-                key = "/".join(filter(None, (*keys, listed.key)))
-                of_split = listed.says_split or says_split
-                yield dataclasses.replace(listed, key=key, says_split=of_split)
-            if not any(listed.found for listed in lists):
-                yield from self._lists_below(value, keys)
+            yield from self._lists_of_entries(value, keys, says_split=says_split)
 
-    def _lists_below(self, value: Any, keys: tuple[str, ...]) -> Iterator[ListedImages]:
-        items: Mapping[Any, Any] = {}
+    def _lists_of_entries(
+        self, value: dict[str, Any] | list[Any], keys: tuple[str, ...], *, says_split: bool
+    ) -> Iterator[ListedImages]:
+        """Yields the lists that entries are, as rows of a table are; and those below them."""
         if isinstance(value, dict):
-            items = value
-        elif len(value) < MAX_SPLITS:  # each may be a fold
-            items = dict(enumerate(value))
+            lists = self._lists_of_mapping(value)
+        else:
+            lists = self._lists_of_rows(value)
+        for listed in lists:
+            path = (*keys, listed.key) if listed.key else keys
+            yield dataclasses.replace(
+                listed, key="/".join(path), says_split=listed.says_split or says_split
+            )
+        if any(listed.found for listed in lists):
+            return
+        if isinstance(value, dict):
+            yield from self._lists_below_keys(value, keys)
+        elif len(value) < MAX_SPLITS:  # each item may be a fold
+            for number, item in enumerate(value):
+                yield from self.lists_at(item, (*keys, str(number)))
+
+    def _lists_below_keys(
+        self, value: dict[str, Any], keys: tuple[str, ...]
+    ) -> Iterator[ListedImages]:
+        """Yields the lists below the keys of an object, or the list that the keys are.
+
+        If there are lists below, a key such as "0" is a fold, and not the image of that name.
+        """
         is_any_found = False
-        for key, item in items.items():
-            for listed in self.lists_at(item, (*keys, str(key).replace("/", "|"))):
+        for key, item in value.items():
+            for listed in self.lists_at(item, (*keys, key.replace("/", "|"))):
                 is_any_found = is_any_found or listed.found > 0
                 yield listed
-        # Otherwise a key such as "0" may be a fold, and not the image of that name.
-        if isinstance(value, dict) and not is_any_found:
+        if not is_any_found:
             names = self.vocabulary.image_names
-            ids = [names[str(key)] for key in value if str(key) in names]
+            ids = [names[key] for key in value if key in names]
             yield self.vocabulary.listed("/".join(keys), ids)
 
     def _lists_of_rows(self, items: Sequence[Any]) -> list[ListedImages]:
@@ -158,12 +176,12 @@ class _DocumentReader:
 
     def _lists_of_mapping(self, value: Mapping[str, Any]) -> list[ListedImages]:
         """Returns the splits of `{"a.jpg": "train"}`, or of `{"a.jpg": {"split": "train"}}`."""
-        of_dicts = [item for item in value.values() if isinstance(item, dict)]
         has_lists = any(isinstance(item, list) for item in value.values())
-        if has_lists or len(of_dicts) not in (0, len(value)):
+        dict_count = sum(1 for item in value.values() if isinstance(item, dict))
+        if has_lists or 0 < dict_count < len(value):
             return []
         rows: Sequence[Row]
-        if of_dicts:
+        if dict_count:
             rows, head = self._as_rows([{"": key, **item} for key, item in value.items()])
         else:
             rows = [(key, self._text_of(item)) for key, item in value.items()]
@@ -176,12 +194,17 @@ class _DocumentReader:
         dicts = [item for item in items[:MAX_SAMPLED_ROWS] if isinstance(item, dict)]
         keys = [*dict.fromkeys(key for entry in dicts for key in entry)][:_MAX_KEYS_OF_ROWS]
         if not keys:
-            lists = [item if isinstance(item, list) else [item] for item in items]
-            return [[self._text_of(value) for value in values] for values in lists], ()
+            return [self._row_of_list(item) for item in items], ()
         image_key = next((key for key in IMAGE_COLUMNS if key in keys), "")
-        entries = [item if isinstance(item, dict) else {image_key: item} for item in items]
-        rows = [[self._text_of(entry.get(key), key) for key in keys] for entry in entries]
+        rows = []
+        for item in items:
+            entry = item if isinstance(item, dict) else {image_key: item}
+            rows.append([self._text_of(entry.get(key), key) for key in keys])
         return rows, [key.lower() for key in keys]
+
+    def _row_of_list(self, item: Any) -> list[str]:
+        values = item if isinstance(item, list) else [item]
+        return [self._text_of(value) for value in values]
 
     def _text_of(self, value: Any, key: str = "") -> str:
         """Returns the text of a value; of several files of one image that of the first."""
@@ -194,6 +217,7 @@ class _DocumentReader:
         return str(value) if isinstance(value, str | int | float) else ""
 
     def _ids_of_texts(self, values: Sequence[Any], *, may_be_folders: bool) -> list[str]:
+        """Returns the ids that texts name; of a folder those of its images."""
         ids = list[str]()
         for value in values:
             text = self._text_of(value)
@@ -204,3 +228,8 @@ class _DocumentReader:
                 of_folder = self.images_below(text)
             ids += of_folder or [self.vocabulary.id_of(text)]
         return ids
+
+
+def _is_list_of_texts(value: Any) -> bool:
+    """Says whether a value is a list of texts or numbers alone."""
+    return isinstance(value, list) and not any(isinstance(item, dict | list) for item in value)
