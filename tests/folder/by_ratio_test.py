@@ -319,7 +319,7 @@ def test_options_that_do_not_go_together_are_refused(fields, words):
 
 
 def test_fewer_groups_than_splits_are_refused(tree):
-    refused(tree, "3 splits for 1 groups", ConfigError, **{**SAID, "group_by": "regex:^v"})
+    refused(tree, "3 splits for 1 group", ConfigError, **{**SAID, "group_by": "regex:^v"})
 
 
 def test_the_command_prints_classes_by_split_and_a_config_that_builds_the_same(

@@ -1,5 +1,7 @@
 """Which images the lists of a folder give to which split, and what images without masks become."""
 
+import numpy as np
+from PIL import Image
 import pytest
 from support import exports
 from support.building import examples, from_tree
@@ -327,10 +329,14 @@ def test_lists_may_name_images_with_or_without_what_the_pattern_has(tmp_path):
 
 @pytest.mark.parametrize("options", [{"images": "data"}, {"masks": "data"}])
 def test_images_that_become_background_are_named_and_are_no_overlays(tmp_path, options):
-    exports.put_pairs(tmp_path, "abcd", "data/{}.jpg", "data/{}.png")
+    random = np.random.default_rng(0)
+    (tmp_path / "data" / "more").mkdir(parents=True)
     for name in "abcd":
-        exports.put_image(tmp_path, f"data/more/other_{name}.jpg")
-        (tmp_path / f"data/more/other_{name}.jpg").rename(tmp_path / f"data/more/{name}.jpg")
+        pixels = np.kron(random.integers(0, 255, (6, 8)), np.ones((8, 8))).astype(np.uint8)
+        Image.fromarray(pixels).convert("RGB").save(tmp_path / f"data/{name}.jpg")
+        exports.put_mask(tmp_path, f"data/{name}.png", (pixels > 99).astype(np.uint8))
+        other_pixels = np.kron(random.integers(0, 255, (3, 4)), np.ones((8, 8))).astype(np.uint8)
+        Image.fromarray(other_pixels).convert("RGB").save(tmp_path / f"data/more/{name}.jpg")
     said = {"missing_mask": "background", **options}
     plan = plan_of(tmp_path, **said)
     assert [len(ids) for ids in plan.splits.values()] == [8]

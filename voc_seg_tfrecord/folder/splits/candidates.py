@@ -309,7 +309,7 @@ def _raise_unless_empty(
     others = [
         f"{split_list.split}={evidence.option_for(split_list)}"
         for split_list in lists
-        if split_list is not wrong
+        if split_list.error is None
     ]
     without_it = command(splits=",".join(others) or EXAMPLE_RATIOS)
     remedy = f"{wrong.error.remedy}; or do without the list: {without_it}"
