@@ -11,8 +11,8 @@ import posixpath
 import re
 from typing import Any
 
-from voc_seg_tfrecord.base.errors import ListError, RecordError, counted
-from voc_seg_tfrecord.base.names import unprintable
+from voc_seg_tfrecord.core.errors import ListError, RecordError, counted
+from voc_seg_tfrecord.core.names import unprintable
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in an image folder an image."""

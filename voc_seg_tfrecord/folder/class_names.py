@@ -21,8 +21,6 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.official import official_note
-from voc_seg_tfrecord.formats.class_files import ClassFile
-from voc_seg_tfrecord.masks.table import ClassTable, Rows, are_whole
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 NO_CLASS_NAMES = "no class names"

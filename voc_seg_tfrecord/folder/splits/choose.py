@@ -25,7 +25,6 @@ from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.list_text import UnclearText
 from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_PLACE, LISTS_OVER_FOLDERS, RULES
 from voc_seg_tfrecord.folder.splits.split_lists import RANK_OF_SEGMENTATION
-from voc_seg_tfrecord.splitting.ratios import split_of
 
 
 @dataclasses.dataclass(frozen=True)

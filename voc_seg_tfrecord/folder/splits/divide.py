@@ -6,8 +6,8 @@ import dataclasses
 import itertools
 from typing import cast
 
-from voc_seg_tfrecord.base.errors import ListError, command
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ListError, command
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
 from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, SplitSource

@@ -5,14 +5,14 @@ import dataclasses
 import functools
 import posixpath
 
-from voc_seg_tfrecord.configs import VocSegConfig
+from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.folder.splits.find_lists import find_lists
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import UnclearText
 from voc_seg_tfrecord.folder.splits.split_lists import RANK_ELSEWHERE, SplitList
-from voc_seg_tfrecord.trees.listing import Names
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 
 @dataclasses.dataclass(frozen=True)

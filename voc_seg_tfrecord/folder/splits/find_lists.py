@@ -12,7 +12,7 @@ from typing import cast
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ListError
+from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText, UnclearText, Use
@@ -23,6 +23,8 @@ from voc_seg_tfrecord.folder.splits.split_lists import (
     rank_of,
 )
 from voc_seg_tfrecord.folder.splits.split_words import only_split_in, split_in
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.list_files import (
     LIST_ENDINGS,
     MAX_TEXT_BYTES,

@@ -12,9 +12,7 @@ from voc_seg_tfrecord.core.layout import Part
 from voc_seg_tfrecord.core.ratios import named_by_split
 from voc_seg_tfrecord.folder.files.folder_names import SPLITS, are_splits, is_split
 from voc_seg_tfrecord.folder.splits.split_words import list_splits_in, split_in
-from voc_seg_tfrecord.splitting.ratios import named_by_split
-from voc_seg_tfrecord.trees.layout import Part
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,12 +12,12 @@ import posixpath
 
 from etils import epath
 
-from voc_seg_tfrecord.base.errors import ListError
+from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.files.folder_names import SPLITS, stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.split_lists import SplitList, as_split_list
 from voc_seg_tfrecord.folder.splits.split_words import is_called_as_split, only_split_in
-from voc_seg_tfrecord.formats.file import File
 from voc_seg_tfrecord.formats.list_files import (
     DOCUMENT_ENDINGS,
     OTHER_ENDINGS,

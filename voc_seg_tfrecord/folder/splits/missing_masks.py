@@ -18,9 +18,8 @@ from voc_seg_tfrecord.folder.files.folder_names import role_of, stem
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.files.unreadable import of_objects
 from voc_seg_tfrecord.folder.splits.divide import Splits
-from voc_seg_tfrecord.trees.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
-from voc_seg_tfrecord.trees.listing import Names
-from voc_seg_tfrecord.trees.tree import VocTree
+from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 NAMES_OF_MASKS = "names of masks"
 """The kind of the error that no mask fits an image by its name."""

@@ -2,11 +2,11 @@
 
 import collections
 
-from voc_seg_tfrecord.base.errors import command
-from voc_seg_tfrecord.facts import releases
+from voc_seg_tfrecord.core import releases
+from voc_seg_tfrecord.core.errors import command
+from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.layout import MASKS
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.formats.id_lists import id_list_sha256
-from voc_seg_tfrecord.trees.layout import MASKS
 
 _CONFIG_WITHOUT_MASKS = "2012_test"
 
