@@ -15,8 +15,8 @@ PACKAGE = REPOSITORY / "voc_seg_tfrecord"
 ORDER = re.split(
     r"[ <\n]+",
     """core < formats < tools < folder < sources < writing < reading < arrays pipeline quality
-    < audit < splits stats < voc_seg_tfrecord_dataset_builder < build_from evaluation exports
-    < report < commands""",
+    < audit < splits stats < _tfds < voc_seg_tfrecord_dataset_builder
+    < build_from evaluation exports < report < commands""",
 )
 
 

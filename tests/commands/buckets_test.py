@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from voc_seg_tfrecord import voc_seg_tfrecord_dataset_builder
+from voc_seg_tfrecord import _tfds
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.errors import MissingPackageError
@@ -42,7 +42,7 @@ def test_what_writes_records_leaves_a_bucket_of_google_to_tensorflow(command):
 @pytest.mark.parametrize("installed", ["gcsfs"])
 def test_without_tensorflow_nothing_is_built_in_a_bucket_of_google():
     with pytest.raises(MissingPackageError, match="copy the dataset"):
-        voc_seg_tfrecord_dataset_builder._check_bucket("gs://bucket/datasets")
+        _tfds._check_bucket("gs://bucket/datasets")
 
 
 @pytest.mark.parametrize("installed", [""])

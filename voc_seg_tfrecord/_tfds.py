@@ -1,0 +1,382 @@
+"""Every step around TFDS 4.9.10 in one place, each with its reason and when it can go.
+
+`Builder` in `voc_seg_tfrecord_dataset_builder` is what a TFDS builder usually is: features, splits
+and examples. `SteppingAroundBuilder` stands between it and TFDS's own class:
+
+1. `data_path` hides the dataset from the `rmtree` of `tfds build --overwrite`. That command removes
+   the old dataset itself before it asks the builder to build, and a build that fails would leave
+   none. The step can go when the command leaves this to `download_mode`.
+2. `download_and_prepare` lets TFDS build in a staging folder, which then takes the dataset's place.
+   TFDS removes the old dataset before it makes the new one. The step can go when TFDS exchanges the
+   two.
+3. `_generate_splits` writes the shards in TFDS's order. TFDS itself shuffles all records through
+   temporary files, makes them in one process without Beam, and serializes them to bytes that differ
+   from process to process. The step can go when TFDS does none of the three.
+4. `DatasetInfo.initialize_from_bucket` does nothing. TFDS looks into its own bucket for any
+   dataset, and leaves a temporary folder behind. The step can go when TFDS looks for its own
+   datasets only.
+5. `_download_and_prepare` checks `manual_dir`. TFDS's own error does not say what may lie there.
+   The step can go when TFDS prints `MANUAL_DOWNLOAD_INSTRUCTIONS` for a folder that is missing.
+6. `as_dataset` warns of `batch_size`, which pads masks with 0. The step can go when a feature can
+   say with what it is padded.
+7. `as_data_source` refuses TFRecord files, for which TFDS raises `File format is already set`.
+"""
+
+from collections.abc import Mapping, Sequence
+import contextlib
+import dataclasses
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+import warnings
+
+from etils import epath
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.core import description, requirements, staging, storage
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.example import Source
+from voc_seg_tfrecord.core.id_lists import id_list_sha256, image_id
+from voc_seg_tfrecord.writing import pieces, shards
+from voc_seg_tfrecord.writing.copies import Copies, Digests
+
+_TFRECORD = tfds.core.FileFormat.TFRECORD
+_COMMAND_THAT_REMOVES_DATASETS = "tensorflow_datasets.scripts.cli.build"
+
+
+class DatasetInfo(tfds.core.DatasetInfo):
+    """What TFDS says of a dataset, without a look into TFDS's bucket."""
+
+    def initialize_from_bucket(self) -> None:
+        """Does nothing; see step 4."""
+
+
+@dataclasses.dataclass
+class _RunningBuild:
+    """What a build in a staging folder has to know while TFDS runs it.
+
+    Attributes:
+      final_data_dir: the dataset's folder, which does not hold the new dataset yet.
+      workers: how many processes make the examples; None for as many as are fastest.
+      digests: those of the images; None if the dataset has one split, which shares no image.
+    """
+
+    final_data_dir: str
+    workers: int | None
+    digests: Digests | None = None
+
+
+class SteppingAroundBuilder(  # TFDS has no types
+    tfds.core.GeneratorBasedBuilder,
+    skip_registration=True,  # type: ignore[call-arg]
+):
+    """A builder whose dataset appears when it is complete, with shards in TFDS's order.
+
+    A subclass says in `open_source` where its items come from.
+    """
+
+    # The images that two splits share, of the dataset that this builder has built.
+    copies = Copies()
+
+    _running: _RunningBuild | None = None
+
+    def __init__(
+        self, *, file_format: str | tfds.core.FileFormat | None = None, **options: Any
+    ) -> None:
+        _check_format(file_format)
+        super().__init__(**options)
+
+    if TYPE_CHECKING:  # TFDS says no more than that it is a config
+
+        @property
+        def builder_config(self) -> VocSegConfig:
+            """What the dataset is made from."""
+            ...
+
+    def open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
+        """Finds the files of every split and checks its list, before the first record is made."""
+        raise NotImplementedError
+
+    @property
+    def data_path(self) -> epath.Path:
+        """The dataset's folder; see TFDS.
+
+        The caller's name is all that tells `tfds build --overwrite` from others: TFDS says nothing
+        to the builder before it removes the folder. See step 1.
+        """
+        path = super().data_path
+        caller = sys._getframe(1).f_globals.get("__name__")
+        if caller == _COMMAND_THAT_REMOVES_DATASETS:
+            return _PathThatStays(path)
+        return path
+
+    def as_dataset(
+        self, split: Any = None, *, batch_size: int | None = None, **options: Any
+    ) -> Any:
+        """Reads the dataset as `tf.data`; see TFDS.
+
+        It warns of `batch_size`, which pads masks with background where sizes differ.
+
+        Raises:
+          MissingPackageError: if TensorFlow is not installed.
+          RecordError: if another build has replaced the dataset since this builder opened it.
+        """
+        from voc_seg_tfrecord.reading.dataset import check_unchanged  # builds do not need it
+
+        requirements.require("tensorflow", "tfds.load", "use voc_seg_tfrecord.data_source")
+        if batch_size is not None:
+            warn_of_padding(self.builder_config, batch_size)
+        if self.data_path.exists():  # TFDS says what to do if it is not built
+            check_unchanged(self)
+        return super().as_dataset(split, batch_size=batch_size, **options)
+
+    def as_data_source(self, split: Any = None, **options: Any) -> Any:
+        """Reads files that TFDS can read at random; see TFDS.
+
+        Raises:
+          ConfigError: for TFRecord files, which `voc_seg_tfrecord.data_source` reads.
+        """
+        if self.info.file_format == _TFRECORD:
+            _check_format("array_record")
+        return super().as_data_source(split, **options)
+
+    def download_and_prepare(
+        self,
+        *,
+        download_config: tfds.download.DownloadConfig | None = None,
+        workers: int | None = None,
+        file_format: str | tfds.core.FileFormat | None = None,
+        **options: Any,
+    ) -> None:
+        """Builds the dataset; see TFDS.
+
+        A dataset that is replaced stays until the new one is complete. What killed builds left
+        behind is removed.
+
+        Args:
+          download_config: see TFDS.
+          workers: how many processes make the examples; by default as many as are fastest.
+          file_format: only `tfrecord`.
+          **options: see TFDS.
+
+        Raises:
+          VocSegError: if the data or the call is wrong, or the disk cannot be written; then
+            nothing was built, and a dataset that was there is still there.
+        """
+        _check_format(file_format)
+        storage.check_encoding()
+        download_config = download_config or tfds.download.DownloadConfig()
+        mode = download_config.download_mode
+        if mode == tfds.download.GenerateMode.UPDATE_DATASET_INFO:
+            description.check_same_content(self.data_path, self.builder_config)
+            super().download_and_prepare(download_config=download_config, **options)
+            storage.write_sums(self.data_path, kept=storage.read_sums(self.data_path))
+            return
+        if self.data_path.exists() and not mode.overwrite_dataset:
+            description.check_same_content(self.data_path, self.builder_config)
+            super().download_and_prepare(download_config=download_config, **options)
+            return
+        self._build(download_config, workers, options)
+
+    def _build(
+        self,
+        download_config: tfds.download.DownloadConfig,
+        workers: int | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        """Builds in a staging folder, which takes the dataset's place when it is complete."""
+        _check_bucket(os.fspath(self.data_path))
+        if self.data_path.exists():  # TFDS would keep metadata of the dataset that is replaced
+            self.info.__dict__.update(vars(self._info()))
+            self.info.set_file_format(_TFRECORD)
+        running = _RunningBuild(self.data_dir, workers)
+        replace = download_config.download_mode.overwrite_dataset
+        assign = tfds.core.utils.temporary_assignment
+        with (
+            storage.as_storage_error(self.data_path),
+            staging.staged_folder(self.data_path, replace=replace) as folder,
+            assign(self, "_running", running),
+            assign(self, "_data_dir", os.fspath(folder)),
+        ):
+            super().download_and_prepare(download_config=download_config, **options)
+            storage.write_sums(folder)
+            self.copies = running.digests.find() if running.digests else Copies()
+        self.info.update_data_dir(self.data_dir)
+        self.copies.warn(self.data_path)
+
+    def _log_download_bytes(self) -> None:
+        with self._under_final_name():
+            super()._log_download_bytes()
+
+    def _log_download_done(self) -> None:
+        with self._under_final_name():
+            super()._log_download_done()
+
+    def _under_final_name(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context in which TFDS prints the dataset's folder, not the staging folder."""
+        if self._running is None:
+            return contextlib.nullcontext()
+        final = self._running.final_data_dir
+        return tfds.core.utils.temporary_assignment(self, "_data_dir", final)
+
+    def _download_and_prepare(
+        self,
+        dl_manager: tfds.download.DownloadManager,
+        download_config: tfds.download.DownloadConfig,
+    ) -> None:
+        manual = download_config.manual_dir
+        if manual is not None and not epath.Path(manual).expanduser().exists():
+            raise ConfigError(
+                f"--manual_dir {manual}",
+                found="no such folder",
+                expected=self.MANUAL_DOWNLOAD_INSTRUCTIONS,
+            )
+        super()._download_and_prepare(dl_manager, download_config)
+
+    def _generate_splits(
+        self,
+        dl_manager: tfds.download.DownloadManager,
+        download_config: tfds.download.DownloadConfig,
+    ) -> Sequence[tfds.core.SplitInfo]:
+        """Writes all splits shard by shard, and notes the digest of the image ids of each split.
+
+        A digest is left out if only the first tiles are written, as it is not known whose they are.
+        """
+        from voc_seg_tfrecord.audit.versions import OlderVersion  # readers do not need it
+
+        assert self._running is not None
+        source = shards.drawn(self.open_source(dl_manager))
+        engine = _choose_engine(self, source, download_config, self._running.workers)
+        older = OlderVersion(epath.Path(self._running.final_data_dir))
+        older.check_classes(source.spec.class_names, are_numbered=source.numbered)
+        if len(source.splits) > 1:
+            self._running.digests = Digests(overlap=self.builder_config.overlap)
+        templates = {split: self._get_filename_template(split) for split in source.splits}
+        infos = shards.write(
+            source,
+            templates,
+            self.info.features,
+            download_config,
+            engine,
+            self._running.digests,
+        )
+        max_examples = download_config.max_examples_per_split
+        ids = _image_ids(source, max_examples)
+        older.check_ids(ids)
+        if max_examples is None or source.spec.tiling is None:
+            self.info.metadata["splits"] = {
+                split: {"ids_sha256": id_list_sha256(ids_of_split)}
+                for split, ids_of_split in ids.items()
+            }
+        return infos
+
+
+class _PathThatStays(type(epath.Path())):  # type: ignore[misc]
+    """A folder that a call does not remove; see step 1."""
+
+    def rmtree(self, missing_ok: bool = False) -> None:
+        """Does nothing."""
+
+
+def _image_ids(source: Source, max_examples: int | None) -> dict[str, list[str]]:
+    """Returns the ids of the images of each split, of the first examples only if asked for."""
+    ids = {}
+    for split, items in source.splits.items():
+        numbers = range(len(items))[:max_examples]
+        ids[split] = [image_id(items[number].filename) for number in numbers]
+    return ids
+
+
+def _choose_engine(
+    builder: SteppingAroundBuilder,
+    source: Source,
+    download_config: tfds.download.DownloadConfig,
+    workers: int | None,
+) -> pieces.Engine:
+    """Returns what does the work: this process, several, or Apache Beam.
+
+    Raises:
+      ConfigError: if the work cannot be done where the user wants it.
+    """
+    on_beam = bool(download_config.beam_options or download_config.beam_runner)
+    if workers is not None and on_beam:
+        raise ConfigError(
+            f"workers {workers}",
+            found="Apache Beam beside it",
+            expected="the number of processes on this machine, 1 or more",
+            remedy="say to the runner how many workers it may use, and leave workers out",
+        )
+    if workers is not None and workers < 1:
+        raise ConfigError(
+            f"workers {workers}",
+            found="no number of processes",
+            expected="the number of processes on this machine, 1 or more",
+            remedy="change workers (--workers)",
+        )
+    in_memory = any(isinstance(items, shards.Drawn) for items in source.splits.values())
+    if in_memory and (on_beam or (workers or 1) > 1):
+        raise ConfigError(
+            "Apache Beam" if on_beam else f"workers {workers}",
+            found="examples that are in the memory of this process alone",
+            expected="examples that lie in files, which workers can read",
+            remedy="build them without Beam options and without workers",
+        )
+    if not on_beam:
+        return pieces.Here(workers or shards.fastest(source))
+    requirements.require("apache_beam", "a build with Beam options", "leave them out")
+    return pieces.Beam(builder.data_path / "pieces", download_config)
+
+
+def _check_bucket(data_path: str) -> None:
+    """Refuses to build into an object store that cannot be written from here.
+
+    Raises:
+      ConfigError: for `s3://`, where TFDS cannot rename the folder in which it has built.
+      MissingPackageError: for `gs://` without TensorFlow, by which TFDS writes there.
+    """
+    copy_it = "build into a folder on a disk, then copy the dataset to the bucket"
+    if data_path.startswith("s3://"):
+        raise ConfigError(
+            f"data_dir {data_path}",
+            found="a bucket that TFDS cannot build into",
+            expected="a folder on a disk, or a bucket of gs://",
+            remedy=f"{copy_it}, as with `aws s3 sync`",
+        )
+    if data_path.startswith("gs://"):
+        requirements.require("tensorflow", f"a build into {data_path}", copy_it)
+
+
+def _check_format(file_format: str | tfds.core.FileFormat | None) -> None:
+    """Refuses every file format but TFRecord."""
+    if file_format is None or tfds.core.FileFormat.from_value(file_format) == _TFRECORD:
+        return
+    raise ConfigError(
+        f"file_format {getattr(file_format, 'value', file_format)}",
+        found="a file format that is not written",
+        expected="tfrecord",
+        remedy="leave --file_format out; read TFRecords in any order with "
+        "voc_seg_tfrecord.data_source, or write Parquet with `voc-seg-tfrecord export "
+        "--layout parquet`",
+    )
+
+
+class PaddedWithBackground(UserWarning):
+    """Masks of different sizes are padded with 0 in a batch, and 0 is background."""
+
+
+def warn_of_padding(config: VocSegConfig, batch_size: int) -> None:
+    """Warns of batches of TFDS's, in which masks of different sizes are padded with 0.
+
+    Tiles have one size, and a batch of one example is not padded.
+    """
+    if batch_size == 1 or config.tiling or config.task != "segmentation":
+        return
+    warnings.warn(
+        f"batch_size={batch_size} pads masks with 0, which is background, where sizes in a batch "
+        "differ, and images with black. Read without it, and make batches with "
+        "voc_seg_tfrecord.pipeline: padded_batch pads masks with 255, which is void; "
+        "training_batches makes crops of one size",
+        PaddedWithBackground,
+        stacklevel=3,
+    )
