@@ -11,7 +11,7 @@ from support.folders import NAMES, write
 from support.png_writer import write_png
 
 from voc_seg_tfrecord.audit import check as check_module
-from voc_seg_tfrecord.build_from.tree import plan_from_options
+from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import id_lists, processes
 from voc_seg_tfrecord.formats import images
@@ -253,13 +253,14 @@ def test_check_calls_images_as_the_dataset_does_and_lists_read_these_ids(tmp_pat
     builder = from_tree(root, class_names=NAMES)
     files = [file for split in builder.info.splits for file in examples(builder, split)]
     built = set(map(id_lists.image_id, files))
-    plan = plan_from_options(root, name="mine", class_names=NAMES, reads_on=True)
+    plan = FolderPlanner(root, name="mine", class_names=NAMES).plan(reads_on=True)
     report = check_module.check_plan(plan, labels=False)
     ids = {plan.tree.record_id(i) for of_split in plan.splits.values() for i in of_split}
     assert ids == built
     assert {report.tree_id(i) for i in ids} == {i for of in plan.splits.values() for i in of}
     exports.put(root, "mine.txt", "\n".join(sorted(built)))
-    again = plan_from_options(root, name="mine", class_names=NAMES, splits={"train": "mine.txt"})
+    splits = {"train": "mine.txt"}
+    again = FolderPlanner(root, name="mine", class_names=NAMES, splits=splits).plan()
     assert {again.tree.record_id(i) for i in again.splits["train"]} == built
 
 

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import rule_of_rows
 from voc_seg_tfrecord.folder.plan import plan_folder
+from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.sources.open import own_source
 
 PIXELS = np.array([[0, 0, 1, 1], [0, 2, 2, 1], [3, 3, 2, 1]], np.uint8)
@@ -49,7 +50,7 @@ def classes(config, plan):
     """Returns the name that pixels of each source value have in the dataset: 0 1 2 3."""
     read = read_as(config, plan)
     names = {255: "void", **dict(enumerate(config.built_class_names))}
-    assert config.built_class_names == config.example_spec(plan.rule).class_names
+    assert config.built_class_names == config.example_spec(plan.mask_rule).class_names
     return " ".join("/".join({names[v] for v in read[n == PIXELS].tolist()}) for n in range(4))
 
 
@@ -255,15 +256,15 @@ def check(root, words, expected, *, may_refuse=False):
         return
     assert found == expected
     rule = rule_of_rows(plan.decision.rows, config.built_class_names)  # as verify does it
-    assert classes(config, dataclasses.replace(plan, rule=rule)) == expected
+    assert classes(config, dataclasses.replace(plan, mask_rule=rule)) == expected
     if "--missing_mask background" in words and "=void" not in words:
-        fill = config.example_spec(plan.rule).fill
+        fill = config.example_spec(plan.mask_rule).fill
         assert config.built_class_names[fill] == (
             "b" if "--background b" in words else "background"
         )
     again = VocSegConfig(**json.loads(config.to_json()))
     assert again.built_class_names == config.built_class_names
-    assert classes(again, plan_folder(root, again)) == expected
+    assert classes(again, plan_folder(FolderReader(root), again)) == expected
 
 
 def test_the_order_is_that_of_rows_with_names_then_of_the_names_and_background_is_0(write):

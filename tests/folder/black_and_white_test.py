@@ -37,7 +37,7 @@ def test_white_is_the_class_in_each_mask_or_the_build_asks(tmp_path, kinds, orde
         exports.put(tmp_path, f"SegmentationClass/{number}.png", mask)
     try:
         config, plan = find_config(tmp_path, name="mine")
-        rule = config.example_spec(plan.rule).rule
+        rule = config.example_spec(plan.mask_rule).rule
         paths = sorted((tmp_path / "SegmentationClass").iterdir())
         masks = [decoded(read_mask(File.read(path), rule).png) for path in paths]
     except VocSegError:

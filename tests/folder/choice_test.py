@@ -182,7 +182,7 @@ def test_an_image_beside_a_set_is_in_the_account(tmp_path, sets, splits, beside,
     exports.put_image(write(tmp_path, *sets), beside)
     plan = plan_of(tmp_path)
     assert_right(plan, splits)
-    assert plan.account == {said: [pathlib.PurePath(beside).name]}
+    assert plan.unused == {said: [pathlib.PurePath(beside).name]}
 
 
 JPEGS = ["abc images/{}.jpg", "abc masks/{}_mask.jpg"]

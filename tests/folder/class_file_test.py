@@ -227,7 +227,7 @@ def test_labelmes_names_of_one_split_that_has_more_are_numbered_as_those_of_the_
         roboflow(tmp_path, **{split: []})
         exports.put(tmp_path, f"{split}/labels.txt", f"__ignore__\n_background_\na\nb\n{more}")
     _, plan = find_config(tmp_path, name="mine")
-    assert [plan.rule.values[value] for value in (-1, 0, 1, 2)] == [255, 0, 1, 2]
+    assert [plan.mask_rule.values[value] for value in (-1, 0, 1, 2)] == [255, 0, 1, 2]
 
 
 @pytest.mark.parametrize("name", ["classes.txt", "class_names.txt"])

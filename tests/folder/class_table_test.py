@@ -102,7 +102,7 @@ def test_the_table_has_the_class_where_it_is_known(tmp_path, written):
     _, plan = find_config(tmp_path / "t", name="x")
     text = (tmp_path / "classes 1.csv").read_text()
     _, again = find_config(tmp_path / "t", name="x", classes=parse_file(text, ""))
-    assert {**plan.rule.all_colors} == {**again.rule.all_colors}
+    assert {**plan.mask_rule.all_colors} == {**again.mask_rule.all_colors}
 
 
 def test_all_that_a_value_may_mean_stands_side_by_side_in_its_row(tmp_path, written):

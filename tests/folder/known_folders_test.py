@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import MASK_SUFFIXES
-from voc_seg_tfrecord.folder.plan import open_tree
+from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.tree import listing
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
@@ -115,7 +115,7 @@ def test_folders_of_one_image_each_are_a_set(tmp_path, image, mask, painted):
     pairs = put(tmp_path, image, mask, "abcd", painted)
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
-    assert sum(map(len, plan.account.values())) == 4
+    assert sum(map(len, plan.unused.values())) == 4
     put(tmp_path, "small/images/{}.png", "small/masks/{}.png", "abcd")
     refused(tmp_path, "ways to read")
 
@@ -325,7 +325,7 @@ def test_what_lies_beside_a_set_is_in_the_account(tmp_path, train, other, beside
     there = {path for path in tmp_path.rglob("*") if path.is_file()}
     found, plan = read(tmp_path)
     assert found == pairs
-    assert sum(map(len, plan.account.values())) == len(there - used)
+    assert sum(map(len, plan.unused.values())) == len(there - used)
 
 
 def counting(path):
@@ -386,7 +386,7 @@ def test_images_of_splits_with_one_folder_of_masks_make_splits(tmp_path, train, 
     found, plan = read(tmp_path)
     assert found == dict(zip(("train", "validation"), pairs, strict=True))
     assert len(plan.tree.masks) == 11  # the mask without an image, once
-    kinds = {kind: len(names) for (_, kind), names in plan.account.items()}
+    kinds = {kind: len(names) for (_, kind), names in plan.unused.items()}
     assert kinds == {"JPEG": 1, "mask without an image": 1}
 
 
@@ -434,7 +434,7 @@ def test_images_and_masks_of_other_names_stand_in_the_account(tmp_path):
     put(tmp_path, "images/DSC{}.jpg", "masks/lab{}.png", range(6, 9))
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
-    assert plan.account == {
+    assert plan.unused == {
         ("images", "image without a mask"): ["DSC6.jpg", "DSC7.jpg", "DSC8.jpg"],
         ("masks", "mask without an image"): ["lab6.png", "lab7.png", "lab8.png"],
     }
@@ -504,7 +504,7 @@ def test_every_file_of_a_folder_is_used_or_stands_in_the_account(tmp_path, seed)
     used = {file for pairs in found.values() for pair in pairs.items() for file in pair}
     used |= {pathlib.Path(plan.tree.root / plan.class_file.source)} if plan.class_file else set()
     account = [
-        made.root / folder / name for (folder, _), names in plan.account.items() for name in names
+        made.root / folder / name for (folder, _), names in plan.unused.items() for name in names
     ]
     assert len(account) == len(set(account))
     assert used | set(account) == there
@@ -555,7 +555,7 @@ def test_cityscapes_is_asked_which_ids_are_meant_and_read_by_the_answer(tmp_path
     assert text.count(f"{count}: --images leftImg8bit --masks gtFine") == 2
     options = next(options for _, options in proposed(text) if "labelIds" in options)
     said = {name: value for name, value in said_by(options).items() if value}
-    tree = open_tree(tmp_path, config(layout=said))
+    tree = FolderReader(tmp_path).find_tree(config(layout=said))
     assert len({i for i in tree.images if tree.masks[i].endswith("_labelIds.png")}) == 12
     assert {i.partition("/")[0] for i in tree.images} == {"train", "val", "test"}
     for kind, value in (("labelIds", 26), ("labelTrainIds", 13)):
@@ -619,7 +619,7 @@ def test_every_folder_is_listed_once_and_no_mask_is_opened_to_find_it(tmp_path, 
         "read_bytes",
         lambda path, *most: opened.append(str(path)) or read_bytes(path, *most),
     )
-    open_tree(tmp_path, config())
+    FolderReader(tmp_path).find_tree(config())
     folders = [folder for folder, _, _ in os.walk(tmp_path)]
     listed = listed[: len(folders)]
     assert sorted(listed) == sorted(folders)
@@ -673,7 +673,7 @@ def test_an_image_is_found_below_a_link_to_a_folder_elsewhere(tmp_path):
     (tmp_path / "set" / "masks").symlink_to("../store/photos_gt")
     found, plan = read(tmp_path / "set")
     assert len(found["train"]) == 3
-    assert plan.account == {}
+    assert plan.unused == {}
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
@@ -708,7 +708,7 @@ def test_painted_images_with_the_names_of_masks_are_never_read_beside_the_photos
     folders = (pathlib.PurePath(path).parent.as_posix() for path in (image, mask))
     said = dict(zip(("images", "masks"), folders, strict=True))
     kind = "JPEG with the name of a mask" if folder == said["masks"] else "JPEG"
-    assert plan.account == {(folder, kind): [name.format(image_id) for image_id in ids]}
+    assert plan.unused == {(folder, kind): [name.format(image_id) for image_id in ids]}
     assert read(tmp_path, **said)[0] == {"train": pairs}
     second = pathlib.PurePath(image).stem + "_expert2"
     # Another annotator, whose masks fit the photos by their names.
@@ -734,7 +734,7 @@ def test_copies_of_pairs_count_once_and_copies_with_other_labels_are_asked_about
     copy(tmp_path, dict(list(pairs.items())[:2]), to)
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
-    assert sum(map(len, plan.account.values())) == 4
+    assert sum(map(len, plan.unused.values())) == 4
     for n, (image, mask) in enumerate([*pairs.items()][1:3]):
         for path, folder in ((image, "images"), (mask, "masks")):
             other = f"samples/{folder}/sample{n}{path.suffix}"
@@ -820,7 +820,7 @@ def test_masks_whose_names_have_one_number_more_stand_in_the_account(tmp_path):
     pairs = put(tmp_path, "images/{}.jpg", "masks/{}.png", range(100, 106))
     found, plan = read(tmp_path)
     assert found == {"train": pairs}
-    assert plan.account == {
+    assert plan.unused == {
         ("images", "image without a mask"): ["106.jpg", "107.jpg", "108.jpg"],
         ("masks", "mask without an image"): ["106_2.png", "107_2.png", "108_2.png"],
     }

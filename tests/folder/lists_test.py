@@ -283,7 +283,7 @@ def test_names_that_differ_are_read_by_their_pattern_and_the_rest_stands_in_the_
     assert masks.keys() == {f"{image.format(image_id)}.jpg" for image_id in IDS}
     for image_id in IDS:
         assert (masks[f"{image.format(image_id)}.jpg"] == exports.truth(image_id)).all()
-    assert plan_of(root).account == {
+    assert plan_of(root).unused == {
         ("JPEGImages", "image without a mask"): [f"{image.format('0020')}.jpg"],
         ("SegmentationClass", "mask without an image"): [f"{mask.format('0030')}.png"],
     }
@@ -293,7 +293,7 @@ def test_names_that_differ_are_read_by_their_pattern_and_the_rest_stands_in_the_
 def test_masks_that_fit_no_image_are_never_ignored(tmp_path, missing_mask):
     put_named(tmp_path, "{}", "gt_{}")
     exports.put_mask(tmp_path, "SegmentationClass/more.png", exports.truth("a"))
-    assert [*plan_of(tmp_path, missing_mask=missing_mask).account.values()] == [["more.png"]]
+    assert [*plan_of(tmp_path, missing_mask=missing_mask).unused.values()] == [["more.png"]]
 
 
 def test_two_patterns_of_which_each_fits_some_masks_are_asked_about(tmp_path):

@@ -22,6 +22,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.folder.classes import choose
 from voc_seg_tfrecord.folder.plan import plan_folder
+from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.formats import png_pixels
@@ -53,7 +54,7 @@ def test_masks_of_0_and_255_have_two_classes_unless_a_mask_of_the_folder_has_1(t
     names = ["background", "crack"]
     flat(tmp_path, {"a": BINARY, "b": BINARY})
     plan = plan_of(tmp_path, class_names=names)
-    assert plan.rule.all_values == {-1: 255, 0: 0, 255: 1}
+    assert plan.mask_rule.all_values == {-1: 255, 0: 0, 255: 1}
     assert any("255 is crack" in note for note in plan.notes)
     for other in ("x", "c"):  # one that no list names, and a listed one
         flat(tmp_path / other, {"a": BINARY, "b": BINARY, other: GREY})
@@ -88,7 +89,9 @@ def test_a_class_with_the_color_or_value_of_void_is_asked_about(tmp_path, table,
         config, plan = find_config(tmp_path, name="mine", classes={"dry road": new})
         names = config.built_class_names
         assert ("dry road" in names) == (new == "dry road")
-        assert plan.rule.all_values[value] == (255 if new == "void" else names.index("dry road"))
+        assert plan.mask_rule.all_values[value] == (
+            255 if new == "void" else names.index("dry road")
+        )
 
 
 def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, capsys):
@@ -353,8 +356,8 @@ def test_the_options_of_a_plan_give_the_same_plan_again(tmp_path):
     exports.put(root, "labels.txt", "\n".join(NAMES))
     exports.put(root, "pairs.csv", "image,mask\nimages/a.png,masks/b_m.png\nb.png,masks/a_m.png\n")
     _, plan = find_config(root, name="mine", splits={"train": 0.5, "validation": 0.5}, seed=3)
-    again = plan_folder(root, VocSegConfig(**plan.options))
+    again = plan_folder(FolderReader(root), VocSegConfig(**plan.options))
     assert again.splits == plan.splits
-    assert again.rule == plan.rule
+    assert again.mask_rule == plan.mask_rule
     assert again.config.built_class_names == plan.config.built_class_names
     assert pairs_of(again) == pairs_of(plan)

@@ -124,8 +124,8 @@ def test_what_was_counted_of_a_drawn_mask_goes_with_its_bytes(street):
 def test_class_names_choose_the_order(street):
     names = ["background", "tree", "road", "car"]
     _, plan = find_config(street("labelme"), name="street", class_names=names)
-    assert {1, 2, 3} <= plan.rule.values.keys()
-    assert [plan.rule.values[value] for value in (1, 2, 3)] == [3, 2, 1]
+    assert {1, 2, 3} <= plan.mask_rule.values.keys()
+    assert [plan.mask_rule.values[value] for value in (1, 2, 3)] == [3, 2, 1]
 
 
 @pytest.mark.parametrize("objects", [False, True])

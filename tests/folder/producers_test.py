@@ -167,7 +167,7 @@ def test_nnunets_folders_are_train_and_test_with_the_classes_of_its_file(tmp_pat
     put_cases(root, f"imagesTs/*.{ending}", "", ["case_9"])
     _, plan = find_config(root, name="mine")
     assert {s: {*ids} for s, ids in plan.splits.items()} == {"train": {*CASES}}
-    assert [*plan.account.values()] == [[f"case_9_0000.{ending}"]]
+    assert [*plan.unused.values()] == [[f"case_9_0000.{ending}"]]
     put_cases(root, f"imagesTs/*.{ending}", f"labelsTs/*.{ending}", ["case_9"])
     cases = {"train": {*CASES}, "test": {"case_9"}}
     assert built(root, tmp_path / "out") == (NAMES, cases)
@@ -188,7 +188,7 @@ def test_folders_of_train_and_test_may_have_the_same_names_and_lack_some_files(t
         "train": {"Tr/case_2", "Tr/case_10"},
         "test": {"Ts/case_1", "Ts/case_10"},
     }
-    assert {kind for _, kind in plan.account} == {"image without a mask", "mask without an image"}
+    assert {kind for _, kind in plan.unused} == {"image without a mask", "mask without an image"}
 
 
 @pytest.mark.parametrize("with_test", [False, True])
@@ -213,7 +213,7 @@ def test_channels_of_nnunet_beside_other_images_of_the_masks_are_only_named(tmp_
     for said in ({}, {"images": "rgb", "masks": "labelsTr"}):
         plan = plan_of(tmp_path, **said)
         assert plan.tree.layout.images == "rgb"
-        assert {key: len(names) for key, names in plan.account.items()} == {("imagesTr", "PNG"): 6}
+        assert {key: len(names) for key, names in plan.unused.items()} == {("imagesTr", "PNG"): 6}
 
 
 def test_numbers_of_other_images_than_nnunets_are_no_channels(tmp_path):

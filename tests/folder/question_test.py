@@ -11,6 +11,9 @@ from support.folders import plan_of, proposed, refused, said_by, write
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import LayoutError, SplitError, VocSegError, from_json
+from voc_seg_tfrecord.folder.alternatives import check_alternatives
+from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES
+from voc_seg_tfrecord.folder.files import pixels
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 
 
@@ -145,3 +148,44 @@ def test_another_process_gets_the_text_of_a_question():
     again = from_json(question.to_json())
     assert type(again) is LayoutError
     assert (str(again), again.kind) == (str(question), "ways")
+
+
+def test_no_line_is_shown_that_was_not_planned():
+    alternatives = [Alternative("", {"masks": f"m{number:02}"}) for number in range(20)]
+    question = QuestionError(
+        "here", alternatives, to="read images", expected="one way", kind="several ways"
+    )
+    planned = []
+
+    def plan_with(options, **_):
+        """Fails for every second alternative; the others ask for classes."""
+        planned.append(options["masks"])
+        kind = NO_CLASS_NAMES if int(options["masks"][1:]) % 2 else "no masks"
+        raise LayoutError("here", found="x", expected="y", remedy="z", kind=kind)
+
+    text = str(check_alternatives(question, plan_with))
+    shown = re.findall(r"--masks (m\d+)", text.partition("not possible")[0])
+    assert shown == [f"m{number:02}" for number in range(1, 16, 2)]
+    assert {*shown} < {*planned}
+    assert "12 ways to read images" in text
+    assert "and 4 more" in text
+
+
+def test_the_plans_of_a_question_look_at_each_file_once(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    for scene in range(4):
+        mask = np.zeros((64, 64), np.uint8)
+        mask[8 : 20 + scene, 8:30] = 1
+        photo = rng.integers(0, 256, (64, 64, 3), np.uint8)
+        for folder, array in (("src", photo), ("label", mask), ("visualize", mask * 255)):
+            path = tmp_path / f"scene{scene}" / folder / "0.png"
+            path.parent.mkdir(parents=True)
+            Image.fromarray(array).save(path)
+    looked_at = []
+    looks_drawn = pixels.looks_drawn
+    monkeypatch.setattr(
+        pixels, "looks_drawn", lambda path: looked_at.append(str(path)) or looks_drawn(path)
+    )
+    assert "ways to read images and masks" in question_about(tmp_path)
+    assert looked_at
+    assert len(looked_at) == len({*looked_at})

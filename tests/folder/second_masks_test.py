@@ -47,7 +47,7 @@ def test_the_option_that_the_error_gives_reads_only_masks_named_so(tmp_path):
     option = text[text.index("--mask_name") :]
     plan = plan_of(tmp_path, **said_by(option))
     assert images_of(plan) == {"train": sorted(IDS)}
-    assert {len(names) for names in plan.account.values()} == {2}
+    assert {len(names) for names in plan.unused.values()} == {2}
 
 
 @pytest.mark.parametrize("image", ["{}.jpg", "{}.png", "images/{}.jpg"])

@@ -98,7 +98,7 @@ def test_stated_pairs_are_the_pairs_in_each_form(tmp_path, form):
     (note,) = [note for note in plan.notes if "states 4 pairs" in note]
     assert note.startswith(FORMS[form][0])
     assert "images/a.png with masks/c.png" in note
-    assert not any(FORMS[form][0] in names for names in plan.account.values())
+    assert not any(FORMS[form][0] in names for names in plan.unused.values())
 
 
 @pytest.mark.parametrize(

@@ -454,7 +454,7 @@ def test_a_text_that_names_images_and_no_split_stands_in_the_account(tmp_path, n
     splits, plan = found(tmp_path)
     assert splits == SPLITS
     folder, _, file = name.rpartition("/")
-    assert plan.account[folder, f"{count} ids of images"] == [file]
+    assert plan.unused[folder, f"{count} ids of images"] == [file]
 
 
 def test_lists_in_a_folder_of_results_or_copies_are_read_if_they_alone_divide(tmp_path):
@@ -570,7 +570,7 @@ def test_lists_in_vocs_place_win_with_a_note_over_others_that_agree(tmp_path):
     splits, plan = found(tmp_path)
     assert splits == {**SPLITS, "train": IDS[:9]}
     assert any("win over all.csv, which agree with them" in note for note in plan.notes)
-    assert plan.account["ImageSets/Main", "4 ids of images"] == ["train.txt"]
+    assert plan.unused["ImageSets/Main", "4 ids of images"] == ["train.txt"]
 
 
 def test_folds_seeds_and_texts_that_contradict_are_questions_with_a_line_for_each(tmp_path):
@@ -648,7 +648,7 @@ def test_lists_that_agree_with_folders_win_and_a_part_of_a_folder_does_not(tmp_p
     exports.put(tmp_path, "subset_train.txt", "\n".join(IDS[:5]))
     splits, plan = found(tmp_path)
     assert splits == SPLITS
-    assert plan.account["", "5 ids of images"] == ["subset_train.txt"]
+    assert plan.unused["", "5 ids of images"] == ["subset_train.txt"]
     lists(tmp_path, splits={**SPLITS, "train": IDS[:11]})
     splits, plan = found(tmp_path)
     assert splits == {**SPLITS, "train": IDS[:11]}

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 import pathlib
 
-from etils import epath
 import numpy as np
 from support import exports
 from support.encoding import decoded
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.folder.plan import FolderPlan, open_tree
+from voc_seg_tfrecord.folder.plan import FolderPlan
+from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.index_masks import read_mask
 
@@ -23,7 +23,7 @@ def config(**fields) -> VocSegConfig:
 def read_as(config: VocSegConfig, plan: FolderPlan) -> np.ndarray:
     """Returns what a build makes of the mask `SegmentationClass/a.png`, uint8 `[H, W]`."""
     path = plan.tree.root / "SegmentationClass" / "a.png"
-    return decoded(read_mask(File.read(path), config.example_spec(plan.rule).rule).png)
+    return decoded(read_mask(File.read(path), config.example_spec(plan.mask_rule).rule).png)
 
 
 def write_own_tree(root: pathlib.Path) -> Callable[[], VocTree]:
@@ -31,4 +31,4 @@ def write_own_tree(root: pathlib.Path) -> Callable[[], VocTree]:
     for image_id in "ab":
         exports.put_pair(root, image_id, exports.truth("a"))
     exports.put_image(root, "JPEGImages/c.jpg")
-    return lambda: open_tree(epath.Path(root), config())
+    return lambda: FolderReader(root).find_tree(config())

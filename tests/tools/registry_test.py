@@ -41,4 +41,4 @@ def test_a_folder_as_the_tool_writes_it_is_read_as_pairs(tmp_path, patterns):
     assert {image: mask for of_split in found.values() for image, mask in of_split.items()} == pairs
     has_splits = "{split}" in patterns.images
     assert {*found} == ({"train", "validation"} if has_splits else {"train"})
-    assert not plan.account
+    assert not plan.unused

@@ -184,7 +184,7 @@ def check_plan(
     )
     pairs = _pairs(plan, config, report)
     blank = MEANING in plan.undecided  # then masks that say nothing stand for the real ones
-    spec = config.example_spec(index_rule(1) if blank else plan.rule)
+    spec = config.example_spec(index_rule(1) if blank else plan.mask_rule)
     spec = with_band_count(spec, (pair for _, pair in pairs))
     spec = dataclasses.replace(spec, decoding="alike")  # a build only tries images
     read_one = functools.partial(_read_one, spec, blank=blank, labels=labels, fits=fits)

@@ -2,10 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
-import functools
 from typing import Any
-
-from etils import epath
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.core.class_table import color_key
@@ -26,16 +23,13 @@ from voc_seg_tfrecord.folder.plan import (
     plan_opened,
 )
 from voc_seg_tfrecord.folder.question import QuestionError
-from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.formats.archives import unpacked
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 from voc_seg_tfrecord.writing.tiles import QUALITY
 
 _MAX_SHOWN_REASONS = 6
-
-NO_CLASS_NAMES = "no class names"
-"""The kind of the error about a tree without class names."""
 
 
 def builder_from_tree(
@@ -82,78 +76,67 @@ def builder_from_tree(
 
 
 def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegConfig, FolderPlan]:
-    """Plans a folder, and returns the complete config and the plan; see `plan_from_options`."""
+    """Plans a folder, and returns the complete config and the plan; see `FolderPlanner`."""
     check_name(name)
+    planner = FolderPlanner(root, name=name, **options)
     try:
-        plan = plan_from_options(root, name=name, **options)
+        plan = planner.plan()
     except QuestionError as question:
-        raise checked_question(question, root, options) from None
+        raise planner.check_question(question) from None
     return plan.config, plan
 
 
-def checked_question(
-    question: QuestionError, root: PathLike, options: Mapping[str, Any]
-) -> VocSegError:
-    """Returns a question about a folder with the alternatives that work; see `find_config`."""
-    return check_alternatives(question, _Planner(root, options))
-
-
-class _Planner:
-    """Plans a folder with the user's options, and with those of an alternative too."""
-
-    def __init__(self, root: PathLike, options: Mapping[str, Any]):
-        self._root = root
-        self._options = options
-
-    def __call__(self, options: Mapping[str, Any], *, any_classes: bool = False) -> FolderPlan:
-        """Returns the plan with more options; see `alternatives.Planner`."""
-        options = {**self._options, **options}
-        if any_classes:
-            options |= ANY_CLASSES
-        config, unnamed = config_from_options(name="check", **options)
-        plan = plan_folder(
-            epath.Path(self._root).expanduser(),
-            config,
-            unnamed=unnamed,
-            rule=ANY_VALUE if any_classes else None,
-            listing=self._listing,
-        )
-        for split, ids in plan.splits.items():
-            plan.tree.pairs(split, ids, plan.config.parts)  # raises if a file is missing
-        return plan
-
-    @functools.cached_property
-    def _listing(self) -> Listing:
-        return Listing.of(epath.Path(self._root).expanduser())
-
-
-def plan_from_options(
-    root: PathLike, *, name: str, reads_on: bool = False, **options: Any
-) -> FolderPlan:
-    """Plans a folder by the options that a user gave.
+class FolderPlanner:
+    """Plans a folder by the options that a user gave, and by those of alternatives with them.
 
     Args:
       root: the folder that a tool exported, or one above it.
       name: the config's name.
-      reads_on: whether the plan goes on where it cannot choose; see `plan_folder`.
       **options: see `config_from_options`.
-
-    Raises:
-      VocSegError: if the folder or the call is wrong, or something cannot be decided.
     """
-    plan = plan_opened(open_from_options(root, name=name, reads_on=reads_on, **options))
-    by_name = plan.class_file is not None and plan.class_file.by_name
-    has_numbers = bool(options.get("class_names") or plan.config.classes) or not by_name
-    return dataclasses.replace(plan, numbered=has_numbers)
 
+    def __init__(self, root: PathLike, *, name: str, **options: Any):
+        self._reader = FolderReader(root)
+        self._name = name
+        self._options = options
 
-def open_from_options(
-    root: PathLike, *, name: str, reads_on: bool = False, **options: Any
-) -> OpenFolder:
-    """Finds files, splits, pairs and classes of a folder; see `plan_from_options`."""
-    config, unnamed = config_from_options(name=name, **options)
-    folder = epath.Path(root).expanduser()
-    return open_folder(folder, config, unnamed=unnamed, reads_on=reads_on)
+    def plan(self, *, reads_on: bool = False) -> FolderPlan:
+        """Returns the plan.
+
+        Args:
+          reads_on: whether the plan goes on where it cannot choose; see `plan_folder`.
+
+        Raises:
+          VocSegError: if the folder or the call is wrong, or something cannot be decided.
+        """
+        plan = plan_opened(self.open(reads_on=reads_on))
+        by_name = plan.class_file is not None and plan.class_file.by_name
+        has_names = bool(self._options.get("class_names"))
+        is_numbered = has_names or bool(plan.config.classes) or not by_name
+        return dataclasses.replace(plan, numbered=is_numbered)
+
+    def open(self, *, reads_on: bool = False) -> OpenFolder:
+        """Finds files, splits, pairs and classes; see `plan`."""
+        config, unnamed = config_from_options(name=self._name, **self._options)
+        return open_folder(self._reader, config, unnamed=unnamed, reads_on=reads_on)
+
+    def check_question(self, question: QuestionError) -> VocSegError:
+        """Returns a question with the alternatives that work; see `check_alternatives`."""
+        return check_alternatives(question, self._plan_alternative)
+
+    def _plan_alternative(
+        self, options: Mapping[str, Any], *, any_classes: bool = False
+    ) -> FolderPlan:
+        """Returns the plan with more options; see `alternatives.Planner`."""
+        fields = {**self._options, **options}
+        if any_classes:
+            fields |= ANY_CLASSES
+        config, unnamed = config_from_options(name=self._name, **fields)
+        rule = ANY_VALUE if any_classes else None
+        plan = plan_folder(self._reader, config, unnamed=unnamed, rule=rule)
+        for split, ids in plan.splits.items():
+            plan.tree.pairs(split, ids, plan.config.parts)  # raises if a file is missing
+        return plan
 
 
 def config_from_options(
@@ -239,12 +222,12 @@ def describe(plan: FolderPlan, config: VocSegConfig) -> str:
     if len(plan.reasons) > _MAX_SHOWN_REASONS:
         more = len(plan.reasons) - _MAX_SHOWN_REASONS
         text.append(f"{'decided:':18}{more} more; check --json lists all")
-    text += [f"{'not used:':18}{line}" for line in account.describe(plan.account)]
+    text += [f"{'not used:':18}{line}" for line in account.describe(plan.unused)]
     return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])
 
 
 def _voids(plan: FolderPlan) -> list[int | str]:
-    rule = plan.rule
+    rule = plan.mask_rule
     mapping = rule.all_values if rule.colors is None else rule.all_colors
     return [
         key if isinstance(key, int) else f"color {color_key(key)}"

@@ -228,7 +228,7 @@ _TEXTS = (
 
 
 def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns what the user said, as arguments of `plan_from_options`.
+    """Returns what the user said, as arguments of `FolderPlanner`.
 
     Raises:
       ConfigError: if an option is not written as its help says.

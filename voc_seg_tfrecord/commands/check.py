@@ -13,7 +13,7 @@ from typing import Any
 from etils import epath
 
 from voc_seg_tfrecord.audit import check
-from voc_seg_tfrecord.build_from.tree import describe, open_from_options
+from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import (
@@ -110,7 +110,7 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
             expected="the name of a new file",
             remedy="choose another name, or delete the file",
         )
-    opened = open_from_options(root, name="check", reads_on=True, **arguments.tree_fields(args))
+    opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     text, unknown = write_table(opened)
     staging.write_file(out, text, "--write_classes")
     rows = counted(text.count("\n") - 1, "row")
@@ -169,7 +169,7 @@ def _summary(report: check.Report) -> dict[str, Any]:
         "reasons": [*plan.reasons] if plan else [],
         "not_used": [
             {"folder": folder, "kind": kind, "count": len(names), "files": list(names)}
-            for (folder, kind), names in (plan.account if plan else {}).items()
+            for (folder, kind), names in (plan.unused if plan else {}).items()
         ],
         "findings": [
             {
@@ -257,7 +257,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
 
     Lists have only the lines of these images. All else is copied byte for byte.
     """
-    opened = open_from_options(root, name="check", reads_on=True, **arguments.tree_fields(args))
+    opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     tree, evidence, pair_texts = opened.tree, opened.splits.evidence, opened.stated.texts
     path, folder = epath.Path(args.ids).expanduser(), epath.Path(args.copy_to).expanduser()
     _check_place(folder, root, args)

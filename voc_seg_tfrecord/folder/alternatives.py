@@ -16,6 +16,9 @@ from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
 
+MAX_TRIED_ALTERNATIVES = 3 * MAX_ALTERNATIVES
+"""Alternatives of one question that are planned at most, in search of those that work."""
+
 ANY_CLASSES: Mapping[str, Any] = {
     "class_names": [f"class {value}" for value in range(VOID)],
     "background": "",
@@ -24,12 +27,15 @@ ANY_CLASSES: Mapping[str, Any] = {
 }
 """Options with which any value of a mask is a class."""
 
-_NEXT_ABOUT_CLASSES = {
+_ONE_SPLIT: Mapping[str, Any] = {"splits": {"train": 1.0}}
+"""Options with which nothing is asked about splits."""
+
+_QUESTIONS_ABOUT_CLASSES = {
     NO_CLASS_NAMES: "the next question is what the classes are called",
     CONTRADICT: "the next question is what the classes are called",
     UNDECIDED: "the next question is what the values of the masks mean",
 }
-"""Kinds of errors that ask for classes, whichever images and masks are meant; and what they ask."""
+"""What is asked next, by the kinds of errors that ask for classes, whichever files are meant."""
 
 
 class Planner(Protocol):
@@ -58,19 +64,19 @@ class _Outcome:
       digest: tells what is built, so that two alternatives that build the same are found; empty
         if that is not known.
       error: what stops a build with the options; None if nothing does.
-      then: what a build asks next, in words; empty if it asks nothing, or cannot go on.
+      next_question: what a build asks next, in words; empty if it asks nothing, or cannot go on.
     """
 
     alternative: Alternative
     count: str = ""
     digest: str = ""
     error: VocSegError | None = None
-    then: str = ""
+    next_question: str = ""
 
     @property
     def is_possible(self) -> bool:
         """Whether a build goes through, or asks the next question."""
-        return self.error is None or bool(self.then)
+        return self.error is None or bool(self.next_question)
 
 
 def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegError:
@@ -80,28 +86,49 @@ def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegErr
       question: the question, of which no alternative was tried.
       plan_with: plans the folder.
     """
-    shown = question.alternatives[:MAX_ALTERNATIVES]
-    outcomes = [_try(alternative, plan_with) for alternative in shown]
     possible: list[_Outcome] = []
-    for outcome in outcomes:
-        is_new = not outcome.digest or outcome.digest not in [other.digest for other in possible]
-        if outcome.is_possible and is_new:
+    refused: list[_Outcome] = []
+    tried = 0
+    for alternative in question.alternatives[:MAX_TRIED_ALTERNATIVES]:
+        if len(possible) == MAX_ALTERNATIVES:
+            break
+        tried += 1
+        outcome = _try_alternative(alternative, plan_with)
+        if not outcome.is_possible:
+            refused.append(outcome)
+        elif not _builds_same_as_any(outcome, possible):
             possible.append(outcome)
-    refused = [outcome for outcome in outcomes if not outcome.is_possible]
-    if len(possible) < 2:
-        return _no_choice(question, possible, refused)
-    alternatives = [_with_words(outcome, possible) for outcome in possible]
-    alternatives += question.alternatives[MAX_ALTERNATIVES:]
-    # A user who means one of these has to know what is wrong with its files.
-    reasons = [
+    untried = len(question.alternatives) - tried
+    if len(possible) < 2 and not untried:
+        return _error_without_choice(question, possible, refused)
+    return question.with_alternatives(
+        [_with_words(outcome, possible) for outcome in possible],
+        refused=_reasons_to_show(refused),
+        untried=untried,
+    )
+
+
+def _builds_same_as_any(outcome: _Outcome, others: Sequence[_Outcome]) -> bool:
+    """Says whether an outcome builds the same as another one; not if nobody knows what it builds.
+
+    Example: the options `masks=SegmentationClass` and `mask_name={id}.png` of the same files.
+    """
+    return outcome.digest != "" and outcome.digest in [other.digest for other in others]
+
+
+def _reasons_to_show(refused: Sequence[_Outcome]) -> list[str]:
+    """Returns why alternatives cannot be taken, where the reason is in the files.
+
+    A user who means one of these has to know what is wrong with its files.
+    """
+    return [
         _reason(outcome)
         for outcome in refused
         if not isinstance(outcome.error, QuestionError | ConfigError)
     ]
-    return question.with_alternatives(alternatives, reasons)
 
 
-def _try(alternative: Alternative, plan_with: Planner) -> _Outcome:
+def _try_alternative(alternative: Alternative, plan_with: Planner) -> _Outcome:
     """Plans an alternative."""
     if not alternative.options:  # it says what to do by hand
         return _Outcome(alternative)
@@ -110,16 +137,17 @@ def _try(alternative: Alternative, plan_with: Planner) -> _Outcome:
     except QuestionError as question:
         if not _leads_on(question, alternative.options, plan_with):
             return _Outcome(alternative, error=question)
-        outcome = _Outcome(
-            alternative, error=question, then=f"the next question is how to {question.to}"
-        )
-        return _count(outcome, {"splits": {"train": 1.0}, **alternative.options}, plan_with)
+        next_question = f"the next question is how to {question.to}"
+        outcome = _Outcome(alternative, error=question, next_question=next_question)
+        return _with_count(outcome, {**_ONE_SPLIT, **alternative.options}, plan_with)
     except VocSegError as error:
-        if error.kind not in _NEXT_ABOUT_CLASSES:
+        if error.kind not in _QUESTIONS_ABOUT_CLASSES:
             return _Outcome(alternative, error=error)
-        outcome = _Outcome(alternative, error=error, then=_NEXT_ABOUT_CLASSES[error.kind])
-        return _count(outcome, alternative.options, plan_with)
-    digest = _digest(plan, [*plan.config.built_class_names, str(plan.rule)])
+        next_question = _QUESTIONS_ABOUT_CLASSES[error.kind]
+        outcome = _Outcome(alternative, error=error, next_question=next_question)
+        return _with_count(outcome, alternative.options, plan_with)
+    classes = [*plan.config.built_class_names, str(plan.mask_rule)]
+    digest = _digest_of_plan(plan, classes)
     return _Outcome(alternative, _count_in_words(alternative, plan), digest)
 
 
@@ -128,40 +156,44 @@ def _leads_on(question: QuestionError, options: Mapping[str, Any], plan_with: Pl
     answers = question.alternatives[:MAX_ALTERNATIVES]
     if options in [answer.options for answer in answers]:
         return False  # who is asked again for the same goes round in a circle
-    for answer in answers:
-        try:
-            plan_with({**options, **answer.options})
-        except QuestionError:
-            return True
-        except VocSegError as error:
-            if error.kind in _NEXT_ABOUT_CLASSES:
-                return True
-        else:
-            return True
-    return False
+    return any(_is_answer(answer, options, plan_with) for answer in answers)
 
 
-def _count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planner) -> _Outcome:
+def _is_answer(answer: Alternative, options: Mapping[str, Any], plan_with: Planner) -> bool:
+    """Says whether an answer to the next question works, or leads to a third one."""
+    try:
+        plan_with({**options, **answer.options})
+    except QuestionError:
+        return True
+    except VocSegError as error:
+        return error.kind in _QUESTIONS_ABOUT_CLASSES
+    return True
+
+
+def _with_count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planner) -> _Outcome:
     """Returns the outcome of options that end in a question, with what can be counted."""
     try:
         plan = plan_with(options, any_classes=True)
     except VocSegError:
         return outcome
     count = _count_in_words(outcome.alternative, plan)
-    return dataclasses.replace(outcome, count=count, digest=_digest(plan, []))
+    return dataclasses.replace(outcome, count=count, digest=_digest_of_plan(plan, []))
 
 
 def _count_in_words(alternative: Alternative, plan: FolderPlan) -> str:
     """Returns how many images a plan has: those of each split, or all and those of each split."""
-    of_splits = ", ".join(f"{split} {len(ids):,}" for split, ids in plan.splits.items())
+    counts = [f"{split} {len(ids):,}" for split, ids in plan.splits.items()]
+    by_split = ", ".join(counts)
     if "splits" in alternative.options:
-        return of_splits
+        return by_split
     total = sum(len(ids) for ids in plan.splits.values())
     all_images = f"{counted(total, 'image')} with masks"
-    return all_images if [*plan.splits] == ["train"] else f"{all_images} ({of_splits})"
+    if [*plan.splits] == ["train"]:
+        return all_images
+    return f"{all_images} ({by_split})"
 
 
-def _digest(plan: FolderPlan, classes: Sequence[str]) -> str:
+def _digest_of_plan(plan: FolderPlan, classes: Sequence[str]) -> str:
     """Returns a digest of image, mask and split of each pair, and of what stands for classes."""
     tree = plan.tree
     lines = [
@@ -169,23 +201,25 @@ def _digest(plan: FolderPlan, classes: Sequence[str]) -> str:
         for split, ids in plan.splits.items()
         for image_id in ids
     ]
-    places = tree.place, tree.layout.images, tree.layout.masks
-    text = "\n".join([*places, *classes, *sorted(lines)])
+    folders = [tree.place, tree.layout.images, tree.layout.masks]
+    text = "\n".join([*folders, *classes, *sorted(lines)])
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _with_words(outcome: _Outcome, possible: Sequence[_Outcome]) -> Alternative:
     """Returns an alternative that says what its options give, and what is asked next.
 
-    What all lines would say is left out, where something else tells them apart.
+    If all lines would say the same, and something else tells them apart, it is left out.
     """
     alternative = outcome.alternative
     words = [alternative.words]
     if not alternative.words or any(other.count != outcome.count for other in possible):
         words.append(outcome.count)
-    if not any(words) or any(other.then != outcome.then for other in possible):
-        words.append(outcome.then)
-    return dataclasses.replace(alternative, words="; ".join(filter(None, words)))
+    has_words = any(words)
+    differs = any(other.next_question != outcome.next_question for other in possible)
+    if not has_words or differs:
+        words.append(outcome.next_question)
+    return dataclasses.replace(alternative, words="; ".join(word for word in words if word))
 
 
 def _reason(outcome: _Outcome) -> str:
@@ -201,20 +235,18 @@ def _reason(outcome: _Outcome) -> str:
     return f"not possible: {options}: {problem}"
 
 
-def _no_choice(
+def _error_without_choice(
     question: QuestionError, possible: Sequence[_Outcome], refused: Sequence[_Outcome]
 ) -> VocSegError:
     """Returns the error about a question of which one alternative is left, or none."""
-    errors = {str(outcome.error): outcome.error for outcome in refused if outcome.error}
-    if not possible and len(errors) == 1:
-        (error,) = errors.values()
-        if not isinstance(error, QuestionError):
-            return error  # it stops a build whichever alternative is chosen
     if possible:
         lines = [_with_words(possible[0], possible).line]
         found = f"one way to {question.to}, and nothing says that it is meant:"
         remedy = "if it is meant, give the options of the line"
     else:
+        common_error = _common_error(refused)
+        if common_error is not None:
+            return common_error  # it stops a build whichever alternative is chosen
         lines = []
         found = f"no way to {question.to} that works:"
         remedy = "rename or remove the files that are not meant"
@@ -226,3 +258,12 @@ def _no_choice(
         remedy=remedy,
         kind=question.kind,
     )
+
+
+def _common_error(refused: Sequence[_Outcome]) -> VocSegError | None:
+    """Returns the error that all alternatives have, if they have the same and it is no question."""
+    errors = {str(outcome.error): outcome.error for outcome in refused if outcome.error}
+    if len(errors) != 1:
+        return None
+    (error,) = errors.values()
+    return None if isinstance(error, QuestionError) else error

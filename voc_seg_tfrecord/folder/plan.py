@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_parsers import TABLE
 from voc_seg_tfrecord.core.class_table import ClassTable, Rows, check_rows, rows_over
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
-from voc_seg_tfrecord.core.errors import ConfigError, ImageError, LayoutError, VocSegError, command
+from voc_seg_tfrecord.core.errors import ImageError, LayoutError, VocSegError, command
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOID, background_index
@@ -33,20 +33,18 @@ from voc_seg_tfrecord.folder.classes.choose import (
     rows_of_table,
 )
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
-from voc_seg_tfrecord.folder.files import discovery
-from voc_seg_tfrecord.folder.files.unreadable import NO_MASKS
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED, MaskMeaning
 from voc_seg_tfrecord.folder.meaning.of_labels import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.question import Problems
-from voc_seg_tfrecord.folder.second_masks import ask_which_masks, check_no_second_masks
+from voc_seg_tfrecord.folder.reader import FolderReader
+from voc_seg_tfrecord.folder.second_masks import check_no_second_masks
 from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
 from voc_seg_tfrecord.folder.splits.official import official_note
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
-from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.band_count import count_bands
@@ -88,9 +86,9 @@ class FolderPlan:
       class_file: the labeling tool's file of class names, where there is one.
       division: the splits.
       decision: what the masks mean, and why; None where that was not asked.
-      rule: how each mask is read.
+      mask_rule: how each mask is read.
       notes: what else a user should know.
-      account: the files of the folder that are not used.
+      unused: the files of the folder that are not used.
       problems: what stops a build, in the order of the steps; none if the plan did not read on.
       undecided: `SPLITS`, if all images are in one split whatever lists say; and `MEANING`, if
         it is not decided what the masks mean, so that any value is a class.
@@ -104,9 +102,9 @@ class FolderPlan:
     class_file: ClassFile | None
     division: Splits
     decision: MaskMeaning | None
-    rule: MaskRule
+    mask_rule: MaskRule
     notes: tuple[str, ...]
-    account: Account
+    unused: Account
     problems: tuple[VocSegError, ...] = ()
     undecided: frozenset[str] = frozenset()
     numbered: bool = True
@@ -183,44 +181,41 @@ class OpenFolder:
 
 
 def plan_folder(
-    folder: epath.PathLike,
+    reader: FolderReader,
     config: VocSegConfig,
     *,
     unnamed: Unnamed | None = None,
     rule: MaskRule | None = None,
     reads_on: bool = False,
-    listing: Listing | None = None,
 ) -> FolderPlan:
     """Decides all about a folder.
 
     Args:
-      folder: the folder that a tool exported, or one above it.
+      reader: reads the folder.
       config: what the user said.
       unnamed: what the config cannot say yet, as the user gave no class names; None if it is
         complete.
       rule: what the masks mean; by default it is decided.
       reads_on: whether a step that cannot choose leaves its problem in the plan, and the next ones
         go on with what there is: all images in one split, any value a class.
-      listing: the files of the folder, where they are listed already.
 
     Raises:
       VocSegError: if the config is wrong, or a step cannot choose and the plan does not read on.
     """
-    opened = open_folder(folder, config, unnamed=unnamed, reads_on=reads_on, listing=listing)
+    opened = open_folder(reader, config, unnamed=unnamed, reads_on=reads_on)
     return plan_opened(opened, rule=rule)
 
 
 def open_folder(
-    folder: epath.PathLike,
+    reader: FolderReader,
     config: VocSegConfig,
     *,
     unnamed: Unnamed | None = None,
     reads_on: bool = False,
-    listing: Listing | None = None,
 ) -> OpenFolder:
     """Finds the files of a folder, its splits, pairs and classes; see `plan_folder`."""
     problems = Problems(reads_on=reads_on)
-    splits, stated = _choose_splits(open_tree(folder, config, listing), config, problems)
+    splits, stated = _choose_splits(reader, config, problems)
     opened = OpenFolder(config, splits, stated, None, None, problems)
     if unnamed is None:
         return opened
@@ -271,62 +266,15 @@ def _all_bands(tree: VocTree) -> list[int]:
     )
 
 
-def open_tree(
-    folder: epath.PathLike, config: VocSegConfig, listing: Listing | None = None
-) -> VocTree:
-    """Finds the tree at or below a folder, with the config's folder names if it has any.
-
-    The files of the folder may be listed already.
-
-    Raises:
-      ConfigError: if the folder, or one that the config names, does not exist.
-      LayoutError: if there is no tree, or more than one.
-    """
-    folder = epath.Path(folder)
-    if not folder.is_dir():
-        raise ConfigError(
-            folder,
-            found="no such folder",
-            expected="the folder that your labelling tool exported",
-            remedy="check the path",
-        )
-    options = config.layout or {}
-    has_bands = config.bands is not None
-    try:
-        return discovery.find_tree(
-            folder, options, exif=config.exif, bands=has_bands, listing=listing
-        )
-    except LayoutError as error:
-        if error.kind != NO_MASKS:
-            raise
-        raise _ask_which_masks(listing or Listing.of(folder), config) or error from None
-
-
-def _ask_which_masks(listing: Listing | None, config: VocSegConfig) -> LayoutError | None:
-    """Returns the question which masks are meant; None if no image has several, or it is said."""
-    options = dict(config.layout or {})
-    if listing is None or "mask_name" in options:
-        return None
-    has_bands = config.bands is not None
-
-    def find(pattern: str) -> VocTree:
-        said = {**options, "mask_name": pattern}
-        return discovery.find_tree(
-            listing.root, said, exif=config.exif, bands=has_bands, listing=listing
-        )
-
-    return ask_which_masks(listing, find)
-
-
 def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPlan:
     """Decides what the masks of a folder mean, and what of it is not used; see `plan_folder`."""
     config, splits, stated, problems = opened.config, opened.splits, opened.stated, opened.problems
     tree = opened.tree
-    names = problems.of(_choose_class_file, tree, config, opened.class_file)
+    names = problems.try_step(_choose_class_file, tree, config, opened.class_file)
     file = names.file if names else None
     decision = None
     if rule is None and names:
-        decision = problems.of(_choose_meaning, config, file, splits)
+        decision = problems.try_step(_choose_meaning, config, file, splits)
     undecided = {SPLITS} if splits.undecided else set[str]()
     if rule is None and decision is None:
         undecided.add(MEANING)
@@ -334,7 +282,7 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         rule = decision.rule if decision else ANY_VALUE
     notes = _notes(config, splits, names, decision)
     if POOL in splits.ids:
-        splits = problems.of(_stratified, config, rule, splits) or splits
+        splits = problems.try_step(_stratified, config, rule, splits) or splits
     read, ids_in_texts = _read(file, splits, stated)
     account = list_unused_files(
         tree,
@@ -344,11 +292,11 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
         instances=bool(config.instance_mask),
     )
     if "masks" not in (config.layout or {}):  # that says which files are meant
-        problems.of(check_numbers, tree)
+        problems.try_step(check_numbers, tree)
     if "mask_name" not in (config.layout or {}):
         files = [posixpath.join(folder, n) for (folder, _), of in account.items() for n in of]
         by_name = splits.used - stated.image_ids
-        problems.of(check_no_second_masks, tree, by_name, files)
+        problems.try_step(check_no_second_masks, tree, by_name, files)
     return FolderPlan(
         config,
         tree,
@@ -366,38 +314,39 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
 
 
 def _choose_splits(
-    tree: VocTree, config: VocSegConfig, problems: Problems
+    reader: FolderReader, config: VocSegConfig, problems: Problems
 ) -> tuple[Splits, StatedPairs]:
-    """Returns the splits of a tree in which each image has the mask that a text states for it."""
-    evidence = problems.of(SplitEvidence.find, tree, config) or SplitEvidence(tree)
-    splits = problems.of(split_ids, evidence, config, problems)
+    """Returns the splits of a set in which each image has the mask that a text states for it."""
+    tree = reader.find_tree(config)
+    evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
+    splits = problems.try_step(split_ids, evidence, config, problems)
     if splits is not None:
         splits, stated = _with_stated_pairs(splits, config, problems)
-        whole = problems.of(_leave_out, splits, config)
+        whole = problems.try_step(_leave_out, reader, splits, config)
         if whole is not None:
             return whole, stated
     # All images stand in one split, whatever lists and groups say.
     every = Splits(evidence, {"train": [*tree.images]}, {"train": POOL}, undecided=True)
     every, stated = _with_stated_pairs(every, config, problems)
     skipping = dataclasses.replace(config, missing_mask="skip")
-    labeled = problems.of(_leave_out, every, skipping) if tree.images else None
+    labeled = problems.try_step(_leave_out, reader, every, skipping) if tree.images else None
     return labeled or Splits(every.evidence, undecided=True), stated
 
 
-def _leave_out(splits: Splits, config: VocSegConfig) -> Splits:
-    tree = splits.evidence.tree
+def _leave_out(reader: FolderReader, splits: Splits, config: VocSegConfig) -> Splits:
+    """Returns splits without the images that lack a mask, if the config leaves them out."""
     try:
-        return MissingMasks(tree, config).leave_out(splits)
+        return MissingMasks(splits.evidence.tree, config).leave_out(splits)
     except LayoutError as error:
         if error.kind != NAMES_OF_MASKS:
             raise
-        raise _ask_which_masks(tree.listing, config) or error from None
+        raise reader.ask_which_masks(config) or error from None
 
 
 def _with_stated_pairs(
     splits: Splits, config: VocSegConfig, problems: Problems
 ) -> tuple[Splits, StatedPairs]:
-    stated = problems.of(_pair_as_stated, splits, config)
+    stated = problems.try_step(_pair_as_stated, splits, config)
     if stated is None:
         return splits, StatedPairs(splits.evidence.tree)
     evidence = dataclasses.replace(splits.evidence, tree=stated.tree)

@@ -11,7 +11,7 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError, command, counted
 
 MAX_ALTERNATIVES = 8
-"""Alternatives that a question lists."""
+"""Alternatives that a question shows."""
 
 _Taken = TypeVar("_Taken")
 
@@ -81,11 +81,12 @@ class QuestionError(LayoutError):
 
     Args:
       where: the folder or file that can be read in several ways.
-      alternatives: the ways.
+      alternatives: the ways, of which the first `MAX_ALTERNATIVES` are shown.
       to: what can be done in several ways: `read images and masks`.
       expected: what would leave one way.
       kind: the sort of question in a few words.
       refused: lines about readings that cannot be taken.
+      untried: how many more ways there are that nobody has planned, so that they are not shown.
     """
 
     def __init__(
@@ -97,17 +98,20 @@ class QuestionError(LayoutError):
         expected: str,
         kind: str,
         refused: Sequence[str] = (),
+        untried: int = 0,
     ):
         self.alternatives = tuple(alternatives)
         self.to = to
-        lines = [alternative.line for alternative in self.alternatives[:MAX_ALTERNATIVES]]
-        if len(self.alternatives) > MAX_ALTERNATIVES:
-            lines.append(f"and {len(self.alternatives) - MAX_ALTERNATIVES} more")
+        total = len(self.alternatives) + untried
+        shown = self.alternatives[:MAX_ALTERNATIVES]
+        lines = [alternative.line for alternative in shown]
+        if total > len(shown):
+            lines.append(f"and {total - len(shown)} more")
         lines += refused
         has_options = any(alternative.options for alternative in self.alternatives)
         super().__init__(
             where,
-            found="\n    ".join([f"{counted(len(self.alternatives), 'way')} to {to}:", *lines]),
+            found="\n    ".join([f"{counted(total, 'way')} to {to}:", *lines]),
             expected=expected,
             remedy="choose by the options in a line" if has_options else "do what a line says",
             kind=kind,
@@ -118,9 +122,9 @@ class QuestionError(LayoutError):
         return {**super().to_json(), "type": LayoutError.__name__}
 
     def with_alternatives(
-        self, alternatives: Sequence[Alternative], refused: Sequence[str]
+        self, alternatives: Sequence[Alternative], *, refused: Sequence[str], untried: int
     ) -> "QuestionError":
-        """Returns the same question between other alternatives."""
+        """Returns the same question between other alternatives; see the class."""
         return QuestionError(
             self.where,
             alternatives,
@@ -128,6 +132,7 @@ class QuestionError(LayoutError):
             expected=self.expected,
             kind=self.kind,
             refused=refused,
+            untried=untried,
         )
 
 
@@ -146,18 +151,22 @@ class Problems:
         self.reads_on = reads_on
         self.found: list[VocSegError] = []
 
-    def of(self, step: Callable[..., _Taken], *args: object) -> _Taken | None:
-        """Returns what a step takes; None if it cannot, and the others go on.
+    def try_step(self, step: Callable[..., _Taken], *args: object) -> _Taken | None:
+        """Takes a step, and returns what it gives.
+
+        Returns:
+          None if the step cannot choose and the plan reads on; then `found` has the reason.
 
         Raises:
           ConfigError: if the config is wrong before anything else is.
-          VocSegError: if a step cannot go on, and no other shall.
+          VocSegError: if the step cannot choose and the plan does not read on.
         """
         try:
             return step(*args)
         except VocSegError as error:
-            if not self.reads_on or (isinstance(error, ConfigError) and not self.found):
+            is_first_about_config = isinstance(error, ConfigError) and not self.found
+            if not self.reads_on or is_first_about_config:
                 raise
-            if str(error) not in map(str, self.found):
+            if str(error) not in [str(problem) for problem in self.found]:
                 self.found.append(error)
             return None

@@ -7,7 +7,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import check
-from voc_seg_tfrecord.build_from.tree import checked_question, plan_from_options
+from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK
@@ -74,14 +74,14 @@ def check_folder(
     Raises:
       ConfigError: if the options are wrong.
     """
+    planner = FolderPlanner(folder, name="check", **options)
     try:
-        plan = plan_from_options(folder, name="check", reads_on=True, **options)
-        ask = functools.partial(checked_question, root=folder, options=options)
-        report = check.check_plan(plan, fits=fits, ask=ask)
+        plan = planner.plan(reads_on=True)
+        report = check.check_plan(plan, fits=fits, ask=planner.check_question)
     except ConfigError:  # a wrong call: nothing about the tree
         raise
     except QuestionError as question:
-        return None, check.Report([rules.finding_of(checked_question(question, folder, options))])
+        return None, check.Report([rules.finding_of(planner.check_question(question))])
     except VocSegError as error:  # without a tree to read this is the only finding
         return None, check.Report([rules.finding_of(error)])
     if plan.fault is None:

@@ -174,7 +174,7 @@ class Cards:
         tree = self.report.tree
         if self.report.plan is None or self.config is None or tree is None:
             return None
-        spec = self.config.example_spec(self.report.plan.rule)
+        spec = self.config.example_spec(self.report.plan.mask_rule)
         spec = dataclasses.replace(spec, decoding="none", instances=False, objects=False)
         try:
             example = make_example(tree.pair(self.report.tree_id(image_id)).read(), spec)
@@ -184,9 +184,9 @@ class Cards:
 
     def _unknown(self, path: epath.Path | None) -> list[Box]:
         """Returns boxes around the regions of a mask whose values or colours are no class."""
-        if path is not None and self.report.plan and self.report.plan.rule:
+        if path is not None and self.report.plan and self.report.plan.mask_rule:
             with contextlib.suppress(VocSegError):
-                return unknown_boxes(File.read(path, MaskError), self.report.plan.rule)
+                return unknown_boxes(File.read(path, MaskError), self.report.plan.mask_rule)
         return []
 
 

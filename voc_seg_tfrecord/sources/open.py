@@ -23,6 +23,7 @@ from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, check_alternatives
 from voc_seg_tfrecord.folder.classes.names import class_colors
 from voc_seg_tfrecord.folder.plan import ANY_VALUE, FolderPlan, absent_images, plan_folder
 from voc_seg_tfrecord.folder.question import QuestionError
+from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.tree.voc_tree import Pairs
 from voc_seg_tfrecord.formats.band_count import with_band_count
 from voc_seg_tfrecord.sources.devkit import Fetcher
@@ -55,29 +56,38 @@ def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = 
             expected=f"a folder with {IMAGES}, {MASKS} and {LISTS}",
             remedy="give the folder with --manual_dir",
         )
+    planner = _ConfigPlanner(FolderReader(folder), config)
     try:
-        plan = plan_folder(folder, config, rule=rule)
+        plan = planner.plan(rule)
     except QuestionError as question:
-        raise check_alternatives(question, _Planner(folder, config)) from None
+        raise check_alternatives(question, planner.plan_alternative) from None
     return own_source(plan)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Planner:
+class _ConfigPlanner:
     """Plans a folder with a config, and with the options of an alternative too."""
 
-    folder: epath.Path
+    reader: FolderReader
     config: VocSegConfig
 
-    def __call__(self, options: Mapping[str, Any], *, any_classes: bool = False) -> FolderPlan:
-        """Returns the plan; see `alternatives.Planner`."""
-        fields = {**options, **(ANY_CLASSES if any_classes else {})}
+    def plan(self, rule: MaskRule | None) -> FolderPlan:
+        """Returns the plan; a rule says what masks mean, if that is known."""
+        return plan_folder(self.reader, self.config, rule=rule)
+
+    def plan_alternative(
+        self, options: Mapping[str, Any], *, any_classes: bool = False
+    ) -> FolderPlan:
+        """Returns the plan with more options; see `alternatives.Planner`."""
+        fields = dict(options)
+        if any_classes:
+            fields |= ANY_CLASSES
         layout = dict(self.config.layout or {})
         for name in LAYOUT_OPTIONS:
             if name in fields:
                 layout[name] = fields.pop(name)
         config = dataclasses.replace(self.config, layout=layout or None, **fields)
-        plan = plan_folder(self.folder, config, rule=ANY_VALUE if any_classes else None)
+        plan = plan_folder(self.reader, config, rule=ANY_VALUE if any_classes else None)
         own_source(plan)  # raises if a file is missing
         return plan
 
@@ -92,7 +102,7 @@ def own_source(plan: FolderPlan) -> Source:
     items = itertools.chain.from_iterable(splits.values())
     return Source(
         splits,
-        with_band_count(plan.config.example_spec(plan.rule), items),
+        with_band_count(plan.config.example_spec(plan.mask_rule), items),
         colors=class_colors(plan.class_file, plan.config),
         rows=plan.decision.rows if plan.decision else (),
         numbered=plan.numbered,

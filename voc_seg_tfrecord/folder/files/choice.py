@@ -23,7 +23,6 @@ from voc_seg_tfrecord.folder.files.rules import (
     SET_RULES,
     FileRule,
 )
-from voc_seg_tfrecord.folder.tree.listing import Listing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,17 +44,8 @@ class FileChoice:
     reasons: Sequence[str] = ()
 
 
-def choose_files(
-    listing: Listing, pairings: Sequence[Pairing], given: Collection[str]
-) -> FileChoice:
-    """Chooses among the pairings of a folder.
-
-    Args:
-      listing: all that lies in the folder.
-      pairings: all pairings of it.
-      given: the names of the layout's options that the user gave.
-    """
-    evidence = FileEvidence(listing, pairings, given)
+def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileChoice:
+    """Chooses among the pairings of a folder, all of which are given, by the evidence."""
     lost: LostCandidates = {}
     candidates = _list_possible(pairings, evidence)
     candidates = _choose_images(candidates, evidence, lost)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import posixpath
 
-from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError
@@ -17,6 +16,7 @@ from voc_seg_tfrecord.folder.files import polygon_sets
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import below, common_folder, split_word
 from voc_seg_tfrecord.folder.files.layouts import (
@@ -47,22 +47,22 @@ from voc_seg_tfrecord.formats import mask_samples
 
 
 def find_tree(
-    folder: epath.Path,
+    listing: Listing,
     options: Mapping[str, str],
     *,
+    looks: FileLooks,
     exif: str = "auto",
     bands: bool = False,
-    listing: Listing | None = None,
 ) -> VocTree:
     """Finds the tree at or below a folder.
 
     Args:
-      folder: the folder that the user gave.
+      listing: the files of the folder that the user gave.
       options: the fields of the layout that the user gave. Folders are relative to the given one;
         one that is not there means the folders of that name in each part.
+      looks: what was seen of the files.
       exif: what an EXIF orientation means for shapes without the size of their image.
       bands: whether bands are wanted, so that arrays may be images.
-      listing: the files of the folder, where they are listed already.
 
     Raises:
       ConfigError: if there is no folder that the user named.
@@ -70,7 +70,7 @@ def find_tree(
         with the options that choose each.
     """
     endings = WITH_ARRAYS if bands else ENDINGS_OF["images"]
-    said = Said(listing or Listing.of(folder), options, endings)
+    said = Said(listing, options, endings, looks)
     tree = dataclasses.replace(_find(said, exif), image_endings=endings)
     if (path := said.lists()) is None:
         return tree
@@ -195,7 +195,8 @@ def _mask_tree(said: Said) -> VocTree:
     if len(images) == len(masks) > 1 and all(name for name, _ in (*images, *masks)):
         root, layout = "", _parts_of_options(said, pairings)
     else:
-        choice = choose_files(listing, pairings, said.options)
+        evidence = FileEvidence(listing, pairings, said.options, said.looks)
+        choice = choose_files(pairings, evidence)
         if images and masks:  # then the rest only stands in the account
             choice = dataclasses.replace(choice, beside=())
         for r in (*choice.chosen, *choice.rivals):
@@ -257,7 +258,7 @@ def _parts_of_options(said: Said, pairings: Sequence[Pairing]) -> Layout:
             expected="folders of their own for each part",
             remedy="name each folder once",
         )
-    evidence = FileEvidence(said.listing, pairings, said.options)
+    evidence = FileEvidence(said.listing, pairings, said.options, said.looks)
     parts = []
     for name, folder in said.images:
         folders = folder, mask_folders.get(name)
@@ -284,7 +285,7 @@ def _without_pairs(said: Said, pairings: Sequence[Pairing]) -> VocTree:
     Raises:
       LayoutError: if there are no such folders; the error says what lies there instead.
     """
-    evidence = FileEvidence(said.listing, pairings, said.options)
+    evidence = FileEvidence(said.listing, pairings, said.options, said.looks)
     every_image_set, every_mask_set = said.every_set
     image_folders = _folders_called("images", said.images, every_image_set, evidence)
     mask_folders = _folders_called("masks", said.masks, every_mask_set, evidence)

@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterable
 import posixpath
 
-from voc_seg_tfrecord.folder.files import pixels
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
+from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import Affix, FileSet
 from voc_seg_tfrecord.folder.files.folder_names import common_folder, role
 from voc_seg_tfrecord.folder.files.pairings import Pairing, few
@@ -30,6 +30,7 @@ class FileEvidence:
       listing: all that lies in the folder.
       pairings: all pairings of the folder.
       given: the names of the layout's options that the user gave.
+      looks: what was seen of files before, by other plans of the folder.
 
     Attributes:
       listing: see above.
@@ -37,14 +38,18 @@ class FileEvidence:
       common: the folder in which all files of all pairings lie.
     """
 
-    def __init__(self, listing: Listing, pairings: Iterable[Pairing], given: Collection[str]):
+    def __init__(
+        self,
+        listing: Listing,
+        pairings: Iterable[Pairing],
+        given: Collection[str],
+        looks: FileLooks,
+    ):
         self.listing = listing
         self.given = frozenset(given)
         self.common = common_folder([folder for p in pairings for folder in p.folders])
         self._roles: dict[tuple[str, Affix, Affix, bool], str] = {}
-        self._looks: dict[str, bool] = {}
-        self._sizes: dict[tuple[str, str], bool] = {}
-        self._lengths: dict[str, int] = {}
+        self._looks = looks
 
     # What names say.
 
@@ -106,9 +111,7 @@ class FileEvidence:
 
     def looks_like_mask(self, path: str) -> bool:
         """Says whether a file, below the root of the listing, has few colors or values."""
-        if path not in self._looks:
-            self._looks[path] = pixels.looks_drawn(self.listing.root / path)
-        return self._looks[path]
+        return self._looks.looks_drawn(path)
 
     def masks_look_like_masks(self, candidate: PairingCandidate) -> bool:
         """Says whether all of a few masks of a candidate have few colors or values."""
@@ -126,27 +129,18 @@ class FileEvidence:
         """Says whether at least half of a few images have the size of their masks."""
         sample = candidate.sample()
         agreeing = sum(
-            self._size_agrees(p.images.path(image), p.masks.path(mask)) for p, image, mask in sample
+            self._looks.sizes_agree(p.images.path(image), p.masks.path(mask))
+            for p, image, mask in sample
         )
         return 2 * agreeing >= len(sample)
 
-    def _size_agrees(self, image: str, mask: str) -> bool:
-        if (image, mask) not in self._sizes:
-            root = self.listing.root
-            self._sizes[image, mask] = pixels.sizes_agree(root / image, root / mask)
-        return self._sizes[image, mask]
-
     def length(self, path: str) -> int:
         """Returns how many bytes a file has, below the root of the listing; -1 if it has none."""
-        if path not in self._lengths:
-            self._lengths[path] = pixels.length(self.listing.root / path)
-        return self._lengths[path]
+        return self._looks.length(path)
 
     def are_same(self, path: str, other: str) -> bool:
         """Says whether two files have the same bytes."""
-        if self.length(path) != self.length(other):
-            return False
-        return pixels.are_same(self.listing.root / path, self.listing.root / other)
+        return self._looks.are_same(path, other)
 
     def is_painted(self, candidate: PairingCandidate, other: PairingCandidate) -> bool:
         """Says whether the labels are painted into a candidate's images, and not into the other's.
@@ -164,6 +158,6 @@ class FileEvidence:
         for files, mask in few(masks):
             image_files, image = candidate.image_of_mask[files][mask]
             other_files, other_image = other.image_of_mask[files][mask]
-            paths = image_files.path(image), other_files.path(other_image), files.path(mask)
-            triples.append(tuple(self.listing.root / path for path in paths))
-        return pixels.painted_one(triples) == 0
+            paths = (image_files.path(image), other_files.path(other_image), files.path(mask))
+            triples.append(paths)
+        return self._looks.painted_one(triples) == 0

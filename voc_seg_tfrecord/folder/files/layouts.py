@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core.layout import (
     Naming,
     Part,
 )
+from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, ending_of, file_sets
 from voc_seg_tfrecord.folder.files.folder_names import (
     EXTRA,
@@ -40,11 +41,13 @@ class Said:
       listing: all that lies in the folder.
       options: the fields of the layout that the user gave.
       endings: what names of images end with; if bands are wanted, with `.npy` too.
+      looks: what was seen of the files.
     """
 
     listing: Listing
     options: Mapping[str, str]
     endings: Sequence[str]
+    looks: FileLooks
 
     @functools.cached_property
     def images(self) -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ from voc_seg_tfrecord.formats import mask_samples, pillow
 _COLORS = 64  # distinct colours of a mask; photos have more
 MIN_IMAGE_BYTES = 100
 """In fewer bytes no format has more than a few pixels."""
+_MAX_LABELS = 1000  # distinct colours of a mask whose pixels are compared; a photo has more
 _CORRELATED = 0.9  # at least, of a photo and what it was mixed with
 _MOST_SAMPLES = 1 << 24  # of an image that is compared in full
 _NOISE = 14  # levels between a photo and its JPEG, as a mean over a few pixels
@@ -108,7 +109,10 @@ def painted_one(triples: Sequence[tuple[epath.Path, epath.Path, epath.Path]]) ->
         image, other = image.astype(np.float64), other.astype(np.float64)
         if labels.ndim == 3:
             labels = labels.astype(np.int64) @ (1 << 16, 1 << 8, 1)
-        for label in np.unique(labels):
+        distinct_labels = np.unique(labels)
+        if len(distinct_labels) > _MAX_LABELS:
+            continue
+        for label in distinct_labels:
             both = of_label.setdefault(int(label), ([], []))
             both[0].append(image[labels == label])
             both[1].append(other[labels == label])

@@ -74,7 +74,7 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     """
     tree = evidence.tree
     if config.ratios:
-        problems.of(check_groups, tree.images, tree.image_file, config, tree.root)
+        problems.try_step(check_groups, tree.images, tree.image_file, config, tree.root)
         ids_by_split, sources = by_ratio(tree.images, config)
         splits = Splits(evidence, ids_by_split, sources)
     elif config.splits is None:
@@ -94,7 +94,7 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
                 remedy="change the ratios or the seed, or add images",
             )
     if not config.overlap:
-        problems.of(_check_disjoint, splits, config.missing_image == "skip")
+        problems.try_step(_check_disjoint, splits, config.missing_image == "skip")
     return splits
 
 

@@ -1,0 +1,62 @@
+"""Remembers what a few files of a folder show, so that no file is opened twice for one question."""
+
+from collections.abc import Sequence
+
+from etils import epath
+
+from voc_seg_tfrecord.folder.files import pixels
+
+
+class FileLooks:
+    """What files of one folder show. Plans of the folder with other options share it.
+
+    Args:
+      root: the folder. All paths are below it.
+    """
+
+    def __init__(self, root: epath.Path):
+        self._root = root
+        self._are_drawn: dict[str, bool] = {}
+        self._sizes_agree: dict[tuple[str, str], bool] = {}
+        self._lengths: dict[str, int] = {}
+        self._are_same: dict[tuple[str, str], bool] = {}
+        self._painted: dict[tuple[tuple[str, str, str], ...], int | None] = {}
+
+    def looks_drawn(self, path: str) -> bool:
+        """Says whether a file has few colors or values; see `pixels.looks_drawn`."""
+        if path not in self._are_drawn:
+            self._are_drawn[path] = pixels.looks_drawn(self._root / path)
+        return self._are_drawn[path]
+
+    def sizes_agree(self, image: str, mask: str) -> bool:
+        """Says whether an image has the size of a mask; see `pixels.sizes_agree`."""
+        key = (image, mask)
+        if key not in self._sizes_agree:
+            self._sizes_agree[key] = pixels.sizes_agree(self._root / image, self._root / mask)
+        return self._sizes_agree[key]
+
+    def length(self, path: str) -> int:
+        """Returns how many bytes a file has; -1 if it leads nowhere."""
+        if path not in self._lengths:
+            self._lengths[path] = pixels.length(self._root / path)
+        return self._lengths[path]
+
+    def are_same(self, path: str, other: str) -> bool:
+        """Says whether two files have the same bytes."""
+        if self.length(path) != self.length(other):
+            return False
+        key = (path, other) if path < other else (other, path)
+        if key not in self._are_same:
+            self._are_same[key] = pixels.are_same(self._root / path, self._root / other)
+        return self._are_same[key]
+
+    def painted_one(self, triples: Sequence[tuple[str, str, str]]) -> int | None:
+        """Tells in which of two sets of images the labels are painted; see `pixels.painted_one`."""
+        key = tuple(triples)
+        if key not in self._painted:
+            paths = [
+                (self._root / image, self._root / other_image, self._root / mask)
+                for image, other_image, mask in triples
+            ]
+            self._painted[key] = pixels.painted_one(paths)
+        return self._painted[key]

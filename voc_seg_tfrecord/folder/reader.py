@@ -1,0 +1,125 @@
+"""Finds the images, masks and texts of one folder, for one plan of it or for several.
+
+Several plans are made where a question has to be asked: one for each alternative. They differ in
+their options, and the files are the same.
+"""
+
+import dataclasses
+import functools
+
+from etils import epath
+
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.folder.files import discovery
+from voc_seg_tfrecord.folder.files.file_looks import FileLooks
+from voc_seg_tfrecord.folder.files.unreadable import NO_MASKS
+from voc_seg_tfrecord.folder.second_masks import ask_which_masks
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+
+
+@dataclasses.dataclass(frozen=True)
+class _FileOptions:
+    """The options that say which files are images, masks and lists.
+
+    Attributes:
+      layout: the names of folders and patterns that the user gave, sorted.
+      exif: what an EXIF orientation means.
+      has_bands: whether bands are wanted.
+    """
+
+    layout: tuple[tuple[str, str], ...]
+    exif: str
+    has_bands: bool
+
+    @classmethod
+    def of(cls, config: VocSegConfig) -> "_FileOptions":
+        """Returns those of a config."""
+        layout = tuple(sorted((config.layout or {}).items()))
+        return cls(layout, config.exif, config.bands is not None)
+
+
+class FolderReader:
+    """Reads one folder. What was listed and looked at for one config is not read again for another.
+
+    Args:
+      folder: the folder that a tool exported, or one above it.
+    """
+
+    def __init__(self, folder: epath.PathLike):
+        self.folder = epath.Path(folder).expanduser()
+        self._trees: dict[_FileOptions, VocTree] = {}
+        self._split_evidence: dict[_FileOptions, SplitEvidence] = {}
+
+    @functools.cached_property
+    def listing(self) -> Listing:
+        """All files at and below the folder."""
+        return Listing.of(self.folder)
+
+    @functools.cached_property
+    def _looks(self) -> FileLooks:
+        return FileLooks(self.folder)
+
+    def find_tree(self, config: VocSegConfig) -> VocTree:
+        """Returns the images and labels, in the folders that the config names if it names any.
+
+        Raises:
+          ConfigError: if the folder, or one that the config names, does not exist.
+          LayoutError: if there is no set of images and masks, or more than one.
+        """
+        if not self.folder.is_dir():
+            raise ConfigError(
+                self.folder,
+                found="no such folder",
+                expected="the folder that your labeling tool exported",
+                remedy="check the path",
+            )
+        options = _FileOptions.of(config)
+        if options not in self._trees:
+            try:
+                self._trees[options] = self._find_tree(options)
+            except LayoutError as error:
+                if error.kind != NO_MASKS:
+                    raise
+                raise self.ask_which_masks(config) or error from None
+        return self._trees[options]
+
+    def find_split_evidence(self, config: VocSegConfig) -> SplitEvidence:
+        """Returns the images of the set, and the texts that name them.
+
+        Raises:
+          VocSegError: if a text cannot be read that makes splits.
+        """
+        options = _FileOptions.of(config)
+        if options not in self._split_evidence:
+            self._split_evidence[options] = SplitEvidence.find(self.find_tree(config), config)
+        return self._split_evidence[options]
+
+    def ask_which_masks(self, config: VocSegConfig) -> LayoutError | None:
+        """Returns the question which masks are meant.
+
+        It is None if no image has several masks, or the config says which are meant.
+        """
+        options = _FileOptions.of(config)
+        layout = dict(options.layout)
+        if "mask_name" in layout:
+            return None
+
+        def find_with(mask_name: str) -> VocTree:
+            with_name = {**layout, "mask_name": mask_name}
+            return self._find_tree(
+                dataclasses.replace(options, layout=tuple(sorted(with_name.items())))
+            )
+
+        return ask_which_masks(self.listing, find_with)
+
+    def _find_tree(self, options: _FileOptions) -> VocTree:
+        return discovery.find_tree(
+            self.listing,
+            dict(options.layout),
+            looks=self._looks,
+            exif=options.exif,
+            bands=options.has_bands,
+        )
