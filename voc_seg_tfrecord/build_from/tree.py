@@ -6,7 +6,7 @@ from typing import Any
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.core.class_table import color_key
-from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
@@ -15,9 +15,9 @@ from voc_seg_tfrecord.folder import account
 from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, check_alternatives
 from voc_seg_tfrecord.folder.plan import (
     ANY_VALUE,
+    ClassOptions,
     FolderPlan,
     OpenFolder,
-    Unnamed,
     open_folder,
     plan_folder,
     plan_opened,
@@ -117,8 +117,8 @@ class FolderPlanner:
 
     def open(self, *, reads_on: bool = False) -> OpenFolder:
         """Finds files, splits, pairs and classes; see `plan`."""
-        config, unnamed = config_from_options(name=self._name, **self._options)
-        return open_folder(self._reader, config, unnamed=unnamed, reads_on=reads_on)
+        config, class_options = config_from_options(name=self._name, **self._options)
+        return open_folder(self._reader, config, class_options=class_options, reads_on=reads_on)
 
     def check_question(self, question: QuestionError) -> VocSegError:
         """Returns a question with the alternatives that work; see `check_alternatives`."""
@@ -131,9 +131,9 @@ class FolderPlanner:
         fields = {**self._options, **options}
         if any_classes:
             fields |= ANY_CLASSES
-        config, unnamed = config_from_options(name=self._name, **fields)
+        config, class_options = config_from_options(name=self._name, **fields)
         rule = ANY_VALUE if any_classes else None
-        plan = plan_folder(self._reader, config, unnamed=unnamed, rule=rule)
+        plan = plan_folder(self._reader, config, class_options=class_options, rule=rule)
         for split, ids in plan.splits.items():
             plan.tree.pairs(split, ids, plan.config.parts)  # raises if a file is missing
         return plan
@@ -151,7 +151,7 @@ def config_from_options(
     missing_mask: str = "skip",
     background: str = "",
     **fields: Any,
-) -> tuple[VocSegConfig, Unnamed]:
+) -> tuple[VocSegConfig, ClassOptions]:
     """Returns a config of what a user said, and what the folder has to add.
 
     Args:
@@ -181,9 +181,8 @@ def config_from_options(
     if class_names:
         fields |= {"class_names": spelled_out(class_names), "background": background}
     else:
-        fields.pop("classes", None)  # the names of which they may be rows are not known yet
-    unnamed = Unnamed(rows, background, has_names=bool(class_names), all_bands=all_bands)
-    return VocSegConfig(name=name, **fields), unnamed
+        fields |= {"class_names": CLASSES_OF_FOLDER, "classes": ()}
+    return VocSegConfig(name=name, **fields), ClassOptions(rows, background, all_bands=all_bands)
 
 
 def describe(plan: FolderPlan, config: VocSegConfig) -> str:

@@ -1,6 +1,7 @@
 """The config that a build is made from, and how it shows itself."""
 
 from collections.abc import Mapping, Sequence
+import copy
 import dataclasses
 import functools
 import json
@@ -27,6 +28,16 @@ from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.core.ratios import by_split_name
 from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.tiling import TileFormat, Tiling
+
+
+class _ClassesOfFolder(tuple[str, ...]):
+    """No names, for now."""
+
+    __slots__ = ()
+
+
+CLASSES_OF_FOLDER: Sequence[str] = _ClassesOfFolder()
+"""The `class_names` of a config whose folder says the classes; see `VocSegConfig.with_classes`."""
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
@@ -152,15 +163,47 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.task, self.class_names = "images", ()
         elif official is not None and tuple(self.class_names) == VOC_CLASSES:
             self.class_names = official.class_names
+        self.bands = None if self.bands is None else tuple(map(int, self.bands))
+        if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
+            self.splits = by_split_name(self.splits, "option splits")
+        config_checks.check_release(self)
+        if self.has_classes:
+            self._finish_classes(by_default=by_default)
+        config_checks.check_options(self)
+
+    def _finish_classes(self, *, by_default: bool) -> None:
+        """Brings the classes into one form, and checks them.
+
+        Args:
+          by_default: whether nobody gave the names, so that a whole table of rows replaces them.
+        """
         # TFDS reads the names without blanks at their ends, whatever was written.
         self.class_names = tuple(name.strip() for name in self.class_names)
         self.classes = check_rows(self.classes)
-        self.bands = None if self.bands is None else tuple(map(int, self.bands))
         if by_default and are_whole(self.classes):
             self.class_names = ()
-        if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
-            self.splits = by_split_name(self.splits, "option splits")
-        config_checks.check(self)
+        config_checks.check_classes(self)
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether the classes are known. If not, `with_classes` adds those of the folder."""
+        return self.class_names is not CLASSES_OF_FOLDER
+
+    def with_classes(self, **fields: Any) -> Self:
+        """Returns the config with what its folder says; the other fields stay as they are.
+
+        Args:
+          **fields: `class_names`, `classes`, `background` and `bands`.
+
+        Raises:
+          ConfigError: if there are no such classes.
+        """
+        config = copy.copy(self)
+        config.__dict__.pop("table", None)  # it is that of the other classes
+        for field, value in fields.items():
+            setattr(config, field, value)
+        config._finish_classes(by_default=False)
+        return config
 
     @functools.cached_property
     def table(self) -> ClassTable:

@@ -51,19 +51,24 @@ _CHOICES = {
 }
 
 
-def check(config: Any) -> None:
-    """Checks that the fields of a config, each of which is right, go together.
+def check_classes(config: Any) -> None:
+    """Checks the classes of a config, and that the other options go with them.
 
     Raises:
       ConfigError: naming the first option that is wrong.
     """
-    if config.packaged_tree not in ("", SAMPLE_TREE):
-        raise option_error("packaged_tree", config.packaged_tree, f"{SAMPLE_TREE}, or nothing")
-    _check_release(config)
     _check_names(config)
     _check_release_classes(config)
     _check_rows(config)
     _check_background(config)
+
+
+def check_options(config: Any) -> None:
+    """Checks that all other fields of a config, each of which is right, go together.
+
+    Raises:
+      ConfigError: naming the first option that is wrong.
+    """
     _check_layout(config)
     _check_splits(config, config.splits or {})
     config.grouping  # noqa: B018 - it checks the rule
@@ -71,7 +76,14 @@ def check(config: Any) -> None:
     _check_bands(config)
 
 
-def _check_release(config: Any) -> None:
+def check_release(config: Any) -> None:
+    """Checks the release of a config, and what goes with a release alone.
+
+    Raises:
+      ConfigError: naming the first option that is wrong.
+    """
+    if config.packaged_tree not in ("", SAMPLE_TREE):
+        raise option_error("packaged_tree", config.packaged_tree, f"{SAMPLE_TREE}, or nothing")
     if config.release and config.release not in RELEASES:
         raise option_error("release", config.release, f"one of {', '.join(RELEASES)}", RELEASES)
     if config.strict and not config.release:

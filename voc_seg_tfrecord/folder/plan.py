@@ -60,19 +60,17 @@ SPLITS, MEANING = "splits", "meaning"
 
 
 @dataclasses.dataclass(frozen=True)
-class Unnamed:
-    """What the user said of classes and bands, and what a config needs the folder for.
+class ClassOptions:
+    """What the user said of classes and bands, to which the folder adds.
 
     Attributes:
       classes: the rows of the table of classes; those of the folder's table are added.
       background: the name of the class that is background.
-      has_names: whether the config has the class names.
       all_bands: whether all bands of the images are wanted.
     """
 
     classes: Any = ()
     background: str = ""
-    has_names: bool = False
     all_bands: bool = False
 
 
@@ -184,7 +182,7 @@ def plan_folder(
     reader: FolderReader,
     config: VocSegConfig,
     *,
-    unnamed: Unnamed | None = None,
+    class_options: ClassOptions | None = None,
     rule: MaskRule | None = None,
     reads_on: bool = False,
 ) -> FolderPlan:
@@ -193,8 +191,8 @@ def plan_folder(
     Args:
       reader: reads the folder.
       config: what the user said.
-      unnamed: what the config cannot say yet, as the user gave no class names; None if it is
-        complete.
+      class_options: what the user said of classes and bands, to which the folder adds; None if the
+        config is complete.
       rule: what the masks mean; by default it is decided.
       reads_on: whether a step that cannot choose leaves its problem in the plan, and the next ones
         go on with what there is: all images in one split, any value a class.
@@ -202,7 +200,7 @@ def plan_folder(
     Raises:
       VocSegError: if the config is wrong, or a step cannot choose and the plan does not read on.
     """
-    opened = open_folder(reader, config, unnamed=unnamed, reads_on=reads_on)
+    opened = open_folder(reader, config, class_options=class_options, reads_on=reads_on)
     return plan_opened(opened, rule=rule)
 
 
@@ -210,47 +208,53 @@ def open_folder(
     reader: FolderReader,
     config: VocSegConfig,
     *,
-    unnamed: Unnamed | None = None,
+    class_options: ClassOptions | None = None,
     reads_on: bool = False,
 ) -> OpenFolder:
     """Finds the files of a folder, its splits, pairs and classes; see `plan_folder`."""
     problems = Problems(reads_on=reads_on)
     splits, stated = _choose_splits(reader, config, problems)
     opened = OpenFolder(config, splits, stated, None, None, problems)
-    if unnamed is None:
+    if class_options is None:
         return opened
     tree = opened.tree
     fields: dict[str, Any] = {}
-    if unnamed.all_bands:
-        fields["bands"] = _all_bands(tree)
-    rows = rows_over(check_rows(unnamed.classes), rows_of_table(tree))
-    if not unnamed.has_names:
-        return _with_classes(opened, unnamed, rows, fields)
+    if class_options.all_bands:
+        fields["bands"] = tuple(_all_bands(tree))
+    rows = rows_over(check_rows(class_options.classes), rows_of_table(tree))
+    if not config.has_classes:
+        return _with_classes_of_folder(opened, rows, class_options.background, fields)
     if rows != config.classes:
         fields["classes"] = rows
     if fields:
-        config = dataclasses.replace(config, **fields)
+        config = config.with_classes(**fields)
     return dataclasses.replace(opened, config=config)
 
 
-def _with_classes(
-    opened: OpenFolder, unnamed: Unnamed, rows: Rows, fields: Mapping[str, Any]
+def _with_classes_of_folder(
+    opened: OpenFolder, rows: Rows, background: str, fields: Mapping[str, Any]
 ) -> OpenFolder:
     """Returns a folder with the classes that it says itself.
 
     If it says none and the plan reads on, names stand for the values of masks.
+
+    Args:
+      opened: the folder.
+      rows: the rows of the table of classes, of the user and the folder.
+      background: the name of the class that is background, if the user said so.
+      fields: other fields of the config that the folder says.
     """
-    config, evidence = opened.config, opened.splits.evidence
+    config = opened.config
     try:
-        found = find_classes(evidence, config, rows, unnamed.background)
+        found = find_classes(opened.splits.evidence, config, rows, background)
     except VocSegError as error:
         if not opened.problems.reads_on or error.kind not in _NO_NAMES:
             raise
         names = [f"class {value}" for value in range(VOID)]
-        named = dataclasses.replace(config, **fields, class_names=names)
-        return dataclasses.replace(opened, config=named, class_file=ClassFileChoice(), fault=error)
-    named = dataclasses.replace(config, **fields, **found.fields)
-    return dataclasses.replace(opened, config=named, class_file=found.choice)
+        config = config.with_classes(**fields, class_names=names)
+        return dataclasses.replace(opened, config=config, class_file=ClassFileChoice(), fault=error)
+    config = config.with_classes(**fields, **found.fields)
+    return dataclasses.replace(opened, config=config, class_file=found.choice)
 
 
 def _all_bands(tree: VocTree) -> list[int]:
