@@ -173,7 +173,7 @@ def test_a_folder_below_a_flat_tree_makes_no_split(flat):
 
 
 def images_of_train(plan):
-    return plan.tree.pairs("train", plan.splits["train"])
+    return plan.items.of_split("train", plan.splits["train"])
 
 
 def test_a_list_of_images_that_are_not_there_is_not_passed_over(flat):
@@ -198,7 +198,7 @@ def test_names_that_differ_in_their_unicode_form_alone_are_one(voc):
     exports.put_mask(voc, "SegmentationClass/caf\u00e9.png", exports.truth("a"))
     plan = plan_of(put(voc, {"train.txt": "a\ncaf\u00e9\n", "val.txt": "b\n"}))
     assert plan.splits["train"] == ["a", "cafe\u0301"]
-    (_, found) = plan.tree.pairs("train", plan.splits["train"])
+    (_, found) = plan.items.of_split("train", plan.splits["train"])
     assert str(found.mask).endswith("caf\u00e9.png")
     refused(put(voc, {"val.txt": "cafe\u0301\n"}), "1 of 2 and 1 ids in both")
 

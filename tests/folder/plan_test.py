@@ -345,8 +345,9 @@ def test_the_items_of_a_plan_are_the_pairs_of_its_splits(tmp_path):
     exports.put(root, "train.txt", "images/a.png masks/b.png\nimages/b.png masks/a.png\n")
     plan = plan_of(root)
     for split, ids in plan.splits.items():
-        for pair in plan.tree.pairs(split, ids):
-            assert plan.items[pair.id] == pair
+        pairs = plan.items.of_split(split, ids)
+        assert [pair.id for pair in pairs] == ids
+        assert [plan.items[image_id] for image_id in ids] == [*pairs]
     assert [*plan.items] == list("abcd")
     assert pathlib.Path(plan.items["a"].mask).stem == "b"
 

@@ -117,7 +117,7 @@ def test_the_same_on_beam(street, tmp_path):
 def test_what_was_counted_of_a_drawn_mask_goes_with_its_bytes(street):
     tree = find_config(street("coco"), name="street")[1].tree
     for image_id in tree.masks:
-        raw = tree.pair(image_id).read()
+        raw = tree.items()[image_id].read()
         assert raw.counted[0] == hashlib.sha256(raw.mask.data).hexdigest()
 
 
@@ -468,7 +468,7 @@ def test_an_image_in_labelmes_file_is_called_as_the_file_if_no_ending_is_said(st
     photo = root / "street_1.jpg"
     content = moved_inside(photo, imagePath=name)
     _, plan = find_config(root, name="street")
-    (pair,) = plan.tree.pairs("train", ["street_1"])
+    (pair,) = plan.items.of_split("train", ["street_1"])
     assert (pair.filename, pair.read().image.data) == ("street_1.jpg", content)
 
 
@@ -573,7 +573,7 @@ def of_coco(root, names, **files):
 def sizes_of_shapes(root):
     """Returns how many pixels the shapes of each image have, by its path."""
     tree = find_config(root, name="street")[1].tree
-    read = {tree.images[i]: tree.pair(i).read() for i in tree.masks}
+    read = {tree.images[i]: tree.items()[i].read() for i in tree.masks}
     return {
         name: int(np.count_nonzero(Image.open(io.BytesIO(r.mask.data)))) for name, r in read.items()
     }
@@ -636,7 +636,7 @@ def test_folders_with_images_of_one_file_are_a_question_with_a_line_for_each(tmp
     for number, words in lines:
         (folder,) = shlex.split(words)
         config, plan = find_config(tmp_path, name="mine", images=folder)
-        images = [pair.image for pair in plan.tree.pairs("train", plan.splits["train"])]
+        images = [pair.image for pair in plan.items.of_split("train", plan.splits["train"])]
         assert len(images) == int(number)
         assert all(str(image).startswith(f"{tmp_path}/{folder}/") for image in images)
         assert config.class_names

@@ -27,7 +27,7 @@ def pairs_of(plan: FolderPlan) -> dict[str, dict[pathlib.Path, pathlib.Path]]:
     return {
         split: {
             pathlib.Path(pair.image): pathlib.Path(pair.mask)
-            for pair in plan.tree.pairs(split, ids)
+            for pair in plan.items.of_split(split, ids)
         }
         for split, ids in plan.splits.items()
     }

@@ -16,7 +16,6 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.core import id_lists
-from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command
 from voc_seg_tfrecord.core.example import ALL_PARTS, ExampleSpec
 from voc_seg_tfrecord.core.file import File
@@ -182,7 +181,7 @@ def check_plan(
         tuple(config.built_class_names),
         tree=plan.tree,
     )
-    pairs = _pairs(plan, config, report)
+    pairs = _pairs(plan, report)
     blank = MEANING in plan.undecided  # then masks that say nothing stand for the real ones
     spec = config.example_spec(index_rule(1) if blank else plan.mask_rule)
     spec = with_band_count(spec, (pair for _, pair in pairs))
@@ -219,7 +218,7 @@ def _notes(plan: FolderPlan) -> Iterable[Finding]:
             yield Finding(lacks, record_id, f"{record_id}: {what}", LEFT_OUT, remedy=remedy)
 
 
-def _pairs(plan: FolderPlan, config: VocSegConfig, report: Report) -> list[tuple[str, Pair]]:
+def _pairs(plan: FolderPlan, report: Report) -> list[tuple[str, Pair]]:
     """Returns split and pair of each id whose files all exist, of ids in two splits the first."""
     of_splits, images, seen = list[tuple[str, Pair]](), plan.tree.images, set[str]()
     for split, ids in plan.splits.items():
@@ -230,7 +229,7 @@ def _pairs(plan: FolderPlan, config: VocSegConfig, report: Report) -> list[tuple
             if image_id not in images and absent > _NAMED:
                 continue
             try:
-                of_splits.append((split, plan.tree.pair(image_id, config.parts)))
+                of_splits.append((split, plan.items.find(image_id)))
             except LayoutError as error:
                 finding = finding_of(error)
                 if image_id not in images and not images.alike(image_id):

@@ -135,7 +135,7 @@ class FolderPlanner:
         rule = ANY_VALUE if any_classes else None
         plan = plan_folder(self._reader, config, class_options=class_options, rule=rule)
         for split, ids in plan.splits.items():
-            plan.tree.pairs(split, ids, plan.config.parts)  # raises if a file is missing
+            plan.items.of_split(split, ids)  # raises if a file is missing
         return plan
 
 

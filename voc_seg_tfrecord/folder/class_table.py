@@ -45,7 +45,11 @@ def write_table(opened: OpenFolder) -> tuple[str, int]:
         ids = [image_id for image_id in ids if image_id in used] or ids
     if table := tree.labels.table(ids):
         return table, 0
-    for pair in (tree.pair(i) for i in few(ids) if i in tree.images and i in tree.masks):
+    items = tree.items()
+    for image_id in few(ids):
+        if image_id not in items:
+            continue
+        pair = items[image_id]
         image, mask = epath.Path(pair.image), epath.Path(str(pair.mask))
         if not sizes_agree(image, mask):
             raise LayoutError(

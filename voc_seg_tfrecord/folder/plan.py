@@ -116,8 +116,8 @@ class FolderPlan:
 
     @functools.cached_property
     def items(self) -> Items:
-        """The image and the mask of each id that has both, made when they are asked for."""
-        return Items(self.tree, self.config.parts)
+        """The files of each id that has all that examples need, made when they are asked for."""
+        return self.tree.items(self.config.parts)
 
     @property
     def splits(self) -> Mapping[str, Sequence[str]]:
@@ -259,8 +259,8 @@ def _with_classes_of_folder(
 
 def _all_bands(tree: VocTree) -> list[int]:
     """Returns the numbers of the bands of the first image of a tree that can be read."""
-    labeled = (image_id for image_id in tree.images if image_id in tree.masks)
-    if count := count_bands(map(tree.pair, labeled)):
+    count = count_bands(tree.items().values())
+    if count:
         return [*range(count)]
     raise LayoutError(
         tree.root,

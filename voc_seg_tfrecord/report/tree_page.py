@@ -177,7 +177,7 @@ class Cards:
         spec = self.config.example_spec(self.report.plan.mask_rule)
         spec = dataclasses.replace(spec, decoding="none", instances=False, objects=False)
         try:
-            example = make_example(tree.pair(self.report.tree_id(image_id)).read(), spec)
+            example = make_example(tree.items()[self.report.tree_id(image_id)].read(), spec)
             return pillow.decode(File(example[MASK], image_id), MaskError).values()
         except Exception:  # as in a check: whatever a file does to a decoder
             return None

@@ -111,7 +111,7 @@ def own_source(plan: FolderPlan) -> Source:
 
 def _own_pairs(plan: FolderPlan, split: str) -> Pairs:
     try:
-        return plan.tree.pairs(split, plan.splits[split], plan.config.parts)
+        return plan.items.of_split(split, plan.splits[split])
     except SplitError as error:
         remedy = absent_images(plan, split)
         if not remedy:

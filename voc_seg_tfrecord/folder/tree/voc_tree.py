@@ -24,49 +24,14 @@ from voc_seg_tfrecord.core.layout import (
     MASKS,
     VOC,
     Layout,
-    Naming,
-    Part,
 )
 from voc_seg_tfrecord.folder.tree.listing import Listing, Names, index_files, index_names
 from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair, Place, missing, several
-
-
-class Pairs(Sequence[Pair]):
-    """The pairs of ids whose files are all there.
-
-    Args:
-      tree: where they lie.
-      ids: the ids, in order.
-      parts: what is needed beside the image.
-
-    Attributes:
-      ids: the ids, which are the keys of examples.
-    """
-
-    def __init__(self, tree: "VocTree", ids: Sequence[str], parts: Parts):
-        self.tree = tree
-        self.ids = ids
-        self._parts = parts
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @overload
-    def __getitem__(self, index: int) -> Pair: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> "Pairs": ...
-
-    def __getitem__(self, index: int | slice) -> "Pair | Pairs":
-        if isinstance(index, slice):
-            return Pairs(self.tree, self.ids[index], self._parts)
-        image_id = self.ids[index]
-        places = self.tree.places(image_id, self._parts)
-        return self.tree.make_pair(image_id, places, self._parts)
+from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 
 
 class Items(Mapping[str, Pair]):
-    """The image and the mask of each id of a tree, made when they are asked for.
+    """The files of each id of a tree, by id. Each pair is made when it is asked for.
 
     Args:
       tree: where they lie.
@@ -80,17 +45,91 @@ class Items(Mapping[str, Pair]):
     def __getitem__(self, image_id: str) -> Pair:
         if image_id not in self:
             raise KeyError(image_id)
-        return self._tree.pair(image_id, self._parts)
+        return self.find(image_id)
 
     def __contains__(self, image_id: object) -> bool:
+        if image_id not in self._tree.images:
+            return False
         needs_mask = self._parts.masks and not self._parts.background
-        return image_id in self._tree.images and (not needs_mask or image_id in self._tree.masks)
+        return not needs_mask or image_id in self._tree.masks
 
     def __iter__(self) -> Iterator[str]:
         return (image_id for image_id in self._tree.images if image_id in self)
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def find(self, image_id: str) -> Pair:
+        """Finds the files of one id; no file is opened.
+
+        Raises:
+          LayoutError: if a file is missing, or there are several.
+        """
+        fault = self._find_fault(image_id)
+        if fault is not None:
+            raise fault
+        return self.make(image_id)
+
+    def make(self, image_id: str) -> Pair:
+        """Returns the pair of an id whose needed files are known to be there."""
+        places = self._tree.places(image_id, self._parts)
+        return self._tree.make_pair(image_id, places, self._parts)
+
+    def of_split(self, split: str, ids: Sequence[str]) -> "Pairs":
+        """Finds the files of the ids of a split; no file is opened.
+
+        Returns:
+          One pair per id, in the order of `ids`.
+
+        Raises:
+          SplitError: naming the first files that are missing, and how many are.
+        """
+        faults = (self._find_fault(image_id) for image_id in ids)
+        problems = [fault for fault in faults if fault is not None]
+        if problems:
+            raise SplitError(split, problems, len(ids))
+        return Pairs(self, ids)
+
+    def _find_fault(self, image_id: str) -> LayoutError | None:
+        """Returns what is wrong with the files of an id."""
+        places = self._tree.places(image_id, self._parts)
+        for part, place in places.items():
+            if place.needed and image_id not in place.names:
+                return missing(part, place, image_id)
+        for part, place in places.items():
+            if place.twins(image_id):
+                return several(part, place, image_id)
+        return None
+
+
+class Pairs(Sequence[Pair]):
+    """The pairs of ids whose files are all there, in their order.
+
+    Args:
+      items: the files of each id.
+      ids: the ids.
+
+    Attributes:
+      ids: the ids, which are the keys of examples.
+    """
+
+    def __init__(self, items: Items, ids: Sequence[str]):
+        self.ids = ids
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Pair: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "Pairs": ...
+
+    def __getitem__(self, index: int | slice) -> "Pair | Pairs":
+        if isinstance(index, slice):
+            return Pairs(self._items, self.ids[index])
+        return self._items.make(self.ids[index])
 
 
 class _Asked(Container[str]):
@@ -147,7 +186,7 @@ class VocTree:
         """Where the masks come from."""
         folder = self.root / self.layout.masks
         return self.drawn or Labels(
-            folder, index_names(self._files("masks"), folder, MASK_SUFFIXES)
+            folder, index_names(self._set_files.find("masks"), folder, MASK_SUFFIXES)
         )
 
     @property
@@ -210,40 +249,17 @@ class VocTree:
         # A list of plain ids is read before any folder has been listed.
         return parse_ids(self.read_text(path, ListError).data, path, _Asked(lambda: self.images))
 
+    def items(self, parts: Parts = IMAGE_AND_MASK) -> Items:
+        """Returns the files of each id.
+
+        Args:
+          parts: what is needed beside the image.
+        """
+        return Items(self, parts)
+
     def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> Pairs:
-        """Finds the files of ids; no file is opened.
-
-        Returns:
-          One pair per id, in the order of `ids`.
-
-        Raises:
-          SplitError: naming the first files that are missing, and how many are.
-        """
-        faults = (self._fault(image_id, parts) for image_id in ids)
-        problems = [fault for fault in faults if fault is not None]
-        if problems:
-            raise SplitError(split, problems, len(ids))
-        return Pairs(self, ids, parts)
-
-    def pair(self, image_id: str, parts: Parts = IMAGE_AND_MASK) -> Pair:
-        """Finds the files of one id; no file is opened.
-
-        Raises:
-          LayoutError: if a file is missing, or there are several.
-        """
-        if fault := self._fault(image_id, parts):
-            raise fault
-        return self.make_pair(image_id, self.places(image_id, parts), parts)
-
-    def _fault(self, image_id: str, parts: Parts) -> LayoutError | None:
-        places = self.places(image_id, parts)
-        for part, place in places.items():
-            if place.needed and image_id not in place.names:
-                return missing(part, place, image_id)
-        for part, place in places.items():
-            if place.twins(image_id):
-                return several(part, place, image_id)
-        return None
+        """Returns the pairs of a split; see `Items.of_split`."""
+        return self.items(parts).of_split(split, ids)
 
     def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
         """Returns where each part of an id has to lie, by the part's name in `Pair`.
@@ -300,7 +316,7 @@ class VocTree:
     def images(self) -> Names:
         """The images' names below their folder, by id."""
         folder = self.root / self.layout.images
-        names = index_names(self._files("images"), folder, self.image_endings)
+        names = index_names(self._set_files.find("images"), folder, self.image_endings)
         more = self.drawn.images if self.drawn else {}
         return Names({**names, **more}) if more else names
 
@@ -334,55 +350,11 @@ class VocTree:
 
     def others(self, endings: Collection[str]) -> Names:
         """Returns the names of files of other endings that lie and are named as masks do, by id."""
-        return index_names(self._files("masks"), self.root / self.layout.masks, endings)
-
-    def _files(self, which: str) -> Iterable[tuple[str | None, str]]:
-        """Returns the id of each file of `images` or `masks`, and its name below their folder."""
-        files = [*self._files_but(self.layout.without, which)]
-        if self.layout.without:  # what an image and a mask have alike belongs to their ids
-            every = {name: [*self._files_but((), name)] for name in ("images", "masks")}
-            both = {i for i, _ in every["images"]} & {i for i, _ in every["masks"]}
-            both -= {image_id for image_id, _ in files}
-            files += [(image_id, name) for image_id, name in every[which] if image_id in both]
-        return files
-
-    def _files_but(self, without: Sequence[str], which: str) -> Iterator[tuple[str | None, str]]:
-        others, copies = [Naming.parse(pattern) for pattern in without], self.layout.copies
-        for part in self.layout.folders():
-            folder = getattr(part, which)
-            naming, other = (part.image_naming, part.mask_naming)[:: -1 if which == "masks" else 1]
-            neither = [n for n in others if n != naming]
-            neither += [other] * (part.images == part.masks and other.narrow > naming.narrow)
-            for name in self.below(folder, deep=naming.whole or self.layout.is_deep(folder)):
-                place = posixpath.normpath(posixpath.join(folder, name, "..")) if copies else ""
-                if place in copies or any(n.id_of(name) for n in neither):
-                    continue
-                image_id = naming.id_of(name)
-                if which == "masks" and part.name and self._is_of_other(part, image_id):
-                    continue
-                if part.name:
-                    yield image_id and f"{part.name}/{image_id}", posixpath.join(folder, name)
-                else:
-                    yield image_id, name
-
-    def _is_of_other(self, part: Part, mask_id: str | None) -> bool:
-        """Says whether a mask in the folder of several parts' masks is another part's."""
-        sharing = self._parts_by_masks[part.masks]
-        if len(sharing) == 1 or f"{part.name}/{mask_id}" in self._image_ids:
-            return False
-        return part.name != sharing[0] or any(f"{p}/{mask_id}" in self._image_ids for p in sharing)
+        return index_names(self._set_files.find("masks"), self.root / self.layout.masks, endings)
 
     @functools.cached_property
-    def _parts_by_masks(self) -> dict[str, list[str]]:
-        """The names of the parts that have a folder of masks."""
-        names: dict[str, list[str]] = {}
-        for part in self.layout.parts:
-            names.setdefault(part.masks, []).append(part.name)
-        return names
-
-    @functools.cached_property
-    def _image_ids(self) -> Collection[str | None]:
-        return {image_id for image_id, _ in self._files_but((), "images")}
+    def _set_files(self) -> SetFiles:
+        return SetFiles(self.layout, self.below)
 
     @functools.cached_property
     def instances(self) -> Names:
