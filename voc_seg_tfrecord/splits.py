@@ -20,6 +20,7 @@ from voc_seg_tfrecord.core.lists import (
 from voc_seg_tfrecord.core.lists import list_ids as ids
 from voc_seg_tfrecord.core.lists import named_lists as named
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.sources.sbd import read_sbd_ids
 
 __all__ = [
@@ -100,14 +101,24 @@ def labelled_unlabelled(
     return chosen, others.without(LABELS)
 
 
-def load(builder: Any, split: str, wanted: IdList, *, partial: bool = False, **read: Any) -> Any:
+def load(
+    dataset: BuiltDataset,
+    split: str,
+    wanted: IdList,
+    *,
+    partial: bool = False,
+    data_dir: PathLike | None = None,
+    **read: Any,
+) -> Any:
     """Reads the examples of a list as a `tf.data.Dataset`, and decodes only those.
 
     Args:
-      builder: of a built dataset, as `tfds.builder` returns it.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       split: the split that holds them, such as `train`.
       wanted: the name of a list, such as `semi_92`, or image ids.
       partial: whether the split may lack ids of the list (False).
+      data_dir: the folder of datasets, for a name; TFDS's by default.
       **read: further arguments of `builder.as_dataset`, such as `shuffle_files`.
 
     Raises:
@@ -116,6 +127,7 @@ def load(builder: Any, split: str, wanted: IdList, *, partial: bool = False, **r
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
+    builder = as_builder(dataset, data_dir)
     features = builder.info.features
     images = [name for name in features if isinstance(features[name], tfds.features.Image)]
     skipped = {name: tfds.decode.SkipDecoding() for name in images}

@@ -11,24 +11,34 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit.statistics import Stats
 from voc_seg_tfrecord.core.errors import several
 from voc_seg_tfrecord.core.names import INSTANCES, MASK, VOID
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.formats.png_pixels import count_pairs, count_values
 from voc_seg_tfrecord.reading import records
-from voc_seg_tfrecord.reading.dataset import bands_of, check_features, class_names
+from voc_seg_tfrecord.reading.dataset import (
+    BuiltDataset,
+    as_builder,
+    bands_of,
+    check_features,
+    class_names,
+)
 from voc_seg_tfrecord.reading.records import Record
 
 
 def compute(
-    builder: tfds.core.DatasetBuilder,
+    dataset: BuiltDataset,
     splits: Iterable[str] | None = None,
     *,
     progress: bool = False,
+    data_dir: PathLike | None = None,
 ) -> dict[str, Stats]:
     """Reads each record of the splits once and counts.
 
     Args:
-      builder: of a built dataset, as `tfds.builder` returns it.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       splits: names of splits (all).
       progress: whether to show one progress bar per split on standard error.
+      data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
       One `Stats` per split. Add two for the statistics of both splits together.
@@ -37,6 +47,7 @@ def compute(
       ConfigError: if voc_seg_tfrecord did not build the dataset.
       RecordError: if a record cannot be read.
     """
+    builder = as_builder(dataset, data_dir)
     check_features(builder)
     names = class_names(builder)
     count = functools.partial(_count_record, bool(bands_of(builder)))

@@ -13,7 +13,10 @@ from voc_seg_tfrecord.audit.source_records import find_originals as find_origina
 from voc_seg_tfrecord.core import storage, wording
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
-from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.reading import dataset as datasets
+from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
 
 @dataclasses.dataclass(frozen=True)
@@ -95,10 +98,11 @@ class Report:
 
 
 def verify(
-    builder: tfds.core.DatasetBuilder,
+    dataset: BuiltDataset,
     source: Originals | None = None,
     *,
     progress: bool = False,
+    data_dir: PathLike | None = None,
 ) -> Report:
     """Reads every record once and says what is wrong with it.
 
@@ -113,9 +117,11 @@ def verify(
        `fingerprint`.
 
     Args:
-      builder: of a built dataset, as `tfds.builder` returns it.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       source: what it was built from, as `find_originals` returns it.
       progress: whether to show one progress bar per split on standard error.
+      data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
       The report. It has no faults if all that could be checked is right; see `SplitReport.facts`
@@ -124,13 +130,14 @@ def verify(
     Raises:
       ConfigError: if the dataset cannot be verified.
     """
+    builder = as_builder(dataset, data_dir)
     records.check_tfrecord(builder)
     standard = record.make_standard(builder, source)
     sums = storage.read_sums(builder.data_path)
     shards = {
         path.name: split
         for split in builder.info.splits
-        for path in dataset.shard_paths(builder, split)
+        for path in datasets.shard_paths(builder, split)
     }
     splits = {
         split: _read_split(builder, split, standard, progress) for split in builder.info.splits
@@ -195,7 +202,7 @@ def _split_faults(
     if seen.records != expected:
         message = f"{seen.records} records, the dataset's info says {expected}"
         yield Fault(split, "", message)
-    elif seen.ids_sha256 != (said := dataset.ids_sha256(builder).get(split, seen.ids_sha256)):
+    elif seen.ids_sha256 != (said := datasets.ids_sha256(builder).get(split, seen.ids_sha256)):
         message = f"ids: sha256 {seen.ids_sha256}, the dataset's metadata says {said}"
         yield Fault(split, "", message)
     for tile_id, problem in record.missing_tiles(seen.places, standard.tiling):
@@ -209,7 +216,7 @@ def _faults_across(
     builder: tfds.core.DatasetBuilder, splits: Mapping[str, _Seen]
 ) -> Iterator[Fault]:
     """Yields what splits may not share."""
-    config = dataset.config_of(builder)
+    config = datasets.config_of(builder)
     if config.get("overlap"):
         return
     images = {name: {p.image_id for p in seen.places.values()} for name, seen in splits.items()}

@@ -26,7 +26,9 @@ from voc_seg_tfrecord.core.tiling import Tiling, image_of
 from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.predictions import Predicted, Predictions, label_quality
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading import dataset as datasets
+from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.reading.find import Part
 from voc_seg_tfrecord.reading.records import Record
 
@@ -44,7 +46,7 @@ class _Scored:
 
 
 def evaluate(
-    builder: tfds.core.DatasetBuilder,
+    dataset: BuiltDataset,
     splits: str | Sequence[str],
     predictions: PathLike,
     *,
@@ -52,11 +54,13 @@ def evaluate(
     boundary: float | None = None,
     per_image: bool = False,
     progress: bool = False,
+    data_dir: PathLike | None = None,
 ) -> Result:
     """Scores a folder of predictions; see `Confusion` for the rule.
 
     Args:
-      builder: of a built dataset, as `tfds.builder` returns it.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       splits: the split's name, or several, which are scored together; or the name of a list of
         papers, such as `seg11valid`, which selects from all splits.
       predictions: a folder with one `ID.png` or `ID.npy` per image of the splits: class
@@ -67,6 +71,7 @@ def evaluate(
       boundary: if given, Boundary IoU is counted too; see `Confusion`.
       per_image: whether the result holds the score of each image, or tile (False).
       progress: whether to show a progress bar on standard error.
+      data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
       The score, with the fingerprint of what was scored.
@@ -78,14 +83,15 @@ def evaluate(
       MaskError: if there are predictions of images that are not in the splits. A list leaves out
         the predictions of other images.
     """
+    builder = as_builder(dataset, data_dir)
     split_names = [splits] if isinstance(splits, str) else list(splits)
     if not split_names:
         raise ConfigError("splits", found="no split", expected="at least one split")
-    dataset.check_features(builder, (IMAGE, FILENAME, MASK))
-    split_names = dataset.check_splits(builder, split_names)
-    names = dataset.class_names(builder)
+    datasets.check_features(builder, (IMAGE, FILENAME, MASK))
+    split_names = datasets.check_splits(builder, split_names)
+    names = datasets.class_names(builder)
     readable = Predictions(predictions, len(names), probabilities)
-    tiling = dataset.tiling_of(builder)
+    tiling = datasets.tiling_of(builder)
     if tiling is not None and boundary is not None:
         raise ConfigError(
             "boundary",
@@ -127,7 +133,7 @@ def evaluate(
     return dataclasses.replace(
         result,
         predictions=fingerprint.of_split(predicted).masks,
-        background=dataset.background(builder),
+        background=datasets.background(builder),
         per_image=tuple(images),
     )
 

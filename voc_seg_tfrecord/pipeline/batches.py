@@ -22,6 +22,7 @@ from voc_seg_tfrecord.core.names import (
     TILE,
     WIDTH,
 )
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.pipeline import crops, geometry, reading, records
 from voc_seg_tfrecord.pipeline.reading import By, balanced
 from voc_seg_tfrecord.pipeline.records import Selection, divide, in_order, select
@@ -33,6 +34,7 @@ from voc_seg_tfrecord.pipeline.window import (
     image_names,
     is_encoded,
 )
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
 AHEAD = 2
 """How many batches are prepared before they are requested."""
@@ -42,7 +44,7 @@ ID = "id"
 
 
 def training_batches(
-    builder: tfds.core.DatasetBuilder,
+    dataset: BuiltDataset,
     split: IdList = "train",
     *,
     size: Size,
@@ -61,6 +63,7 @@ def training_batches(
     shard: tuple[int, int] = (0, 1),
     class_crop: float = 0,
     cat_max_ratio: float = 1,
+    data_dir: PathLike | None = None,
 ) -> Examples:
     """Shuffles, scales, crops and flips at random, and gives full batches only.
 
@@ -69,7 +72,8 @@ def training_batches(
     split is smaller than one batch, a batch takes examples of more than one epoch.
 
     Args:
-      builder: of the built dataset, from `tfds.builder`.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       split: as everywhere in TFDS, or a list: its name or image ids; see `read`.
       size: size of the crops, one number for a square, or height and width.
       batch_size: examples per batch.
@@ -103,6 +107,7 @@ def training_batches(
         `labels` (0). With `balance`, rare classes are preferred by the same factors.
       cat_max_ratio: the share of a crop that every class should stay below, as in
         MMSegmentation, which has 0.75; see `random_scaled_crop` (1: any share).
+      data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
       A dataset of batches: image uint8 `[B, height, width, 3]`, masks uint8
@@ -112,6 +117,7 @@ def training_batches(
       ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
         or the call would give no batch.
     """
+    builder = as_builder(dataset, data_dir)
     selection = select(builder, split, partial=partial)
     total = selection.count
     geometry.check_count("batch_size", batch_size)
@@ -183,7 +189,7 @@ def cropped_batches(
 
 
 def labelled_unlabelled_batches(
-    builder: tfds.core.DatasetBuilder,
+    dataset: BuiltDataset,
     split: str = "train",
     *,
     labelled: IdList,
@@ -199,6 +205,7 @@ def labelled_unlabelled_batches(
     first_epoch: int = 0,
     features: Sequence[str] = SEGMENTATION,
     partial: bool = False,
+    data_dir: PathLike | None = None,
 ) -> ExamplePairs:
     """Draws a labelled and an unlabelled batch at a time, each as `training_batches` does.
 
@@ -207,7 +214,8 @@ def labelled_unlabelled_batches(
     order, cropped in other places.
 
     Args:
-      builder: of the built dataset, from `tfds.builder`.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       split: as everywhere in TFDS; it holds both parts.
       labelled: the labelled part: the name of a list, such as `semi_1_16`, or image ids. All
         other examples of the split are the unlabelled part.
@@ -227,6 +235,7 @@ def labelled_unlabelled_batches(
       features: which features a labelled batch has. An unlabelled batch has none of those
         that tell what is in an image.
       partial: whether the split may lack ids of the list (False).
+      data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
       A dataset of pairs `(labelled batch, unlabelled batch)`.
@@ -235,6 +244,7 @@ def labelled_unlabelled_batches(
       ConfigError: if ids of the list are missing, a part is empty, or the unlabelled part
         does not fill a batch.
     """
+    builder = as_builder(dataset, data_dir)
     few, many = divide(builder, split, labelled, partial=partial)
     geometry.check_count("batch_size", batch_size)
     many_per_batch = _times(batch_size, ratio)
@@ -286,7 +296,7 @@ def _resumed(
 
 
 def evaluation_batches(
-    builder: tfds.core.DatasetBuilder,
+    dataset: BuiltDataset,
     split: IdList = "validation",
     *,
     batch_size: int,
@@ -294,11 +304,13 @@ def evaluation_batches(
     multiple: int = 1,
     features: Sequence[str] | None = None,
     partial: bool = False,
+    data_dir: PathLike | None = None,
 ) -> Examples:
     """Batches every example once, in the records' order, with nothing random.
 
     Args:
-      builder: of the built dataset, from `tfds.builder`.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       split: as everywhere in TFDS, or a list: its name or image ids; see `read`.
       batch_size: examples per batch; the last batch may be smaller.
       size: images and masks are center-cropped or padded to it; None, the default, keeps
@@ -308,6 +320,7 @@ def evaluation_batches(
       features: which features a batch has; by default those of `base.names.SEGMENTATION` that
         the dataset has, as the images of a test have no masks.
       partial: whether the dataset may lack ids of a list (False).
+      data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
       A dataset of batches, as of `training_batches`, or of `padded_batch` if `size` is None;
@@ -318,6 +331,7 @@ def evaluation_batches(
       ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
         or `size` is no multiple of `multiple`.
     """
+    builder = as_builder(dataset, data_dir)
     if multiple < 1 or any(side % multiple for side in sides("size", size or multiple)):
         raise ConfigError(
             "multiple",

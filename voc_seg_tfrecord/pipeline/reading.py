@@ -14,9 +14,11 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.lists import IdList
 from voc_seg_tfrecord.core.names import FILENAME, LABELS, MASK, SEGMENTATION
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.pipeline import geometry, records
 from voc_seg_tfrecord.pipeline.records import Selection, in_order, select
 from voc_seg_tfrecord.pipeline.window import Example, Examples, decode
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
 By = Literal["classes"]
 """What images may be drawn by."""
@@ -128,7 +130,7 @@ def _scanned(
 
 
 def read(
-    builder: tfds.core.DatasetBuilder,
+    dataset: BuiltDataset,
     split: IdList,
     *,
     features: Sequence[str] = SEGMENTATION,
@@ -140,11 +142,13 @@ def read(
     balance: By | None = None,
     balance_threshold: float | None = None,
     decoded: bool = False,
+    data_dir: PathLike | None = None,
 ) -> Examples:
     """Reads examples, each with its seed. They are not decoded, unless `decoded` is set.
 
     Args:
-      builder: of the built dataset, from `tfds.builder`.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       split: as everywhere in TFDS: `train`, `train+validation`, `train[:80%]`. Or a list: its
         name, such as `semi_1_16`, or image ids, which are looked for in all splits. Every
         record is then read once more, to see which ids there are.
@@ -167,6 +171,7 @@ def read(
       decoded: whether images and masks are decoded, as `pipeline.decode` does it (False). It
         is faster than mapping `pipeline.decode` over what this returns, because no example is
         handed from one stage to another.
+      data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
       A dataset of examples whose image and masks are scalar strings, with `seed`, int64 `[2]`.
@@ -175,6 +180,7 @@ def read(
     Raises:
       ConfigError: if the split is empty, or has no such feature, or ids of a list are missing.
     """
+    builder = as_builder(dataset, data_dir)
     parse = records.parser(builder, features)
 
     def example(epoch: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:

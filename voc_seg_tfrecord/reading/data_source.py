@@ -26,7 +26,9 @@ from voc_seg_tfrecord.core.errors import (
 from voc_seg_tfrecord.core.lists import IdList, check_present, ids_in
 from voc_seg_tfrecord.core.names import IMAGE, TILE_IMAGE_ID
 from voc_seg_tfrecord.core.storage import PathLike, is_bucket
-from voc_seg_tfrecord.reading import dataset, places
+from voc_seg_tfrecord.reading import dataset as datasets
+from voc_seg_tfrecord.reading import places
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.reading.records import Record, parse
 from voc_seg_tfrecord.reading.trust import Field, fields_of
 
@@ -35,7 +37,7 @@ Example = dict[str, Any]
 
 
 def data_source(
-    name: str,
+    name: BuiltDataset,
     split: Any = None,
     data_dir: PathLike | None = None,
     *,
@@ -48,8 +50,8 @@ def data_source(
     """Opens a built dataset for reading by number, as `tfds.data_source` does, but its TFRecords.
 
     Args:
-      name: such as `voc_seg_tfrecord/cracks`, with or without a version, or the path of a version
-        folder.
+      name: a built dataset: its name, such as `voc_seg_tfrecord/cracks`, with or without a
+        version, the path of its folder, or its builder.
       split: as everywhere in TFDS: `train`, `train[:10%]`, `train+validation`. A list of them
         returns a list. None, the default, returns a dictionary of all splits.
       data_dir: the folder of all datasets; TFDS's default if not given.
@@ -69,7 +71,7 @@ def data_source(
         this format cannot be read by number.
       RecordError: if a shard is missing, truncated or damaged.
     """
-    builder = dataset.open_built(name, data_dir)
+    builder = as_builder(name, data_dir)
 
     def source(part: Any) -> DataSource:
         whole = DataSource(builder, part, features=features, decode=decode, cache_dir=cache_dir)
@@ -116,13 +118,13 @@ class DataSource:
 
     def _open(self, builder: tfds.core.DatasetBuilder) -> None:
         self._shards = places.Shards.of(builder, self._split, self._cache_dir)
-        dataset.check_unchanged(builder)  # it may have been replaced before its shards were read
+        datasets.check_unchanged(builder)  # it may have been replaced before its shards were read
         self.features = {name: builder.info.features[name] for name in self._wanted}
-        self.class_names = dataset.class_names(builder)
+        self.class_names = datasets.class_names(builder)
         self._name = builder.info.full_name
         fields = fields_of(builder.info.features)
         self._values = {name: _value_of(name, fields, self._decode) for name in self.features}
-        if IMAGE in self.features and dataset.bands_of(builder):
+        if IMAGE in self.features and datasets.bands_of(builder):
             self._values[IMAGE] = lambda record: (
                 _writable(record.bands()) if self._decode else record.bytes(IMAGE)
             )
@@ -140,7 +142,7 @@ class DataSource:
             raise AttributeError(name)
         if name not in ("_shards", "features", "class_names", "_name", "_values"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        self._open(dataset.open_built(self._folder))
+        self._open(datasets.open_built(self._folder))
         if self._shards.seal != self._seal:
             raise places.changed(self._shards.other_than(self._seal) or self._folder)
         return self.__dict__[name]

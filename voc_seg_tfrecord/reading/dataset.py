@@ -5,8 +5,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import dataclasses
 import datetime
 import json
+import os
 import re
-from typing import Any
+from typing import Any, TypeAlias
 import warnings
 
 from etils import epath
@@ -48,6 +49,26 @@ from voc_seg_tfrecord.reading.find import (
 )
 from voc_seg_tfrecord.reading.records import Record, scan
 from voc_seg_tfrecord.reading.trust import FEATURES, check_description, damaged
+
+BuiltDataset: TypeAlias = tfds.core.DatasetBuilder | PathLike
+"""A built dataset as users name one: its builder, its name as in TFDS, or its folder's path."""
+
+
+def as_builder(dataset: BuiltDataset, data_dir: PathLike | None = None) -> tfds.core.DatasetBuilder:
+    """Returns the builder of a built dataset.
+
+    Args:
+      dataset: a builder, which is returned as it is; a name, such as `voc_seg_tfrecord/2012`; or
+        the path of a version folder.
+      data_dir: the folder of datasets, for a name; TFDS's by default.
+
+    Raises:
+      ConfigError: if there is no such dataset.
+      RecordError: if the files that describe it are damaged.
+    """
+    if isinstance(dataset, str | os.PathLike):
+        return open_built(os.fspath(dataset), data_dir)
+    return dataset
 
 
 def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.DatasetBuilder:

@@ -17,7 +17,8 @@ from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.quality import rules
-from voc_seg_tfrecord.reading import dataset
+from voc_seg_tfrecord.reading import dataset as datasets
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.report import charts, gather, thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.gather import Chosen, SplitFacts
@@ -25,7 +26,7 @@ from voc_seg_tfrecord.report.overlay import Look, class_colors
 
 
 def write(
-    builder: tfds.core.DatasetBuilder | str,
+    dataset: BuiltDataset,
     out: PathLike,
     *,
     data_dir: PathLike | None = None,
@@ -38,7 +39,8 @@ def write(
     The same dataset and versions of libraries give the same bytes.
 
     Args:
-      builder: of a built dataset, or its name, such as `voc_seg_tfrecord/2012`.
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
       out: the file to write; one that is there is replaced when the page is complete.
       data_dir: the folder of datasets, for a name.
       splits: names of splits (all).
@@ -50,9 +52,8 @@ def write(
       RecordError: if a shard cannot be read.
     """
     path = staging.check_file(out, "--out")
-    if isinstance(builder, str):
-        builder = dataset.open_built(builder, data_dir)
-    chosen = dataset.check_splits(builder, splits or ())
+    builder = as_builder(dataset, data_dir)
+    chosen = datasets.check_splits(builder, splits or ())
     with storage.as_storage_error(builder.info.full_name):
         text = _render(builder, chosen, fits, progress)
     staging.write_file(path, text, "--out")
@@ -62,12 +63,12 @@ def _render(
     builder: tfds.core.DatasetBuilder, splits: Sequence[str], fits: bool, progress: bool
 ) -> str:
     facts = gather.gather(builder, splits, fits=fits, progress=progress)
-    config = dataset.config_of(builder)
-    names = tuple(clean(name) for name in dataset.class_names(builder))
+    config = datasets.config_of(builder)
+    names = tuple(clean(name) for name in datasets.class_names(builder))
     masked = MASK in builder.info.features
     unit = "tile" if TILE_IMAGE_ID in builder.info.features else "image"
-    background = dataset.background(builder)
-    colors = class_colors(background, dataset.palette(builder))
+    background = datasets.background(builder)
+    colors = class_colors(background, datasets.palette(builder))
     sides = [
         leaks.Side(split, leaks.role_of(split), {e.id: e.image_sha256 for e in f.evidence})
         for split, f in facts.items()
@@ -100,7 +101,7 @@ def _render(
         background=background,
         masked=masked,
         views=masked,
-        bands=dataset.bands_of(builder),
+        bands=datasets.bands_of(builder),
         unit=unit,
         void_share=sum(f.stats.void for f in facts.values()) / max(1, pixels),
         instances=masked and all(f.has_objects for f in facts.values()),

@@ -1,8 +1,7 @@
 """Contact sheets: chooses examples of a built dataset, reads them, and has them drawn."""
 
 from collections.abc import Sequence
-import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -11,7 +10,13 @@ from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean
 from voc_seg_tfrecord.core.names import LABEL, LABELS, MASK
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import records
-from voc_seg_tfrecord.reading.dataset import background, class_names, open_built, palette
+from voc_seg_tfrecord.reading.dataset import (
+    BuiltDataset,
+    as_builder,
+    background,
+    class_names,
+    palette,
+)
 from voc_seg_tfrecord.reading.records import Record, read_at
 from voc_seg_tfrecord.report.overlay import Example, Group, Look, class_colors
 
@@ -26,7 +31,7 @@ _LOOKED_AT = 8  # examples of a class that are decoded for each one that is take
 
 
 def preview(
-    dataset: tfds.core.DatasetBuilder | PathLike,
+    dataset: BuiltDataset,
     num: int | None = None,
     *,
     split: str | None = None,
@@ -61,8 +66,7 @@ def preview(
       ConfigError: if there is no such dataset, split or id, or an argument is out of range.
       RecordError: if the examples cannot be read.
     """
-    by_name = isinstance(dataset, str | os.PathLike)
-    builder: Any = open_built(os.fspath(dataset), data_dir) if by_name else dataset
+    builder = as_builder(dataset, data_dir)
     for name, value, least in (("num", num, 1), ("seed", seed, 0)):
         if value is not None and value < least:
             raise ConfigError(name, found=str(value), expected=f"{least} or more")
