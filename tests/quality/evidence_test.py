@@ -5,15 +5,15 @@ import pytest
 
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import pillow
-from voc_seg_tfrecord.quality import evidence
+from voc_seg_tfrecord.quality import evidence, regions
 
 IMAGE = File(pillow.encode_png(np.zeros((4, 4, 3), np.uint8)), "a.png")
 
 
 def examined(mask):
-    found = evidence.examine(IMAGE, mask, image_id="a", split="train", fits=False)
-    arrays = found.look.tolist(), found.thumbnail.tolist()
-    return dataclasses.replace(found, look=None, thumbnail=None), arrays
+    found = evidence.examine(IMAGE, mask, image_id="a", split="train", measure_fit=False)
+    arrays = found.brightness.tolist(), found.mask_sample.tolist()
+    return dataclasses.replace(found, brightness=None, mask_sample=None), arrays
 
 
 def drawn(rng, kind):
@@ -33,16 +33,16 @@ def test_regions_that_are_looked_for_in_bands_are_those_of_the_whole_mask(kind, 
     rng = np.random.default_rng(7)
     masks = [drawn(rng, kind) for _ in range(20)]
     whole = [repr(examined(mask)) for mask in masks]
-    monkeypatch.setattr(evidence, "_KEPT", kept)
+    monkeypatch.setattr(regions, "_MAX_KEPT_REGIONS", kept)
     for pixels in (1, 100):
-        monkeypatch.setattr(evidence, "_PIXELS", pixels)
+        monkeypatch.setattr(regions, "_BAND_PIXELS", pixels)
         assert [repr(examined(mask)) for mask in masks] == whole
 
 
 def test_a_region_that_winds_through_all_bands_is_one(monkeypatch):
-    monkeypatch.setattr(evidence, "_PIXELS", 1)
+    monkeypatch.setattr(regions, "_BAND_PIXELS", 1)
     mask = np.full((9, 9), 255, np.uint8)
     mask[:, ::2] = 1  # five columns, which the last row joins
     mask[8] = 1
-    (region,) = examined(mask)[0].largest
+    (region,) = examined(mask)[0].largest_regions
     assert (region.pixels, region.box) == (49, (0, 0, 9, 9))

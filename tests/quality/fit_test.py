@@ -5,6 +5,7 @@ import pytest
 from support import planted
 
 from voc_seg_tfrecord.quality import fit
+from voc_seg_tfrecord.quality.misfits import INCONCLUSIVE, Judgment, describe_shift, find_misfits
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +20,7 @@ def drawn():
 
 def judged(drawn, change=lambda mask: mask, numbers=()):
     masks = [change(o.mask) if n in numbers else o.mask for n, o in enumerate(drawn)]
-    return fit.judge([fit.measure(o.image, m) for o, m in zip(drawn, masks, strict=True)])
+    return find_misfits([fit.measure(o.image, m) for o, m in zip(drawn, masks, strict=True)])
 
 
 def moved_right(mask):
@@ -35,23 +36,22 @@ CHANGES = {
 
 
 def test_masks_that_fit_are_not_named(drawn):
-    assert judged(drawn) == fit.Judged({})
+    assert judged(drawn) == Judgment()
 
 
 @pytest.mark.parametrize("way", CHANGES)
 def test_a_mask_that_does_not_fit_is_named_with_what_is_wrong(drawn, way):
-    suspects = judged(drawn, CHANGES[way], {3, 17}).suspects
-    assert {number: (way, image) for number, (_, way, image) in suspects.items()} == {
-        3: (way, None),
-        17: (way, None),
-    }
+    misfits = judged(drawn, CHANGES[way], {3, 17}).misfits
+    assert [(m.number, m.description, m.other_image) for m in misfits] == [
+        (3, way, None),
+        (17, way, None),
+    ]
 
 
 def test_a_shift_in_both_directions_is_told_to_two_pixels(drawn):
-    ((_, way, _),) = judged(drawn, lambda m: planted.moved(m, -14, 9), {3}).suspects.values()
-    left, down = map(
-        int, re.fullmatch(r"shifted by (\d+) px to the left and (\d+) px down", way).groups()
-    )
+    (misfit,) = judged(drawn, lambda m: planted.moved(m, -14, 9), {3}).misfits
+    words = r"shifted by (\d+) px to the left and (\d+) px down"
+    left, down = map(int, re.fullmatch(words, misfit.description).groups())
     assert abs(left - 14) <= 2
     assert abs(down - 9) <= 2
 
@@ -65,13 +65,14 @@ def test_a_shift_in_both_directions_is_told_to_two_pixels(drawn):
     ],
 )
 def test_a_shift_is_told_as_the_opposite_of_its_correction(correction, words):
-    assert fit._shifted(correction) == f"shifted by {words}"
+    assert describe_shift(fit.Shift(*correction)) == f"shifted by {words}"
 
 
 def test_the_mask_of_another_image_is_named_with_that_image():
     drawn = [planted.draw(number) for number in range(400, 430)]
-    suspects = judged(drawn, lambda _: drawn[9].mask, {3}).suspects
-    assert {n: found[1:] for n, found in suspects.items()} == {3: ("that of another image", 9)}
+    (misfit,) = judged(drawn, lambda _: drawn[9].mask, {3}).misfits
+    assert (misfit.number, misfit.description) == (3, "that of another image")
+    assert misfit.other_image == 9
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_the_mask_of_another_image_is_named_with_that_image():
 )
 def test_what_is_wrong_with_all_masks_is_said_once(drawn, way):
     found = judged(drawn, CHANGES[way], range(len(drawn)))
-    assert not found.suspects
+    assert not found.misfits
     assert f"all masks may be {way}" in found.notes[0]
 
 
@@ -87,20 +88,21 @@ def test_masks_that_are_all_those_of_the_next_image_are_said_to_be_out_of_step()
     drawn = [planted.draw(number) for number in range(400, 430)]
     masks = [one.mask for one in drawn]
     fits = [fit.measure(o.image, m) for o, m in zip(drawn, masks[1:] + masks[:1], strict=True)]
-    (note,) = fit.judge(fits).notes
+    (note,) = find_misfits(fits).notes
     assert "fit the image after theirs better" in note
 
 
 def test_a_set_whose_borders_lie_on_no_edges_says_that_it_does_not_tell(drawn):
     noise = np.random.default_rng(0).integers(0, 256, (40, *planted.SIZE, 3), np.uint8)
     fits = [fit.measure(image, one.mask) for image, one in zip(noise, drawn, strict=False)]
-    found = fit.judge(fits)
-    assert not found.suspects
-    assert "So no mask was named" in found.notes[0]
+    found = find_misfits(fits)
+    assert not found.misfits
+    assert found.notes == (INCONCLUSIVE,)
+    assert not found.is_conclusive
 
 
 def test_small_sets_and_masks_without_borders_are_not_judged(drawn):
-    assert fit.judge([fit.measure(one.image, one.mask[::-1]) for one in drawn[:5]]).notes == ()
+    assert find_misfits([fit.measure(one.image, one.mask[::-1]) for one in drawn[:5]]).notes == ()
     assert fit.measure(drawn[0].image, np.zeros(planted.SIZE, np.uint8)) is None
     assert fit.measure(drawn[0].image[:9], drawn[0].mask[:9]) is None
 
@@ -111,5 +113,7 @@ def test_a_line_of_void_around_objects_is_one_border(drawn):
     around[1:-1, 1:-1] = (mask[2:, 1:-1] != mask[:-2, 1:-1]) | (mask[1:-1, 2:] != mask[1:-1, :-2])
     mask[around] = 255
     with_void = fit.measure(drawn[0].image, mask)
-    assert with_void.own == pytest.approx(fit.measure(drawn[0].image, drawn[0].mask).own, abs=0.1)
+    assert with_void.in_place == pytest.approx(
+        fit.measure(drawn[0].image, drawn[0].mask).in_place, abs=0.1
+    )
     assert max(with_void.gains) < 0

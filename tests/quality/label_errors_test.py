@@ -8,7 +8,7 @@ from support import planted
 import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import processes
-from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.quality import finding as findings
 from voc_seg_tfrecord.writing.copies import SameImageInTwoSplits
 
 
@@ -65,11 +65,11 @@ def test_python_finds_the_same_in_the_folder_and_in_the_built_dataset(world, tmp
     )
     built = voc_seg_tfrecord.find_label_errors(builder)
     by_name = voc_seg_tfrecord.find_label_errors("signs", data_dir=tmp_path, fits=False)
-    as_dicts = json.loads(json.dumps([rules.as_dict(finding) for finding in in_folder]))
+    as_dicts = json.loads(json.dumps([findings.as_dict(finding) for finding in in_folder]))
     assert as_dicts == json.loads(printed)["label_errors"]
     kinds = {(finding.kind, finding.ids[0]) for finding in built}
     assert len(kinds & {(finding.kind, finding.ids[0]) for finding in in_folder}) > 20
-    only_by_looking = {"mask does not fit its image", rules.STRANGER}
+    only_by_looking = {"mask does not fit its image", findings.MISLABELED_REGION}
     assert {f.kind for f in built} - {f.kind for f in by_name} == only_by_looking
 
 

@@ -6,14 +6,14 @@ from support import planted
 
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats.pillow import encode_png
-from voc_seg_tfrecord.quality import fit, rules
-from voc_seg_tfrecord.quality.evidence import SPECK, examine
+from voc_seg_tfrecord.quality import finding, misfits, rules
+from voc_seg_tfrecord.quality.evidence import MAX_SPECK_PIXELS, examine
 
 
 def seen(number, mask, split="train", image=None):
     image = planted.draw(number).image if image is None else image
     file = File(encode_png(image), str(number))
-    return examine(file, mask, image_id=str(number), split=split, fits=False)
+    return examine(file, mask, image_id=str(number), split=split, measure_fit=False)
 
 
 def square(side, at=20, label=1):
@@ -28,7 +28,7 @@ def usual():
 
 
 def found(evidence):
-    return rules.find(evidence, planted.NAMES, 0)
+    return rules.find_all(evidence, planted.NAMES, 0)
 
 
 def test_a_usual_set_has_no_findings(usual):
@@ -49,11 +49,12 @@ def test_a_rule_names_the_place_of_what_it_found(usual):
 
 
 def test_a_set_that_does_not_tell_comes_last_and_asks_for_no_correction(usual, monkeypatch):
-    monkeypatch.setattr(rules, "judge", lambda _: fit.Judged({}, (fit._UNKNOWN,), tells=False))
+    judgment = misfits.Judgment(notes=(misfits.INCONCLUSIVE,), is_conclusive=False)
+    monkeypatch.setattr(rules, "find_misfits", lambda _: judgment)
     mask = square(50)
     mask[100, 120:122] = 1
     _, last = found([*usual, seen(99, mask)])
-    assert last.kind == rules.ALL_MASKS
+    assert last.kind == finding.ALL_MASKS
     assert "put all masks right" not in last.remedy
 
 
@@ -120,7 +121,7 @@ def test_frames_of_a_film_in_which_an_object_moved_have_no_contradicting_masks()
         image[at : at + 20, at : at + 20] = 255 - image[at : at + 20, at : at + 20]
         file = File(encode_png(image), "frame")
         mask = square(20, at)
-        frames.append(examine(file, mask, image_id=str(number), split="train", fits=True))
+        frames.append(examine(file, mask, image_id=str(number), split="train", measure_fit=True))
     assert [finding.kind for finding in found(frames)] == ["images that look alike"]
 
 
@@ -131,7 +132,7 @@ def test_copies_of_one_split_that_look_alike_are_one_group(usual):
 
 
 def test_images_without_masks_are_only_compared_with_each_other(usual):
-    bare = [dataclasses.replace(one, thumbnail=None) for one in usual]
+    bare = [dataclasses.replace(one, mask_sample=None) for one in usual]
     assert found(bare) == []
 
 
@@ -145,13 +146,14 @@ def test_regions_touch_at_corners_and_void_has_none():
         (1, 1, (0, 40, 1, 1)),
         (1, 1, (199, 41, 1, 1)),
     ]
-    assert all(region.pixels <= SPECK for region in one.specks)
+    assert all(region.pixels <= MAX_SPECK_PIXELS for region in one.specks)
     assert one.labels == (0, 1)
 
 
 def test_a_mask_of_void_alone_has_no_regions():
     assert (
-        seen(0, np.full((5, 4), 255, np.uint8), image=np.zeros((5, 4, 3), np.uint8)).largest == ()
+        seen(0, np.full((5, 4), 255, np.uint8), image=np.zeros((5, 4, 3), np.uint8)).largest_regions
+        == ()
     )
 
 

@@ -9,7 +9,7 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.quality import looks
+from voc_seg_tfrecord.quality import appearance
 from voc_seg_tfrecord.report import label_errors
 from voc_seg_tfrecord.report.score_page import DIFFERENCE, confusions_of, difference
 
@@ -124,7 +124,7 @@ def test_where_looks_are_not_compared_the_section_says_why(perfect, monkeypatch)
 
     monkeypatch.setattr(label_errors, "examine", damaged)
     assert re.search("They could not be looked for. .*: no JPEG", perfect())
-    monkeypatch.setattr(looks, "is_there", lambda: False)
+    monkeypatch.setattr(appearance, "is_available", lambda: False)
     assert "Install scikit-learn" in perfect()
 
 

@@ -31,8 +31,9 @@ from voc_seg_tfrecord.formats import bands, images, index_masks, mask_samples, p
 from voc_seg_tfrecord.formats.band_count import with_band_count
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.quality import rules
-from voc_seg_tfrecord.quality.evidence import Box, Evidence, examine, regions_of
-from voc_seg_tfrecord.quality.rules import IGNORED, LEFT_OUT, STOPS, Finding, finding_of
+from voc_seg_tfrecord.quality.evidence import Evidence, examine
+from voc_seg_tfrecord.quality.finding import IGNORED, LEFT_OUT, STOPS, Finding, as_finding
+from voc_seg_tfrecord.quality.regions import Box, RegionTable, find_regions
 from voc_seg_tfrecord.writing.examples import make_example
 
 _BOXES = 8  # around unknown pixels of a mask
@@ -176,7 +177,7 @@ def check_plan(
         problems = [ask(p) if isinstance(p, QuestionError) else p for p in plan.problems]
         plan = dataclasses.replace(plan, problems=tuple(problems))
     report = Report(
-        [*map(finding_of, plan.problems), *_notes(plan)],
+        [*map(as_finding, plan.problems), *_notes(plan)],
         plan if not plan.undecided else None,
         tuple(config.built_class_names),
         tree=plan.tree,
@@ -193,7 +194,7 @@ def check_plan(
             report.findings.append(Finding(MISSING_CLASS, "", sentence, IGNORED))
     report.findings += [*_unused(plan), *_copies_by_id(plan)]
     background = background_index(report.class_names, config.built_background)
-    report.findings += rules.find(evidence, report.class_names, background)
+    report.findings += rules.find_all(evidence, report.class_names, background)
     return report
 
 
@@ -231,7 +232,7 @@ def _pairs(plan: FolderPlan, report: Report) -> list[tuple[str, Pair]]:
             try:
                 of_splits.append((split, plan.items.find(image_id)))
             except LayoutError as error:
-                finding = finding_of(error)
+                finding = as_finding(error)
                 if image_id not in images and not images.alike(image_id):
                     finding = dataclasses.replace(finding, message=f"{error}. {advice}")
                 report.findings.append(finding)
@@ -291,12 +292,12 @@ def _read_one(
                     None if blank or raw.mask is None else mask,
                     image_id=id_lists.image_id(pair.filename),
                     split=split,
-                    fits=fits,
+                    measure_fit=fits,
                     objects=png_pixels.decode_values(File(objects, INSTANCES)) if objects else None,
                     decoded=images.decode_once(image),
                 )
     except VocSegError as error:
-        finding = finding_of(error)
+        finding = as_finding(error)
         if (
             raw
             and raw.mask
@@ -330,12 +331,12 @@ def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
         except Exception:  # whatever a file does to a decoder
             return []
         known = np.where(unknown, np.uint8(0), np.uint8(VOID))
-        regions = _largest(regions_of(known, _largest)).tolist()
-    return [tuple(box) for _, _, *box, _ in regions]
+        regions = _largest(find_regions(known, _largest)).as_regions()
+    return [region.box for region in regions]
 
 
-def _largest(regions: np.ndarray) -> np.ndarray:
-    return regions[np.argsort(-regions[:, 1], kind="stable")[:_BOXES]]
+def _largest(regions: RegionTable) -> RegionTable:
+    return regions.take(np.argsort(-regions.pixels, kind="stable")[:_BOXES])
 
 
 def _unused(plan: FolderPlan) -> Iterable[Finding]:

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.quality import alike
+from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.quality.evidence import examine
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import check_features
@@ -38,7 +38,7 @@ class Side:
       role: `TRAIN`, `EVALUATION`, or empty if the name does not say.
       images: sha256 of the image file's bytes by id; empty if only the id is known.
       looks: each image squeezed, uint8 `[16, 18]`, by id, where they are compared; see
-        `quality.alike`.
+        `quality.near_duplicates`.
     """
 
     name: str
@@ -125,8 +125,8 @@ def dataset(
     def seen(record: Record) -> tuple[str, str, np.ndarray | None]:
         image = File(record.file(IMAGE).data, record.id)
         try:
-            one = examine(image, None, image_id=record.id, split="", fits=False)
-            return one.id, one.image_sha256, one.look
+            one = examine(image, None, image_id=record.id, split="", measure_fit=False)
+            return one.id, one.image_sha256, one.brightness
         except ImageError:  # `verify` says what is wrong with it
             return record.id, hashlib.sha256(image.data).hexdigest(), None
 
@@ -167,7 +167,9 @@ def _look_alikes(first: Side, second: Side) -> Iterator[tuple[str, str]]:
     """Yields ids of images that look alike, one of each side, whose files differ."""
     if first.looks and second.looks:
         ids = [*first.looks, *second.looks]
-        for one, other in alike.find(np.array([*first.looks.values(), *second.looks.values()])):
+        for one, other in near_duplicates.find_pairs(
+            np.array([*first.looks.values(), *second.looks.values()])
+        ):
             of_both = one < len(first.looks) <= other
             if of_both and first.images[ids[one]] != second.images[ids[other]]:
                 yield ids[one], ids[other]

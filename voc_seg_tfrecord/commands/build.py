@@ -25,7 +25,7 @@ from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.core.tiling import TileFormat
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.formats.archives import is_archive, unpacked
-from voc_seg_tfrecord.quality.rules import STOPS
+from voc_seg_tfrecord.quality.finding import STOPS
 from voc_seg_tfrecord.reading.dataset import check_unchanged
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder

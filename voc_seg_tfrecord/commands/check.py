@@ -31,8 +31,14 @@ from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.class_table import write_table
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.formats.archives import is_archive, unpacked
-from voc_seg_tfrecord.quality import rules
-from voc_seg_tfrecord.quality.rules import Finding
+from voc_seg_tfrecord.quality.finding import (
+    IGNORED,
+    LEFT_OUT,
+    STOPS,
+    Finding,
+    as_dict,
+    suspicious_first,
+)
 from voc_seg_tfrecord.report.label_errors import check_folder
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, NAME_FILE_PATTERNS
 
@@ -43,9 +49,9 @@ USUAL = ("root", "class_names", "splits", "html", "csv", "ids", "copy_to", "json
 _SHOWN = 3  # findings of a kind
 
 _EFFECTS = {
-    rules.STOPS: "stops a build",
-    rules.LEFT_OUT: "left out of a build",
-    rules.IGNORED: "does not change a build",
+    STOPS: "stops a build",
+    LEFT_OUT: "left out of a build",
+    IGNORED: "does not change a build",
 }
 
 
@@ -152,7 +158,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     if report.total.pixels.any():
         print()
         screen.show_class_table(report.class_names, report.total, report.by_split)
-    stops = sum(finding.effect == rules.STOPS for finding in report.findings)
+    stops = sum(finding.effect == STOPS for finding in report.findings)
     verdict = f"stop: {counted(stops, 'problem')}" if stops else "go through"
     print(f"\n{report.examined} images read; a build would {verdict}")
     return 0 if report.ok else 1
@@ -181,7 +187,7 @@ def _summary(report: check.Report) -> dict[str, Any]:
             }
             for (kind, effect), of_kind in check.by_kind(report.findings).items()
         ],
-        "label_errors": [rules.as_dict(f) for f in rules.suspicious_first(report.findings)],
+        "label_errors": [as_dict(f) for f in suspicious_first(report.findings)],
         "classes": [
             {
                 "index": index,

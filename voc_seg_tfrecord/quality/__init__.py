@@ -1,6 +1,9 @@
-"""Labels that may be wrong, found without a model, in a tree or in built data.
+"""Labels that may be wrong, found without a model, in a folder or in built data.
 
-`evidence.examine` takes from an image and its mask what `rules.find` needs to compare it with the
-rest of its set. `fit` says how well a mask's borders lie on the edges of its image, and `alike`
-which images look alike. What is found is a `finding.Finding`.
+`evidence.examine` measures one example, and `rules.find_all` compares the examples of a set and
+returns each `finding.Finding`. For the measurements, `regions` finds the connected regions of a
+mask, `fit` measures how well its borders lie on the edges of its image, and `appearance` what its
+regions look like. For the comparison, `misfits` finds masks that do not fit their images,
+`mislabeled_regions` regions that look like another class, and `near_duplicates` images that look
+alike.
 """

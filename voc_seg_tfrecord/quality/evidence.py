@@ -1,6 +1,9 @@
-"""What is kept of an image and its mask, so that the masks of a set can be compared."""
+"""Measures what the rules need of one image and its mask, so that a set can be compared later.
 
-from collections.abc import Callable, Iterator
+A set may have millions of images. So of each example only small values are kept: hashes, samples,
+a few regions, and how well the mask fits.
+"""
+
 import dataclasses
 import hashlib
 
@@ -10,66 +13,66 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.png_pixels import run_ends
-from voc_seg_tfrecord.quality import alike, fit, looks
+from voc_seg_tfrecord.quality import appearance, fit, near_duplicates
+from voc_seg_tfrecord.quality.appearance import RegionAppearance
 from voc_seg_tfrecord.quality.fit import Fit
+from voc_seg_tfrecord.quality.regions import Region, RegionTable, find_regions, join_tables
 
-SPECK = 16  # pixels of a region that may be a speck, at most
-_SMALL = 64  # pixels of a region that is compared with specks
-_SIDE = 64  # of the mask that is compared with that of the same image
-_MOST = 200  # specks that are kept of one mask
+MAX_SPECK_PIXELS = 16
+"""A region of more pixels is no speck."""
 
-Box = tuple[int, int, int, int]
-"""Left, top, width and height, in pixels."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Region:
-    """Pixels of one class that touch each other, also at corners.
-
-    A small region is `alone` if one other class and nothing else is around it, no void either: so
-    accidents look, and in masks that have void around objects nothing else does.
-    """
-
-    label: int
-    pixels: int
-    box: Box
-    alone: bool = False
+_MAX_SMALL_REGION_PIXELS = 64  # of a region that specks are compared with
+_MAX_SMALL_REGIONS = 200  # of one mask
+_MAX_PINHOLES = 200  # of one mask
+_PINHOLE_BAND_PIXELS = 1 << 20  # pixels of a mask in which pinholes are found at once
+_MASK_SAMPLE_SIDE_PX = 64
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is kept of one example.
+    """The measurements of one example. Those of the mask are empty if there is no mask.
 
     Attributes:
-      split: empty if the splits are not decided.
-      look: the image squeezed, uint8 `[16, 18]`.
+      id: the image id.
+      split: the split of the image; empty if the splits are not decided.
+      image_sha256: the hash of the image file.
+      brightness: the image reduced for `near_duplicates`, uint8 `[16, 18]`.
       size: height and width of the mask.
       labels: the classes in the mask without void, ascending.
-      thumbnail: the mask squeezed without mixing values, uint8 `[64, 64]`; None without a mask.
-      largest, smallest: the region of each class that is.
-      specks: regions of at most `SPECK` pixels, up to 200.
-      smallest_alone: pixels of the smallest region that is `alone`; 0 if there is none.
-      holes: places, right and down, of single pixels that differ from all four neighbours,
-        which are of one class.
-      fit: how well the mask fits the image; None if that cannot be told, or was not asked for.
-      regions: how its objects look, and the parts of classes without any; see `looks.describe`.
+      has_void: whether the mask has void.
+      mask_sample: evenly spread pixels of the mask, uint8 `[64, 64]`; None without a mask.
+      largest_regions: the largest region of each class.
+      smallest_regions: the smallest region of each class.
+      specks: regions of at most `MAX_SPECK_PIXELS`; the first 200 small regions are examined.
+      smallest_isolated_pixels: pixels of the smallest small region that is isolated; 0 if there is
+        none.
+      pinholes: places, right and down, of single pixels whose four neighbors have one other class;
+        the first 200.
+      fit: how well the mask fits the image; None if it was not measured or cannot be told.
+      appearances: what the regions look like, for `mislabeled_regions`; empty if not measured.
     """
 
     id: str
     split: str
     image_sha256: str
-    look: np.ndarray
+    brightness: np.ndarray
     size: tuple[int, int] = (0, 0)
     labels: tuple[int, ...] = ()
     has_void: bool = False
-    thumbnail: np.ndarray | None = None
-    largest: tuple[Region, ...] = ()
-    smallest: tuple[Region, ...] = ()
+    mask_sample: np.ndarray | None = None
+    largest_regions: tuple[Region, ...] = ()
+    smallest_regions: tuple[Region, ...] = ()
     specks: tuple[Region, ...] = ()
-    smallest_alone: int = 0
-    holes: tuple[tuple[int, int], ...] = ()
+    smallest_isolated_pixels: int = 0
+    pinholes: tuple[tuple[int, int], ...] = ()
     fit: Fit | None = None
-    regions: tuple[looks.Described, ...] = ()
+    appearances: tuple[RegionAppearance, ...] = ()
+
+    @property
+    def full_box(self) -> tuple[int, int, int, int]:
+        """The box of the whole mask."""
+        height, width = self.size
+        return (0, 0, width, height)
 
 
 def examine(
@@ -78,208 +81,164 @@ def examine(
     *,
     image_id: str,
     split: str,
-    fits: bool,
+    measure_fit: bool,
     objects: np.ndarray | None = None,
     decoded: pillow.Still | None = None,
-    only_looks: bool = False,
+    only_appearances: bool = False,
 ) -> Evidence:
-    """Looks at one example.
+    """Measures one example.
 
     Args:
       image: the image as it is stored.
-      mask: class indices, uint8 `[H, W]`; None if there is none to look at.
+      mask: class indices, uint8 `[H, W]`, 255 is void; None if there is no mask.
       image_id: the image id.
-      split: empty if the splits are not decided.
-      fits: whether to measure how well the mask fits the image, and how its regions look, which
-        takes most of the time.
+      split: the split; empty if the splits are not decided.
+      measure_fit: whether to measure how well the mask fits the image, and what its regions look
+        like. This takes most of the time. It needs a mask of the image's size.
       objects: the instance mask, uint8 `[H, W]`; None if there is none.
-      decoded: the image in full, if it was decoded already.
-      only_looks: whether to measure with `fits` how regions look, and nothing else of the mask.
+      decoded: the image in full size, if it was decoded already.
+      only_appearances: with `measure_fit`, whether to measure what regions look like, and nothing
+        else of the mask.
 
     Raises:
       ImageError: if the image cannot be decoded.
     """
-    size = None if mask is None or not fits else fit.scaled(mask.shape)
-    side = min(fit.scaled(mask.shape, looks.SIDE)) if size and mask is not None else 0
-    still = decoded or images.decode(image, side=max(side, 4 * alike.WIDTH))
+    measured_mask = mask if measure_fit else None
+    still = decoded or images.decode(image, side=_side_to_decode(measured_mask))
     del decoded  # it may be large
-    described: tuple[looks.Described, ...] = ()
-    if size and mask is not None and still.full_size == mask.shape:
-        described = looks_of(still, mask, objects) if looks.is_there() else ()
-        still = still if only_looks else still.resized(*size)
-    else:
-        size = None
+    appearances: tuple[RegionAppearance, ...] = ()
+    mask_fit = None
+    if measured_mask is not None and still.full_size == measured_mask.shape:
+        if appearance.is_available():
+            appearances = _measure_appearances(still, measured_mask, objects)
+        if not only_appearances:
+            still = still.resized(*fit.reduced_size(measured_mask.shape))
+            mask_fit = fit.measure(still.rgb(), measured_mask)
     evidence = Evidence(
-        image_id,
-        split,
-        hashlib.sha256(image.data).hexdigest(),
-        still.grey(alike.HEIGHT, alike.WIDTH),
+        id=image_id,
+        split=split,
+        image_sha256=hashlib.sha256(image.data).hexdigest(),
+        brightness=still.grey(near_duplicates.HEIGHT, near_duplicates.WIDTH),
+        appearances=appearances,
     )
-    if mask is None or only_looks:
-        return dataclasses.replace(evidence, regions=described)
-    regions = regions_of(mask, _compared)
-    by_size = _by_size(regions)
-    starts = np.flatnonzero(np.diff(by_size[:, 0], prepend=-1))
-    small = [
-        dataclasses.replace(region, alone=_is_alone(mask, region))
-        for region in _as_regions(regions[regions[:, 1] <= _SMALL][:_MOST])
+    if mask is None or only_appearances:
+        return evidence
+    return _add_mask(evidence, mask, mask_fit)
+
+
+def _side_to_decode(measured_mask: np.ndarray | None) -> int:
+    """Returns how many pixels the shorter side of the decoded image needs."""
+    for_duplicates = 4 * near_duplicates.WIDTH
+    if measured_mask is None:
+        return for_duplicates
+    for_appearances = min(fit.reduced_size(measured_mask.shape, appearance.SIDE_PX))
+    return max(for_duplicates, for_appearances)
+
+
+def _measure_appearances(
+    still: pillow.Still, mask: np.ndarray, objects: np.ndarray | None
+) -> tuple[RegionAppearance, ...]:
+    """Measures what the regions of a mask look like; the image has the size of the mask."""
+    height, width = fit.reduced_size(mask.shape, appearance.SIDE_PX)
+    if still.height * still.width > 4 * height * width:
+        still = still.resized(2 * height, 2 * width)
+    return appearance.measure_regions(
+        still.rgb(),
+        fit.sample_pixels(mask, height, width),
+        full_size=mask.shape,
+        objects=None if objects is None else fit.sample_pixels(objects, height, width),
+    )
+
+
+def _add_mask(evidence: Evidence, mask: np.ndarray, mask_fit: Fit | None) -> Evidence:
+    """Returns the evidence with the measurements of the mask."""
+    regions = find_regions(mask, _keep_extremes_and_small)
+    by_class = _sort_by_class_and_size(regions)
+    small_regions = [
+        dataclasses.replace(region, is_isolated=_is_isolated(mask, region))
+        for region in _first_small_regions(regions).as_regions()
     ]
+    isolated_pixels = [region.pixels for region in small_regions if region.is_isolated]
+    specks = (region for region in small_regions if region.pixels <= MAX_SPECK_PIXELS)
     return dataclasses.replace(
         evidence,
         size=mask.shape,
-        labels=tuple(by_size[starts, 0].tolist()),
+        labels=tuple(np.unique(regions.labels).tolist()),
         has_void=bool((mask == VOID).any()),
-        thumbnail=fit.reduced(mask, _SIDE, _SIDE),
-        largest=_as_regions(by_size[[*(starts[1:] - 1), -1]] if len(starts) else by_size),
-        smallest=_as_regions(by_size[starts]),
-        specks=tuple(region for region in small if region.pixels <= SPECK),
-        smallest_alone=min((region.pixels for region in small if region.alone), default=0),
-        holes=_holes(mask),
-        fit=fit.measure(still.rgb(), mask) if size else None,
-        regions=described,
+        mask_sample=fit.sample_pixels(mask, _MASK_SAMPLE_SIDE_PX, _MASK_SAMPLE_SIDE_PX),
+        largest_regions=by_class.take(_is_last_of_class(by_class)).as_regions(),
+        smallest_regions=by_class.take(_is_first_of_class(by_class)).as_regions(),
+        specks=tuple(specks),
+        smallest_isolated_pixels=min(isolated_pixels, default=0),
+        pinholes=_find_pinholes(mask),
+        fit=mask_fit,
     )
 
 
-def looks_of(
-    still: pillow.Still, mask: np.ndarray, objects: np.ndarray | None = None
-) -> tuple[looks.Described, ...]:
-    """Returns how the regions of a mask look, which has the size of its image."""
-    size = height, width = fit.scaled(mask.shape, looks.SIDE)
-    if still.height * still.width > 4 * height * width:
-        still = still.resized(2 * height, 2 * width)
-    reduced = None if objects is None else fit.reduced(objects, *size)
-    return looks.describe(still.rgb(), fit.reduced(mask, *size), mask.shape, reduced)
+def _keep_extremes_and_small(regions: RegionTable) -> RegionTable:
+    """Returns the smallest and the largest region of each class, and the first small regions."""
+    by_class = _sort_by_class_and_size(regions)
+    extremes = by_class.take(_is_first_of_class(by_class) | _is_last_of_class(by_class))
+    return join_tables([extremes, _first_small_regions(regions)])
 
 
-def _as_regions(table: np.ndarray) -> tuple[Region, ...]:
-    return tuple(Region(label, pixels, (*box,)) for label, pixels, *box, _ in table.tolist())
+def _first_small_regions(regions: RegionTable) -> RegionTable:
+    small = regions.take(regions.pixels <= _MAX_SMALL_REGION_PIXELS)
+    return small.take(slice(_MAX_SMALL_REGIONS))
 
 
-def _is_alone(mask: np.ndarray, region: Region) -> bool:
+def _sort_by_class_and_size(regions: RegionTable) -> RegionTable:
+    return regions.take(np.lexsort((regions.pixels, regions.labels)))
+
+
+def _is_first_of_class(by_class: RegionTable) -> np.ndarray:
+    """Returns which regions are the first of their class, bool `[N]`."""
+    return np.diff(by_class.labels, prepend=-1) != 0
+
+
+def _is_last_of_class(by_class: RegionTable) -> np.ndarray:
+    """Returns which regions are the last of their class, bool `[N]`."""
+    return np.diff(by_class.labels, append=-1) != 0
+
+
+def _is_isolated(mask: np.ndarray, region: Region) -> bool:
+    """Says whether one other class, and no void, is around a region; see `Region`."""
     left, top, width, height = region.box
-    around = mask[max(0, top - 1) : top + height + 1, max(0, left - 1) : left + width + 1]
-    others = around[around != region.label]
-    return bool(len(others)) and others[0] != VOID and bool((others == others[0]).all())
+    window = mask[max(0, top - 1) : top + height + 1, max(0, left - 1) : left + width + 1]
+    others = window[window != region.label]
+    if not len(others) or others[0] == VOID:
+        return False
+    return bool((others == others[0]).all())
 
 
-def _holes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
-    width, step = mask.shape[1], max(1, _PIXELS // mask.shape[1])
-    found: list[tuple[int, int]] = []
-    for top in range(0, len(mask) - 2, step):
-        rows = mask[top : top + step + 2]
-        ends, values = run_ends(rows), rows.ravel()
-        single = ends[1:][np.diff(ends) == 1]  # runs of one pixel
-        y, x = single // width, single % width
-        single = single[(y > 0) & (y < len(rows) - 1) & (x > 0) & (x < width - 1)]
-        around = values[single + np.array([[-width], [width], [-1], [1]])]
-        alike = (around == around[0]).all(0) & (around[0] != VOID) & (values[single] != VOID)
-        found += ((n % width, top + n // width) for n in single[alike][:_MOST].tolist())
-        if len(found) >= _MOST:
+def _find_pinholes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
+    """Returns the places, right and down, of the first pixels that differ from all around them.
+
+    The four neighbors have one class; neither they nor the pixel are void.
+    """
+    width = mask.shape[1]
+    band_rows = max(1, _PINHOLE_BAND_PIXELS // width)
+    pinholes: list[tuple[int, int]] = []
+    for top in range(0, len(mask) - 2, band_rows):
+        band = mask[top : top + band_rows + 2]  # with one more row above and below
+        for place in _pinholes_in_band(band)[:_MAX_PINHOLES].tolist():
+            pinholes.append((place % width, top + place // width))
+        if len(pinholes) >= _MAX_PINHOLES:
             break
-    return tuple(found[:_MOST])
+    return tuple(pinholes[:_MAX_PINHOLES])
 
 
-def _by_size(regions: np.ndarray) -> np.ndarray:
-    """Returns regions by class, those of each class by their pixels."""
-    return regions[np.lexsort((regions[:, 1], regions[:, 0]))]
-
-
-def _compared(regions: np.ndarray) -> np.ndarray:
-    """Returns the smallest and the largest region of each class, and the first small ones."""
-    by_size = _by_size(regions)
-    labels = by_size[:, 0]
-    ends = np.diff(labels, prepend=-1).astype(bool) | np.diff(labels, append=-1).astype(bool)
-    return np.concatenate([by_size[ends], regions[regions[:, 1] <= _SMALL][:_MOST]])
-
-
-_PIXELS = 1 << 20  # whose regions are looked for together
-_KEPT = 1 << 16  # regions of one mask
-
-
-def regions_of(mask: np.ndarray, needed: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-    """Returns class, pixels, box and first pixel of regions, int64 `[N, 7]`, ascending by place.
-
-    Of masks, uint8 `[H, W]`, with many regions only those rows are kept that `needed` returns of
-    such a table, more than once or not.
-    """
-    tables = [np.zeros((0, 7), np.int64)]
-    for table in _closed_regions(mask):
-        tables.append(table)
-        if sum(map(len, tables)) > _KEPT:
-            tables = [needed(_in_place(tables))]
-    return _in_place(tables)
-
-
-def _in_place(tables: list[np.ndarray]) -> np.ndarray:
-    regions = np.concatenate(tables)
-    return regions[np.unique(regions[:, -1], return_index=True)[1]]
-
-
-def _closed_regions(mask: np.ndarray) -> Iterator[np.ndarray]:
-    """Yields tables of the regions that are complete after some rows each."""
-    height, width = mask.shape
-    # Of the runs in the last row: start, end and class; what is known of the region of each, which
-    # is pixels, left, top, -right, -bottom and first pixel; the first of them that has this region.
-    runs, known, twins = (np.zeros(shape, np.int64) for shape in ((3, 0), (6, 0), 0))
-    step = max(1, _PIXELS // width)
-    for top in range(0, height, step):
-        runs = np.concatenate([runs, _runs(mask[top : top + step], top * width)], 1)
-        starts, ends, values = runs
-        of = _joined(starts, ends, values, width, twins)
-        rows, lefts, rights = starts // width, starts % width, ends % width
-        each = np.stack([ends - starts + 1, lefts, rows, -rights, -rows, starts])
-        each[:, : known.shape[1]] = known
-        roots = of == np.arange(len(of))
-        first, of = np.flatnonzero(roots), (roots.cumsum() - 1)[of]
-        table = np.full((6, len(first)), mask.size)
-        table[0] = np.bincount(of, each[0], len(first))
-        for edge, places in zip(table[1:], each[1:], strict=True):
-            np.minimum.at(edge, of, places)
-        last = ends >= ((top + step - 1) * width if top + step < height else mask.size)
-        closed = np.ones(len(first), bool)
-        closed[of[last]] = False
-        pixels, left, upper, right, lower, place = table[:, closed]
-        size = 1 - right - left, 1 - lower - upper
-        yield np.stack([values[first][closed], pixels, left, upper, *size, place], 1)
-        if top + step < height:
-            runs, known = runs[:, last], table[:, of[last]]
-            _, numbers, which = np.unique(of[last], return_index=True, return_inverse=True)
-            twins = numbers[which]
-            known[0, twins != np.arange(len(twins))] = 0  # pixels count once
-
-
-def _runs(rows: np.ndarray, offset: int) -> np.ndarray:
-    """Returns start, end and class of each run, int64 `[3, N]`; a run ends with its row."""
-    last = np.zeros(rows.size, bool)
-    last[run_ends(rows)] = last[rows.shape[1] - 1 :: rows.shape[1]] = True
-    ends = np.flatnonzero(last)
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    values = rows.ravel()[starts].astype(np.int64)
-    return np.stack([starts + offset, ends + offset, values])[:, values != VOID]
-
-
-def _joined(
-    starts: np.ndarray, ends: np.ndarray, values: np.ndarray, width: int, twins: np.ndarray
-) -> np.ndarray:
-    """Returns for each run the first run of its region, int64 `[N]`.
-
-    `starts` and `ends` are the first and last pixel of each run, as indices into the ravelled mask.
-    Of the first runs, `twins` says another one of the same region each.
-    """
-    last = ends // width * width + width - 1
-    # Runs of the next row that touch a run, also at a corner.
-    low = np.searchsorted(ends, np.maximum(starts - 1 + width, last + 1))
-    high = np.searchsorted(starts, np.minimum(ends + 1 + width, last + width), "right")
-    counts = np.maximum(high - low, 0)
-    above = np.repeat(np.arange(len(starts)), counts)
-    below = np.arange(len(above)) - np.repeat(counts.cumsum() - counts, counts)
-    below += np.repeat(low, counts)
-    same = values[above] == values[below]
-    above = np.concatenate([twins, above[same]])
-    below = np.concatenate([np.arange(len(twins)), below[same]])
-    of = np.arange(len(starts))
-    while not np.array_equal(ours := of[above], theirs := of[below]):
-        np.minimum.at(of, np.maximum(ours, theirs), np.minimum(ours, theirs))
-        while not np.array_equal(of, of[of]):
-            of = of[of]
-    return of
+def _pinholes_in_band(band: np.ndarray) -> np.ndarray:
+    """Returns the pinholes inside a band of rows as indices into the raveled band, int64 `[N]`."""
+    height, width = band.shape
+    values = band.ravel()
+    ends = run_ends(band)
+    single = ends[1:][np.diff(ends) == 1]  # runs of one pixel
+    row = single // width
+    column = single % width
+    has_row_beside = (row > 0) & (row < height - 1)
+    has_column_beside = (column > 0) & (column < width - 1)
+    single = single[has_row_beside & has_column_beside]
+    neighbors = values[single + np.array([[-width], [width], [-1], [1]])]
+    has_one_class_around = (neighbors == neighbors[0]).all(0) & (neighbors[0] != VOID)
+    return single[has_one_class_around & (values[single] != VOID)]

@@ -1,442 +1,625 @@
-"""Compares the images and masks of a set, and names those that may be labelled wrong.
+"""Compares the images and masks of a set, and names labels that may be wrong.
 
-Nothing of this stops a build. Each rule says what would prove it wrong: a class that is often as
-small, masks of which many are all background, a set in which few masks fit their images.
+None of these findings stops a build. Each rule looks for what would prove it wrong: a class whose
+regions are often as small, a set in which many masks are all background, or in which few masks fit
+their images.
 """
 
 import bisect
 import collections
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
-from typing import Any, NamedTuple
+import functools
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import VocSegError, counted, several
+from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.quality import alike, looks
-from voc_seg_tfrecord.quality.evidence import Box as Box
-from voc_seg_tfrecord.quality.evidence import Evidence, Region
-from voc_seg_tfrecord.quality.fit import WAYS, judge
+from voc_seg_tfrecord.quality import appearance, near_duplicates
+from voc_seg_tfrecord.quality.evidence import Evidence
+from voc_seg_tfrecord.quality.finding import (
+    ALL_MASKS,
+    IGNORED,
+    MISLABELED_REGION,
+    NOTE,
+    SAME_IMAGE,
+    SAME_IMAGE_IN_TWO_SPLITS,
+    SAME_IMAGE_OTHER_MASK,
+    SIMILAR_IMAGE_OTHER_MASK,
+    SIMILAR_IMAGES,
+    SIMILAR_IMAGES_IN_TWO_SPLITS,
+    ComparedRegion,
+    Correction,
+    Finding,
+    suspicious_first,
+)
+from voc_seg_tfrecord.quality.fit import SHIFTED, Fit
+from voc_seg_tfrecord.quality.misfits import Misfit, find_misfits
+from voc_seg_tfrecord.quality.mislabeled_regions import (
+    MIN_REGIONS_OF_CLASS,
+    RegionComparison,
+    RegionPlace,
+    compare_regions,
+)
+from voc_seg_tfrecord.quality.near_duplicates import NearDuplicates
+from voc_seg_tfrecord.quality.regions import Box, Region
 
-STOPS, LEFT_OUT, IGNORED = "stops", "left out", "ignored"
-"""What a build does about a finding."""
+NEEDS_SCIKIT_LEARN = f"Install scikit-learn, and {MISLABELED_REGION!r} is looked for too."
+"""The note where regions cannot be compared."""
 
-SAME, ALIKE = "same image twice", "images that look alike"
-OTHER_MASK, ALIKE_OTHER_MASK = "same image, other mask", "image that looks alike, other mask"
-SAME_IN_TWO_SPLITS = "same image in two splits"
-ALIKE_IN_TWO_SPLITS = "images that look alike in two splits"
-"""Kinds of findings about copies."""
+_MAX_SHARE_OF_EMPTY_MASKS = 0.1  # of a set, above which masks of background are usual
+_MAX_SHARE_OF_ODD_MASKS = 0.2  # of a set, above which a fault is how the tool draws
+_MIN_MASKS_WITH_CLASS = 8  # more are needed to know the usual sizes of a class
+_MAX_SHARE_OF_SMALL_REGIONS = 0.05  # of masks, above which small regions are usual
+_SIMILAR_SIZE_FACTOR = 4  # a region up to this many times as large is about as small
+_NO_REGION_PIXELS = 1 << 62  # in place of the pixels of a region that is absent
+_MIN_SIZE_DEVIATIONS = 4.5  # from the median, of the logarithm of a region's odds
+_MIN_SIZE_SPREAD = 0.5  # of the logarithm of the odds: sizes always vary that much
+_MAX_COMPARED_PAIRS = 20_000  # near-duplicates whose masks are compared; a film has far more
+_MIN_SHARE_OF_OTHER_MASK = 0.4  # of the foreground in either mask
+_MAX_EDGE_DIFFERENCE = 25  # of 255, of one photo where its masks differ
+_MAX_SHOWN_REASONS = 8
+_MAX_SHOWN_COPIES = 3
 
-STRANGER = "class that others of its look have not"
-"""The kind of the finding that a region looks like another class."""
 
-NO_LOOKS = f"Install scikit-learn, and {STRANGER!r} is looked for too."
-"""What is said where it cannot be looked for."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class LabeledSet:
+    """The examples of a set, with what several rules need to know of it.
 
-ALL_MASKS = "masks of the set"
-"""The kind of the finding that is about all masks at once."""
+    Attributes:
+      examples: the evidence of each example.
+      class_names: the names of the classes, by index.
+      background: the index of the background class; None if there is none.
+    """
 
-_EMPTY = 0.1  # of a set's masks may be all background without being named
-_ENOUGH = 8  # images with a class, from which its sizes are known
-_OUTLIER = 4.5  # deviations from the median, of the logarithm of a region's odds
-_MANY = 0.2  # of a set's masks, from which a fault is how the tool draws
-_NONE = 1 << 62  # pixels, in place of those of a region that is not there
-_OTHER_MASK = 0.4  # of what is foreground in either mask
-_COMPARED = 20_000  # pairs that look alike whose masks are compared; a film has far more
-_SAME_EDGES = 25  # of 255, by which the edges of one photo differ where its masks do
+    examples: Sequence[Evidence]
+    class_names: Sequence[str]
+    background: int | None
+
+    @functools.cached_property
+    def masks(self) -> list[Evidence]:
+        """The examples that have a mask."""
+        return [example for example in self.examples if example.mask_sample is not None]
+
+    @functools.cached_property
+    def same_images(self) -> Sequence[Sequence[int]]:
+        """The numbers of the examples whose images are one file, for each file that is twice."""
+        return [numbers for numbers in self._numbers_by_hash if len(numbers) > 1]
+
+    @functools.cached_property
+    def near_duplicates(self) -> NearDuplicates:
+        """The examples whose images look alike, though their files differ."""
+        first_of_file = [numbers[0] for numbers in self._numbers_by_hash]
+        shape = (-1, near_duplicates.HEIGHT, near_duplicates.WIDTH)
+        brightness = [self.examples[number].brightness for number in first_of_file]
+        found = near_duplicates.find_pairs_and_groups(
+            np.array(brightness, np.uint8).reshape(shape), _MAX_COMPARED_PAIRS
+        )
+        pairs = [(first_of_file[first], first_of_file[second]) for first, second in found.pairs]
+        groups = [[first_of_file[number] for number in numbers] for numbers in found.groups]
+        return NearDuplicates(pairs, groups)
+
+    @functools.cached_property
+    def _numbers_by_hash(self) -> list[list[int]]:
+        numbers_of: dict[str, list[int]] = collections.defaultdict(list)
+        for number, example in enumerate(self.examples):
+            numbers_of[example.image_sha256].append(number)
+        return list(numbers_of.values())
 
 
 @dataclasses.dataclass(frozen=True)
-class Fix:
-    """What would put a label right, to be drawn beside what is there.
+class RegionFindings:
+    """Regions that look like another class, and a note on classes that cannot be compared."""
 
-    Attributes:
-      way: one of `fit.WAYS` that is taken back; or `another image`, which the mask fits; or
-        `another mask`, which the image has elsewhere.
-      right, down: by how many pixels the mask is shifted.
-      image: id of the other image or mask.
-    """
-
-    way: str
-    right: int = 0
-    down: int = 0
-    image: str = ""
+    findings: Sequence[Finding]
+    note: Finding | None
 
 
-@dataclasses.dataclass(frozen=True)
-class Finding:
-    """One fact about a set that its owner should know.
-
-    Attributes:
-      kind: the sort of finding.
-      where: the file, list or ids.
-      message: what was found, in full.
-      effect: what a build does about it: `stops`, `left out` or `ignored`.
-      ids: the images that it is about, if `where` is none of them.
-      split: the split of the image that it is about.
-      box: left, top, width and height of what is wrong, in pixels.
-      score: how likely a label is wrong, 0 to 1; 0 if this is not about labels.
-      remedy: what to do.
-      detail: what was found, without the name of the image and without advice.
-      fix: what would put the label right, where that is known.
-      suggested: the class that a region looks like.
-      beside: what it is to be compared with: class, image id and box of regions of other images,
-        first of the class that it looks like, then of its own.
-    """
-
-    kind: str
-    where: str
-    message: str
-    effect: str = STOPS
-    ids: tuple[str, ...] = ()
-    split: str = ""
-    box: Box | None = None
-    score: float = 0.0
-    remedy: str = ""
-    detail: str = ""
-    fix: Fix | None = None
-    suggested: str = ""
-    beside: tuple[tuple[str, str, Box], ...] = ()
-
-    @property
-    def place(self) -> str:
-        """The box, if an image may have several findings of the kind; else nothing."""
-        return ",".join(map(str, self.box or ())) if self.suggested else ""
-
-
-def finding_of(error: VocSegError) -> Finding:
-    """Returns an error as a finding."""
-    return Finding(
-        error.kind, error.where, str(error), remedy=error.remedy, detail=str(error.found)
-    )
-
-
-def as_dict(finding: Finding) -> dict[str, Any]:
-    """Returns a finding as plain data, which can be written as JSON."""
-    return dataclasses.asdict(finding) | {"score": round(finding.score, 3)}
-
-
-def suspicious_first(findings: Iterable[Finding]) -> list[Finding]:
-    """Returns the findings about labels, the most likely ones first."""
-    about_labels = (finding for finding in findings if finding.score)
-    return sorted(about_labels, key=lambda f: (-f.score, f.kind, f.where))
-
-
-def find(
-    evidence: Sequence[Evidence], names: Sequence[str], background: int | None
+def find_all(
+    examples: Sequence[Evidence], class_names: Sequence[str], background: int | None
 ) -> list[Finding]:
-    """Returns what may be wrong with the labels of a set, the most likely first, and notes."""
-    masks = [e for e in evidence if e.thumbnail is not None]
-    copies = _copies(evidence)
-    sizes = list(_sizes(masks, names, background))
-    others = [f for f in _uniform(masks, names, background) if f.ids not in {s.ids for s in sizes}]
-    strangers, notes = _strangers(evidence, names, copies)
-    in_masks = [*_misfits(masks), *others, *sizes, *_specks(masks, names), *_holes(masks)]
-    return [*suspicious_first([*strangers, *in_masks, *_duplicates(evidence, copies)]), *notes]
+    """Returns what may be wrong with the labels of a set, the most likely first, and notes.
+
+    Args:
+      examples: the evidence of each example.
+      class_names: the names of the classes, by index.
+      background: the index of the background class; None if there is none.
+    """
+    labeled_set = LabeledSet(examples, class_names, background)
+    findings = [finding for rule in _RULES for finding in rule(labeled_set)]
+    of_regions = _find_mislabeled_regions(labeled_set)
+    findings += of_regions.findings
+    notes = [of_regions.note] if of_regions.note else []
+    return [*suspicious_first(findings), *notes]
 
 
-def _about(
-    evidence: Evidence,
+def find_mislabeled_regions(
+    examples: Sequence[Evidence], class_names: Sequence[str]
+) -> RegionFindings:
+    """Finds regions that look like another class; see `find_all`."""
+    return _find_mislabeled_regions(LabeledSet(examples, class_names, None))
+
+
+def _about_example(
+    example: Evidence,
     kind: str,
-    score: float,
     text: str,
+    *,
+    score: float,
     remedy: str,
-    box: Box | None = None,
-    fix: Fix | None = None,
+    box: Box,
+    detail: str = "",
 ) -> Finding:
+    """Returns a finding about one example; its detail is the text if none is given."""
     return Finding(
-        kind,
-        evidence.id,
-        f"{_named(evidence)}: {text}",
-        IGNORED,
-        (evidence.id,),
-        evidence.split,
-        box,
-        score,
-        remedy,
-        text.partition(": put right,")[0],
-        fix,
+        kind=kind,
+        where=example.id,
+        message=f"{_name_with_split(example)}: {text}",
+        effect=IGNORED,
+        ids=(example.id,),
+        split=example.split,
+        box=box,
+        score=score,
+        remedy=remedy,
+        detail=detail or text,
     )
 
 
-def _misfits(masks: Sequence[Evidence]) -> Iterator[Finding]:
-    judged = judge([evidence.fit for evidence in masks])
-    for text in judged.notes:
-        score = 0.99
-        remedy = "look at some of them; if the note is right, put all masks right in the same way"
-        if not judged.tells:
-            score, remedy = 0.1, "look at some of them; soft borders need no correction"
-        yield Finding(ALL_MASKS, "all masks", text, IGNORED, score=score, remedy=remedy)
-    for number, (score, how, image) in judged.suspects.items():
-        evidence, shifted = masks[number], how.startswith(WAYS[-1])
-        fix = Fix(
-            WAYS[-1] if shifted else how, *(evidence.fit.shift if evidence.fit and shifted else ())
+def _name_with_split(example: Evidence) -> str:
+    if not example.split:
+        return example.id
+    return f"{example.id} ({example.split})"
+
+
+def _find_misfits(labeled_set: LabeledSet) -> Iterator[Finding]:
+    """Yields masks that do not fit their images, or what is wrong with all of them."""
+    masks = labeled_set.masks
+    judgment = find_misfits([example.fit for example in masks])
+    for note in judgment.notes:
+        if judgment.is_conclusive:
+            score = 0.99
+            remedy = (
+                "look at some of them; if the note is right, put all masks right in the same way"
+            )
+        else:
+            score = 0.1
+            remedy = "look at some of them; soft borders need no correction"
+        yield Finding(ALL_MASKS, "all masks", note, IGNORED, score=score, remedy=remedy)
+    for misfit in judgment.misfits:
+        yield _describe_misfit(masks, misfit)
+
+
+def _describe_misfit(masks: Sequence[Evidence], misfit: Misfit) -> Finding:
+    example = masks[misfit.number]
+    detail = f"the mask may be {misfit.description}"
+    if misfit.other_image is not None:
+        other = masks[misfit.other_image]
+        detail += f": it fits {_name_with_split(other)} better"
+        text = detail
+        correction = Correction("another image", image=other.id)
+    else:
+        text = f"{detail}: put right, its borders would lie on edges of the image"
+        correction = Correction(misfit.description)
+        if misfit.is_shifted and example.fit:
+            shift = example.fit.shift
+            correction = Correction(SHIFTED, right=shift.right, down=shift.down)
+    finding = _about_example(
+        example,
+        "mask does not fit its image",
+        text,
+        score=misfit.score,
+        remedy=(
+            f"look whether the mask is {misfit.description}; if so, put it right or draw it again"
+        ),
+        box=example.full_box,
+        detail=detail,
+    )
+    return dataclasses.replace(finding, fix=correction)
+
+
+def _find_mislabeled_regions(labeled_set: LabeledSet) -> RegionFindings:
+    """Finds regions that look like another class."""
+    examples = labeled_set.examples
+    names = labeled_set.class_names
+    comparison = compare_regions(
+        [example.appearances for example in examples],
+        [example.id for example in examples],
+        [*labeled_set.same_images, *labeled_set.near_duplicates.groups],
+    )
+
+    def as_compared(name: str, place: RegionPlace) -> ComparedRegion:
+        example = examples[place.image]
+        return ComparedRegion(name, example.id, example.appearances[place.region].box)
+
+    findings = []
+    for mislabeled in comparison.mislabeled:
+        example = examples[mislabeled.place.image]
+        region = example.appearances[mislabeled.place.region]
+        own = names[region.label]
+        suggested = names[mislabeled.suggested]
+        left, top, _, _ = region.box
+        finding = _about_example(
+            example,
+            MISLABELED_REGION,
+            f"the region of {own} at x={left}, y={top} looks like {suggested} in other images",
+            score=mislabeled.score,
+            remedy=f"look whether it is {suggested}; if so, give it that class",
+            box=region.box,
         )
-        text = f"the mask may be {how}: put right, its borders would lie on edges of the image"
-        if image is not None:
-            text = f"the mask may be {how}: it fits {_named(masks[image])} better"
-            fix = Fix("another image", image=masks[image].id)
-        yield _about(
-            evidence,
-            "mask does not fit its image",
-            score,
-            text,
-            f"look whether the mask is {how}; if so, put it right or draw it again",
-            (0, 0, *evidence.size[::-1]),
-            fix,
+        beside = [as_compared(suggested, place) for place in mislabeled.like_suggested]
+        beside += [as_compared(own, place) for place in mislabeled.like_own]
+        findings.append(dataclasses.replace(finding, suggested=suggested, beside=tuple(beside)))
+    note = _note_on_comparison(labeled_set, comparison)
+    return RegionFindings(findings, note)
+
+
+def _note_on_comparison(labeled_set: LabeledSet, comparison: RegionComparison) -> Finding | None:
+    """Returns a note on regions or classes that were not compared; None if all were."""
+    text = _why_not_compared(labeled_set, comparison)
+    if not text:
+        return None
+    return Finding(NOTE, MISLABELED_REGION, text, IGNORED)
+
+
+def _why_not_compared(labeled_set: LabeledSet, comparison: RegionComparison) -> str:
+    """Says why regions, or those of some classes, were not compared; empty if all were."""
+    examples = labeled_set.examples
+    names = labeled_set.class_names
+    if comparison.is_one_group:
+        return "By their names all images belong together, so none is compared with others."
+    reasons = [f"{names[one]} is like {names[other]}" for one, other in comparison.confused]
+    classes = {region.label for example in examples for region in example.appearances}
+    if len(comparison.rare_classes) < len(classes):
+        rare = sorted(comparison.rare_classes.items(), key=lambda item: (-item[1], item[0]))
+        reasons += [f"{names[label]} has {counted(regions, 'region')}" for label, regions in rare]
+    if reasons:
+        return (
+            f"A wrong class is not looked for where looks do not tell ({MIN_REGIONS_OF_CLASS} "
+            f"regions are needed): {several(reasons, _MAX_SHOWN_REASONS)}."
         )
+    measured = sum(example.fit is not None for example in examples)
+    if measured >= MIN_REGIONS_OF_CLASS and not appearance.is_available():
+        return NEEDS_SCIKIT_LEARN
+    return ""
 
 
-def find_strangers(
-    evidence: Sequence[Evidence], names: Sequence[str]
-) -> tuple[list[Finding], list[Finding]]:
-    """Returns regions that look like another class, and the note on classes of no known look."""
-    return _strangers(evidence, names, _copies(evidence))
+def _find_unusual_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
+    """Yields regions of unusual size, and masks of one class that have no such region."""
+    unusual_sizes = list(_find_unusual_sizes(labeled_set))
+    yield from unusual_sizes
+    named = {finding.ids for finding in unusual_sizes}
+    for finding in _find_uniform_masks(labeled_set):
+        if finding.ids not in named:
+            yield finding
 
 
-def _strangers(
-    evidence: Sequence[Evidence], names: Sequence[str], copies: "_Copies"
-) -> tuple[list[Finding], list[Finding]]:
-    ids, together = [e.id for e in evidence], [*copies.same, *copies.close]
-    compared = looks.compare([e.regions for e in evidence], ids, together)
-    found = []
-    for suspect in compared.suspects:
-        of, region = evidence[suspect.image], evidence[suspect.image].regions[suspect.region]
-        own, suggested = names[region.label], names[suspect.suggested]
-        x, y = region.box[:2]
-        finding = _about(
-            of,
-            STRANGER,
-            suspect.score,
-            f"the region of {own} at x={x}, y={y} looks like {suggested} in other images",
-            f"look whether it is {suggested}; if so, give it that class",
-            region.box,
-        )
-        beside = (
-            (name, evidence[image].id, evidence[image].regions[number].box)
-            for name, places in ((suggested, suspect.like), (own, suspect.own))
-            for image, number in places
-        )
-        found.append(dataclasses.replace(finding, suggested=suggested, beside=tuple(beside)))
-    reasons = [f"{names[a]} is like {names[b]}" for a, b in compared.confused]
-    if len(compared.few) < len({region.label for e in evidence for region in e.regions}):
-        few = sorted(compared.few, key=lambda row: (-row[1], row[0]))
-        reasons += [f"{names[of]} has {counted(number, 'region')}" for of, number in few]
-    text = ""
-    if compared.together:
-        text = "By their names all images belong together, so none is compared with others."
-    elif reasons:
-        text = "A wrong class is not looked for where looks do not tell "
-        text += f"({looks.FEWEST} regions are needed): {several(reasons, 8)}."
-    elif sum(e.fit is not None for e in evidence) >= looks.FEWEST and not looks.is_there():
-        text = NO_LOOKS
-    return found, [Finding("note", STRANGER, text, IGNORED)] if text else []
-
-
-def _uniform(
-    masks: Sequence[Evidence], names: Sequence[str], background: int | None
-) -> Iterator[Finding]:
+def _find_uniform_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
     """Yields masks that are void or background to the last pixel, or one other class."""
-    void = [evidence for evidence in masks if not evidence.labels]
-    single = [evidence for evidence in masks if len(evidence.labels) == 1]
-    empty = [evidence for evidence in single if evidence.labels == (background,)]
+    masks = labeled_set.masks
+    void = [example for example in masks if not example.labels]
+    one_class = [example for example in masks if len(example.labels) == 1]
+    empty = [example for example in one_class if example.labels[0] == labeled_set.background]
     filled = [
-        evidence
-        for evidence in single
-        if evidence.labels != (background,) and not evidence.has_void
+        example
+        for example in one_class
+        if example.labels[0] != labeled_set.background and not example.has_void
     ]
-    for uniform, most, kind, remedy in (
-        (void, 1, "all void", "draw what the image shows, or leave the image out"),
-        (empty, _EMPTY, "all background", "look whether the image shows a class; if so, draw it"),
-        (filled, _MANY, "one class everywhere", "look whether it does; if not, draw it again"),
-    ):
-        if len(uniform) > max(1, most * len(masks)):
-            continue
-        for evidence in uniform:
-            what = names[evidence.labels[0]] if evidence.labels else "void"
-            text = f"the mask is {what} everywhere, as {len(uniform)} of {len(masks)} masks are"
-            yield _about(evidence, kind, 0.6, text, remedy, (0, 0, *evidence.size[::-1]))
-
-
-def _specks(masks: Sequence[Evidence], names: Sequence[str]) -> Iterator[Finding]:
-    """Yields tiny regions of classes of which hardly any other mask has one so small."""
-    smallest: dict[int, list[int]] = collections.defaultdict(list)
-    for evidence in masks:
-        for region in evidence.smallest:
-            smallest[region.label].append(region.pixels)
-    for of_class in smallest.values():
-        of_class.sort()
-    everywhere = sorted(min(r.pixels for r in e.smallest) for e in masks if e.smallest)
-    alone = sorted(evidence.smallest_alone or _NONE for evidence in masks)
-    for evidence in masks:
-        single = {(*place, 1, 1) for place in evidence.holes}  # these have a finding of their own
-        regions = (r for r in evidence.specks if r.box not in single)
-        specks = []
-        for r in regions:
-            # A class of few masks is compared with the smallest regions of all classes.
-            of_class = smallest[r.label] if len(smallest[r.label]) > _ENOUGH else everywhere
-            if _is_rare(r, of_class) or (r.alone and _is_rare(r, alone)):
-                specks.append(r)
-        if specks:
-            labels = dict.fromkeys(names[r.label] for r in specks)
-            first, size = specks[0], counted(max(r.pixels for r in specks), "pixel")
-            what, which = f"a region of {size}", ""
-            if len(specks) > 1:
-                what, which = f"{len(specks)} regions of at most {size}", "the first "
-            yield _about(
-                evidence,
-                "speck",
-                0.4,
-                f"{what} of {several(labels)}, {which}at x={first.box[0]}, y={first.box[1]}; other "
-                "masks have none so small",
-                "look whether these pixels were set by accident; if so, erase them",
-                first.box,
+    for example in void:
+        yield _about_uniform_mask(
+            labeled_set,
+            example,
+            len(void),
+            kind="all void",
+            remedy="draw what the image shows, or leave the image out",
+        )
+    if len(empty) <= max(1, _MAX_SHARE_OF_EMPTY_MASKS * len(masks)):
+        for example in empty:
+            yield _about_uniform_mask(
+                labeled_set,
+                example,
+                len(empty),
+                kind="all background",
+                remedy="look whether the image shows a class; if so, draw it",
+            )
+    if len(filled) <= max(1, _MAX_SHARE_OF_ODD_MASKS * len(masks)):
+        for example in filled:
+            yield _about_uniform_mask(
+                labeled_set,
+                example,
+                len(filled),
+                kind="one class everywhere",
+                remedy="look whether it does; if not, draw it again",
             )
 
 
+def _about_uniform_mask(
+    labeled_set: LabeledSet, example: Evidence, similar: int, *, kind: str, remedy: str
+) -> Finding:
+    content = labeled_set.class_names[example.labels[0]] if example.labels else "void"
+    total = len(labeled_set.masks)
+    text = f"the mask is {content} everywhere, as {similar} of {total} masks are"
+    return _about_example(example, kind, text, score=0.6, remedy=remedy, box=example.full_box)
+
+
+def _find_specks(labeled_set: LabeledSet) -> Iterator[Finding]:
+    """Yields tiny regions of classes of which hardly any other mask has one so small."""
+    masks = labeled_set.masks
+    smallest_of_class = _smallest_regions_by_class(masks)
+    smallest_of_masks = sorted(
+        min(region.pixels for region in example.smallest_regions)
+        for example in masks
+        if example.smallest_regions
+    )
+    smallest_isolated = sorted(
+        example.smallest_isolated_pixels or _NO_REGION_PIXELS for example in masks
+    )
+
+    def is_speck(region: Region) -> bool:
+        usual = smallest_of_class[region.label]
+        if len(usual) <= _MIN_MASKS_WITH_CLASS:
+            usual = smallest_of_masks  # a class of few masks is compared with all classes
+        if _is_rare(region, usual):
+            return True
+        return region.is_isolated and _is_rare(region, smallest_isolated)
+
+    for example in masks:
+        # These have a finding of their own.
+        pinhole_boxes = {(right, down, 1, 1) for right, down in example.pinholes}
+        regions = [region for region in example.specks if region.box not in pinhole_boxes]
+        specks = [region for region in regions if is_speck(region)]
+        if specks:
+            yield _about_specks(labeled_set, example, specks)
+
+
+def _smallest_regions_by_class(masks: Sequence[Evidence]) -> Mapping[int, list[int]]:
+    """Returns the pixels of the smallest region in each mask by class, ascending."""
+    pixels_of_class: dict[int, list[int]] = collections.defaultdict(list)
+    for example in masks:
+        for region in example.smallest_regions:
+            pixels_of_class[region.label].append(region.pixels)
+    for pixels in pixels_of_class.values():
+        pixels.sort()
+    return pixels_of_class
+
+
 def _is_rare(region: Region, smallest: Sequence[int]) -> bool:
-    """Says whether hardly any other mask has a region about as small; one each, ascending."""
-    similar = bisect.bisect_right(smallest, 4 * region.pixels) - 1
-    return len(smallest) > _ENOUGH and similar <= 0.05 * len(smallest)
+    """Says whether hardly any other mask has a region about as small.
+
+    Args:
+      region: a region of one of the masks.
+      smallest: the pixels of the smallest region of each mask, ascending.
+    """
+    similar = bisect.bisect_right(smallest, _SIMILAR_SIZE_FACTOR * region.pixels) - 1
+    is_known = len(smallest) > _MIN_MASKS_WITH_CLASS
+    return is_known and similar <= _MAX_SHARE_OF_SMALL_REGIONS * len(smallest)
 
 
-def _sizes(
-    masks: Sequence[Evidence], names: Sequence[str], background: int | None
-) -> Iterator[Finding]:
-    """Yields regions far larger or smaller than the largest of the class in other masks."""
-    by_class: dict[int, list[tuple[float, Evidence, Region]]] = collections.defaultdict(list)
-    for evidence in masks:
-        area = evidence.size[0] * evidence.size[1]
-        for region in evidence.largest:
-            odds = (region.pixels + 1) / (area - region.pixels + 1)
-            by_class[region.label].append((float(np.log(odds)), evidence, region))
-    for label, rows in by_class.items():
-        if len(rows) <= _ENOUGH or label == background:
+def _about_specks(labeled_set: LabeledSet, example: Evidence, specks: Sequence[Region]) -> Finding:
+    classes = several(dict.fromkeys(labeled_set.class_names[speck.label] for speck in specks))
+    size = counted(max(speck.pixels for speck in specks), "pixel")
+    left, top, _, _ = specks[0].box
+    if len(specks) == 1:
+        text = f"a region of {size} of {classes}, at x={left}, y={top}"
+    else:
+        text = (
+            f"{len(specks)} regions of at most {size} of {classes}, the first at x={left}, y={top}"
+        )
+    return _about_example(
+        example,
+        "speck",
+        f"{text}; other masks have none so small",
+        score=0.4,
+        remedy="look whether these pixels were set by accident; if so, erase them",
+        box=specks[0].box,
+    )
+
+
+def _find_unusual_sizes(labeled_set: LabeledSet) -> Iterator[Finding]:
+    """Yields regions far larger or smaller than the largest of the class in other masks.
+
+    Sizes are compared as logarithms of the odds, pixels inside to pixels outside, whose spread is
+    the same for small and large regions. The median absolute deviation times 1.4826 estimates the
+    standard deviation of a normal distribution, even if some sizes are wrong.
+    """
+    masks_with_class: dict[int, list[Evidence]] = collections.defaultdict(list)
+    regions_of_class: dict[int, list[Region]] = collections.defaultdict(list)
+    for example in labeled_set.masks:
+        for region in example.largest_regions:
+            masks_with_class[region.label].append(example)
+            regions_of_class[region.label].append(region)
+    for label, regions in regions_of_class.items():
+        if len(regions) <= _MIN_MASKS_WITH_CLASS or label == labeled_set.background:
             continue
-        logarithms = np.array([row[0] for row in rows])
-        middle = np.median(logarithms)
-        spread = max(0.5, 1.4826 * float(np.median(np.abs(logarithms - middle))))
-        for value, evidence, region in rows:
-            if abs(value - middle) > _OUTLIER * spread:
-                than = "larger" if value > middle else "smaller"
-                share = region.pixels / (evidence.size[0] * evidence.size[1])
-                yield _about(
-                    evidence,
-                    "unusual size",
-                    min(0.5, 0.05 * float(abs(value - middle)) / spread),
-                    f"the largest region of {names[label]} has {counted(region.pixels, 'pixel')}, "
-                    f"{share:.2%} of the image, far {than} than in other masks",
-                    "look whether the region is what its class says",
-                    region.box,
-                )
+        examples = masks_with_class[label]
+        log_odds = np.array(
+            [_log_odds(region, example) for region, example in zip(regions, examples, strict=True)]
+        )
+        median = np.median(log_odds)
+        spread = 1.4826 * float(np.median(np.abs(log_odds - median)))
+        spread = max(_MIN_SIZE_SPREAD, spread)
+        for value, example, region in zip(log_odds, examples, regions, strict=True):
+            if abs(value - median) <= _MIN_SIZE_DEVIATIONS * spread:
+                continue
+            height, width = example.size
+            comparison = "larger" if value > median else "smaller"
+            yield _about_example(
+                example,
+                "unusual size",
+                f"the largest region of {labeled_set.class_names[label]} has "
+                f"{counted(region.pixels, 'pixel')}, {region.pixels / (height * width):.2%} of the "
+                f"image, far {comparison} than in other masks",
+                score=min(0.5, 0.05 * float(abs(value - median)) / spread),
+                remedy="look whether the region is what its class says",
+                box=region.box,
+            )
 
 
-def _holes(masks: Sequence[Evidence]) -> Iterator[Finding]:
-    with_holes = [evidence for evidence in masks if evidence.holes]
-    if len(with_holes) > max(1, _MANY * len(masks)):
+def _log_odds(region: Region, example: Evidence) -> float:
+    """Returns the logarithm of a region's pixels to those outside, with one more of each."""
+    height, width = example.size
+    outside = height * width - region.pixels
+    return float(np.log((region.pixels + 1) / (outside + 1)))
+
+
+def _find_pinholes(labeled_set: LabeledSet) -> Iterator[Finding]:
+    """Yields masks with single pixels inside another class, unless many masks have them."""
+    masks = labeled_set.masks
+    with_pinholes = [example for example in masks if example.pinholes]
+    if len(with_pinholes) > max(1, _MAX_SHARE_OF_ODD_MASKS * len(masks)):
         return  # how the tool draws
-    for evidence in with_holes:
-        x, y = evidence.holes[0]
-        yield _about(
-            evidence,
+    for example in with_pinholes:
+        right, down = example.pinholes[0]
+        pixels = counted(len(example.pinholes), "single pixel")
+        yield _about_example(
+            example,
             "hole of one pixel",
-            0.3,
-            f"{counted(len(evidence.holes), 'single pixel')} inside one class, the first at x={x}, "
-            f"y={y}",
-            "fill it, unless it is meant",
-            (x, y, 1, 1),
+            f"{pixels} inside one class, the first at x={right}, y={down}",
+            score=0.3,
+            remedy="fill it, unless it is meant",
+            box=(right, down, 1, 1),
         )
 
 
-class _Copies(NamedTuple):
-    """Numbers of images: groups of the same, pairs and groups of those that look alike."""
-
-    same: list[list[int]]
-    pairs: list[tuple[int, int]]
-    close: list[list[int]]
-
-
-def _copies(evidence: Sequence[Evidence]) -> _Copies:
-    of_hash: dict[str, list[int]] = collections.defaultdict(list)
-    for number, example in enumerate(evidence):
-        of_hash[example.image_sha256].append(number)
-    same = [numbers for numbers in of_hash.values() if len(numbers) > 1]
-    first_of_each = [numbers[0] for numbers in of_hash.values()]
-    squeezed = np.array([evidence[n].look for n in first_of_each], np.uint8)
-    pairs, groups = alike.group(squeezed.reshape(-1, alike.HEIGHT, alike.WIDTH), _COMPARED)
-    pairs = [(first_of_each[a], first_of_each[b]) for a, b in pairs]
-    return _Copies(same, pairs, [[first_of_each[n] for n in numbers] for numbers in groups])
+def _find_contradicting_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
+    """Yields pairs of images of one photo whose masks differ."""
+    same_pairs = [
+        (first, number) for first, *others in labeled_set.same_images for number in others
+    ]
+    for first, second in [*same_pairs, *labeled_set.near_duplicates.pairs]:
+        finding = _compare_masks(labeled_set.examples[first], labeled_set.examples[second])
+        if finding is not None:
+            yield finding
 
 
-def _duplicates(evidence: Sequence[Evidence], copies: _Copies) -> Iterator[Finding]:
-    """Yields images that are the same or look alike, and those of them whose masks differ."""
-    same = [(first, number) for first, *others in copies.same for number in others]
-    for first, second in same + copies.pairs:
-        yield from _contradictions(evidence[first], evidence[second])
-    for copies_of, kinds, why in (
-        (copies.same, (SAME, SAME_IN_TWO_SPLITS), "same bytes"),
-        (copies.close, (ALIKE, ALIKE_IN_TWO_SPLITS), "they look alike, though their files differ"),
-    ):
-        for numbers in copies_of:
-            yield _group([evidence[n] for n in numbers], kinds, why)
-
-
-def _contradictions(first: Evidence, second: Evidence) -> Iterator[Finding]:
-    """Yields what is wrong if two images of one photo have masks that cannot both be right."""
-    if first.thumbnail is None or second.thumbnail is None:
-        return
-    ours, theirs = first.thumbnail, second.thumbnail
-    common = np.bincount(ours.ravel(), minlength=256).argmax()  # the background, as a rule
-    known = (ours != VOID) & (theirs != VOID) & ((ours != common) | (theirs != common))
-    differ = (ours != theirs) & known
-    if np.count_nonzero(differ) <= _OTHER_MASK * np.count_nonzero(known):
-        return
-    same = first.image_sha256 == second.image_sha256
-    if not same:
-        if first.fit is None or second.fit is None:
-            return
-        # Frames of one film look alike too; in them, what is labelled has moved.
-        moved = np.abs(first.fit.edges.astype(int) - second.fit.edges)[differ.ravel()].mean()
-        if moved > _SAME_EDGES:
-            return
-    are, is_like = ("are the same", "the same image as") if same else ("look alike", "looks like")
-    yield Finding(
-        OTHER_MASK if same else ALIKE_OTHER_MASK,
-        second.id,
-        f"{_named(first)} and {_named(second)}: the images {are}, and their masks differ",
-        IGNORED,
-        (first.id, second.id),
-        second.split,
-        (0, 0, *second.size[::-1]),
-        0.9 if same else 0.4,
-        "keep the mask that is right, and remove the other image"
-        if same
-        else "look whether they are one photo; if so, keep the mask that is right",
-        f"{is_like} {_named(first)}, whose mask differs",
-        Fix("another mask", image=first.id),
+def _compare_masks(first: Evidence, second: Evidence) -> Finding | None:
+    """Returns a finding if two images of one photo have masks that cannot both be right."""
+    if first.mask_sample is None or second.mask_sample is None:
+        return None
+    is_foreground = _is_foreground_in_either(first.mask_sample, second.mask_sample)
+    differs = is_foreground & (first.mask_sample != second.mask_sample)
+    min_pixels = _MIN_SHARE_OF_OTHER_MASK * np.count_nonzero(is_foreground)
+    if np.count_nonzero(differs) <= min_pixels:
+        return None
+    is_same_file = first.image_sha256 == second.image_sha256
+    if is_same_file:
+        return _about_other_mask(
+            first,
+            second,
+            SAME_IMAGE_OTHER_MASK,
+            images="the images are the same",
+            detail=f"the same image as {_name_with_split(first)}, whose mask differs",
+            score=0.9,
+            remedy="keep the mask that is right, and remove the other image",
+        )
+    if first.fit is None or second.fit is None:
+        return None
+    if _has_moved(first.fit, second.fit, differs):
+        return None
+    return _about_other_mask(
+        first,
+        second,
+        SIMILAR_IMAGE_OTHER_MASK,
+        images="the images look alike",
+        detail=f"looks like {_name_with_split(first)}, whose mask differs",
+        score=0.4,
+        remedy="look whether they are one photo; if so, keep the mask that is right",
     )
 
 
-def _group(group: Sequence[Evidence], kinds: tuple[str, str], why: str) -> Finding:
-    """Returns the finding about images of which there is more than one copy."""
-    splits = dict.fromkeys(example.split for example in group)
-    shared = len(splits) > 1
-    text = " and ".join(map(_named, group[:3]))
-    more = f" and {len(group) - 3} more" if len(group) > 3 else ""
+def _is_foreground_in_either(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Returns where one of two masks, uint8 `[64, 64]`, has foreground, and none has void."""
+    commonest = np.bincount(first.ravel(), minlength=256).argmax()  # the background, as a rule
+    is_known = (first != VOID) & (second != VOID)
+    return np.asarray(is_known & ((first != commonest) | (second != commonest)))
+
+
+def _has_moved(first: Fit, second: Fit, differs: np.ndarray) -> bool:
+    """Says whether the edges of two images differ where their masks do, bool `[64, 64]`.
+
+    Frames of one film look alike too; in them, the labeled object has moved.
+    """
+    differences = np.abs(first.edges.astype(int) - second.edges)
+    return bool(differences[differs.ravel()].mean() > _MAX_EDGE_DIFFERENCE)
+
+
+def _about_other_mask(
+    first: Evidence,
+    second: Evidence,
+    kind: str,
+    *,
+    images: str,
+    detail: str,
+    score: float,
+    remedy: str,
+) -> Finding:
+    names = f"{_name_with_split(first)} and {_name_with_split(second)}"
     return Finding(
-        kinds[shared],
-        text + more,
-        f"{text}{more}: {why}",
-        IGNORED,
-        tuple(example.id for example in group),
-        ", ".join(splits),
-        None,
-        0.2 if shared else 0.1,
-        "keep them in one split" if shared else "keep one of them, unless this is meant",
-        f"{text}{more}",
+        kind=kind,
+        where=second.id,
+        message=f"{names}: {images}, and their masks differ",
+        effect=IGNORED,
+        ids=(first.id, second.id),
+        split=second.split,
+        box=second.full_box,
+        score=score,
+        remedy=remedy,
+        detail=detail,
+        fix=Correction("another mask", image=first.id),
     )
 
 
-def _named(example: Evidence) -> str:
-    return f"{example.id} ({example.split})" if example.split else example.id
+def _find_copies(labeled_set: LabeledSet) -> Iterator[Finding]:
+    """Yields groups of images that are the same file, and groups that look alike."""
+    for numbers in labeled_set.same_images:
+        yield _about_copies(
+            [labeled_set.examples[number] for number in numbers],
+            kind_in_one_split=SAME_IMAGE,
+            kind_in_two_splits=SAME_IMAGE_IN_TWO_SPLITS,
+            reason="same bytes",
+        )
+    for numbers in labeled_set.near_duplicates.groups:
+        yield _about_copies(
+            [labeled_set.examples[number] for number in numbers],
+            kind_in_one_split=SIMILAR_IMAGES,
+            kind_in_two_splits=SIMILAR_IMAGES_IN_TWO_SPLITS,
+            reason="they look alike, though their files differ",
+        )
+
+
+def _about_copies(
+    copies: Sequence[Evidence], *, kind_in_one_split: str, kind_in_two_splits: str, reason: str
+) -> Finding:
+    """Returns the finding about images of which there is more than one copy."""
+    names = " and ".join(_name_with_split(copy) for copy in copies[:_MAX_SHOWN_COPIES])
+    if len(copies) > _MAX_SHOWN_COPIES:
+        names += f" and {len(copies) - _MAX_SHOWN_COPIES} more"
+    splits = dict.fromkeys(copy.split for copy in copies)
+    if len(splits) > 1:
+        kind = kind_in_two_splits
+        score = 0.2
+        remedy = "keep them in one split"
+    else:
+        kind = kind_in_one_split
+        score = 0.1
+        remedy = "keep one of them, unless this is meant"
+    return Finding(
+        kind=kind,
+        where=names,
+        message=f"{names}: {reason}",
+        effect=IGNORED,
+        ids=tuple(copy.id for copy in copies),
+        split=", ".join(splits),
+        score=score,
+        remedy=remedy,
+        detail=names,
+    )
+
+
+_RULES: Sequence[Callable[[LabeledSet], Iterator[Finding]]] = (
+    _find_misfits,
+    _find_unusual_masks,
+    _find_specks,
+    _find_pinholes,
+    _find_contradicting_masks,
+    _find_copies,
+)

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.description import description_of_built
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.quality import rules
+from voc_seg_tfrecord.quality import finding, rules
 from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.report import charts, gather, thumbnails
@@ -75,7 +75,7 @@ def _render(
     ]
     shared = leaks.compare(sides, sides)
     evidence = [example for f in facts.values() for example in f.evidence]
-    label_errors = rules.find(evidence, names, background)
+    label_errors = rules.find_all(evidence, names, background)
     chosen = gather.choose(facts, background, label_errors)
     look = Look(names, colors, background)
     objects = (*chosen.largest, *chosen.smallest) if masked else ()
@@ -177,15 +177,17 @@ _SHOWN = 10  # lines of a finding
 
 # What the page says of a kind; the rest says all in its messages.
 _LABEL_ERRORS = {
-    rules.ALIKE_IN_TWO_SPLITS: "Images in two splits look alike, though their files differ. They "
-    "may be copies that were scaled or encoded again, or frames of one film.",
-    rules.ALIKE: "Images of one split look alike, though their files differ.",
-    rules.SAME: "Images of one split are the same file.",
+    finding.SIMILAR_IMAGES_IN_TWO_SPLITS: "Images in two splits look alike, though their files "
+    "differ. They may be copies that were scaled or encoded again, or frames of one film.",
+    finding.SIMILAR_IMAGES: "Images of one split look alike, though their files differ.",
+    finding.SAME_IMAGE: "Images of one split are the same file.",
 }
 
 
 def _findings(
-    facts: Mapping[str, SplitFacts], shared: Sequence[Shared], label_errors: Sequence[rules.Finding]
+    facts: Mapping[str, SplitFacts],
+    shared: Sequence[Shared],
+    label_errors: Sequence[finding.Finding],
 ) -> Iterator[Finding]:
     """Yields what was found, the gravest first, then the most suspicious labels."""
     for both in (pair for pair in shared if pair.examples):
@@ -209,9 +211,9 @@ def _findings(
         )
     for kind in dict.fromkeys(error.kind for error in label_errors):
         messages = [error.message for error in label_errors if error.kind == kind]
-        if kind in (rules.ALL_MASKS, "note"):
+        if kind in (finding.ALL_MASKS, "note"):
             yield Finding(kind.capitalize(), f"{' '.join(messages).removesuffix('.')}.")
-        elif kind != rules.SAME_IN_TWO_SPLITS:  # this is among what is shared
+        elif kind != finding.SAME_IMAGE_IN_TWO_SPLITS:  # this is among what is shared
             text = _LABEL_ERRORS.get(kind) or f"{counted(len(messages), 'label')} may be wrong."
             yield Finding(kind.capitalize(), text, items=_first(messages))
     by_split = {split: ClassCounts(f.present.sum(0).astype(np.int64)) for split, f in facts.items()}

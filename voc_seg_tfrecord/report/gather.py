@@ -20,8 +20,12 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
-from voc_seg_tfrecord.quality.fit import reduced
-from voc_seg_tfrecord.quality.rules import ALIKE_IN_TWO_SPLITS, SAME_IN_TWO_SPLITS, Finding
+from voc_seg_tfrecord.quality.finding import (
+    SAME_IMAGE_IN_TWO_SPLITS,
+    SIMILAR_IMAGES_IN_TWO_SPLITS,
+    Finding,
+)
+from voc_seg_tfrecord.quality.fit import sample_pixels
 from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.stats import Stats
@@ -129,7 +133,9 @@ def _read(
         size = records.image_size(image)
         problems += inner_problems(record, size, arrays, names, background)
         mask, objects = arrays.get(MASK), arrays.get(INSTANCES)
-        evidence = examine(image, mask, image_id=record.id, split=split, fits=fits, objects=objects)
+        evidence = examine(
+            image, mask, image_id=record.id, split=split, measure_fit=fits, objects=objects
+        )
     except ImageError as error:
         problems.append(str(error))
     return _Read(
@@ -161,7 +167,11 @@ def _counted(
     else:
         of = [c for c in np.flatnonzero(pixels[:VOID]) if c != background]
         objects = np.array([(0, c, pixels[c]) for c in of], np.int64).reshape(-1, 3)
-    return Counts(record.id, mask.shape, pixels, per_class), objects, reduced(mask, _GRID, _GRID)
+    return (
+        Counts(record.id, mask.shape, pixels, per_class),
+        objects,
+        sample_pixels(mask, _GRID, _GRID),
+    )
 
 
 def _add_up(names: tuple[str, ...], readings: Iterable[_Read]) -> SplitFacts:
@@ -322,7 +332,7 @@ def _pairs(
     numbers: Mapping[str, Mapping[str, int]], label_errors: Sequence[Finding]
 ) -> Iterator[tuple[Place, Place]]:
     """Yields two images of each group that are the same, or else look alike, in two splits."""
-    for kind in (SAME_IN_TWO_SPLITS, ALIKE_IN_TWO_SPLITS):
+    for kind in (SAME_IMAGE_IN_TWO_SPLITS, SIMILAR_IMAGES_IN_TWO_SPLITS):
         for error in (error for error in label_errors if error.kind == kind):
             first, *others = (
                 (split, numbers[split][image_id])

@@ -14,9 +14,9 @@ from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.formats.archives import is_archive, unpacked
-from voc_seg_tfrecord.quality import looks, rules
+from voc_seg_tfrecord.quality import appearance, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
-from voc_seg_tfrecord.quality.rules import Finding
+from voc_seg_tfrecord.quality.finding import Finding, as_finding, suspicious_first
 from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.reading.records import Record
 
@@ -60,7 +60,7 @@ def find_label_errors(
         return _of_built(builder, fits, progress)
     with unpacked(data) as folder:
         _, report = check_folder(folder, fits=fits, **options)
-    return rules.suspicious_first(report.findings)
+    return suspicious_first(report.findings)
 
 
 def check_folder(
@@ -81,35 +81,35 @@ def check_folder(
     except ConfigError:  # a wrong call: nothing about the tree
         raise
     except QuestionError as question:
-        return None, check.Report([rules.finding_of(planner.check_question(question))])
+        return None, check.Report([as_finding(planner.check_question(question))])
     except VocSegError as error:  # without a tree to read this is the only finding
-        return None, check.Report([rules.finding_of(error)])
+        return None, check.Report([as_finding(error)])
     if plan.fault is None:
         return plan.config, report
     # They are no real names.
     without = [f for f in report.findings if f.kind != check.MISSING_CLASS]
-    report.findings = [rules.finding_of(plan.fault), *without]
+    report.findings = [as_finding(plan.fault), *without]
     return plan.config, report
 
 
 def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
-    evidence = _evidence(builder, progress, fits=fits)
+    evidence = _evidence(builder, progress, measure_fit=fits)
     names, background = dataset.class_names(builder), dataset.background(builder)
-    return rules.suspicious_first(rules.find(evidence, names, background))
+    return suspicious_first(rules.find_all(evidence, names, background))
 
 
 def find_strangers(builder: tfds.core.DatasetBuilder) -> tuple[list[Finding], str]:
     """Returns regions of a built dataset that look like another class, the surest first; and why
     there is none, or where none is looked for.
     """
-    if not looks.is_there():
-        return [], rules.NO_LOOKS
+    if not appearance.is_available():
+        return [], rules.NEEDS_SCIKIT_LEARN
     try:
-        evidence = _evidence(builder, False, fits=True, only_looks=True)
+        evidence = _evidence(builder, False, measure_fit=True, only_appearances=True)
     except VocSegError as error:  # an image that cannot be decoded may have a score all the same
         return [], f"They could not be looked for. {error}"
-    found, notes = rules.find_strangers(evidence, dataset.class_names(builder))
-    return rules.suspicious_first(found), " ".join(note.message for note in notes)
+    found = rules.find_mislabeled_regions(evidence, dataset.class_names(builder))
+    return suspicious_first(found.findings), found.note.message if found.note else ""
 
 
 def _evidence(builder: tfds.core.DatasetBuilder, progress: bool, **measured: Any) -> list[Evidence]:

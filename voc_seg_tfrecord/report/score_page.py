@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.evaluation import folder
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.quality.rules import STRANGER
+from voc_seg_tfrecord.quality.finding import MISLABELED_REGION
 from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.report import thumbnails
 from voc_seg_tfrecord.report.charts import clean
@@ -106,10 +106,13 @@ def render(
     of_strangers = [(cards[image.split, image.number], finding) for image, finding in strangers]
     unsure = [
         dataclasses.replace(
-            card, kind=STRANGER, sha256=f"{card.sha256} {finding.place}", detail=finding.detail
+            card,
+            kind=MISLABELED_REGION,
+            sha256=f"{card.sha256} {finding.place}",
+            detail=finding.detail,
         )
         for card, finding in of_strangers
-        if right.get((STRANGER, card.ids, finding.place)) != card.sha256
+        if right.get((MISLABELED_REGION, card.ids, finding.place)) != card.sha256
     ]
     return thumbnails.render(
         "scores",

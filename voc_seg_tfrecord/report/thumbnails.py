@@ -22,8 +22,9 @@ from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK,
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.formats import images, pillow, png
 from voc_seg_tfrecord.formats.png_pixels import count_values
-from voc_seg_tfrecord.quality.fit import scaled
-from voc_seg_tfrecord.quality.rules import Box, Fix
+from voc_seg_tfrecord.quality.finding import Correction
+from voc_seg_tfrecord.quality.fit import reduced_size
+from voc_seg_tfrecord.quality.regions import Box
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.records import Record, read_at
 from voc_seg_tfrecord.report.gather import Object, Place
@@ -95,7 +96,7 @@ class Card:
     boxes: Sequence[Box] = ()
     crops: Sequence[str] = ()
     mask_size: tuple[int, int] | None = None
-    fix: Fix | None = None
+    fix: Correction | None = None
     other: str = ""
     beside: Sequence[tuple[str, str]] = ()
     remedy: str = ""
@@ -176,7 +177,7 @@ def _palette_url(numbers: np.ndarray, colors: np.ndarray, alpha: bytes = b"") ->
 
 def small_mask(mask: np.ndarray, side: int = SIDE) -> np.ndarray:
     """Returns a thumbnail of a mask, uint8 `[H, W]`, in which no class disappears."""
-    return shrink(mask, *scaled(mask.shape, side))
+    return shrink(mask, *reduced_size(mask.shape, side))
 
 
 def _shown(record: Record, objects: list[Object], boxes: list[Box], look: Look) -> Shown:

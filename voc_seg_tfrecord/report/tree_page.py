@@ -17,7 +17,8 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import MASK, VOID, background_index
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.formats import images, mask_samples, pillow
-from voc_seg_tfrecord.quality.rules import ALL_MASKS, STOPS, Box, Finding, Fix
+from voc_seg_tfrecord.quality.finding import ALL_MASKS, STOPS, Correction, Finding
+from voc_seg_tfrecord.quality.regions import Box
 from voc_seg_tfrecord.report import charts, thumbnails
 from voc_seg_tfrecord.report.charts import clean
 from voc_seg_tfrecord.report.overlay import Look, class_colors, shares
@@ -145,7 +146,7 @@ class Cards:
         numbers = {place: number for number, place in enumerate(self.regions)}
         return [(name, numbers[image_id, box]) for name, image_id, box in finding.beside]
 
-    def _fix(self, fix: Fix | None, mask: np.ndarray | None) -> dict[str, Any]:
+    def _fix(self, fix: Correction | None, mask: np.ndarray | None) -> dict[str, Any]:
         """Returns `fix` and `other` of a card; neither if it cannot be drawn."""
         if fix is None or mask is None:
             return {}

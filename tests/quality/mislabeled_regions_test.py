@@ -11,8 +11,11 @@ from support import browser, planted
 import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import processes
-from voc_seg_tfrecord.quality import looks, rules
-from voc_seg_tfrecord.quality.evidence import regions_of
+from voc_seg_tfrecord.quality import appearance
+from voc_seg_tfrecord.quality.appearance import RegionAppearance, measure_regions
+from voc_seg_tfrecord.quality.finding import MISLABELED_REGION
+from voc_seg_tfrecord.quality.mislabeled_regions import compare_regions
+from voc_seg_tfrecord.quality.regions import find_regions
 
 COUNT = 130
 WRONG = (7, 21, 33, 48, 60, 77, 101, 119)
@@ -20,7 +23,9 @@ WRONG = (7, 21, 33, 48, 60, 77, 101, 119)
 
 def objects_in(mask):
     """Yields class, box and pixels of the objects of a mask."""
-    for label, _, left, top, width, height, _ in regions_of(mask, lambda table: table).tolist():
+    for region in find_regions(mask, lambda table: table).as_regions():
+        label = region.label
+        left, top, width, height = region.box
         box = (slice(top, top + height), slice(left, left + width))
         inside = np.zeros(mask.shape, bool)
         inside[box] = mask[box] == label
@@ -58,7 +63,7 @@ def found_in_world(world):
 
 def strangers(data, **options):
     found = voc_seg_tfrecord.find_label_errors(data, **options)
-    return [finding for finding in found if finding.kind == rules.STRANGER]
+    return [finding for finding in found if finding.kind == MISLABELED_REGION]
 
 
 def close(box, other):
@@ -68,7 +73,7 @@ def close(box, other):
 def test_objects_of_a_wrong_class_are_named_with_their_class_and_the_right_one(
     world, found_in_world
 ):
-    wrong, found = world[1], [f for f in found_in_world if f.kind == rules.STRANGER]
+    wrong, found = world[1], [f for f in found_in_world if f.kind == MISLABELED_REGION]
     for image_id, (box, given, right) in wrong.items():
         (finding,) = (f for f in found if f.ids == (image_id,) and close(f.box, box))
         assert finding.suggested == right
@@ -168,9 +173,9 @@ def test_a_small_set_has_no_note_that_nobody_can_act_on(drawn, tmp_path, capsys)
 def test_without_scikit_learn_a_note_says_so_and_all_else_is_found(
     world, found_in_world, monkeypatch, capsys
 ):
-    monkeypatch.setattr(looks, "is_there", lambda: False)
+    monkeypatch.setattr(appearance, "is_available", lambda: False)
     without = voc_seg_tfrecord.find_label_errors(world[0])
-    assert without == [f for f in found_in_world if f.kind != rules.STRANGER]
+    assert without == [f for f in found_in_world if f.kind != MISLABELED_REGION]
     cli.main(["check", str(world[0])])
     assert "Install scikit-learn" in capsys.readouterr().out
     cli.main(["check", str(world[0]), "--no_fit"])
@@ -207,8 +212,8 @@ def test_objects_that_touch_are_regions_of_their_own_by_their_instance_mask():
     mask[10:30, 10:50] = 1
     objects = np.where(np.arange(60) < 30, mask, 2 * mask)
     objects[0, 0] = 255
-    together = looks.describe(rgb, mask, mask.shape)
-    apart = looks.describe(rgb, mask, mask.shape, objects)
+    together = measure_regions(rgb, mask, mask.shape)
+    apart = measure_regions(rgb, mask, mask.shape, objects)
     assert [(r.label, r.box) for r in together] == [(0, (0, 0, 60, 40)), (1, (10, 10, 40, 20))]
     assert [(r.label, r.box) for r in apart] == [
         (0, (0, 0, 60, 40)),
@@ -227,9 +232,9 @@ def test_void_around_an_object_is_none_of_its_surroundings():
     edge[18:42, 18:42] = True
     edge[20:40, 20:40] = False
     with_void[edge], marked[edge] = 255, 255
-    (ours,) = (r for r in looks.describe(plain, mask, mask.shape) if r.label == 1)
-    (theirs,) = (r for r in looks.describe(marked, with_void, mask.shape) if r.label == 1)
-    contrast = slice(25, 31)  # colours around less those inside, and how they spread
+    (ours,) = (r for r in measure_regions(plain, mask, mask.shape) if r.label == 1)
+    (theirs,) = (r for r in measure_regions(marked, with_void, mask.shape) if r.label == 1)
+    contrast = slice(25, 31)  # colors around less those inside, and how they spread
     assert np.allclose(ours.features[contrast], theirs.features[contrast], atol=0.01)
 
 
@@ -237,11 +242,11 @@ def test_specks_and_large_images_are_measured_alike():
     mask = np.zeros((400, 600), np.uint8)
     mask[100:107, 100:109] = 1  # 63 pixels
     mask[200:208, 200:208] = 1  # 64
-    regions = looks.describe(np.zeros((400, 600, 3), np.uint8), mask, mask.shape)
+    regions = measure_regions(np.zeros((400, 600, 3), np.uint8), mask, mask.shape)
     assert [r.box for r in regions if r.label == 1] == [(200, 200, 8, 8)]
     large = np.kron(mask[:200, :300], np.ones((8, 8), np.uint8))
     reduced = large[::8, ::8]
-    (region,) = (r for r in looks.describe(np.zeros((8, 8, 3)), reduced, large.shape) if r.label)
+    (region,) = (r for r in measure_regions(np.zeros((8, 8, 3)), reduced, large.shape) if r.label)
     assert region.box == (800, 800, 72, 56)
 
 
@@ -258,11 +263,11 @@ def test_the_table_and_the_page_have_each_object_and_a_decision_is_about_one(
     words = ["check", str(root), "--html", str(tmp_path / "p.html")]
     cli.main([*words, "--csv", str(tmp_path / "fixes.csv")])
     rows = list(csv.DictReader((tmp_path / "fixes.csv").read_text().splitlines()))
-    mine = [r for r in rows if r["id"] == f"{number:03}" and r["kind"] == rules.STRANGER]
+    mine = [r for r in rows if r["id"] == f"{number:03}" and r["kind"] == MISLABELED_REGION]
     assert len(mine) == 2
     assert {r["file"] for r in mine} == {f"SegmentationClass/{number:03}.png"}
     with browser.opened(tmp_path / "p.html") as window:
-        cards = window.locator(f'.card[data-kind="{rules.STRANGER}"][data-ids*="{number:03}"]')
+        cards = window.locator(f'.card[data-kind="{MISLABELED_REGION}"][data-ids*="{number:03}"]')
         assert cards.count() == 2
         assert cards.first.locator(".three use").count() == 6
         symbol = cards.first.locator(".three use").first.get_attribute("href")
@@ -278,17 +283,17 @@ def test_the_table_and_the_page_have_each_object_and_a_decision_is_about_one(
     cli.main(["check", str(root), "--json", "--decisions", str(tmp_path / "decisions.json")])
     summary = json.loads(capsys.readouterr().out)
     assert (summary["called_right"], summary["decisions_not_used"]) == (1, 0)
-    left = [f for f in summary["label_errors"] if f["kind"] == rules.STRANGER]
+    left = [f for f in summary["label_errors"] if f["kind"] == MISLABELED_REGION]
     assert sum(f["ids"] == [f"{number:03}"] for f in left) == 1
 
 
 def test_names_that_belong_together_leave_nothing_to_compare():
     regions = [
-        [looks.Described(n % 2, (0, 0, 9, 9), np.full(47, n % 2, np.float32))] for n in range(80)
+        [RegionAppearance(n % 2, (0, 0, 9, 9), np.full(47, n % 2, np.float32))] for n in range(80)
     ]
     names = [f"film{'ab'[n // 40]}_frame{n % 40:02}" for n in range(80)]
-    assert not looks.compare(regions, names, []).together
-    assert looks.compare(regions, names, [range(80)]).together
+    assert not compare_regions(regions, names, []).is_one_group
+    assert compare_regions(regions, names, [range(80)]).is_one_group
 
 
 def test_classes_that_look_half_alike_are_not_told_apart():
@@ -296,7 +301,7 @@ def test_classes_that_look_half_alike_are_not_told_apart():
     rng = np.random.default_rng(1)
     features = rng.normal(size=(600, 4)).astype(np.float32)
     features[1::2, :2] += 1
-    regions = [[looks.Described(n % 2, (0, 0, 9, 9), features[n])] for n in range(600)]
-    compared = looks.compare(regions, [f"i{n}x" for n in range(600)], [])
-    assert compared.suspects == ()
+    regions = [[RegionAppearance(n % 2, (0, 0, 9, 9), features[n])] for n in range(600)]
+    compared = compare_regions(regions, [f"i{n}x" for n in range(600)], [])
+    assert compared.mislabeled == ()
     assert compared.confused == ((0, 1),)

@@ -1,0 +1,277 @@
+"""Finds the masks of a set that do not fit their images, by comparing them with the rest of it.
+
+How well a mask fits (see `fit`) depends on the set: soft borders fit badly, and so do masks of
+textured images. So a mask is a misfit only if it gains far more than most of its set by being put
+right: mirrored and so on, shifted, or laid on another image.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+
+import numpy as np
+
+from voc_seg_tfrecord.quality.fit import SHIFTED, TRANSFORMS, Fit, Shift
+
+INCONCLUSIVE = (
+    "the borders of these masks do not lie on edges of their images more often than those of "
+    "mirrored and shifted masks: they are soft, or many masks are wrong. So no mask was named"
+)
+"""The note on a set that does not tell which of its masks are wrong."""
+
+OF_ANOTHER_IMAGE = "that of another image"
+
+_MIN_KNOWN_MASKS = 8  # of a set that is judged
+_MIN_TRANSFORM_GAIN = 0.04  # of a misfit, in units of `Fit.in_place`
+_MIN_SHIFT_GAIN = 0.14
+_MIN_OTHER_IMAGE_GAIN = 0.1
+_MIN_GAIN_DEVIATIONS = 2.5  # standard deviations of a misfit above the median of the set
+_UPPER_QUANTILE = 0.65
+_UPPER_QUANTILE_DEVIATIONS = 0.385  # standard deviations above the median, if normal
+_MIN_SHARE_OF_WHOLE_SET = 0.7  # of the masks, if all are wrong in the same way
+_MIN_LEAD_OF_TRANSFORM = 0.05  # over the next best, if all masks are wrong in the same way
+_MAX_SHIFT_DIFFERENCE_PX = 4  # of shifts that count as the same
+_MAX_IMAGES_AWAY = 500  # before and after its own image, a mask is laid on others
+
+
+@dataclasses.dataclass(frozen=True)
+class Misfit:
+    """A mask that does not fit its image.
+
+    Attributes:
+      number: the number of the mask in its set.
+      score: how likely the mask is wrong, 0.5 to 1.
+      description: what is wrong: one of `fit.TRANSFORMS`, a shift in words, or `OF_ANOTHER_IMAGE`.
+      is_shifted: whether the description is that of a shift.
+      other_image: the number of the image that the mask fits; None if it is put right in place.
+    """
+
+    number: int
+    score: float
+    description: str
+    is_shifted: bool = False
+    other_image: int | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Judgment:
+    """Which masks of a set do not fit.
+
+    Attributes:
+      misfits: the masks, in the order of the set.
+      notes: what is true of the set as a whole.
+      is_conclusive: whether the set tells which of its masks are wrong.
+    """
+
+    misfits: tuple[Misfit, ...] = ()
+    notes: tuple[str, ...] = ()
+    is_conclusive: bool = True
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _OtherImages:
+    """How masks fit other images.
+
+    Attributes:
+      gains: by how much each mask fits another image better than its own, float64 `[N]`; -1 if
+        there is none of its size.
+      images: the number of that image, int64 `[N]`.
+      gains_before: by how much each mask fits the image before its own better, float64 `[N]`.
+      gains_after: the same of the image after.
+    """
+
+    gains: np.ndarray
+    images: np.ndarray
+    gains_before: np.ndarray
+    gains_after: np.ndarray
+
+
+def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
+    """Compares the masks of a set by how well they fit.
+
+    If most masks gain in the same way, a note says what may be wrong with all of them. If most gain
+    without a common cause, the set does not tell which masks are wrong.
+
+    Args:
+      fits: the fit of each mask in the order of the images; None where it is not known.
+    """
+    numbers = [number for number, fit in enumerate(fits) if fit is not None]
+    known = [fit for fit in fits if fit is not None]
+    if len(known) < _MIN_KNOWN_MASKS:
+        return Judgment()
+    gains = np.array([fit.gains for fit in known])
+    transform_gains = gains[:, :-1]
+    shift_gains = gains[:, -1]
+    others = _lay_on_other_images(known)
+    note = (
+        _describe_common_transform(transform_gains)
+        or _describe_common_shift(known, shift_gains)
+        or _describe_out_of_step(others)
+    )
+    if note:
+        return Judgment(notes=(note,))
+
+    best_gains = np.stack([transform_gains.max(1), shift_gains, others.gains], axis=1)
+    limits = _limits_of_usual_gains(best_gains)
+    if np.isinf(limits[0]):  # masks fit no better than mirrored ones
+        return Judgment(notes=(INCONCLUSIVE,), is_conclusive=False)
+    excess = best_gains / limits
+    misfits = []
+    for row in np.flatnonzero(excess.max(1) > 1).tolist():
+        misfit = Misfit(
+            number=numbers[row],
+            score=float(1 - 0.5 / excess[row].max()),
+            description=TRANSFORMS[int(transform_gains[row].argmax())],
+        )
+        by_transform, by_shift, by_other_image = excess[row]
+        # A shift, or another image, often explains a part of what a transform explains better.
+        is_transformed = by_transform > 1 and 2 * best_gains[row, 0] > best_gains[row, 1]
+        if by_other_image > (by_transform if is_transformed else by_shift):
+            misfit = dataclasses.replace(
+                misfit,
+                description=OF_ANOTHER_IMAGE,
+                other_image=numbers[others.images[row]],
+            )
+        elif not is_transformed:
+            description = describe_shift(known[row].shift)
+            misfit = dataclasses.replace(misfit, description=description, is_shifted=True)
+        misfits.append(misfit)
+    return Judgment(tuple(misfits))
+
+
+def _limits_of_usual_gains(best_gains: np.ndarray) -> np.ndarray:
+    """Returns the gains above which masks of a set are misfits, float64 `[3]`.
+
+    The spread is taken from quantiles above the median, which hold also if a quarter of the masks
+    is wrong. A limit is infinite if most masks gain: then the gain tells nothing.
+
+    Args:
+      best_gains: of each mask by a transform, a shift and another image, float64 `[N, 3]`.
+    """
+    least = np.array((_MIN_TRANSFORM_GAIN, _MIN_SHIFT_GAIN, _MIN_OTHER_IMAGE_GAIN))
+    median, upper = np.quantile(best_gains, (0.5, _UPPER_QUANTILE), axis=0)
+    spread = _MIN_GAIN_DEVIATIONS * (upper - median) / _UPPER_QUANTILE_DEVIATIONS
+    limits = np.maximum(least, median + spread)
+    least_uninformative = np.array((0, _MIN_SHIFT_GAIN, _MIN_OTHER_IMAGE_GAIN))
+    limits[median > least_uninformative] = np.inf
+    return limits
+
+
+def _lay_on_other_images(fits: Sequence[Fit]) -> _OtherImages:
+    """Measures how masks fit the images of their size that are near in the set."""
+    count = len(fits)
+    others = _OtherImages(
+        gains=np.full(count, -1.0),
+        images=np.zeros(count, np.int64),
+        gains_before=np.full(count, -1.0),
+        gains_after=np.full(count, -1.0),
+    )
+    for start in range(0, count, _MAX_IMAGES_AWAY):
+        masks = np.arange(start, min(start + _MAX_IMAGES_AWAY, count))
+        first_image = max(0, start - _MAX_IMAGES_AWAY)
+        images = np.arange(first_image, min(start + 2 * _MAX_IMAGES_AWAY, count))
+        gains = _gains_on_images(fits, masks, images)
+        others.gains[masks] = gains.max(1)
+        others.images[masks] = images[gains.argmax(1)]
+        has_before = masks > 0
+        before = masks[has_before] - 1 - first_image
+        others.gains_before[masks[has_before]] = gains[has_before, before]
+        has_after = masks < count - 1
+        after = masks[has_after] + 1 - first_image
+        others.gains_after[masks[has_after]] = gains[has_after, after]
+    return others
+
+
+def _gains_on_images(fits: Sequence[Fit], masks: np.ndarray, images: np.ndarray) -> np.ndarray:
+    """Returns by how much masks fit images better than their own, float32 `[masks, images]`.
+
+    It is -1 for images of another size, and for the own image. The numbers of the images ascend
+    one by one.
+    """
+    gains = np.full((len(masks), len(images)), -1, np.float32)
+    mask_sizes = np.array([fits[number].size for number in masks.tolist()])
+    image_sizes = np.array([fits[number].size for number in images.tolist()])
+    for size in np.unique(mask_sizes, axis=0):
+        rows = np.flatnonzero((mask_sizes == size).all(1))
+        columns = np.flatnonzero((image_sizes == size).all(1))
+        edges = np.stack([fits[number].edges for number in images[columns].tolist()], axis=1)
+        fit_on_images = np.stack(
+            [_mean_edges(fits[number].border, edges) for number in masks[rows].tolist()]
+        )
+        column_of_own_image = np.searchsorted(images[columns], masks[rows])
+        in_place = fit_on_images[np.arange(len(rows)), column_of_own_image]
+        gains[np.ix_(rows, columns)] = fit_on_images - in_place[:, np.newaxis]
+    gains[np.arange(len(masks)), masks - images[0]] = -1
+    return gains
+
+
+def _mean_edges(border: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Returns the mean of the edges that a border would have on images, float32 `[N]`.
+
+    A border is in few cells of the grid. Matrices of all cells take several times as long, and many
+    times where another program has a core, as the threads of their product wait for each other.
+
+    Args:
+      border: uint8 `[4096]`; see `Fit.border`.
+      edges: uint8 `[4096, N]`; see `Fit.edges`.
+    """
+    cells = np.flatnonzero(border)
+    pixels = border[cells].astype(np.float32)
+    sums = pixels @ edges[cells].astype(np.float32)
+    return np.asarray(sums / (255 * pixels.sum()))
+
+
+def _describe_common_transform(transform_gains: np.ndarray) -> str:
+    """Describes the transform that all masks of a set may have; empty if there is none.
+
+    Args:
+      transform_gains: by `fit.TRANSFORMS`, float64 `[N, 3]`.
+    """
+    *_, second, best = np.argsort(np.median(transform_gains, 0))
+    is_better = transform_gains[:, best] > _MIN_TRANSFORM_GAIN
+    lead = np.median(transform_gains[:, best] - transform_gains[:, second])
+    if is_better.mean() <= _MIN_SHARE_OF_WHOLE_SET or lead <= _MIN_LEAD_OF_TRANSFORM:
+        return ""
+    return _describe_whole_set(is_better, TRANSFORMS[best])
+
+
+def _describe_common_shift(fits: Sequence[Fit], shift_gains: np.ndarray) -> str:
+    """Describes the shift that all masks of a set may have; empty if there is none."""
+    shifts = np.array([(fit.shift.right, fit.shift.down) for fit in fits])
+    median = np.median(shifts, 0)
+    is_usual = np.abs(shifts - median).max(1) <= _MAX_SHIFT_DIFFERENCE_PX
+    is_better = is_usual & (shift_gains > _MIN_SHIFT_GAIN)
+    if is_better.mean() <= _MIN_SHARE_OF_WHOLE_SET:
+        return ""
+    right, down = median.round().astype(int).tolist()
+    return _describe_whole_set(is_better, describe_shift(Shift(right, down)))
+
+
+def _describe_whole_set(is_better: np.ndarray, fault: str) -> str:
+    return (
+        f"{np.count_nonzero(is_better)} of {len(is_better)} masks fit their images better if they "
+        f"are not {fault}: all masks may be {fault}"
+    )
+
+
+def _describe_out_of_step(others: _OtherImages) -> str:
+    """Says whether most masks are those of the image before or after; empty if they are not."""
+    for gains, neighbor in ((others.gains_before, "before"), (others.gains_after, "after")):
+        better = np.count_nonzero(gains > _MIN_TRANSFORM_GAIN)
+        if better > _MIN_SHARE_OF_WHOLE_SET * len(gains):
+            return (
+                f"{better} of {len(gains)} masks fit the image {neighbor} theirs better: all masks "
+                "may be one image out of step"
+            )
+    return ""
+
+
+def describe_shift(correction: Shift) -> str:
+    """Returns in words how a mask was shifted that fits after this correction."""
+    parts = []
+    if correction.right:
+        direction = "to the left" if correction.right > 0 else "to the right"
+        parts.append(f"{abs(correction.right)} px {direction}")
+    if correction.down:
+        direction = "up" if correction.down > 0 else "down"
+        parts.append(f"{abs(correction.down)} px {direction}")
+    return f"{SHIFTED} by {' and '.join(parts)}"

@@ -1,0 +1,306 @@
+"""Finds the connected regions of a mask, with bounded memory, and without SciPy.
+
+A region is a set of pixels of one class that touch each other, also at corners (8-connectivity).
+The mask is read in bands of rows:
+
+1. Each row of a band is cut into runs: pixels side by side that have one class. Void has no runs.
+2. Runs of neighboring rows that touch and have one class are joined to regions.
+3. Regions that do not reach the last row of the band are complete. Of the others only the runs of
+   that row are carried into the next band, with what is known of their regions so far.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+import dataclasses
+
+import numpy as np
+
+from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.formats.png_pixels import run_ends
+
+_BAND_PIXELS = 1 << 20  # of a band of rows, about
+_MAX_KEPT_REGIONS = 1 << 16  # of one mask, before those that nobody needs are dropped
+
+Box = tuple[int, int, int, int]
+"""Left, top, width and height, in pixels."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Region:
+    """Pixels of one class that touch each other, also at corners.
+
+    Attributes:
+      label: its class.
+      pixels: how many there are.
+      box: the smallest box that holds them.
+      is_isolated: whether all pixels around it have one other class, and none is void. Accidents
+        look so; where a tool draws void around objects, nothing else does. It is only known of
+        small regions.
+    """
+
+    label: int
+    pixels: int
+    box: Box
+    is_isolated: bool = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RegionTable:
+    """Regions of one mask as an array.
+
+    Attributes:
+      rows: int64 `[N, 7]`. The columns are class, number of pixels, left, top, width, height, and
+        the index of the first pixel in the raveled mask, which tells regions apart.
+    """
+
+    rows: np.ndarray
+
+    @property
+    def labels(self) -> np.ndarray:
+        """The class of each region, int64 `[N]`."""
+        return self.rows[:, 0]
+
+    @property
+    def pixels(self) -> np.ndarray:
+        """The number of pixels of each region, int64 `[N]`."""
+        return self.rows[:, 1]
+
+    @property
+    def first_pixels(self) -> np.ndarray:
+        """The index of the first pixel of each region in the raveled mask, int64 `[N]`."""
+        return self.rows[:, 6]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def take(self, index: np.ndarray | slice) -> "RegionTable":
+        """Returns the regions that an index, a mask or a slice of rows selects."""
+        return RegionTable(self.rows[index])
+
+    def as_regions(self) -> tuple[Region, ...]:
+        """Returns each row as a `Region`."""
+        return tuple(
+            Region(label, pixels, (left, top, width, height))
+            for label, pixels, left, top, width, height, _ in self.rows.tolist()
+        )
+
+
+def join_tables(tables: Sequence[RegionTable]) -> RegionTable:
+    """Returns the regions of several tables in one."""
+    return RegionTable(np.concatenate([table.rows for table in tables]))
+
+
+def find_regions(
+    mask: np.ndarray, keep_needed: Callable[[RegionTable], RegionTable]
+) -> RegionTable:
+    """Finds the regions of a mask.
+
+    Args:
+      mask: class indices, uint8 `[H, W]`; 255 is void, which has no regions.
+      keep_needed: returns the regions of a table that the caller needs; a region may occur more
+        than once. It is called only for masks with many regions, of which the others are dropped.
+
+    Returns:
+      Each region once, in the order of the first pixels.
+    """
+    tables = [RegionTable(np.zeros((0, 7), np.int64))]
+    for table in _complete_regions(mask):
+        tables.append(table)
+        if sum(len(kept) for kept in tables) > _MAX_KEPT_REGIONS:
+            tables = [keep_needed(_sort_by_place(join_tables(tables)))]
+    return _sort_by_place(join_tables(tables))
+
+
+def _sort_by_place(table: RegionTable) -> RegionTable:
+    """Returns each region once, in the order of the first pixels."""
+    _, index = np.unique(table.first_pixels, return_index=True)
+    return table.take(index)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Runs:
+    """Pixels side by side in a row that have one class, in the order of their pixels.
+
+    Attributes:
+      first, last: indices of the first and last pixel of each run in the raveled mask, int64 `[N]`.
+      labels: the class of each run, int64 `[N]`.
+    """
+
+    first: np.ndarray
+    last: np.ndarray
+    labels: np.ndarray
+
+    def take(self, index: np.ndarray) -> "_Runs":
+        return _Runs(self.first[index], self.last[index], self.labels[index])
+
+    def followed_by(self, later: "_Runs") -> "_Runs":
+        return _Runs(
+            np.concatenate([self.first, later.first]),
+            np.concatenate([self.last, later.last]),
+            np.concatenate([self.labels, later.labels]),
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Extents:
+    """The size of runs or regions.
+
+    Attributes:
+      pixels: how many pixels each has, int64 `[N]`.
+      minima: left, top, -right, -bottom and first pixel of each, int64 `[5, N]`. Right and bottom
+        are negated, so that the minimum joins all five.
+    """
+
+    pixels: np.ndarray
+    minima: np.ndarray
+
+    def take(self, index: np.ndarray) -> "_Extents":
+        return _Extents(self.pixels[index], self.minima[:, index])
+
+    def followed_by(self, later: "_Extents") -> "_Extents":
+        return _Extents(
+            np.concatenate([self.pixels, later.pixels]),
+            np.concatenate([self.minima, later.minima], axis=1),
+        )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _OpenRegions:
+    """Regions that reach the last row of a band, and may go on in the next one.
+
+    Attributes:
+      runs: the runs of that row.
+      extents: for each run, the extents of its region so far. The pixels stand at the first run of
+        each region, and the others have 0, so that each pixel counts once.
+      first_run: for each run, the index of the first run of its region, int64 `[N]`.
+    """
+
+    runs: _Runs
+    extents: _Extents
+    first_run: np.ndarray
+
+
+def _no_open_regions() -> _OpenRegions:
+    none = np.zeros(0, np.int64)
+    runs = _Runs(none, none, none)
+    return _OpenRegions(runs, _Extents(none, np.zeros((5, 0), np.int64)), none)
+
+
+def _complete_regions(mask: np.ndarray) -> Iterator[RegionTable]:
+    """Yields after each band of rows the regions that are complete."""
+    height, width = mask.shape
+    band_rows = max(1, _BAND_PIXELS // width)
+    open_regions = _no_open_regions()
+    for top in range(0, height, band_rows):
+        band_runs = _find_runs(mask[top : top + band_rows], top * width)
+        runs = open_regions.runs.followed_by(band_runs)
+        run_extents = open_regions.extents.followed_by(_extents_of_runs(band_runs, width))
+        root_of_run = _find_root_runs(runs, width, open_regions.first_run)
+        is_root = root_of_run == np.arange(len(root_of_run))
+        roots = np.flatnonzero(is_root)
+        region_of_run = (is_root.cumsum() - 1)[root_of_run]
+        extents = _extents_of_regions(run_extents, region_of_run, len(roots))
+
+        is_complete = np.ones(len(roots), bool)
+        is_last_band = top + band_rows >= height
+        if not is_last_band:
+            is_open_run = runs.last >= (top + band_rows - 1) * width
+            is_complete[region_of_run[is_open_run]] = False
+            open_regions = _carry_over(runs, region_of_run, extents, is_open_run)
+        yield _as_table(runs.labels[roots[is_complete]], extents.take(is_complete))
+
+
+def _find_runs(rows: np.ndarray, first_pixel: int) -> _Runs:
+    """Returns the runs of some rows of a mask, whose first pixel has this index."""
+    width = rows.shape[1]
+    is_last = np.zeros(rows.size, bool)
+    is_last[run_ends(rows)] = True
+    is_last[width - 1 :: width] = True  # a run ends with its row
+    last = np.flatnonzero(is_last)
+    first = np.concatenate([[0], last[:-1] + 1])
+    labels = rows.ravel()[first].astype(np.int64)
+    return _Runs(first + first_pixel, last + first_pixel, labels).take(labels != VOID)
+
+
+def _extents_of_runs(runs: _Runs, width: int) -> _Extents:
+    """Returns the extents of runs in a mask of this width."""
+    row = runs.first // width
+    left = runs.first % width
+    right = runs.last % width
+    return _Extents(runs.last - runs.first + 1, np.stack([left, row, -right, -row, runs.first]))
+
+
+def _extents_of_regions(run_extents: _Extents, region_of_run: np.ndarray, regions: int) -> _Extents:
+    """Returns the extents of regions, given those of their runs."""
+    pixels = np.bincount(region_of_run, run_extents.pixels, regions).astype(np.int64)
+    minima = np.full((5, regions), np.iinfo(np.int64).max)
+    for minimum, values in zip(minima, run_extents.minima, strict=True):
+        np.minimum.at(minimum, region_of_run, values)
+    return _Extents(pixels, minima)
+
+
+def _carry_over(
+    runs: _Runs, region_of_run: np.ndarray, extents: _Extents, is_open_run: np.ndarray
+) -> _OpenRegions:
+    """Returns what the next band needs to know of the runs in the last row."""
+    region_of_open_run = region_of_run[is_open_run]
+    _, first_of_region, inverse = np.unique(
+        region_of_open_run, return_index=True, return_inverse=True
+    )
+    first_run = first_of_region[inverse]
+    is_first = first_run == np.arange(len(first_run))
+    carried = extents.take(region_of_open_run)
+    carried = _Extents(np.where(is_first, carried.pixels, 0), carried.minima)
+    return _OpenRegions(runs.take(is_open_run), carried, first_run)
+
+
+def _as_table(labels: np.ndarray, extents: _Extents) -> RegionTable:
+    left, top, negated_right, negated_bottom, first_pixel = extents.minima
+    width = 1 - negated_right - left
+    height = 1 - negated_bottom - top
+    columns = [labels, extents.pixels, left, top, width, height, first_pixel]
+    return RegionTable(np.stack(columns, axis=1))
+
+
+def _find_root_runs(runs: _Runs, width: int, first_run: np.ndarray) -> np.ndarray:
+    """Returns for each run the first run of its region, int64 `[N]`.
+
+    This is union-find on all pairs at once: each pair gives both roots the smaller of them, until
+    all pairs agree.
+
+    Args:
+      runs: those carried over, then those of the band.
+      width: of the mask.
+      first_run: for each run that was carried over, the first run of its region.
+    """
+    above, below = _find_touching_runs(runs, width)
+    # Runs that were carried over may belong together by rows that are gone.
+    above = np.concatenate([first_run, above])
+    below = np.concatenate([np.arange(len(first_run)), below])
+    root = np.arange(len(runs.first))
+    while True:
+        root_above = root[above]
+        root_below = root[below]
+        if np.array_equal(root_above, root_below):
+            return root
+        smaller = np.minimum(root_above, root_below)
+        np.minimum.at(root, np.maximum(root_above, root_below), smaller)
+        while not np.array_equal(root, root[root]):
+            root = root[root]
+
+
+def _find_touching_runs(runs: _Runs, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Returns pairs of runs of one class that touch: indices of the upper and the lower run."""
+    row_end = runs.last // width * width + width - 1
+    # In the next row, runs touch that end after the pixel at the lower left, and start before the
+    # one at the lower right; corners count. Both pixels are clipped to that row.
+    lower_left = np.maximum(runs.first - 1 + width, row_end + 1)
+    lower_right = np.minimum(runs.last + 1 + width, row_end + width)
+    start = np.searchsorted(runs.last, lower_left)
+    stop = np.searchsorted(runs.first, lower_right, "right")
+    counts = np.maximum(stop - start, 0)
+    above = np.repeat(np.arange(len(counts)), counts)
+    # `below` counts from `start` to `stop` for each run above.
+    pairs_before = counts.cumsum() - counts
+    below = np.arange(len(above)) - np.repeat(pairs_before, counts) + np.repeat(start, counts)
+    has_one_class = runs.labels[above] == runs.labels[below]
+    return above[has_one_class], below[has_one_class]
