@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.grouping import Grouping
 from voc_seg_tfrecord.folder.splits.by_ratio import check_groups
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
-from voc_seg_tfrecord.quality.rules import STOPS
+from voc_seg_tfrecord.quality.finding import STOPS
 from voc_seg_tfrecord.reading.dataset import open_built
 
 CLASSES = "--class_names=background,apple"

@@ -55,7 +55,7 @@ def test_a_set_that_does_not_tell_comes_last_and_asks_for_no_correction(usual, m
     mask[100, 120:122] = 1
     _, last = found([*usual, seen(99, mask)])
     assert last.kind == finding.ALL_MASKS
-    assert "put all masks right" not in last.remedy
+    assert "correct all masks" not in last.remedy
 
 
 def test_a_class_that_is_often_tiny_has_no_specks(usual):

@@ -123,7 +123,7 @@ def test_where_looks_are_not_compared_the_section_says_why(perfect, monkeypatch)
         raise ImageError(image.where, found="no JPEG", expected="an image")
 
     monkeypatch.setattr(label_errors, "examine", damaged)
-    assert re.search("They could not be looked for. .*: no JPEG", perfect())
+    assert re.search("Regions could not be compared. .*: no JPEG", perfect())
     monkeypatch.setattr(appearance, "is_available", lambda: False)
     assert "Install scikit-learn" in perfect()
 

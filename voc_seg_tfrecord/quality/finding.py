@@ -34,7 +34,7 @@ SIMILAR_IMAGES_IN_TWO_SPLITS = "images that look alike in two splits"
 SIMILAR_IMAGE_OTHER_MASK = "image that looks alike, other mask"
 """The kind of a finding about near-duplicates whose masks differ."""
 
-MISLABELED_REGION = "class that others of its look have not"
+MISLABELED_REGION = "region that looks like another class"
 """The kind of a finding about a region that looks like another class."""
 
 ALL_MASKS = "masks of the set"

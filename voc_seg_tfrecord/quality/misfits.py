@@ -13,8 +13,8 @@ import numpy as np
 from voc_seg_tfrecord.quality.fit import SHIFTED, TRANSFORMS, Fit, Shift
 
 INCONCLUSIVE = (
-    "the borders of these masks do not lie on edges of their images more often than those of "
-    "mirrored and shifted masks: they are soft, or many masks are wrong. So no mask was named"
+    "the borders of these masks lie on edges of their images no more often than those of mirrored "
+    "and shifted masks: the borders are soft, or many masks are wrong. No mask was named"
 )
 """The note on a set that does not tell which of its masks are wrong."""
 

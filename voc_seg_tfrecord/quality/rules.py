@@ -44,7 +44,7 @@ from voc_seg_tfrecord.quality.mislabeled_regions import (
 from voc_seg_tfrecord.quality.near_duplicates import NearDuplicates
 from voc_seg_tfrecord.quality.regions import Box, Region
 
-NEEDS_SCIKIT_LEARN = f"Install scikit-learn, and {MISLABELED_REGION!r} is looked for too."
+NEEDS_SCIKIT_LEARN = "Install scikit-learn to also find regions that look like another class."
 """The note where regions cannot be compared."""
 
 _MAX_SHARE_OF_EMPTY_MASKS = 0.1  # of a set, above which masks of background are usual
@@ -178,9 +178,7 @@ def _find_misfits(labeled_set: LabeledSet) -> Iterator[Finding]:
     for note in judgment.notes:
         if judgment.is_conclusive:
             score = 0.99
-            remedy = (
-                "look at some of them; if the note is right, put all masks right in the same way"
-            )
+            remedy = "look at some of them; if the note is right, correct all masks in the same way"
         else:
             score = 0.1
             remedy = "look at some of them; soft borders need no correction"
@@ -198,7 +196,7 @@ def _describe_misfit(masks: Sequence[Evidence], misfit: Misfit) -> Finding:
         text = detail
         correction = Correction("another image", image=other.id)
     else:
-        text = f"{detail}: put right, its borders would lie on edges of the image"
+        text = f"{detail}: corrected, its borders would lie on edges of the image"
         correction = Correction(misfit.description)
         if misfit.is_shifted and example.fit:
             shift = example.fit.shift
@@ -209,7 +207,7 @@ def _describe_misfit(masks: Sequence[Evidence], misfit: Misfit) -> Finding:
         text,
         score=misfit.score,
         remedy=(
-            f"look whether the mask is {misfit.description}; if so, put it right or draw it again"
+            f"check whether the mask is {misfit.description}; if so, correct it or draw it again"
         ),
         box=example.full_box,
         detail=detail,
@@ -243,7 +241,7 @@ def _find_mislabeled_regions(labeled_set: LabeledSet) -> RegionFindings:
             MISLABELED_REGION,
             f"the region of {own} at x={left}, y={top} looks like {suggested} in other images",
             score=mislabeled.score,
-            remedy=f"look whether it is {suggested}; if so, give it that class",
+            remedy=f"check whether it is {suggested}; if so, give it that class",
             box=region.box,
         )
         beside = [as_compared(suggested, place) for place in mislabeled.like_suggested]
@@ -266,7 +264,7 @@ def _why_not_compared(labeled_set: LabeledSet, comparison: RegionComparison) -> 
     examples = labeled_set.examples
     names = labeled_set.class_names
     if comparison.is_one_group:
-        return "By their names all images belong together, so none is compared with others."
+        return "Regions are not compared: by their names, all images belong together."
     reasons = [f"{names[one]} is like {names[other]}" for one, other in comparison.confused]
     classes = {region.label for example in examples for region in example.appearances}
     if len(comparison.rare_classes) < len(classes):
@@ -274,8 +272,8 @@ def _why_not_compared(labeled_set: LabeledSet, comparison: RegionComparison) -> 
         reasons += [f"{names[label]} has {counted(regions, 'region')}" for label, regions in rare]
     if reasons:
         return (
-            f"A wrong class is not looked for where looks do not tell ({MIN_REGIONS_OF_CLASS} "
-            f"regions are needed): {several(reasons, _MAX_SHOWN_REASONS)}."
+            "No wrong class is found where appearance does not tell classes apart, or a class has "
+            f"fewer than {MIN_REGIONS_OF_CLASS} regions: {several(reasons, _MAX_SHOWN_REASONS)}."
         )
     measured = sum(example.fit is not None for example in examples)
     if measured >= MIN_REGIONS_OF_CLASS and not appearance.is_available():
@@ -319,7 +317,7 @@ def _find_uniform_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
                 example,
                 len(empty),
                 kind="all background",
-                remedy="look whether the image shows a class; if so, draw it",
+                remedy="check whether the image shows a class; if so, draw it",
             )
     if len(filled) <= max(1, _MAX_SHARE_OF_ODD_MASKS * len(masks)):
         for example in filled:
@@ -328,7 +326,7 @@ def _find_uniform_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
                 example,
                 len(filled),
                 kind="one class everywhere",
-                remedy="look whether it does; if not, draw it again",
+                remedy="check whether it does; if not, draw it again",
             )
 
 
@@ -337,7 +335,7 @@ def _about_uniform_mask(
 ) -> Finding:
     content = labeled_set.class_names[example.labels[0]] if example.labels else "void"
     total = len(labeled_set.masks)
-    text = f"the mask is {content} everywhere, as {similar} of {total} masks are"
+    text = f"the mask is only {content} ({similar} of {total} masks)"
     return _about_example(example, kind, text, score=0.6, remedy=remedy, box=example.full_box)
 
 
@@ -407,9 +405,9 @@ def _about_specks(labeled_set: LabeledSet, example: Evidence, specks: Sequence[R
     return _about_example(
         example,
         "speck",
-        f"{text}; other masks have none so small",
+        f"{text}; other masks have no region this small",
         score=0.4,
-        remedy="look whether these pixels were set by accident; if so, erase them",
+        remedy="check whether these pixels were set by accident; if so, erase them",
         box=specks[0].box,
     )
 
@@ -449,7 +447,7 @@ def _find_unusual_sizes(labeled_set: LabeledSet) -> Iterator[Finding]:
                 f"{counted(region.pixels, 'pixel')}, {region.pixels / (height * width):.2%} of the "
                 f"image, far {comparison} than in other masks",
                 score=min(0.5, 0.05 * float(abs(value - median)) / spread),
-                remedy="look whether the region is what its class says",
+                remedy="check whether the region is what its class says",
                 box=region.box,
             )
 
@@ -475,7 +473,7 @@ def _find_pinholes(labeled_set: LabeledSet) -> Iterator[Finding]:
             "hole of one pixel",
             f"{pixels} inside one class, the first at x={right}, y={down}",
             score=0.3,
-            remedy="fill it, unless it is meant",
+            remedy="fill it, unless it is intended",
             box=(right, down, 1, 1),
         )
 
@@ -522,7 +520,7 @@ def _compare_masks(first: Evidence, second: Evidence) -> Finding | None:
         images="the images look alike",
         detail=f"looks like {_name_with_split(first)}, whose mask differs",
         score=0.4,
-        remedy="look whether they are one photo; if so, keep the mask that is right",
+        remedy="check whether they are one photo; if so, keep the mask that is right",
     )
 
 
@@ -601,7 +599,7 @@ def _about_copies(
     else:
         kind = kind_in_one_split
         score = 0.1
-        remedy = "keep one of them, unless this is meant"
+        remedy = "keep one of them, unless this is intended"
     return Finding(
         kind=kind,
         where=names,

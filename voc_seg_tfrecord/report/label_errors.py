@@ -107,7 +107,7 @@ def find_strangers(builder: tfds.core.DatasetBuilder) -> tuple[list[Finding], st
     try:
         evidence = _evidence(builder, False, measure_fit=True, only_appearances=True)
     except VocSegError as error:  # an image that cannot be decoded may have a score all the same
-        return [], f"They could not be looked for. {error}"
+        return [], f"Regions could not be compared. {error}"
     found = rules.find_mislabeled_regions(evidence, dataset.class_names(builder))
     return suspicious_first(found.findings), found.note.message if found.note else ""
 
