@@ -25,7 +25,7 @@ import graphlib
 import pathlib
 
 PACKAGE = "voc_seg_tfrecord"
-KNOWN = {"core.errors", "core.names", "core.storage", "core.wording"}
+KNOWN = {"core.errors", "core.names", "core.storage", "core.display"}
 SMALL = 40
 CALLS = {
     "one example": ("make_example", "writing"),

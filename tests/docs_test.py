@@ -10,7 +10,7 @@ from support import pages
 from support.paths import REPOSITORY
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.named_lists import named_lists
 
 # One word is no reason.
 REASON = re.compile(r"\S+( \S+){2,}")
@@ -127,7 +127,7 @@ def test_the_table_of_named_lists_is_that_of_the_package():
     text = (REPOSITORY / "docs" / "guides" / "benchmark-splits.md").read_text()
     rows = re.findall(r"^\| (`[\w`, ]+`) \| (\w+) \| (\d+) \|$", text, re.M)
     shown = [(name, *row) for names, *row in rows for name in re.findall(r"\w+", names)]
-    known = [(e.name, e.role, str(e.examples)) for e in lists.named_lists().values()]
+    known = [(e.name, e.role, str(e.examples)) for e in named_lists().values()]
     assert sorted(shown) == sorted(known)
 
 

@@ -2,8 +2,8 @@ import pytest
 from support.building import examples
 
 from voc_seg_tfrecord import data_source, splits
-from voc_seg_tfrecord.core import lists
 from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.named_lists import list_ids
 
 WANTED = ("2007_000001", "2009_000003")
 
@@ -40,7 +40,7 @@ def test_a_list_that_the_data_does_not_hold_is_refused_with_how_much_of_it_is_mi
     for call in (
         lambda: splits.only(source, wanted),
         lambda: splits.only(dataset, wanted),
-        lambda: splits.labelled_unlabelled(dataset, wanted),
+        lambda: splits.labeled_unlabeled(dataset, wanted),
         lambda: splits.load(sample, "train", wanted),
     ):
         with pytest.raises(ConfigError, match=missing + r"[^$]*partial=True to use the 1 that"):
@@ -53,7 +53,7 @@ def test_a_part_of_a_list_is_taken_if_that_is_asked_for(sample, source):
     for part in (
         splits.only(source, wanted, partial=True),
         splits.only(dataset, wanted, partial=True),
-        splits.labelled_unlabelled(dataset, wanted, partial=True)[0],
+        splits.labeled_unlabeled(dataset, wanted, partial=True)[0],
         splits.load(sample, "train", wanted, partial=True),
     ):
         assert names(part) == ["2007_000001"]
@@ -61,12 +61,12 @@ def test_a_part_of_a_list_is_taken_if_that_is_asked_for(sample, source):
 
 def test_the_unlabelled_part_is_the_rest_and_shows_no_label(sample, source):
     for dataset in (sample.as_dataset(split="train"), source):
-        labelled, unlabelled = splits.labelled_unlabelled(dataset, WANTED)
-        assert sorted(names(labelled)) == list(WANTED)
-        assert names(unlabelled) == ["2008_000002"]
-        assert set(next(iter(labelled))) >= {"segmentation_mask", "labels"}
+        labeled, unlabeled = splits.labeled_unlabeled(dataset, WANTED)
+        assert sorted(names(labeled)) == list(WANTED)
+        assert names(unlabeled) == ["2008_000002"]
+        assert set(next(iter(labeled))) >= {"segmentation_mask", "labels"}
         image = {"image", "image/filename", "image/height", "image/width"}
-        assert set(next(iter(unlabelled))) == image
+        assert set(next(iter(unlabeled))) == image
 
 
 def test_loading_a_list_decodes_the_same_examples(sample):
@@ -97,9 +97,9 @@ def test_what_cannot_be_filtered_and_what_is_no_list_is_refused(sample):
 
 
 def test_val_without_sbd_train_needs_sbds_list(tmp_path):
-    shared = lists.list_ids("voc2012_val")[:545]
-    (tmp_path / "train.txt").write_text("\n".join((*shared, *lists.list_ids("trainaug"))))
+    shared = list_ids("voc2012_val")[:545]
+    (tmp_path / "train.txt").write_text("\n".join((*shared, *list_ids("trainaug"))))
     found = splits.val_outside_sbd_train(tmp_path)
     assert len(found) == 904
     assert found == splits.val_outside_sbd_train(tmp_path / "train.txt")
-    assert found == lists.list_ids("voc2012_val")[545:]
+    assert found == list_ids("voc2012_val")[545:]

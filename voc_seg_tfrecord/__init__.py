@@ -7,17 +7,17 @@ imported. The public modules `arrays`, `evaluation`, `leaks`, `pipeline`, `repor
 `from_arrays` and `preview`, are imported when they are first asked for.
 """
 
-# First, as Ctrl-C may come during all other imports.
+# First, because Ctrl-C may come during any other import.
 from voc_seg_tfrecord.commands import process as _process  # noqa: F401
 
 # isort: split
 import importlib
 from typing import TYPE_CHECKING
 
-from voc_seg_tfrecord.core import wording
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.core.package_versions import package_version
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 __all__ = [
@@ -32,8 +32,8 @@ __all__ = [
     "voc_palette",
 ]
 
-# Imported late, as some of them import TensorFlow, and most processes need few of them. Those that
-# load much are not in `__all__`: `import *` would load them.
+# Some of these import TensorFlow, and most processes need few of them. Those that load much are not
+# in `__all__`, because `import *` would load them.
 if TYPE_CHECKING:
     from voc_seg_tfrecord import arrays as arrays
     from voc_seg_tfrecord import evaluation as evaluation
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from voc_seg_tfrecord.report.label_errors import find_label_errors as find_label_errors
     from voc_seg_tfrecord.report.preview import preview as preview
 
+# The public names are those of `__all__` and of these two tables.
 _MODULES = {
     "arrays": "arrays",
     "evaluation": "evaluation",
@@ -59,7 +60,8 @@ _MODULES = {
     "stats": "stats",
     "verify": "audit.verify",
 }
-# Functions, and the modules that hold them.
+"""Where each public module is that is imported when it is first asked for."""
+
 _FUNCTIONS = {
     "builder_from_tree": "build_from.tree",
     "data_source": "reading.data_source",
@@ -67,18 +69,19 @@ _FUNCTIONS = {
     "from_arrays": "build_from.run",
     "preview": "report.preview",
 }
+"""The module of each public function that is imported when it is first asked for."""
 
 __version__: str  # read when it is first asked for
 
-if not TYPE_CHECKING:  # a type checker would believe that every name is given out
+if not TYPE_CHECKING:  # a type checker would believe that every name is there
 
     def __getattr__(name):
         if name == "__version__":
-            return wording.package_version()
-        if name in _FUNCTIONS:
-            return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
+            return package_version()
         if name in _MODULES:
             return importlib.import_module(f"{__name__}.{_MODULES[name]}")
+        if name in _FUNCTIONS:
+            return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

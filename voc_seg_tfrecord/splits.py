@@ -8,18 +8,12 @@ from typing import Any
 from voc_seg_tfrecord.core import names
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING, image_id
-from voc_seg_tfrecord.core.lists import (
-    Fold,
-    IdList,
-    NamedList,
-    check_present,
-    identify,
-    ids_in,
-    pascal5i,
-)
-from voc_seg_tfrecord.core.lists import list_ids as ids
-from voc_seg_tfrecord.core.lists import named_lists as named
+from voc_seg_tfrecord.core.named_lists import NamedList, identify
+from voc_seg_tfrecord.core.named_lists import list_ids as ids
+from voc_seg_tfrecord.core.named_lists import named_lists as named
+from voc_seg_tfrecord.core.pascal5i import Fold, pascal5i
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.sources.sbd import read_sbd_ids
 
@@ -29,7 +23,7 @@ __all__ = [
     "NamedList",
     "identify",
     "ids",
-    "labelled_unlabelled",
+    "labeled_unlabeled",
     "load",
     "named",
     "only",
@@ -38,7 +32,7 @@ __all__ = [
 ]
 
 LABELS = names.OF_THE_LABELS
-"""The features that the unlabelled part of a dataset must not show."""
+"""The features that the unlabeled part of a dataset must not show."""
 
 
 def val_outside_sbd_train(sbd: PathLike) -> tuple[str, ...]:
@@ -53,18 +47,18 @@ def val_outside_sbd_train(sbd: PathLike) -> tuple[str, ...]:
     References:
       Published count: 904, as SBD train holds 545 of VOC2012 val's 1449.
     """
-    in_sbd = set(read_sbd_ids(sbd, "train"))
-    return tuple(i for i in ids("voc2012_val") if i not in in_sbd)
+    sbd_ids = set(read_sbd_ids(sbd, "train"))
+    return tuple(image_id for image_id in ids("voc2012_val") if image_id not in sbd_ids)
 
 
 def only(dataset: Any, wanted: IdList, *, partial: bool = False) -> Any:
     """Keeps the examples whose id is in a list.
 
     Args:
-      dataset: a `tf.data.Dataset` of example dictionaries with `image/filename`, neither
-        batched nor repeated; or what `voc_seg_tfrecord.data_source` returns. A
-        `tf.data.Dataset` is read through once to see which ids it has; `load` and
-        `voc_seg_tfrecord.pipeline` decode nothing for that.
+      dataset: what `voc_seg_tfrecord.data_source` returns; or a `tf.data.Dataset` of example
+        dictionaries with `image/filename`, neither batched nor repeated. A `tf.data.Dataset` is
+        read through once to see which ids it has; `load` and `voc_seg_tfrecord.pipeline` decode
+        nothing for that.
       wanted: the name of a list, such as `semi_92`, or image ids.
       partial: whether the dataset may lack ids of the list (False).
 
@@ -75,30 +69,32 @@ def only(dataset: Any, wanted: IdList, *, partial: bool = False) -> Any:
       ConfigError: if examples have no `image/filename`, or the dataset lacks ids of the list
         and `partial` is False.
     """
-    chosen, _ = _divide(dataset, wanted, partial)
-    return chosen
+    selected, _ = _divide(dataset, wanted, partial)
+    return selected
 
 
-def labelled_unlabelled(
-    dataset: Any, labelled: IdList, *, partial: bool = False
-) -> tuple[Any, Any]:
-    """Divides a dataset for semi-supervised learning.
+def labeled_unlabeled(dataset: Any, labeled: IdList, *, partial: bool = False) -> tuple[Any, Any]:
+    """Divides a dataset into a labeled and an unlabeled part, for semi-supervised learning.
 
     Args:
       dataset: as in `only`.
-      labelled: the labelled part, as `wanted` in `only`.
+      labeled: the labeled part, as `wanted` in `only`.
       partial: whether the dataset may lack ids of the list (False).
 
     Returns:
-      The labelled part; and all others, without the features of `LABELS`.
+      The labeled part; and all other examples, without the features of `LABELS`.
 
     Raises:
       ConfigError: as in `only`.
     """
-    chosen, others = _divide(dataset, labelled, partial)
-    if hasattr(others, "element_spec"):
-        return chosen, others.map(lambda e: {n: e[n] for n in e if n not in LABELS})
-    return chosen, others.without(LABELS)
+    selected, others = _divide(dataset, labeled, partial)
+    if _is_tf_data(others):
+        return selected, others.map(_without_labels)
+    return selected, others.without(LABELS)
+
+
+def _without_labels(example: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in example.items() if name not in LABELS}
 
 
 def load(
@@ -130,34 +126,70 @@ def load(
     builder = as_builder(dataset, data_dir)
     features = builder.info.features
     images = [name for name in features if isinstance(features[name], tfds.features.Image)]
-    skipped = {name: tfds.decode.SkipDecoding() for name in images}
-    where = f"{builder.info.full_name}, split {split!r}"
-    encoded, _ = _divide_tf_data(
-        builder.as_dataset(split=split, decoders=skipped, **read), wanted, partial, where
+    encoded = builder.as_dataset(
+        split=split, decoders={name: tfds.decode.SkipDecoding() for name in images}, **read
     )
+    where = f"{builder.info.full_name}, split {split!r}"
+    selected, _ = _divide_tf_data(encoded, wanted, partial, where)
 
     def decode(example: dict[str, Any]) -> dict[str, Any]:
         decoded = {name: features[name].decode_example(example[name]) for name in images}
         return {**example, **decoded}
 
-    return encoded.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
+    return selected.map(decode, num_parallel_calls=tf.data.AUTOTUNE)
+
+
+def _is_tf_data(dataset: Any) -> bool:
+    """Says whether this is a `tf.data.Dataset`, without importing TensorFlow."""
+    return hasattr(dataset, "element_spec")
 
 
 def _divide(dataset: Any, wanted: IdList, partial: bool) -> tuple[Any, Any]:
-    """Returns what is in the list and what is not."""
-    if hasattr(dataset, "element_spec"):
+    """Returns the examples that are in the list, and those that are not."""
+    if _is_tf_data(dataset):
         return _divide_tf_data(dataset, wanted, partial, "the tf.data.Dataset")
     return dataset.divided(wanted, partial=partial)
 
 
 def _divide_tf_data(dataset: Any, wanted: IdList, partial: bool, where: object) -> tuple[Any, Any]:
+    """Returns the examples that are in the list, and those that are not; checks both first."""
+    import tensorflow as tf
+
+    _check_elements(dataset, where)
+    ids = ids_in(wanted)
+    if not partial:
+        filenames = dataset.map(lambda example: example[names.FILENAME]).as_numpy_iterator()
+        present_ids = [image_id(filename.decode()) for filename in filenames]
+        check_present(ids, present_ids, where, partial=False)
+    keys = tf.constant(sorted(ids))
+    initializer = tf.lookup.KeyValueTensorInitializer(keys, tf.ones_like(keys, tf.bool))
+    is_in_list = tf.lookup.StaticHashTable(initializer, default_value=False)
+
+    def is_selected(example: dict[str, Any]) -> Any:
+        return is_in_list.lookup(
+            tf.strings.regex_replace(example[names.FILENAME], IMAGE_ENDING, "")
+        )
+
+    def is_other(example: dict[str, Any]) -> Any:
+        return tf.logical_not(is_selected(example))
+
+    return dataset.filter(is_selected), dataset.filter(is_other)
+
+
+def _check_elements(dataset: Any, where: object) -> None:
+    """Checks that a `tf.data.Dataset` ends and has dictionaries with file names.
+
+    Raises:
+      ConfigError: if it does not.
+    """
     import tensorflow as tf
 
     spec = dataset.element_spec
     if not isinstance(spec, dict) or names.FILENAME not in spec:
+        elements = list(spec) if isinstance(spec, dict) else type(spec).__name__
         raise ConfigError(
             where,
-            found=f"elements of {list(spec) if isinstance(spec, dict) else type(spec).__name__}",
+            found=f"elements of {elements}",
             expected=f"dictionaries with `{names.FILENAME}`",
             remedy="filter before batching and mapping, and read without as_supervised",
         )
@@ -168,16 +200,3 @@ def _divide_tf_data(dataset: Any, wanted: IdList, partial: bool, where: object) 
             expected="a dataset that can be read through, to see which ids it has",
             remedy="filter before repeating",
         )
-    ids = ids_in(wanted)
-    if not partial:
-        filenames = dataset.map(lambda example: example[names.FILENAME]).as_numpy_iterator()
-        check_present(ids, [image_id(name.decode()) for name in filenames], where, partial=False)
-    keys = tf.constant(sorted(ids))
-    table = tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(keys, tf.ones_like(keys, tf.bool)), False
-    )
-
-    def inside(example: dict[str, Any]) -> Any:
-        return table.lookup(tf.strings.regex_replace(example[names.FILENAME], IMAGE_ENDING, ""))
-
-    return dataset.filter(inside), dataset.filter(lambda e: tf.logical_not(inside(e)))

@@ -14,7 +14,7 @@ from voc_seg_tfrecord import VOC_CLASSES, VOID, stats
 from voc_seg_tfrecord.audit import statistics
 from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.reading.dataset import open_built
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
@@ -119,7 +119,7 @@ def official(name, **changes):
         if row["class"] != "total" and f"{prefix}{split}_images" in row:
             images[VOC_CLASSES.index(row["class"])] = int(row[f"{prefix}{split}_images"])
             objects[VOC_CLASSES.index(row["class"])] = int(row[f"{prefix}{split}_objects"])
-    ids = lists.list_ids(name)
+    ids = list_ids(name)
     fields = {"pixels": pixels, "images": images, "objects": objects, "void": void} | changes
     return stats.Stats(
         VOC_CLASSES,

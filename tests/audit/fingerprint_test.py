@@ -14,7 +14,8 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import fingerprint, verify
 from voc_seg_tfrecord.audit.fingerprint import Digests
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import lists, releases
+from voc_seg_tfrecord.core import releases
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.reading.dataset import open_built
 
 # Of VOC2012's 2007_000032, by the algorithm in the header of checksums/splits.tsv.
@@ -60,7 +61,7 @@ OWN = fingerprint.Claim("", complete=False, voc_classes=True)
 
 
 def digests_of(name, mask=b"m"):
-    return dict.fromkeys(lists.list_ids(name), Digests(b"i", mask))
+    return dict.fromkeys(list_ids(name), Digests(b"i", mask))
 
 
 def compare(claim, split, digests):
@@ -114,7 +115,7 @@ def test_an_official_split_within_a_larger_one_is_compared(pin):
     pin("2012", "train", fingerprint.of_split(train))
     trainval = digests_of("voc2012_trainval")
     assert compare(OWN, "train", trainval).faults == ()
-    trainval[lists.list_ids("voc2012_train")[5]] = Digests(b"i", b"other")
+    trainval[list_ids("voc2012_train")[5]] = Digests(b"i", b"other")
     assert len(compare(OWN, "train", trainval).faults) == 1
 
 

@@ -6,7 +6,7 @@ from support import doctoring
 
 from voc_seg_tfrecord.audit import leaks
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.reading.dataset import open_built
 
 
@@ -126,8 +126,8 @@ def test_the_command_compares_lists(capsys):
 
 
 def test_files_of_ids_are_lists_too(tmp_path, capsys):
-    (tmp_path / "mytrain.txt").write_text("\n".join(lists.list_ids("voc2012_val")[:3]))
-    (tmp_path / "train.txt").write_text("\n".join(lists.list_ids("voc2012_val")[:3]))
+    (tmp_path / "mytrain.txt").write_text("\n".join(list_ids("voc2012_val")[:3]))
+    (tmp_path / "train.txt").write_text("\n".join(list_ids("voc2012_val")[:3]))
     assert cli.main(["leaks", str(tmp_path / "train.txt"), "voc2012_val"]) == 1
     assert "3 ids in common" in capsys.readouterr().out
 
@@ -137,7 +137,7 @@ def test_sbds_leak_is_counted_where_its_list_is_there_and_quoted_where_not(tmp_p
     out = capsys.readouterr().out
     assert "545 ids in common, as published" in out
     assert "source: " in out
-    ids = lists.list_ids("voc2012_val")[:545] + lists.list_ids("trainaug")[:5]
+    ids = list_ids("voc2012_val")[:545] + list_ids("trainaug")[:5]
     (tmp_path / "train.txt").write_text("\n".join(ids))
     assert cli.main(["leaks", "sbd_train", "voc2012_val", "--sbd", str(tmp_path)]) == 1
     assert "545 ids in common: 2007_000033" in capsys.readouterr().out

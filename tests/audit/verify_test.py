@@ -14,8 +14,9 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import lists, storage
+from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
+from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.writing import serializer
 
@@ -246,7 +247,7 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
     info.write_text(info.read_text().replace('"sample"', '"2012"'))
     storage.write_sums(epath.Path(folder))
     faults = found(open_built("voc_seg_tfrecord/2012", tmp_path), None)
-    sha256 = lists.named_lists()["voc2012_train"].sha256
+    sha256 = named_lists()["voc2012_train"].sha256
     assert "train: 3 examples, VOC2012 train has 1464" in faults
     assert any(f"pinned is {sha256}" in fault for fault in faults)
     assert any(

@@ -14,8 +14,8 @@ from support.building import from_tree
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.chosen_ids import chosen_ids
 from voc_seg_tfrecord.core.errors import ListError
-from voc_seg_tfrecord.core.id_lists import chosen_ids
 
 VOC = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 

@@ -9,7 +9,7 @@ from support.paths import DUMMY_DATA, REPOSITORY
 from support.scoring import write_predictions
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.formats import pillow
 
 # How each row of the page's table is called; `{...}` stand for folders of the test.
@@ -63,7 +63,7 @@ def world(sample, tmp_path_factory):
     write_predictions(sample, places["predictions"])
     places["test"].mkdir()
     png = pillow.encode_png(np.zeros((1, 1), np.uint8))
-    for image_id in lists.list_ids("voc2012_test"):
+    for image_id in list_ids("voc2012_test"):
         (places["test"] / f"{image_id}.png").write_bytes(png)
     return places | {"sample": sample.data_dir, "tree": DUMMY_DATA}
 

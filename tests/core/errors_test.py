@@ -1,10 +1,14 @@
 import json
+import pathlib
 import pickle
+import subprocess
 
 import pytest
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.core import errors, lists
+from voc_seg_tfrecord.core import errors
+from voc_seg_tfrecord.core.errors import command
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.reading.dataset import check_splits
 
 
@@ -89,7 +93,7 @@ def test_names_that_differ_little_or_begin_so_are_meant(word, meant):
 @pytest.mark.parametrize(
     ("call", "meant"),
     [
-        (lambda _: lists.list_ids("trainagu"), "trainaug"),
+        (lambda _: list_ids("trainagu"), "trainaug"),
         (lambda _: VocSegConfig(name="a", class_name=["x"]), "class_names"),
         (lambda _: VocSegConfig(name="a", release="2012_ag"), "2012_aug"),
         (lambda _: VocSegConfig(name="a", background="backgruond"), "background"),
@@ -101,3 +105,58 @@ def test_names_that_differ_little_or_begin_so_are_meant(word, meant):
 def test_the_name_that_was_meant_is_in_the_error(sample, call, meant):
     with pytest.raises(errors.ConfigError, match=f"did you mean '{meant}'"):
         call(sample)
+
+
+HOSTILE = [
+    "$(touch X)",
+    "`touch X`",
+    "a'; touch X; '",
+    'a"b$HOME',
+    "a b  c",
+    "*",
+    "~",
+    "!!",
+    "a!b",
+    "a\nb",
+    "a\x1b[31mb\tc\r",
+    "\u202ecba\u2066",
+    "\udcff'\udc80",
+    "ü 日本",
+    "a\\b",
+    "",
+    "#a",
+    "{a,b}",
+    "a;b|c&d>e<f(g)h[i]",
+]
+
+
+def pasted(text, cwd):
+    """Returns the words that Bash makes of a command, with the expansions of a terminal."""
+    script = f"set -o history -H\nshow() {{ printf '%s\\0' \"$@\"; }}\nshow {text}\n"
+    run = ["bash", "--norc"]
+    out = subprocess.run(run, input=script.encode(), cwd=cwd, capture_output=True, check=True)
+    assert not out.stderr
+    assert not list(cwd.iterdir())
+    return out.stdout.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
+def test_a_pasted_command_has_the_words_that_it_was_made_of(name, tmp_path):
+    text = command("voc-seg-tfrecord", "check", name, masks=name, splits=[name, "b"])
+    words = ["voc-seg-tfrecord", "check", name, "--masks", name, "--splits", name, "b"]
+    assert pasted(text, tmp_path) == words
+    assert text.isprintable()
+
+
+def test_only_words_that_need_quotes_have_them():
+    text = command("voc-seg-tfrecord", "verify", "cv3:1.0.0", data_dir="/a b", out="c/d.png")
+    assert text == "voc-seg-tfrecord verify cv3:1.0.0 --data_dir '/a b' --out c/d.png"
+
+
+def test_options_come_in_order_and_those_without_a_value_not_at_all():
+    assert command(b=1, palette=True, a=None, overwrite=False) == "--b 1 --palette"
+
+
+def test_a_value_or_a_path_that_begins_like_an_option_is_none(tmp_path):
+    text = command("check", pathlib.Path("-rf"), pathlib.Path("~me"), masks="-x y")
+    assert pasted(text, tmp_path) == ["check", "./-rf", "./~me", "--masks=-x y"]

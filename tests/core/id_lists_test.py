@@ -5,9 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import pytest
 
-from voc_seg_tfrecord.core import id_lists as module
 from voc_seg_tfrecord.core.errors import ListError, VocSegError
-from voc_seg_tfrecord.core.id_lists import id_list_sha256, parse_ids, show_name
+from voc_seg_tfrecord.core.id_lists import id_list_sha256, parse_ids
 
 KNOWN = {"a", "b", "102_0", "1 (237)2", "UFO_6.25_0074", "sub dir/img 2", "x.jpg", "2007_000033"}
 
@@ -115,40 +114,6 @@ def test_what_may_mean_another_id_is_looked_up(line):
 def test_lines_are_numbered_whatever_ends_them(end):
     with pytest.raises(ListError, match=r"'b' in lines 2, 4"):
         parse_ids(f"a{end}b{end}{end}b".encode(), "l", ())
-
-
-@pytest.mark.parametrize("name", ["a.jpg", "folder/a.jpg", "..a..jpg", "\xe9.png", "a b.png", "a"])
-def test_a_name_below_a_folder_is_fine(name):
-    assert module.name_fault(name) == ""
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("../x.png", "leaves the folder"),
-        ("a/../../x.png", "leaves the folder"),
-        ("/etc/passwd", "leaves the folder"),
-        ("C:/x.png", "leaves the folder"),
-        ("a:b.png", "begins as the letter of a drive does on Windows"),
-        ("a\\x.png", "has a backslash"),
-        (".", "names no file"),
-        ("a//b", "names no file"),
-        ("a/", "names no file"),
-        ("a\0b", "has a control character"),
-        ("a\nb", "has a control character"),
-        ("a\u2028b", "has a control character"),
-        ("n" * 300, "has 300 bytes"),
-        ("\xe9" * 200, "has 400 bytes"),
-        ("/".join(["folder"] * 200), "has 1399 bytes"),
-    ],
-)
-def test_a_name_that_can_be_no_file_below_a_folder_is_told_why(name, words):
-    assert module.name_fault(name) == words
-
-
-def test_a_name_is_shown_with_nothing_hidden_and_not_at_full_length():
-    assert show_name("a\0b") == r"'a\x00b'"
-    assert len(show_name("n" * 300)) < 80
 
 
 @pytest.mark.usefixtures("two_seconds")

@@ -7,8 +7,8 @@ import pytest
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import lists
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError
+from voc_seg_tfrecord.evaluation import predictions
 from voc_seg_tfrecord.evaluation.predictions import sizes_of, submission
 
 IDS = ("2008_000006", "2008_000011", "2008_000012")
@@ -18,7 +18,7 @@ SIZES = dict.fromkeys(IDS, (4, 6))
 @pytest.fixture(autouse=True)
 def short_test(monkeypatch):
     """Lets the test have three images."""
-    monkeypatch.setattr(lists, "list_ids", {"voc2012_test": IDS}.__getitem__)
+    monkeypatch.setattr(predictions, "list_ids", {"voc2012_test": IDS}.__getitem__)
 
 
 @pytest.fixture

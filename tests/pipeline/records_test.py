@@ -7,7 +7,7 @@ from support.small_tree import write_small_tree
 import tensorflow as tf
 
 from voc_seg_tfrecord import VocSegConfig, pipeline
-from voc_seg_tfrecord.core import lists
+from voc_seg_tfrecord.core import wanted_ids
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline import records
 
@@ -41,7 +41,7 @@ def test_a_list_is_read_in_the_records_order_wherever_its_ids_lie(sample):
 
 
 def test_a_named_list_is_read_by_its_name(sample, monkeypatch):
-    monkeypatch.setattr(lists, "list_ids", {"semi_92": WANTED}.__getitem__)
+    monkeypatch.setattr(wanted_ids, "list_ids", {"semi_92": WANTED}.__getitem__)
     assert len(filenames(pipeline.read(sample, "semi_92"))) == 3
 
 

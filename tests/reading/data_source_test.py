@@ -175,10 +175,10 @@ def test_lists_of_papers_and_own_ids_select_examples_and_tiles_by_their_image(sm
 def test_the_functions_of_splits_take_a_source(small):
     source = opened(small)
     assert sorted(filenames(splits.only(source, ["001", "002"]))) == [b"001.jpg", b"002.jpg"]
-    labelled, unlabelled = splits.labelled_unlabelled(source, ["001", "002"])
-    assert (len(labelled), len(unlabelled)) == (2, 12)
-    assert "segmentation_mask" in labelled[0]
-    assert not {*splits.LABELS} & unlabelled[0].keys()
+    labeled, unlabeled = splits.labeled_unlabeled(source, ["001", "002"])
+    assert (len(labeled), len(unlabeled)) == (2, 12)
+    assert "segmentation_mask" in labeled[0]
+    assert not {*splits.LABELS} & unlabeled[0].keys()
 
 
 @settings(deadline=None, max_examples=16)

@@ -9,10 +9,10 @@ from support.building import build, examples
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.core import lists
 from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError, SplitError
 from voc_seg_tfrecord.core.example import Parts
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.formats import array_files
 from voc_seg_tfrecord.sources import sbd
@@ -125,13 +125,13 @@ def test_the_official_config_takes_only_lists_that_make_trainaug(manual, tmp_pat
 
 
 def test_lists_are_checked_by_what_is_made_from_them():
-    aug, val = lists.list_ids("trainaug"), lists.list_ids("voc2012_val")
+    aug, val = list_ids("trainaug"), list_ids("voc2012_val")
     of_train, of_val = {*aug[::2], *val[:545]}, {*aug[1::2], *val[545:]}
     sbd.check_lists(of_train, of_val, "here")
     for train in (of_train | {aug[1]}, of_train | {"2008_999999"}):
         with pytest.raises(ListError, match="make the 10582 ids of trainaug"):
             sbd.check_lists(train, of_val, "here")
-    of_voc = set(lists.list_ids("voc2012_train"))
+    of_voc = set(list_ids("voc2012_train"))
     only_sbds = next(i for i in aug[::2] if i not in of_voc)
     with pytest.raises(ListError, match="10581 of them in trainaug"):
         sbd.check_lists(of_train - {only_sbds}, of_val, "here")

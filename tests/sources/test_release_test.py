@@ -13,8 +13,9 @@ from voc_seg_tfrecord import VocSegConfig, pipeline, stats
 from voc_seg_tfrecord.audit import fingerprint, verify
 from voc_seg_tfrecord.audit.fingerprint import Digests
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import lists, releases
+from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
+from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.reading.dataset import open_built
 
@@ -55,7 +56,7 @@ def test_a_list_that_is_not_the_official_one_is_refused(devkit, tmp_path):
 
 def test_its_ids_are_pinned_and_it_needs_only_its_own_archive():
     pinned = releases.splits()["2012_test", "test"]
-    named = lists.named_lists()["voc2012_test"]
+    named = named_lists()["voc2012_test"]
     assert (pinned.examples, pinned.ids_sha256) == (named.examples, named.sha256)
     assert RELEASES["2012_test"].splits == {"test": "test"}
     assert list(RELEASES["2012"].splits) == ["train", "validation"]
@@ -101,7 +102,7 @@ def test_verify_finds_a_wrong_size(built, tmp_path):
 
 def test_verify_checks_the_ids_by_the_official_list_of_the_test():
     claim = fingerprint.Claim("2012_test", complete=True, voc_classes=False, masks=False)
-    digests = dict.fromkeys(lists.list_ids("voc2012_test"), Digests(b"i", b""))
+    digests = dict.fromkeys(list_ids("voc2012_test"), Digests(b"i", b""))
 
     def compare():
         total = fingerprint.of_split(digests)
@@ -123,7 +124,7 @@ def test_verify_checks_the_ids_by_the_official_list_of_the_test():
 
 def test_images_alone_that_hold_an_official_list_are_not_asked_for_its_masks():
     claim = fingerprint.Claim("", complete=False, voc_classes=False, masks=False)
-    digests = dict.fromkeys(lists.list_ids("voc2012_val"), Digests(b"i", b""))
+    digests = dict.fromkeys(list_ids("voc2012_val"), Digests(b"i", b""))
     found = fingerprint.compare_with_pinned(claim, "x", fingerprint.of_split(digests), digests)
     assert found.faults == ()
     assert found.checked == "holds the ids of VOC2012 validation, and no masks"

@@ -14,9 +14,10 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
-from voc_seg_tfrecord.core import lists, releases
+from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.errors import ListError, SourceError, SplitError
 from voc_seg_tfrecord.core.example import Parts
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.sources import trainaug
 from voc_seg_tfrecord.sources.trainaug import TrainaugTree
@@ -184,9 +185,7 @@ def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
 
 @pytest.mark.usefixtures("of_pngs")
 def test_a_mask_of_sbd_that_lies_among_vocs_is_still_sbds(root):
-    known = min(
-        set(lists.list_ids("trainaug")) - set(lists.list_ids("voc2012_train")) - {"2008_000002"}
-    )
+    known = min(set(list_ids("trainaug")) - set(list_ids("voc2012_train")) - {"2008_000002"})
     for folder, name in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
         shutil.copy(root / folder / f"2007_000001.{name}", root / folder / f"{known}.{name}")
     (pair,) = TrainaugTree(root).pairs("train", [known], Parts(instances=True))

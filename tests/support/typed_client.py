@@ -107,7 +107,7 @@ def select(builder: Builder, root: pathlib.Path) -> None:
     assert_type([str(name) for name in features], list[str])
     selected = splits.load(builder, "train", "semi_92", partial=True)
     selected = splits.only(selected, ["2007_000032"])
-    assert_type(splits.labelled_unlabelled(selected, "semi_92"), tuple[Any, Any])
+    assert_type(splits.labeled_unlabeled(selected, "semi_92"), tuple[Any, Any])
 
 
 def examine(builder: Builder, root: pathlib.Path) -> None:

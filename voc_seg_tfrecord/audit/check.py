@@ -16,10 +16,10 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.core import id_lists
+from voc_seg_tfrecord.core.decisions import called_right
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command
 from voc_seg_tfrecord.core.example import ALL_PARTS, ExampleSpec
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import called_right
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK, VOID, background_index
 from voc_seg_tfrecord.core.processes import ordered_map

@@ -17,9 +17,10 @@ import struct
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import lists, releases, wording
+from voc_seg_tfrecord.core import display, releases
 from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.named_lists import identify, list_ids
 from voc_seg_tfrecord.core.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
 from voc_seg_tfrecord.core.releases import RELEASES, Split
 from voc_seg_tfrecord.reading.dataset import class_map, class_names, config_of, has_only_images
@@ -62,7 +63,7 @@ class Fingerprint:
     def __repr__(self) -> str:
         fields = ("ids", "images", "masks", "instances")
         hashes = (f"{n} {getattr(self, n)[:12]}" for n in fields if getattr(self, n))
-        return wording.brief_line(self, counted(self.examples, "example"), *hashes)
+        return display.brief_line(self, counted(self.examples, "example"), *hashes)
 
 
 def image_digest(image_id: str, data: bytes) -> bytes:
@@ -182,7 +183,7 @@ def compare_with_pinned(
         faults = _against(row, total, digests)
         checked = _sentence(row, claim, faults) + (f"; {_MAPPED}" if claim.mapped else "")
     names = {}
-    if name := lists.identify(total.ids):
+    if name := identify(total.ids):
         names["ids"] = f"the list {name}"
     pinned = releases.splits().values()
     if row := next((row for row in pinned if row.masks_sha256 == total.masks != ""), None):
@@ -233,8 +234,8 @@ def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[S
 
 
 def _official_ids(row: Split) -> set[str]:
-    name = lists.identify(row.ids_sha256)
-    return set(lists.list_ids(name)) if name else set()
+    name = identify(row.ids_sha256)
+    return set(list_ids(name)) if name else set()
 
 
 def _against(row: Split, total: Fingerprint, digests: Mapping[str, Digests]) -> tuple[str, ...]:
@@ -246,7 +247,7 @@ def _against(row: Split, total: Fingerprint, digests: Mapping[str, Digests]) -> 
         return (*faults, *_masks_differ(row, digests))
     faults.append(f"ids: sha256 {total.ids}, pinned is {row.ids_sha256}")
     if official := _official_ids(row):
-        name = lists.identify(row.ids_sha256)
+        name = identify(row.ids_sha256)
         faults += _listed("missing", official - set(digests), name)
         faults += _listed("extra", set(digests) - official, name)
     return tuple(faults)

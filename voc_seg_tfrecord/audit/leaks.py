@@ -10,10 +10,11 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import lists, wording
+from voc_seg_tfrecord.core import display
 from voc_seg_tfrecord.core.errors import ImageError, ListError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import parse_ids
+from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.quality import near_duplicates
@@ -49,7 +50,7 @@ class Side:
     )
 
     def __repr__(self) -> str:
-        return wording.brief_line(self, self.name, counted(len(self.images), "image"), self.role)
+        return display.brief_line(self, self.name, counted(len(self.images), "image"), self.role)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Shared:
     alike: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
-        return wording.brief_line(
+        return display.brief_line(
             self,
             f"{self.first.name} and {self.second.name} share " + counted(self.examples, "example"),
             "a leak" if self.is_leak else "",
@@ -96,8 +97,8 @@ def canonical(image_id: str) -> str:
 
 def role_of(name: str) -> str:
     """Returns what a split or list of this name is used for; empty if the name does not say."""
-    if name in lists.named_lists():
-        return lists.named_lists()[name].role
+    if name in named_lists():
+        return named_lists()[name].role
     lowered = name.lower()
     if lowered.startswith("train"):
         return TRAIN
@@ -106,7 +107,7 @@ def role_of(name: str) -> str:
 
 def named_list(name: str) -> Side:
     """Returns one of the lists that come with the package."""
-    return Side(name, role_of(name), dict.fromkeys(lists.list_ids(name), ""))
+    return Side(name, role_of(name), dict.fromkeys(list_ids(name), ""))
 
 
 def list_file(path: PathLike, name: str = "", role: str = "") -> Side:

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import name_fault, show_name
+from voc_seg_tfrecord.core.file_names import name_fault, show_name
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.core import lists, releases, wording
+from voc_seg_tfrecord.core import display, releases
 from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.named_lists import identify
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 
 
@@ -47,7 +48,7 @@ class Stats:
     bands: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
-        return wording.brief_line(
+        return display.brief_line(
             self,
             counted(len(self.ids), "image"),
             f"{len(self.class_names)} classes ({several(self.class_names)})",
@@ -62,7 +63,7 @@ class Stats:
             )
         )
         void = ("void", self.void, f"{self.void_share:.3%} of all", "")
-        return wording.brief_table(
+        return display.brief_table(
             repr(self), ("class", "pixels", "share", "images"), (*rows, void)
         )
 
@@ -111,7 +112,7 @@ class Stats:
     @property
     def id_list(self) -> str:
         """The name of the list of papers that has these ids, such as `voc2012_train`, if any."""
-        return lists.identify(self.ids_sha256)
+        return identify(self.ids_sha256)
 
     def median_frequency_weights(self) -> npt.NDArray[np.float32]:
         """Returns median(f) / f for each class, float32 `[C]`; 0 for a class that never occurs.

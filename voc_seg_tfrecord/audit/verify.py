@@ -10,7 +10,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import fingerprint, record
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
-from voc_seg_tfrecord.core import storage, wording
+from voc_seg_tfrecord.core import display, storage
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.storage import PathLike
@@ -51,7 +51,7 @@ class SplitReport:
     published_as: Mapping[str, str]
 
     def __repr__(self) -> str:
-        return wording.brief_line(
+        return display.brief_line(
             self,
             counted(self.fingerprint.examples, "example"),
             counted(len(self.faults), "fault"),
@@ -81,7 +81,7 @@ class Report:
     def __repr__(self) -> str:
         faults = counted(len(self.faults), "fault")
         splits = (f"{n} {s.fingerprint.examples:,}" for n, s in self.splits.items())
-        return wording.brief_line(self, faults, *splits, f"fingerprint {self.fingerprint[:12]}")
+        return display.brief_line(self, faults, *splits, f"fingerprint {self.fingerprint[:12]}")
 
     def _repr_html_(self) -> str:
         rows = (
@@ -89,7 +89,7 @@ class Report:
             for name, of in self.splits.items()
         )
         title = f"fingerprint {self.fingerprint}"
-        return wording.brief_table(title, ("split", "examples", "faults", "first faults"), rows)
+        return display.brief_table(title, ("split", "examples", "faults", "first faults"), rows)
 
     @property
     def faults(self) -> list[Fault]:

@@ -6,10 +6,11 @@ from typing import Any, get_args
 
 from etils import epath
 
-from voc_seg_tfrecord.core import id_lists, storage
+from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.bands import Dtype
 from voc_seg_tfrecord.core.class_table import Rows, parse_file, parse_pairs
 from voc_seg_tfrecord.core.config_checks import MissingImage, MissingMask, SplitBy
+from voc_seg_tfrecord.core.decisions import parse_decisions
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
 from voc_seg_tfrecord.core.example import Exif
 from voc_seg_tfrecord.core.file import File
@@ -77,10 +78,11 @@ def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: An
 
 def read_decisions(args: argparse.Namespace) -> list[dict[str, Any]]:
     """Returns what the files of `--decisions` say; raises a `ListError` if one holds none."""
-    decisions = []
-    for path in [epath.Path(path).expanduser() for path in args.decisions or ()]:
-        decisions += id_lists.read_decisions(File.read(path, ListError).data, path)
-    return decisions
+    rows: list[dict[str, Any]] = []
+    for name in args.decisions or ():
+        path = epath.Path(name).expanduser()
+        rows += parse_decisions(File.read(path, ListError).data, path)
+    return rows
 
 
 def check_num_shards(args: argparse.Namespace) -> None:

@@ -16,6 +16,7 @@ from voc_seg_tfrecord.audit import check
 from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.chosen_ids import chosen_ids
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     ListError,
@@ -26,7 +27,7 @@ from voc_seg_tfrecord.core.errors import (
     share_advice,
 )
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import chosen_ids, only_lines
+from voc_seg_tfrecord.core.id_lists import only_lines
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.class_table import write_table
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence

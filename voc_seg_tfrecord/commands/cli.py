@@ -20,8 +20,9 @@ from etils.epath import gpath
 from voc_seg_tfrecord.commands import process
 from voc_seg_tfrecord.commands.process import PROGRAM, Stops, stops
 from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
-from voc_seg_tfrecord.core import requirements, storage, wording
+from voc_seg_tfrecord.core import requirements, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError, VocSegError, did_you_mean
+from voc_seg_tfrecord.core.package_versions import LITE, PACKAGE, all_versions
 
 
 class Parser(argparse.ArgumentParser):
@@ -283,16 +284,16 @@ class _HelpAll(argparse.Action):
 
 
 _BOTH_INSTALLED = f"""\
-note: {wording.PACKAGE} and {wording.LITE} hold the same files, so only one may be installed.
-Remove both (pip uninstall {wording.PACKAGE} {wording.LITE}), then install the one that you need."""
+note: {PACKAGE} and {LITE} hold the same files, so only one may be installed.
+Remove both (pip uninstall {PACKAGE} {LITE}), then install the one that you need."""
 
 
 class _Version(argparse.Action):
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        versions = wording.all_versions()
+        versions = all_versions()
         for name, version in versions.items():
             print(name, version)
-        if wording.PACKAGE in versions and wording.LITE in versions:
+        if PACKAGE in versions and LITE in versions:
             print(_BOTH_INSTALLED)
         parser.exit()
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import lists as facts_lists
+from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.errors import ConfigError, SourceError, did_you_mean, several
+from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.reading.dataset import open_splits
 from voc_seg_tfrecord.sources import sbd
 
@@ -23,11 +24,12 @@ SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
 
 _SBD_LISTS = {f"sbd_{name}": name for name in sbd.LISTS}
-_SHOWN = 5
+_MAX_LISTED = 5
+"""How many ids or images of a kind are printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    lists = ", ".join([*facts_lists.named_lists(), *_SBD_LISTS])
+    lists = ", ".join([*named_lists(), *_SBD_LISTS])
     parser.add_argument(
         "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
     )
@@ -44,36 +46,68 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.audit import leaks
 
-    published = (row for row in facts_lists.published_leaks() if not args.sbd)
-    # Of two lists that are not both at hand.
-    quoted = next((p for p in published if {args.a, args.b} == {p.first, p.second}), None)
-    compared = [] if quoted else leaks.compare(*(_sides(name, args) for name in (args.a, args.b)))
-    if not compared and not quoted:
-        raise ConfigError(
-            f"{args.a} {args.b}",
-            found="the same split twice",
-            expected="two datasets, splits or lists",
-        )
-    leak = bool(quoted) or any(shared.is_leak for shared in compared)
+    # SBD's lists do not come with the package, so what was published about them is quoted.
+    published = None if args.sbd else _published_leak(args.a, args.b)
+    compared: list[Shared] = []
+    if published is None:
+        compared = leaks.compare(_sides(args.a, args), _sides(args.b, args))
+        if not compared:
+            raise ConfigError(
+                f"{args.a} {args.b}",
+                found="the same split twice",
+                expected="two datasets, splits or lists",
+            )
+    is_leak = published is not None or any(shared.is_leak for shared in compared)
     if args.json:
-        document = {"leak": leak, "compared": [_as_dict(shared) for shared in compared]}
-        screen.write_json(document | {"published": quoted and dataclasses.asdict(quoted)})
-        return int(leak)
-    if quoted:
-        print(f"{quoted.first} and {quoted.second}: {quoted.ids} ids in common, as published")
-        print(f"  source: {quoted.source}")
+        document = {
+            "leak": is_leak,
+            "compared": [_as_dict(shared) for shared in compared],
+            "published": published and dataclasses.asdict(published),
+        }
+        screen.write_json(document)
+        return int(is_leak)
+    if published is not None:
+        print(
+            f"{published.first} and {published.second}: {published.ids} ids in common, as published"
+        )
+        print(f"  source: {published.source}")
         print("  to count them yourself, give SBD's folder dataset with --sbd")
     for shared in compared:
         _print(shared)
-    if leak:
+    if is_leak:
         print("LEAK: training data meets evaluation data")
-    return int(leak)
+    return int(is_leak)
+
+
+@dataclasses.dataclass(frozen=True)
+class PublishedLeak:
+    """How many ids two lists share, where the package has only one of the lists.
+
+    Attributes:
+      first: the name of one list.
+      second: the name of the other.
+      ids: how many ids are in both.
+      source: where this was published.
+    """
+
+    first: str
+    second: str
+    ids: int
+    source: str
+
+
+def _published_leak(first: str, second: str) -> PublishedLeak | None:
+    """Returns the row of `facts/leaks.tsv` about two lists; None if there is none."""
+    for row in releases.read_table(releases.FACTS / "leaks.tsv"):
+        if {first, second} == {row["first"], row["second"]}:
+            return PublishedLeak(row["first"], row["second"], int(row["ids"]), row["source"])
+    return None
 
 
 def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
     from voc_seg_tfrecord.audit import leaks
 
-    if name in facts_lists.named_lists():
+    if name in named_lists():
         return [leaks.named_list(name)]
     if name in _SBD_LISTS:
         if not args.sbd:
@@ -99,7 +133,7 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
     try:
         builder, splits = open_splits(name, args.data_dir)
     except ConfigError as error:
-        lists = [*facts_lists.named_lists(), *_SBD_LISTS]
+        lists = [*named_lists(), *_SBD_LISTS]
         raise ConfigError(
             error.where,
             found=error.found + did_you_mean(name, lists),
@@ -133,15 +167,17 @@ def _print(shared: "Shared") -> None:
         print("  nothing in common")
         return
     if shared.ids:
-        print(f"  {len(shared.ids)} ids in common: {several(shared.ids, _SHOWN)}")
+        print(f"  {len(shared.ids)} ids in common: {several(shared.ids, _MAX_LISTED)}")
     if shared.images:
         pairs = [a if a == b else f"{a} = {b}" for a, b in shared.images]
-        print(f"  {len(shared.images)} images in common, byte for byte: {several(pairs, _SHOWN)}")
+        print(
+            f"  {len(shared.images)} images in common, byte for byte: {several(pairs, _MAX_LISTED)}"
+        )
     if shared.unlike:
-        unlike = several(shared.unlike, _SHOWN)
+        unlike = several(shared.unlike, _MAX_LISTED)
         print(f"  {len(shared.unlike)} of these ids with other bytes: {unlike}")
     if shared.alike:
         pairs = [f"{a} ~ {b}" for a, b in shared.alike]
-        print(f"  {len(shared.alike)} images look alike: {several(pairs, _SHOWN)}")
+        print(f"  {len(shared.alike)} images look alike: {several(pairs, _MAX_LISTED)}")
     verdict = "  <- LEAK" if shared.is_leak else ""
     print(f"  {shared.examples} examples of the second are in the first{verdict}")

@@ -9,7 +9,7 @@ from typing import Any, Self, cast
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import config_checks, wording
+from voc_seg_tfrecord.core import config_checks, display
 from voc_seg_tfrecord.core.bands import Bands, Dtype
 from voc_seg_tfrecord.core.class_files import is_void_name
 from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole, check_rows
@@ -307,11 +307,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
         changed.pop("description", None)
         if "class_names" in changed and len(self.class_names) > _SHOWN:
             changed["class_names"] = several(self.class_names, _SHOWN)
-        return wording.brief_line(self, *(f"{name}={value!r}" for name, value in changed.items()))
+        return display.brief_line(self, *(f"{name}={value!r}" for name, value in changed.items()))
 
     def _repr_html_(self) -> str:
         rows = ((name, str(value)) for name, value in changed_fields(self).items())
-        return wording.brief_table(f"config {self.name}", ("field", "value"), rows)
+        return display.brief_table(f"config {self.name}", ("field", "value"), rows)
 
     def to_json(self) -> str:
         """Returns the config as `tfds build --config` takes it: what differs from defaults."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.core import wording
+from voc_seg_tfrecord.core import display
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, counted, several
 from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.evaluation.result import Result
@@ -57,7 +57,7 @@ class Confusion:
         )
 
     def __repr__(self) -> str:
-        return wording.brief_line(
+        return display.brief_line(
             self,
             counted(self.images, "image"),
             f"{len(self.class_names)} classes ({several(self.class_names)})",

@@ -15,9 +15,10 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import lists, staging
+from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File, Kind
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import IMAGE, VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import ordered_map
@@ -260,7 +261,7 @@ def submission(
     References:
       Everingham et al., The PASCAL Visual Object Classes Challenge 2012 Development Kit.
     """
-    ids = lists.list_ids("voc2012_test")
+    ids = list_ids("voc2012_test")
     if sizes is not None and sizes.keys() != set(ids):
         raise ConfigError(
             "sizes",

@@ -9,7 +9,7 @@ from etils import epath
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.core import lists, staging, wording
+from voc_seg_tfrecord.core import display, pascal5i, staging
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 
@@ -71,7 +71,7 @@ class Result:
     per_image: tuple[ImageScore, ...] = ()
 
     def __repr__(self) -> str:
-        return wording.brief_line(
+        return display.brief_line(
             self,
             f"mIoU {self.miou:.4f} over {counted(int(self.present.sum()), 'class')}",
             counted(self.images, "image"),
@@ -84,7 +84,7 @@ class Result:
             (name, float(iou), float(accuracy), int(pixels))
             for name, iou, accuracy, pixels in zip(*columns, strict=True)
         )
-        return wording.brief_table(repr(self), ("class", "IoU", "accuracy", "pixels"), rows)
+        return display.brief_table(repr(self), ("class", "IoU", "accuracy", "pixels"), rows)
 
     @property
     def iou(self) -> npt.NDArray[np.float64]:
@@ -156,7 +156,7 @@ class Result:
         """
         if self.class_names != VOC_CLASSES:
             return ()
-        folds = [list(lists.fold_classes(number)) for number in range(lists.FOLDS)]
+        folds = [list(pascal5i.fold_classes(number)) for number in range(pascal5i.FOLD_COUNT)]
         return tuple(_mean(self.iou[fold][self.present[fold]]) for fold in folds)
 
     @property

@@ -23,9 +23,10 @@ import yaml
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.record import digests_of
-from voc_seg_tfrecord.core import description, wording
+from voc_seg_tfrecord.core import description, templates
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
+from voc_seg_tfrecord.core.package_versions import package_version
 from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -176,7 +177,7 @@ _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
 def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> str:
     """Returns the card of a dataset in a layout, the same whenever and wherever it is written."""
-    environment = wording.templates(
+    environment = templates.load_templates(
         _TEMPLATES, autoescape=False, word=markdown_word, prose=markdown_prose, block=markdown_block
     )
     config = dataset.config_of(builder)
@@ -204,7 +205,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         "layout": layout,
         "is_export": layout != BUILT,
         "fingerprint": summary.fingerprint,
-        "writer": wording.package_version(),
+        "writer": package_version(),
         "void": VOID,
     }
     body = environment.get_template("card.md.jinja").render(context)

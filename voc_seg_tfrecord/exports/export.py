@@ -10,9 +10,9 @@ import functools
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import id_lists, staging, storage
+from voc_seg_tfrecord.core import file_names, staging, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError
-from voc_seg_tfrecord.core.id_lists import show_name
+from voc_seg_tfrecord.core.file_names import show_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.exports import card, parquet, writers
@@ -149,7 +149,7 @@ def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout
     if not layout.has_bands:
         dataset.check_rgb(builder, "this layout", "export it as voc (--layout voc)")
     for split in builder.info.splits:
-        id_lists.check_name(split, f"{builder.info.full_name}, split {show_name(split)}")
+        file_names.check_name(split, f"{builder.info.full_name}, split {show_name(split)}")
         if layout.check_split is not None:
             layout.check_split(split, builder.info.full_name)
 

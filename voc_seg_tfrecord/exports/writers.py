@@ -14,10 +14,10 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.audit.record import Check, value_checks, value_problems
-from voc_seg_tfrecord.core import id_lists, staging
+from voc_seg_tfrecord.core import file_names, id_lists, staging
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.core.file import File, Kind, kind_of
-from voc_seg_tfrecord.core.id_lists import show_name
+from voc_seg_tfrecord.core.file_names import show_name
 from voc_seg_tfrecord.core.layout import LISTS, VOC
 from voc_seg_tfrecord.core.names import (
     FILENAME,
@@ -166,7 +166,7 @@ def write_voc(split: Split) -> list[str]:
     ids: set[str] = set()
     for number, example in enumerate(split.examples()):
         where, filename = f"split {split.name}, record {number}", example[FILENAME].decode()
-        id_lists.check_name(filename, where)
+        file_names.check_name(filename, where)
         image_id, kind = id_lists.image_id(filename), kind_of(example[IMAGE])
         if image_id == filename:  # without an ending, readers do not take it for an image
             filename += ".jpg" if kind is Kind.JPEG else ".png"

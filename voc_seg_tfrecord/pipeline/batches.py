@@ -11,7 +11,6 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.arrays import Size, fills, sides
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING
-from voc_seg_tfrecord.core.lists import IdList
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -23,6 +22,7 @@ from voc_seg_tfrecord.core.names import (
     WIDTH,
 )
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.wanted_ids import IdList
 from voc_seg_tfrecord.pipeline import crops, geometry, reading, records
 from voc_seg_tfrecord.pipeline.reading import By, balanced
 from voc_seg_tfrecord.pipeline.records import Selection, divide, in_order, select

@@ -12,9 +12,9 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.lists import IdList
 from voc_seg_tfrecord.core.names import FILENAME, LABELS, MASK, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.wanted_ids import IdList
 from voc_seg_tfrecord.pipeline import geometry, records
 from voc_seg_tfrecord.pipeline.records import Selection, in_order, select
 from voc_seg_tfrecord.pipeline.window import Example, Examples, decode

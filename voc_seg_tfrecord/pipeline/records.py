@@ -14,12 +14,12 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import lists
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.id_lists import image_id
-from voc_seg_tfrecord.core.lists import IdList, check_present, ids_in
+from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.core.names import FILENAME, FILL, IMAGE
 from voc_seg_tfrecord.core.storage import is_bucket
+from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.pipeline.window import Example
 from voc_seg_tfrecord.reading.dataset import bands_of, check_unchanged
 from voc_seg_tfrecord.reading.places import Shards
@@ -317,5 +317,5 @@ def _joined(parts: list[tuple[Selection, int]], where: object) -> Selection:
 def _is_list(builder: tfds.core.DatasetBuilder, split: IdList) -> bool:
     if isinstance(split, str):
         # A split's own name comes first: own data may have one called trainaug.
-        return split not in builder.info.splits and split in lists.named_lists()
+        return split not in builder.info.splits and split in named_lists()
     return isinstance(split, Collection)

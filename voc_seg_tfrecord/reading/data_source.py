@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import wording
+from voc_seg_tfrecord.core import display
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     RecordError,
@@ -23,9 +23,9 @@ from voc_seg_tfrecord.core.errors import (
     counted,
     did_you_mean,
 )
-from voc_seg_tfrecord.core.lists import IdList, check_present, ids_in
 from voc_seg_tfrecord.core.names import IMAGE, TILE_IMAGE_ID
 from voc_seg_tfrecord.core.storage import PathLike, is_bucket
+from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading import places
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
@@ -148,7 +148,7 @@ class DataSource:
         return self.__dict__[name]
 
     def __repr__(self) -> str:
-        return wording.brief_line(
+        return display.brief_line(
             self, f"{self._name}@{self._split}", counted(len(self), "example")
         )
 

@@ -14,7 +14,8 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import lists, storage
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.chosen_ids import chosen_ids
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     ListError,
@@ -24,7 +25,7 @@ from voc_seg_tfrecord.core.errors import (
     did_you_mean,
 )
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import chosen_ids
+from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.names import (
     CHANNELS,
     IMAGE,
@@ -221,7 +222,7 @@ def check_splits(
     """Returns the wanted splits, all if none is named; or one `find.Part`.
 
     A name of a list of `facts.lists` stands for the examples of all splits whose ids are in it, if
-    no split has it. A file of ids, see `id_lists.chosen_ids`, selects from the wanted splits.
+    no split has it. A file of ids, see `chosen_ids`, selects from the wanted splits.
 
     Raises:
       ConfigError: naming the first split that the dataset does not have; or if a list is named
@@ -230,8 +231,8 @@ def check_splits(
     """
     for split in wanted:
         is_split = split in builder.info.splits or isinstance(split, Part)
-        if not is_split and split not in lists.named_lists():
-            known = [*builder.info.splits, *lists.named_lists()]
+        if not is_split and split not in named_lists():
+            known = [*builder.info.splits, *named_lists()]
             raise ConfigError(
                 f"{builder.info.full_name}@{split}",
                 found=f"no such split{did_you_mean(split, known)}",
@@ -245,7 +246,7 @@ def check_splits(
                 remedy="write the ids that you want into one file, and give it with --ids",
             )
         if not is_split:
-            return [Part(split, tuple(builder.info.splits), lists.list_ids(split))]
+            return [Part(split, tuple(builder.info.splits), list_ids(split))]
     splits = list(wanted or builder.info.splits)
     if ids is not None:
         path = epath.Path(ids).expanduser()
@@ -260,7 +261,7 @@ def _ids_of(path: epath.Path) -> Collection[str]:
 def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[Part, int]:
     """Returns the parts of splits that a file chooses, and how many examples each has.
 
-    The file has ids, see `id_lists.chosen_ids`; of tiles those of the images.
+    The file has ids, see `chosen_ids`; of tiles those of the images.
 
     Raises:
       ListError: if the file is none, or names what the dataset does not have.

@@ -21,7 +21,6 @@ from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError, RecordError
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.id_lists import image_id
-from voc_seg_tfrecord.core.lists import check_present
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -36,6 +35,7 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.core.storage import INFO, size
 from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import bands, frames, images, png, png_pixels
 from voc_seg_tfrecord.reading.find import Part
 from voc_seg_tfrecord.writing import serializer

@@ -11,10 +11,11 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import fingerprint, leaks
 from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.audit.leaks import Shared
-from voc_seg_tfrecord.core import staging, storage, wording
+from voc_seg_tfrecord.core import staging, storage
 from voc_seg_tfrecord.core.description import description_of_built
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID, VOID
+from voc_seg_tfrecord.core.package_versions import all_versions
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.quality import finding, rules
 from voc_seg_tfrecord.reading import dataset as datasets
@@ -129,7 +130,7 @@ def _render(
         shown=shown,
         fingerprint=fingerprint.of_dataset({s: f.fingerprint for s, f in facts.items()}),
         complete=set(splits) == set(builder.info.splits),
-        versions=wording.all_versions(),
+        versions=all_versions(),
     )
 
 

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import wording
+from voc_seg_tfrecord.core.decisions import called_right
 from voc_seg_tfrecord.core.errors import VocSegError, counted
-from voc_seg_tfrecord.core.id_lists import called_right
 from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
+from voc_seg_tfrecord.core.package_versions import all_versions
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.evaluation import folder
@@ -71,7 +71,7 @@ def render(
     """Returns the page as HTML: one file that needs no network.
 
     The result is of `evaluation.evaluate` with `per_image`, and the same predictions. A label that
-    decisions of earlier pages call right (see `id_lists.read_decisions`) is not among those that
+    decisions of earlier pages call right (see `decisions.parse_decisions`) is not among those that
     may be wrong, as long as image and mask are the same.
 
     Raises:
@@ -130,7 +130,7 @@ def render(
         confusions=confusions,
         cards=cards,
         work=f"evaluate {result.dataset} {result.fingerprint[:12]}",
-        versions=wording.all_versions(),
+        versions=all_versions(),
     )
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import wording
+from voc_seg_tfrecord.core import templates
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, VOID
@@ -268,7 +268,7 @@ def render(name: str, colors: np.ndarray, labels: Iterable[int], **shown: Any) -
     """
     import markupsafe  # which Jinja2 brings
 
-    environment = wording.templates(
+    environment = templates.load_templates(
         _TEMPLATES, autoescape=True, number="{:,}".format, percent=_percent, amount=counted
     )
     # `.c15{--class:#c08080}` for each class.

@@ -12,13 +12,13 @@ import functools
 
 from etils import epath
 
-from voc_seg_tfrecord.core import lists
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ListError, SourceError
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.layout import Layout
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.releases import Archive, Release
 from voc_seg_tfrecord.folder.tree.listing import Names, index_files
 from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
@@ -132,7 +132,7 @@ def check_lists(train: Collection[str], val: Collection[str], where: object) -> 
       ListError: if the lists share ids, or do not make trainaug.
     """
     of_train, of_val, aug = (
-        set(lists.list_ids(name)) for name in ("voc2012_train", "voc2012_val", "trainaug")
+        set(list_ids(name)) for name in ("voc2012_train", "voc2012_val", "trainaug")
     )
     both = set(train) & set(val)
     made = (of_train | set(train) | set(val)) - of_val

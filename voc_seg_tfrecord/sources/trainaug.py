@@ -11,11 +11,11 @@ import functools
 from etils import epath
 import numpy as np
 
-from voc_seg_tfrecord.core import lists
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.example import Parts, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import VOC, find_release
+from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.releases import Release
 from voc_seg_tfrecord.folder.tree.listing import Names, index_files
@@ -152,7 +152,7 @@ def has_png_masks(root: epath.Path) -> bool:
 
 @functools.cache
 def _ids_with_masks() -> tuple[frozenset[str], frozenset[str]]:
-    return frozenset(lists.list_ids("voc2012_trainval")), frozenset(lists.list_ids("trainaug"))
+    return frozenset(list_ids("voc2012_trainval")), frozenset(list_ids("trainaug"))
 
 
 def open_trees(

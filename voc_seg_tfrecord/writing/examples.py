@@ -12,7 +12,7 @@ from voc_seg_tfrecord.core.class_table import VOID_CLASS
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, RawExample
 from voc_seg_tfrecord.core.file import File, Kind
-from voc_seg_tfrecord.core.id_lists import name_fault, show_name
+from voc_seg_tfrecord.core.file_names import name_fault, show_name
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,

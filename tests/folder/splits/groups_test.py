@@ -5,9 +5,9 @@ import uuid
 
 import pytest
 
-from voc_seg_tfrecord.core import lists
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.grouping import Grouping
+from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.ratios import assign
 from voc_seg_tfrecord.folder.splits.group_proposals import propose_groups
 
@@ -161,6 +161,6 @@ def test_ids_that_say_nothing_get_no_rule(name):
     assert propose_groups(ALONE[name]) is None
 
 
-@pytest.mark.parametrize("name", lists.named_lists())
+@pytest.mark.parametrize("name", named_lists())
 def test_the_lists_of_papers_get_no_rule(name):
-    assert propose_groups(lists.list_ids(name)) is None
+    assert propose_groups(list_ids(name)) is None

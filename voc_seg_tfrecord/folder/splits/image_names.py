@@ -8,7 +8,7 @@ import unicodedata
 
 from etils import epath
 
-from voc_seg_tfrecord.core.id_lists import no_id
+from voc_seg_tfrecord.core.id_lists import id_error
 from voc_seg_tfrecord.core.layout import PICTURES
 from voc_seg_tfrecord.folder.files.folder_names import same_parts
 from voc_seg_tfrecord.folder.tree.listing import Names
@@ -124,7 +124,7 @@ class ImageNames(Mapping[str, str]):
             place = posixpath.normpath(posixpath.join(posixpath.dirname(where), name))
             is_outside = not f"{place}/".startswith(f"{given}/")
             if is_outside and epath.Path(place).is_file():
-                raise no_id(where, name, "leaves the folder")
+                raise id_error(where, name, "leaves the folder")
             kept[number] = "/".join(parts_inside) or "?"
         return kept
 

@@ -13,7 +13,7 @@ import zlib
 from etils import epath
 from tqdm import tqdm
 
-from voc_seg_tfrecord.core import id_lists, storage
+from voc_seg_tfrecord.core import file_names, storage
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     RecordError,
@@ -317,7 +317,7 @@ def _check(record: Record, scan: Scan, where: str) -> str:
         keys = ",".join(f"{what}={key}" for what, key in layout.keys.items() if what != "filename")
         remedy = "import without names, so that records are named by file and number: --keys "
         remedy += keys
-        id_lists.check_name(name, where, remedy)
+        file_names.check_name(name, where, remedy)
     layouts.read_pixels_or_file(record, layout, layout.image, where)
     if layout.label:
         layouts.read_integer(record, layout.label, where)

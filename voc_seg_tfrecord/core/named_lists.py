@@ -1,0 +1,95 @@
+"""The id lists that papers name, such as `trainaug` and `semi_92`."""
+
+from collections.abc import Iterator
+import dataclasses
+import functools
+from typing import Any, cast
+
+from voc_seg_tfrecord.core import display, releases
+from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean
+
+_PREFIX_OF_2007_IN_2012 = "2007_"
+"""What VOC2012 puts before the id of an image of VOC2007."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedList:
+    """One id list of `facts/lists.tsv`.
+
+    Attributes:
+      name: such as `semi_92`.
+      role: what papers use it for, `train` or `evaluation`.
+      images: whose images it lists.
+      examples: how many ids it has.
+      sha256: hash of the sorted ids, one per line, with LF after each.
+      made_from: the files of `facts/ids` that it is made from, joined by ` + `.
+      source: where the list was taken from.
+    """
+
+    name: str
+    role: str
+    images: str
+    examples: int
+    sha256: str
+    made_from: str
+    source: str
+
+    def __repr__(self) -> str:
+        ids = counted(self.examples, "id")
+        return display.brief_line(self, self.name, f"{ids} of {self.images}", self.role)
+
+    def _repr_html_(self) -> str:
+        return display.brief_table(self.name, ("", ""), dataclasses.asdict(self).items())
+
+
+@functools.cache
+def named_lists() -> dict[str, NamedList]:
+    """Returns what is known of each named list, by name."""
+    lists = {}
+    for row in releases.read_table(releases.FACTS / "lists.tsv"):
+        fields = row | {"examples": int(row["examples"])}
+        lists[row["name"]] = NamedList(**cast(Any, fields))
+    return lists
+
+
+@functools.cache
+def list_ids(name: str) -> tuple[str, ...]:
+    """Returns the ids of a named list, ascending.
+
+    Args:
+      name: a name of `named_lists()`, such as `trainaug`, `semi_1_16` or `voc2007_test_in_2012`.
+
+    Raises:
+      ConfigError: if there is no such list.
+    """
+    if name not in named_lists():
+        raise ConfigError(
+            f"list {name!r}",
+            found=f"no such list{did_you_mean(name, named_lists())}",
+            expected=f"one of {', '.join(named_lists())}",
+        )
+    ids: list[str] = []
+    for file_rule in named_lists()[name].made_from.split(" + "):
+        ids += _read_ids(file_rule)
+    return tuple(sorted(ids))
+
+
+def identify(sha256: str) -> str:
+    """Returns the name of the list with this hash; empty if none is known."""
+    for named_list in named_lists().values():
+        if named_list.sha256 == sha256:
+            return named_list.name
+    return ""
+
+
+def _read_ids(file_rule: str) -> Iterator[str]:
+    """Yields the ids that a file of the folder `ids` gives by a rule, such as `2007_:name[::2]`.
+
+    A `2007_:` before the file's name renames the ids; `[::2]` after it takes every second one.
+    """
+    place, every_second, _ = file_rule.partition("[::2]")
+    renamed, _, name = place.rpartition(":")
+    prefix = _PREFIX_OF_2007_IN_2012 if renamed else ""
+    ids = (releases.FACTS / "ids" / f"{name}.txt").read_text().split()
+    for image_id in ids[::2] if every_second else ids:
+        yield f"{prefix}{image_id}"
