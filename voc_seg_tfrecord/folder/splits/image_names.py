@@ -50,6 +50,10 @@ class ImageNames(Mapping[str, str]):
             raise KeyError(name)
         return meanings[0]
 
+    def __contains__(self, name: object) -> bool:
+        # Most words of a text name no image, and an exception for each would take long.
+        return isinstance(name, str) and len(self.meanings_of(name)) == 1
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._images)
 
@@ -61,6 +65,8 @@ class ImageNames(Mapping[str, str]):
         exact_id = self._images.written(name)
         if exact_id is not None:
             return [exact_id]
+        if _is_bare(name) and _without_ending(name.strip("\"'")) not in self._ids_by_stem:
+            return []
         parts = _split_path(name.strip("\"'"))
         if not parts or _FILE_AND_MORE.search(name):
             return []
@@ -117,6 +123,8 @@ class ImageNames(Mapping[str, str]):
         """
         kept = [*names]
         for number, name in enumerate(names):
+            if _is_bare(name) and name.strip(".") and not _is_drive(name):
+                continue
             parts = re.split(r"[/\\]", name)
             parts_inside = [part for part in _split_path(name) if not _is_drive(part)]
             if parts_inside == parts or self.meanings_of(name):
@@ -207,6 +215,11 @@ def _is_id_with_ending(path: str, image_id: str) -> bool:
     """Says whether a name is its id and an ending: so most are, and this is quickly said."""
     front, _, ending = path.partition(".")
     return front == image_id and "." not in ending and "/" not in path and path.isascii()
+
+
+def _is_bare(name: str) -> bool:
+    """Says whether a name has no folders before it."""
+    return "/" not in name and "\\" not in name
 
 
 def _split_path(path: str) -> list[str]:
