@@ -65,7 +65,7 @@ def test_the_printed_config_gives_the_same_bytes_under_tfds_build(tree, tmp_path
     words += ["--tile", "16", "--overlap", "4", "--tile_format", "jpeg"]
     assert cli.main(words) == 0
     printed = capsys.readouterr().out
-    assert "16 x 16 pixels, neighbours share 4 pixels, stored as JPEG of quality 95" in printed
+    assert "16 x 16 pixels, neighbors share 4 pixels, stored as JPEG of quality 95" in printed
     said = json.loads(printed.split("--config '")[1].split("'")[0])
     assert (said["tile"], said["tile_overlap"]) == (16, 4)
     again = build(tmp_path / "b", VocSegConfig(**said), tree)

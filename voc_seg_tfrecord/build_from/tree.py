@@ -30,6 +30,7 @@ from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 from voc_seg_tfrecord.writing.tiles import QUALITY
 
 _MAX_SHOWN_REASONS = 6
+_MAX_SHOWN_CLASSES = 24
 
 
 def builder_from_tree(
@@ -187,56 +188,97 @@ def config_from_options(
 
 def describe(plan: FolderPlan, config: VocSegConfig) -> str:
     """Returns what was found and decided, one fact per line."""
-    tree, layout = plan.tree, plan.tree.layout
-    source = f"from {plan.class_file.source}" if plan.class_file else "as given"
-    names, tool = tuple(config.built_class_names), tree.labels.tool
-    origin = f"drawn from the polygons of {tool}" if tool else f"in {layout.describe('masks')}"
-    by = "value"
-    if plan.decision is not None:
-        word = {"value": "value", "color": "color"}[plan.decision.by]
-        by = f"{word}, {plan.decision.candidate.source}"
-    shown = [f"{index} {name}" for index, name in enumerate(names)]
-    shown = shown if len(shown) <= 24 else [*shown[:22], "...", shown[-1]]
-    lines = {
-        "tree": str(tree.root),
-        "images": f"{len(tree.images)} in {layout.describe('images')}",
-        "masks": f"{len(tree.masks)} {origin}, by {by}",
-        "classes": f"{len(names)} {source}: {', '.join(shown)}",
-        **({"from": config.table.describe()} if config.classes else {}),
-        "void": ", ".join(map(str, _voids(plan))) or "none",
-    }
-    if config.instance_mask or config.objects:
-        extra = {layout.instances: config.instance_mask, layout.annotations: config.objects}
-        lines["also"] = ", ".join(name for name, is_read in extra.items() if is_read)
-    if config.tiling:
-        lines["tiles"] = _tiles(config.tiling)
-    for split, ids in plan.splits.items():
-        out = plan.left_out.get(split, [])
-        bare = sum(image_id in tree.images for image_id in out)
-        note = f"; {bare} left out, without a mask" if bare else ""
-        note += f"; {len(out) - bare} left out, without an image" if len(out) > bare else ""
-        lines[f"split {split}"] = f"{len(ids)} ids, {plan.sources[split]}{note}"
-    text = [f"{key + ':':18}{value}" for key, value in lines.items()]
-    text += [f"{'decided:':18}{reason}" for reason in plan.reasons[:_MAX_SHOWN_REASONS]]
+    facts = [
+        ("tree", str(plan.tree.root)),
+        *_facts_of_files(plan),
+        *_facts_of_classes(plan, config),
+        *_facts_of_features(plan, config),
+        *_facts_of_splits(plan),
+    ]
+    facts += [("decided", reason) for reason in plan.reasons[:_MAX_SHOWN_REASONS]]
     if len(plan.reasons) > _MAX_SHOWN_REASONS:
         more = len(plan.reasons) - _MAX_SHOWN_REASONS
-        text.append(f"{'decided:':18}{more} more; check --json lists all")
-    text += [f"{'not used:':18}{line}" for line in account.describe(plan.unused)]
-    return "\n".join(text + [f"{'note:':18}{note}" for note in plan.notes])
+        facts.append(("decided", f"{more} more; check --json lists all"))
+    facts += [("not used", line) for line in account.describe(plan.unused)]
+    facts += [("note", note) for note in plan.notes]
+    return "\n".join(f"{name + ':':18}{fact}" for name, fact in facts)
 
 
-def _voids(plan: FolderPlan) -> list[int | str]:
-    rule = plan.mask_rule
-    mapping = rule.all_values if rule.colors is None else rule.all_colors
+_Fact = tuple[str, str]
+"""The name of a fact, which stands in front of it, and the fact."""
+
+
+def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
+    tree = plan.tree
+    tool = tree.labels.tool
+    origin = f"in {tree.layout.describe('masks')}"
+    if tool:
+        origin = f"drawn from the polygons of {tool}"
+    meaning = "value"
+    if plan.decision is not None:
+        meaning = f"{plan.decision.by}, {plan.decision.candidate.source}"
     return [
-        key if isinstance(key, int) else f"color {color_key(key)}"
-        for key, index in mapping.items()
-        if index == VOID and key != -1  # -1 is void in .npy masks alone
+        ("images", f"{len(tree.images)} in {tree.layout.describe('images')}"),
+        ("masks", f"{len(tree.masks)} {origin}, by {meaning}"),
     ]
 
 
-def _tiles(tiling: Tiling) -> str:
-    """Returns how images are cut, in words."""
-    shared = f", neighbours share {tiling.overlap} pixels" if tiling.overlap else ""
-    stored = f"JPEG of quality {QUALITY}" if tiling.format == "jpeg" else "PNG"
-    return f"{tiling.size} x {tiling.size} pixels{shared}, stored as {stored}"
+def _facts_of_classes(plan: FolderPlan, config: VocSegConfig) -> list[_Fact]:
+    source = f"from {plan.class_file.source}" if plan.class_file else "as given"
+    names = config.built_class_names
+    shown = [f"{index} {name}" for index, name in enumerate(names)]
+    if len(shown) > _MAX_SHOWN_CLASSES:
+        shown = [*shown[: _MAX_SHOWN_CLASSES - 2], "...", shown[-1]]
+    facts = [("classes", f"{len(names)} {source}: {', '.join(shown)}")]
+    if config.classes:
+        facts.append(("from", config.table.describe()))
+    facts.append(("void", ", ".join(_void_keys(plan)) or "none"))
+    return facts
+
+
+def _void_keys(plan: FolderPlan) -> list[str]:
+    """Returns the values, or the colors, of masks that are void."""
+    rule = plan.mask_rule
+    if rule.colors is None:
+        # -1 is void in .npy masks alone.
+        return [str(value) for value, i in rule.all_values.items() if i == VOID and value != -1]
+    return [f"color {color_key(color)}" for color, i in rule.all_colors.items() if i == VOID]
+
+
+def _facts_of_features(plan: FolderPlan, config: VocSegConfig) -> list[_Fact]:
+    """Returns what is read beside images and masks, and how images are cut."""
+    facts = []
+    more_folders = []
+    if config.instance_mask:
+        more_folders.append(plan.tree.layout.instances)
+    if config.objects:
+        more_folders.append(plan.tree.layout.annotations)
+    if more_folders:
+        facts.append(("also", ", ".join(more_folders)))
+    if config.tiling:
+        facts.append(("tiles", _describe_tiles(config.tiling)))
+    return facts
+
+
+def _describe_tiles(tiling: Tiling) -> str:
+    size = f"{tiling.size} x {tiling.size} pixels"
+    if tiling.overlap:
+        size += f", neighbors share {tiling.overlap} pixels"
+    if tiling.format == "jpeg":
+        return f"{size}, stored as JPEG of quality {QUALITY}"
+    return f"{size}, stored as PNG"
+
+
+def _facts_of_splits(plan: FolderPlan) -> list[_Fact]:
+    facts = []
+    for split, ids in plan.splits.items():
+        left_out = plan.left_out.get(split, ())
+        without_mask = sum(1 for image_id in left_out if image_id in plan.tree.images)
+        without_image = len(left_out) - without_mask
+        text = f"{len(ids)} ids, {plan.sources[split]}"
+        if without_mask:
+            text += f"; {without_mask} left out, without a mask"
+        if without_image:
+            text += f"; {without_image} left out, without an image"
+        facts.append((f"split {split}", text))
+    return facts

@@ -7,10 +7,8 @@ step cannot choose, a build stops; `check` reads on with what there is.
 
 import collections
 from collections.abc import Mapping, Sequence
-import contextlib
 import dataclasses
 import functools
-import itertools
 import posixpath
 from typing import Any
 
@@ -20,10 +18,9 @@ from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_parsers import TABLE
 from voc_seg_tfrecord.core.class_table import ClassTable, Rows, check_rows, rows_over
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
-from voc_seg_tfrecord.core.errors import ImageError, LayoutError, VocSegError, command
-from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
-from voc_seg_tfrecord.core.names import VOID, background_index
+from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_files
 from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES, find_classes
 from voc_seg_tfrecord.folder.classes.choose import (
@@ -36,6 +33,7 @@ from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED, MaskMeaning
 from voc_seg_tfrecord.folder.meaning.of_labels import choose_meaning_of_labels
+from voc_seg_tfrecord.folder.notes import list_notes
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.second_masks import check_no_second_masks
@@ -43,10 +41,8 @@ from voc_seg_tfrecord.folder.splits.by_ratio import POOL, divide_stratified
 from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
-from voc_seg_tfrecord.folder.splits.official import official_note
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
-from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.band_count import count_bands
 
 ANY_VALUE = index_rule(VOID)
@@ -137,9 +133,10 @@ class FolderPlan:
     @property
     def reasons(self) -> Sequence[str]:
         """Why each candidate that was not taken lost, in words."""
-        of_meaning = self.decision.reasons if self.decision else ()
-        of_files = self.tree.reasons
-        return [*of_files, *self.division.reasons, *self.class_file_reasons, *of_meaning]
+        reasons = [*self.tree.reasons, *self.division.reasons, *self.class_file_reasons]
+        if self.decision is not None:
+            reasons += self.decision.reasons
+        return reasons
 
     @property
     def left_out(self) -> Mapping[str, Sequence[str]]:
@@ -272,69 +269,87 @@ def _all_bands(tree: VocTree) -> list[int]:
 
 def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPlan:
     """Decides what the masks of a folder mean, and what of it is not used; see `plan_folder`."""
-    config, splits, stated, problems = opened.config, opened.splits, opened.stated, opened.problems
-    tree = opened.tree
-    names = problems.try_step(_choose_class_file, tree, config, opened.class_file)
-    file = names.file if names else None
-    decision = None
-    if rule is None and names:
-        decision = problems.try_step(_choose_meaning, config, file, splits)
-    undecided = {SPLITS} if splits.undecided else set[str]()
-    if rule is None and decision is None:
+    config = opened.config
+    problems = opened.problems
+    splits = opened.splits
+    choice = problems.try_step(_choose_class_file, opened.tree, config, opened.class_file)
+    meaning = None
+    if rule is None and choice is not None:
+        meaning = problems.try_step(_choose_meaning, config, choice.file, splits)
+    undecided = set[str]()
+    if splits.undecided:
+        undecided.add(SPLITS)
+    if rule is None and meaning is None:
         undecided.add(MEANING)
-    if rule is None:
-        rule = decision.rule if decision else ANY_VALUE
-    notes = _notes(config, splits, names, decision)
+    mask_rule = rule
+    if mask_rule is None:
+        mask_rule = meaning.rule if meaning else ANY_VALUE
+    notes = list_notes(config, splits, choice, meaning)
     if POOL in splits.ids:
-        splits = problems.try_step(_stratified, config, rule, splits) or splits
-    read, ids_in_texts = _read(file, splits, stated)
-    account = list_unused_files(
-        tree,
+        splits = problems.try_step(_divide_stratified, config, mask_rule, splits) or splits
+    class_file = choice.file if choice else None
+    unused = list_unused_files(
+        opened.tree,
         splits.used,
-        read=read,
-        ids_in_texts=ids_in_texts,
+        read=_list_read_texts(class_file, splits, opened.stated),
+        ids_in_texts=splits.images_in_other_texts(),
         instances=bool(config.instance_mask),
     )
-    if "masks" not in (config.layout or {}):  # that says which files are meant
-        problems.try_step(check_numbers, tree)
-    if "mask_name" not in (config.layout or {}):
-        files = [posixpath.join(folder, n) for (folder, _), of in account.items() for n in of]
-        by_name = splits.used - stated.image_ids
-        problems.try_step(check_no_second_masks, tree, by_name, files)
+    _check_unused_files(opened, splits, unused)
     return FolderPlan(
-        config,
-        tree,
-        file,
-        splits,
-        decision,
-        rule,
-        notes,
-        account,
+        config=config,
+        tree=opened.tree,
+        class_file=class_file,
+        division=splits,
+        decision=meaning,
+        mask_rule=mask_rule,
+        notes=notes,
+        unused=unused,
         problems=tuple(problems.found),
         undecided=frozenset(undecided),
-        class_file_reasons=names.reasons if names else (),
+        class_file_reasons=choice.reasons if choice else (),
         fault=opened.fault,
     )
+
+
+def _check_unused_files(opened: OpenFolder, splits: Splits, unused: Account) -> None:
+    """Checks that nothing is left out that belongs to the images, unless the user said so."""
+    problems = opened.problems
+    options_of_layout = opened.config.layout or {}
+    if "masks" not in options_of_layout:
+        problems.try_step(check_numbers, opened.tree)
+    if "mask_name" not in options_of_layout:
+        paths = []
+        for (folder, _), names in unused.items():
+            paths += [posixpath.join(folder, name) for name in names]
+        paired_by_name = splits.used - opened.stated.image_ids
+        problems.try_step(check_no_second_masks, opened.tree, paired_by_name, paths)
 
 
 def _choose_splits(
     reader: FolderReader, config: VocSegConfig, problems: Problems
 ) -> tuple[Splits, StatedPairs]:
-    """Returns the splits of a set in which each image has the mask that a text states for it."""
+    """Returns the splits of a set in which each image has the mask that a text states for it.
+
+    If they cannot be decided and the plan reads on, all images are in one split, whatever lists
+    and groups say.
+    """
     tree = reader.find_tree(config)
     evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
     splits = problems.try_step(split_ids, evidence, config, problems)
     if splits is not None:
         splits, stated = _with_stated_pairs(splits, config, problems)
-        whole = problems.try_step(_leave_out, reader, splits, config)
-        if whole is not None:
-            return whole, stated
-    # All images stand in one split, whatever lists and groups say.
-    every = Splits(evidence, {"train": [*tree.images]}, {"train": POOL}, undecided=True)
-    every, stated = _with_stated_pairs(every, config, problems)
-    skipping = dataclasses.replace(config, missing_mask="skip")
-    labeled = problems.try_step(_leave_out, reader, every, skipping) if tree.images else None
-    return labeled or Splits(every.evidence, undecided=True), stated
+        labeled_splits = problems.try_step(_leave_out, reader, splits, config)
+        if labeled_splits is not None:
+            return labeled_splits, stated
+    one_split = Splits(evidence, {"train": [*tree.images]}, {"train": POOL}, undecided=True)
+    one_split, stated = _with_stated_pairs(one_split, config, problems)
+    if tree.images:
+        skipping = dataclasses.replace(config, missing_mask="skip")
+        labeled_splits = problems.try_step(_leave_out, reader, one_split, skipping)
+        if labeled_splits is not None:
+            return labeled_splits, stated
+    return Splits(one_split.evidence, undecided=True), stated
 
 
 def _leave_out(reader: FolderReader, splits: Splits, config: VocSegConfig) -> Splits:
@@ -350,6 +365,7 @@ def _leave_out(reader: FolderReader, splits: Splits, config: VocSegConfig) -> Sp
 def _with_stated_pairs(
     splits: Splits, config: VocSegConfig, problems: Problems
 ) -> tuple[Splits, StatedPairs]:
+    """Returns splits whose images have the masks that texts state for them; and these pairs."""
     stated = problems.try_step(_pair_as_stated, splits, config)
     if stated is None:
         return splits, StatedPairs(splits.evidence.tree)
@@ -359,16 +375,17 @@ def _with_stated_pairs(
 
 
 def _pair_as_stated(splits: Splits, config: VocSegConfig) -> StatedPairs:
-    listed: dict[str, set[str]] = collections.defaultdict(set)
-    for of_text in splits.evidence.lists:
-        listed[of_text.file].update(of_text.ids)
+    ids_by_text: dict[str, set[str]] = collections.defaultdict(set)
+    for split_list in splits.evidence.lists:
+        ids_by_text[split_list.file].update(split_list.ids)
+    options_of_layout = config.layout or {}
     return pair_as_stated(
         splits.evidence.tree,
         splits.evidence.image_names,
         used=splits.used,
         texts_of_splits=splits.files,
-        listed=listed,
-        masks_are_given=not {"masks", "mask_name"}.isdisjoint(config.layout or {}),
+        listed=ids_by_text,
+        masks_are_given="masks" in options_of_layout or "mask_name" in options_of_layout,
     )
 
 
@@ -385,100 +402,61 @@ def _choose_class_file(
 
 
 def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> MaskMeaning:
-    tree, used = splits.evidence.tree, splits.used
+    """Returns what the masks of the images in splits mean."""
+    tree = splits.evidence.tree
     advice = advise_table(tree.given, tree.layout, config, named=file is None)
-    ids = [i for i in tree.images if i in used and i in tree.masks]
+    used_ids = splits.used
+    ids = [i for i in tree.images if i in used_ids and i in tree.masks]
     return choose_meaning_of_labels(tree.labels, ids, config, file, advice)
 
 
-def _stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
-    labels, out = pool.evidence.tree.labels, pool.left_out.get(POOL, [])
-    ids, sources, left_out = divide_stratified(labels, config, rule, pool.ids[POOL], out)
+def _divide_stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
+    """Divides the pool of all images, so that each split has its share of every class."""
+    labels = pool.evidence.tree.labels
+    left_out_of_pool = pool.left_out.get(POOL, [])
+    ids, sources, left_out = divide_stratified(
+        labels, config, rule, pool.ids[POOL], left_out_of_pool
+    )
     return dataclasses.replace(pool, ids=ids, sources=sources, left_out=left_out)
 
 
-def _notes(
-    config: VocSegConfig,
-    splits: Splits,
-    names: ClassFileChoice | None,
-    decision: MaskMeaning | None,
-) -> tuple[str, ...]:
-    """Returns what a user should know, in the order of the steps."""
-    tree, by_color = splits.evidence.tree, decision is not None and decision.by == "color"
-    links = tree.listing.links if tree.listing else {}
-    file = names.file if names else None
-    notes = [
-        *tree.notes,
-        *splits.notes,
-        *(names.notes if names else ()),
-        # Where its colours give the classes, it does not matter how a class file is numbered.
-        file.numbered if file and not (by_color and file.colored) else "",
-        *(decision.notes if decision else ()),
-        *tree.labels.notes(),
-        _deep_image_note(splits) if config.bands is None else "",
-        *(f"The link {link} leads to {to}, so it is left out." for link, to in links.items()),
-        _background_note(config),
-        official_note(splits.evidence),
-    ]
-    return tuple(filter(None, notes))
+def _list_read_texts(
+    class_file: ClassFile | None, splits: Splits, stated: StatedPairs
+) -> list[str]:
+    """Returns the names below the tree of the lists and class files that are read."""
+    tree = splits.evidence.tree
+    names = [TABLE]
+    for path in (*splits.files, *stated.texts):
+        names.append(posixpath.relpath(path, tree.place or "."))
+    if class_file is not None:
+        # The folders of splits may have a copy each.
+        name = posixpath.basename(class_file.source)
+        folders_of_splits = splits.evidence.split_folders.first_folders
+        names.append(class_file.source)
+        names += [posixpath.join(folder, name) for folder in folders_of_splits]
+    return names
 
 
-def _read(
-    file: ClassFile | None, splits: Splits, stated: StatedPairs
-) -> tuple[list[str], Mapping[str, int]]:
-    """Returns the lists and class files that are read; and how many images other texts name."""
-    tree, folders = splits.evidence.tree, splits.evidence.split_folders.first_folders
-    texts = [*splits.files, *stated.texts]
-    read = [TABLE, *(posixpath.relpath(path, tree.place or ".") for path in texts)]
-    if file:
-        name = posixpath.basename(file.source)
-        read += [file.source, *(posixpath.join(folder, name) for folder in folders)]
-    return read, splits.images_in_other_texts()
-
-
-def _background_note(config: VocSegConfig) -> str:
-    """Says which class is background if it is not class 0."""
-    names = config.built_class_names
-    index = background_index(names, config.built_background)
-    if not index or config.classes:
-        return ""
-    pair = f"{names[index]}={names[index]}"
-    return (
-        f"Class {index} is background, and class 0 is {names[0]}. With {command(classes=pair)} "
-        "background becomes class 0, and the masks follow."
-    )
-
-
-def _deep_image_note(splits: Splits) -> str:
-    """Names an image of 16 bits, which loses its low byte; only the first few are looked at."""
-    tree, ids = splits.evidence.tree, itertools.chain(*splits.ids.values())
-    names = ((i, tree.images[i]) for i in ids if i in tree.images)
-    deep = (item for item in names if item[1].lower().endswith((".png", ".tif", ".tiff")))
-    for image_id, name in itertools.islice(deep, 8):
-        with contextlib.suppress(VocSegError):  # the build says so
-            if lost := images.lost_bits(File.read(tree.image_file(image_id), ImageError)):
-                return f"{name} has {lost}. {command(bands='all', dtype='uint16')} keeps all bits."
-    return ""
-
-
-def absent_images(decided: FolderPlan, split: str) -> str:
+def absent_images(plan: FolderPlan, split: str) -> str:
     """Counts the ids of a split that have no image, and says what can be done about all of them.
 
     Empty if there are none.
     """
-    tree, ids = decided.tree, decided.splits[split]
-    lacking = sum(1 for i in ids if i not in tree.images and not tree.images.alike(i))
-    if not lacking:
+    images = plan.tree.images
+    ids = plan.splits[split]
+    absent_count = sum(1 for i in ids if i not in images and not images.alike(i))
+    if not absent_count:
         return ""
-    counted = f"{lacking} of {len(ids)} ids have no image in {tree.layout.images}"
-    if lacking < len(ids):
-        return f"{counted}. --missing_image skip leaves them out"
-    others = [
+    found = f"{absent_count} of {len(ids)} ids have no image in {plan.tree.layout.images}"
+    if absent_count < len(ids):
+        return f"{found}. --missing_image skip leaves them out"
+    complete_splits = [
         f"{name}={source}"
-        for name, source in decided.division.options.items()
-        if all(image_id in tree.images for image_id in decided.splits[name])
+        for name, source in plan.division.options.items()
+        if all(image_id in images for image_id in plan.splits[name])
     ]
+    splits = ",".join(complete_splits) or "train=0.8,validation=0.2"
     return (
-        f"{counted}. So the list is one of other images, or --images names their folder. Without "
-        f"the list: {command(splits=','.join(others) or 'train=0.8,validation=0.2')}"
+        f"{found}. So the list is one of other images, or --images names their folder. Without the "
+        f"list: {command(splits=splits)}"
     )

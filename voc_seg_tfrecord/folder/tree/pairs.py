@@ -54,27 +54,34 @@ class Pair:
         Raises:
           VocSegError: naming a file that cannot be read.
         """
-        files = [File.read(path, ImageError) for path in channel_paths(self.image, self.channels)]
         return RawExample(
-            image=files[0] if len(files) == 1 else bands.stacked(files),
+            image=self._read_image(),
             filename=self.filename,
-            mask=self.mask and File.read(self.mask, MaskError),
-            instances=self.instances and File.read(self.instances, MaskError),
-            annotation=self.annotation and File.read(self.annotation, AnnotationError),
+            mask=File.read(self.mask, MaskError) if self.mask else None,
+            instances=File.read(self.instances, MaskError) if self.instances else None,
+            annotation=File.read(self.annotation, AnnotationError) if self.annotation else None,
             counted=self.counted,
         )
 
+    def _read_image(self) -> File:
+        """Reads the image, of which each channel may be a file."""
+        if self.channels == 1:
+            return File.read(self.image, ImageError)
+        paths = channel_paths(self.image, self.channels)
+        return bands.stacked([File.read(path, ImageError) for path in paths])
+
     def size(self) -> int:
         """Returns how many bytes image and masks have together."""
-        files = filter(None, (self.image, self.mask, self.instances))
-        return sum(storage.size(path) for path in files)
+        paths = (self.image, self.mask, self.instances)
+        return sum(storage.size(path) for path in paths if path)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the pair as plain data, for `from_json` on a worker."""
-        return {
-            name: os.fspath(value) if isinstance(value, os.PathLike) else value
-            for name, value in vars(self).items()
-        }
+        fields = dict(vars(self))
+        for name, value in fields.items():
+            if isinstance(value, os.PathLike):
+                fields[name] = os.fspath(value)
+        return fields
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -87,13 +94,15 @@ def channel_paths(image: epath.PathLike, count: int) -> list[epath.PathLike]:
     if count == 1:
         return [image]
     stem, ending = os.path.splitext(os.fspath(image))  # noqa: PTH122 - quick, and a bucket's too
-    return [
-        f"{stem[:-4]}{number:04}{ending}"
-        for number in range(int(stem[-4:]), int(stem[-4:]) + count)
-    ]
+    front, first = stem[:-_CHANNEL_DIGITS], int(stem[-_CHANNEL_DIGITS:])
+    return [f"{front}{number:04}{ending}" for number in range(first, first + count)]
 
 
-_FILE_OF = {
+_CHANNEL_DIGITS = 4
+"""Digits at the end of the name of an image's channel, as in `case_0000.png`."""
+
+
+_NOUN_OF_PART = {
     "image": "an image",
     "mask": "a mask",
     "instances": "an instance mask",
@@ -101,7 +110,7 @@ _FILE_OF = {
 }
 
 # How to build without a feature that needs more files than image and mask.
-_LEAVE_OUT = {
+_ADVICE_TO_LEAVE_OUT = {
     "instances": ", or leave instance masks out: no --instance_masks, or "
     '"instance_mask": false in the config',
     "annotation": ', or leave boxes out: no --objects, or "objects": false in the config',
@@ -208,15 +217,21 @@ class Labels:
 
 def missing(part: str, place: Place, image_id: str) -> LayoutError:
     """Returns the error that a part of an id, such as `mask`, has no file in a tree."""
-    other = place.names.alike(image_id) if isinstance(place.names, Names) else ""
+    noun = _NOUN_OF_PART[part]
+    similar_id = place.names.alike(image_id) if isinstance(place.names, Names) else ""
+    if similar_id:
+        found = f"no such file, but {_difference(image_id, similar_id)}"
+        remedy = "write the ids exactly as the files are named, or rename the files"
+    else:
+        found = "no such file"
+        remedy = "put the file there, or remove the id from the list"
+        remedy += _ADVICE_TO_LEAVE_OUT.get(part, "")
     return LayoutError(
         place.folder / image_id,
-        found="no such file" + (f", but {_difference(image_id, other)}" if other else ""),
-        expected=f"{_FILE_OF[part]} for each id",
-        remedy="write the ids exactly as the files are named, or rename the files"
-        if other
-        else f"put the file there, or remove the id from the list{_LEAVE_OUT.get(part, '')}",
-        kind=f"missing {_FILE_OF[part].partition(' ')[2]}",
+        found=found,
+        expected=f"{noun} for each id",
+        remedy=remedy,
+        kind=f"missing {noun.partition(' ')[2]}",
     )
 
 
@@ -226,21 +241,24 @@ def several(part: str, place: Place, image_id: str) -> LayoutError:
     return LayoutError(
         place.folder / names[0],
         found=f"{len(names)} files for one id: {' and '.join(names)}",
-        expected=f"{_FILE_OF[part]} for each id, and no second one",
+        expected=f"{_NOUN_OF_PART[part]} for each id, and no second one",
         remedy="keep one of the files in the folder, and rename the others or take them out",
         kind="several files for one id",
     )
 
 
-def _difference(image_id: str, other: str) -> str:
+def _difference(image_id: str, similar_id: str) -> str:
     """Says in words how two ids differ that look alike."""
-    forms = [
-        next((form for form in ("NFC", "NFD") if unicodedata.is_normalized(form, text)), "mixed")
-        for text in (image_id, other)
-    ]
-    if unicodedata.normalize("NFC", image_id) != unicodedata.normalize("NFC", other):
-        return f"{other!r} is there, which differs in upper and lower case"
+    if unicodedata.normalize("NFC", image_id) != unicodedata.normalize("NFC", similar_id):
+        return f"{similar_id!r} is there, which differs in upper and lower case"
     return (
-        f"one whose name looks the same is there. The id has the Unicode form {forms[0]}, and "
-        f"the name of the file has {forms[1]}"
+        "one whose name looks the same is there. The id has the Unicode form "
+        f"{_unicode_form(image_id)}, and the name of the file has {_unicode_form(similar_id)}"
     )
+
+
+def _unicode_form(text: str) -> str:
+    for form in ("NFC", "NFD"):
+        if unicodedata.is_normalized(form, text):
+            return form
+    return "mixed"

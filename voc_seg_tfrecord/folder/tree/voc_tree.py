@@ -132,8 +132,8 @@ class Pairs(Sequence[Pair]):
         return self._items.make(self.ids[index])
 
 
-class _Asked(Container[str]):
-    """The ids of a tree's images, which are listed when somebody asks."""
+class _LazyIds(Container[str]):
+    """The ids of a tree's images, which are listed when the first one is looked up."""
 
     def __init__(self, images: Callable[[], Names]):
         self._images = images
@@ -184,10 +184,11 @@ class VocTree:
     @functools.cached_property
     def labels(self) -> Labels:
         """Where the masks come from."""
+        if self.drawn is not None:
+            return self.drawn
         folder = self.root / self.layout.masks
-        return self.drawn or Labels(
-            folder, index_names(self._set_files.find("masks"), folder, MASK_SUFFIXES)
-        )
+        names = index_names(self._set_files.find("masks"), folder, MASK_SUFFIXES)
+        return Labels(folder, names)
 
     @property
     def masks(self) -> Names:
@@ -200,7 +201,9 @@ class VocTree:
         if self.listing and path.is_relative_to(self.given):
             top = path.relative_to(self.given)
             return self.listing.below(posixpath.normpath(os.fspath(top)), deep=deep)
-        return Listing.of(path).below(deep=deep) if path.is_dir() else ()
+        if not path.is_dir():
+            return ()
+        return Listing.of(path).below(deep=deep)
 
     def read_text(
         self, path: epath.Path, error: type[LayoutError] | type[ListError] = LayoutError
@@ -226,8 +229,7 @@ class VocTree:
     def _text_files(self) -> dict[str, str]:
         """The text files in the folder of lists, by their name without `.txt`."""
         files = sorted(self.below(self.layout.lists, deep=False))  # train.txt after train.TXT
-        texts = [file for file in files if file.lower().endswith(".txt")]
-        return {file[: -len(".txt")]: file for file in texts}
+        return {file[: -len(".txt")]: file for file in files if file.lower().endswith(".txt")}
 
     def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of the list `name`, in its order.
@@ -238,16 +240,23 @@ class VocTree:
         """
         path = self.list_path(name)
         if not path.exists():
-            names = self.list_names()
-            there = ", ".join(f"{n}.txt" for n in names) + did_you_mean(name, names)
-            raise LayoutError(
-                path,
-                found="no such list" + (f", but {there}" if there else ""),
-                expected="a text file of image ids, one per line",
-                remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
-            )
+            raise self._no_such_list(name)
         # A list of plain ids is read before any folder has been listed.
-        return parse_ids(self.read_text(path, ListError).data, path, _Asked(lambda: self.images))
+        image_ids = _LazyIds(lambda: self.images)
+        return parse_ids(self.read_text(path, ListError).data, path, image_ids)
+
+    def _no_such_list(self, name: str) -> LayoutError:
+        names = self.list_names()
+        found = "no such list"
+        if names:
+            files = ", ".join(f"{other}.txt" for other in names)
+            found += f", but {files}{did_you_mean(name, names)}"
+        return LayoutError(
+            self.list_path(name),
+            found=found,
+            expected="a text file of image ids, one per line",
+            remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
+        )
 
     def items(self, parts: Parts = IMAGE_AND_MASK) -> Items:
         """Returns the files of each id.
@@ -288,24 +297,32 @@ class VocTree:
         return paths
 
     def _make_places(self, parts: Parts) -> dict[str, Place]:
-        needed = not parts.background
-        layout = self.layout
-        places = {"image": Place(self.root / layout.images, self.images)}
+        are_masks_needed = not parts.background
+        places = {"image": Place(self.root / self.layout.images, self.images)}
         if parts.masks:
-            places["mask"] = Place(self.labels.folder, self.masks, needed)
+            places["mask"] = Place(self.labels.folder, self.masks, are_masks_needed)
         if parts.instances:
-            objects = self.labels.objects or (self.root / layout.instances, self.instances)
-            places["instances"] = Place(*objects, needed)
+            folder, names = self._object_masks
+            places["instances"] = Place(folder, names, are_masks_needed)
         if parts.annotations:
-            places["annotation"] = Place(self.root / layout.annotations, self.annotations)
+            places["annotation"] = Place(self.root / self.layout.annotations, self.annotations)
         return places
+
+    @property
+    def _object_masks(self) -> tuple[epath.Path, Names]:
+        """The folder of instance masks, and their names below it."""
+        if self.labels.objects is not None:
+            return self.labels.objects
+        return self.root / self.layout.instances, self.instances
 
     def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> Pair:
         """Returns the pair of an id whose needed files are all there."""
         paths = {name: place.path(image_id) for name, place in places.items()}
         filename = places["image"].names[image_id]
         pair = self.labels.pair(parts, id=image_id, filename=filename, **paths)
-        return pair if self.channels == 1 else dataclasses.replace(pair, channels=self.channels)
+        if self.channels > 1:
+            return dataclasses.replace(pair, channels=self.channels)
+        return pair
 
     def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
         """Returns the folders in which the images of ids lie."""
@@ -317,8 +334,9 @@ class VocTree:
         """The images' names below their folder, by id."""
         folder = self.root / self.layout.images
         names = index_names(self._set_files.find("images"), folder, self.image_endings)
-        more = self.drawn.images if self.drawn else {}
-        return Names({**names, **more}) if more else names
+        if self.drawn is not None and self.drawn.images:
+            return Names({**names, **self.drawn.images})
+        return names
 
     def image_path(self, image_id: str) -> str:
         """Returns where an id's image lies below the given folder."""
@@ -342,7 +360,9 @@ class VocTree:
         It differs where folders or words around the id are not a part of it.
         """
         name = self.images.get(image_id)
-        return image_id if name is None else id_lists.image_id(posixpath.normpath(name))
+        if name is None:
+            return image_id
+        return id_lists.image_id(posixpath.normpath(name))
 
     def image_file(self, image_id: str) -> epath.Path:
         """Returns the path of an id's image."""
