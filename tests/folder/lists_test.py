@@ -1,5 +1,7 @@
 """Which images the lists of a folder give to which split, and what images without masks become."""
 
+import json
+
 import numpy as np
 from PIL import Image
 import pytest
@@ -362,3 +364,68 @@ def test_copies_and_images_with_masks_elsewhere_never_become_background(tmp_path
             tmp_path, name.format(image_id), (tmp_path / f"images/{image_id}.png").read_bytes()
         )
     refused(tmp_path, words, masks="masks", missing_mask="background")
+
+
+@pytest.mark.parametrize(
+    ("names", "splits"),
+    [
+        ("train test1 test2", "train test1 test2"),
+        ("train testA testB", "train testA testB"),
+        ("train val eval", "train validation eval"),
+        ("train va te", "train validation test"),
+        ("trn dev tst", "train validation test"),
+        ("training holdout test-easy", "train holdout test_easy"),
+    ],
+)
+@pytest.mark.parametrize("form", ["texts", "json", "table", "column of any name"])
+def test_no_other_split_is_train_whatever_the_names_are(voc, names, splits, form):
+    of_names = dict(zip(names.split(), "abc", strict=True))
+    if form == "texts":
+        put(voc, {f"{name}.txt": f"{image_id}\n" for name, image_id in of_names.items()})
+    elif form == "json":
+        put(voc, {"splits.json": json.dumps({name: [i] for name, i in of_names.items()})})
+    else:
+        title = "split" if form == "table" else "phase"
+        rows = [f"image,{title}", *(f"{i}.jpg,{name}" for name, i in of_names.items())]
+        put(voc, {"data.csv": "\n".join(rows)})
+    split_by_id = {image_id: split for split, image_id in read(voc)[0].items()}
+    made = [split_by_id[image_id] for image_id in "abc"]
+    assert made[0] == "train"
+    assert len({*made}) == 3
+    if form == "texts":
+        assert made == splits.split()
+
+
+@pytest.mark.parametrize(
+    ("texts", "words"),
+    [
+        (
+            {"data.csv": "image,phase\na,train\nb,query\nc,query\n"},
+            "phase with query, train",
+        ),
+        ({"train_test.txt": "a\nb\nc\n"}, "train_test does not say which are test"),
+        ({"s.json": '{"train_test": ["a", "b"], "more": ["c"]}'}, "train_test does not say which"),
+        ({"train.txt": "a\n", "s.csv": "image,split\n1,val\n2,test\n"}, None),
+    ],
+)
+def test_names_that_may_hide_a_test_split_are_asked_about(voc, texts, words):
+    put(voc, texts)
+    if words:
+        refused(voc, words)
+    else:
+        assert read(voc)[0] == {"train": "a"}
+
+
+def test_a_table_of_scores_is_no_split(voc):
+    put(voc, {"evaluation.csv": "image,iou\na,0.5\nb,0.7\nc,0.9\n"})
+    assert read(voc)[0] == {"train": "abc"}
+
+
+def test_lists_of_numbers_without_zeros_and_of_patients_are_refused(tmp_path):
+    exports.put_pairs(tmp_path / "zeros", IDS, "images/{}.jpg", "masks/{}.png")
+    put(tmp_path / "zeros", {"train.txt": "1\n2\n", "val.txt": "10\n"})
+    refused(tmp_path / "zeros", r"train\.txt: 1, which may be the image 0001")
+    names = [f"P{patient}-S{scan}" for patient in (1, 2, 3) for scan in (1, 2)]
+    exports.put_pairs(tmp_path / "patients", names, "images/{}.jpg", "masks/{}.png")
+    put(tmp_path / "patients", {"train.txt": "P1\nP2\n", "val.txt": "P3\n"})
+    refused(tmp_path / "patients", r"train\.txt: P1, which is no image: the names of 2 images")

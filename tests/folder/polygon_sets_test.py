@@ -689,7 +689,7 @@ def test_a_file_of_all_images_beside_those_of_splits_changes_nothing(tmp_path):
     assert "split train:      1 ids" in text
     assert "split validation: 1 ids" in text
     (tmp_path / "train.json").unlink()
-    assert "Not all files are called as splits, so these make none: val." in notes(tmp_path)
+    refused(tmp_path, r"--splits validation=val\.json\n.*--splits train=rest,validation=val\.json")
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["beside", "in a folder"])
@@ -855,3 +855,49 @@ def test_a_mask_holds_253_classes_beside_background(tmp_path):
     assert (len(entries), entries[253]) == (254, Entry(253, "class 252"))
     with pytest.raises(LayoutError, match="254 classes"):
         number_names(names, tmp_path)
+
+
+def cvat_of_subsets(root, folder, *images):
+    """Writes CVAT's XML, and photos; an image is its name and subset."""
+    rows = []
+    for number, (name, subset) in enumerate(images):
+        path = root / folder.format(subset=subset) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.effect_noise(SIZE, 60 + number).convert("RGB").save(path)
+        rows.append(
+            f'<image id="{number}" name="{name}" subset="{subset}" width="{SIZE[0]}" '
+            f'height="{SIZE[1]}"><polygon label="road" points="1,1;20,1;10,{10 + number}"/></image>'
+        )
+    labels = "<meta><project><labels><label><name>road</name></label></labels></project></meta>"
+    text = f"<annotations><version>1.1</version>{labels}{''.join(rows)}</annotations>"
+    (root / "annotations.xml").write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("subsets", "splits"),
+    [
+        ("Train Validation Test", "train validation test"),
+        ("Training dev holdout", "train validation test"),
+        ("Train test1 test2", "train test1 test2"),
+        ("default Test Test", "train test test"),
+        ("default default default", "train train train"),
+        ("Train default Test", "train default test"),
+    ],
+)
+def test_subsets_of_cvat_are_splits(tmp_path, subsets, splits):
+    images = [(f"{name}.png", subset) for name, subset in zip("abc", subsets.split(), strict=True)]
+    root = cvat_of_subsets(tmp_path, "images", *images)
+    plan = folders.plan_of(root, class_names=("background", "road"))
+    split_by_id = {i: split for split, ids in plan.splits.items() for i in ids}
+    assert [split_by_id[name] for name in "abc"] == splits.split()
+
+
+def test_images_of_one_name_in_two_subsets_of_cvat_are_told_apart(tmp_path):
+    images = [("a.png", "Train"), ("b.png", "Train"), ("a.png", "Test")]
+    root = cvat_of_subsets(tmp_path, "images/{subset}", *images)
+    plan = folders.plan_of(root, class_names=("background", "road"))
+    assert plan.splits == {"train": ["Train/a", "Train/b"], "test": ["Test/a"]}
+    (root / "images" / "Train" / "b.png").rename(root / "images" / "Test" / "b.png")
+    words = "b.png of the subset Train, and images/Test/b.png"
+    refused(root, words, MaskError, class_names=("background", "road"))

@@ -7,21 +7,11 @@ import itertools
 from typing import TypeVar
 
 from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.split_names import named_by_split
 
 T = TypeVar("T")
 
 _MAX_ROUNDING_ERROR = 1e-6
-
-_NAMES = ("train", "val", "valid", "validation", "test", "trainval", "trainaug", "default")
-
-
-def split_of(name: str) -> str:
-    """Returns the split that a list, a folder or a ratio of this name makes.
-
-    `val` and `valid` become `validation`, and known names are taken in any case.
-    """
-    name = name.lower() if name.lower() in _NAMES else name
-    return {"val": "validation", "valid": "validation"}.get(name, name)
 
 
 def check_ratios(ratios: Mapping[str, float], where: object) -> None:
@@ -40,14 +30,6 @@ def check_ratios(ratios: Mapping[str, float], where: object) -> None:
             expected="ratios above 0 that sum to 1, such as train=0.8,validation=0.2",
             remedy="change the ratios",
         )
-
-
-def named_by_split(names: Iterable[str]) -> dict[str, list[str]]:
-    """Returns the names of lists, folders or ratios that make each split; see `split_of`."""
-    splits: dict[str, list[str]] = {}
-    for name in names:
-        splits.setdefault(split_of(name), []).append(name)
-    return splits
 
 
 def by_split_name(ratios: Mapping[str, T], where: object) -> dict[str, T]:

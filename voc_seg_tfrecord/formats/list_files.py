@@ -84,7 +84,7 @@ class ListReader:
 
     def names_splits(self, text: str) -> bool:
         """Says whether a text has the title of a column of splits, or the name of a split."""
-        return any(is_title_of_splits(word, self.vocabulary) for word in words_of(text))
+        return any(is_title_of_splits(word) for word in words_of(text))
 
     def _read_table(self, text: str, ending: str) -> list[ListedImages]:
         rows = _rows_between_separators(text, may_have_quotes=ending in TABLE_ENDINGS)

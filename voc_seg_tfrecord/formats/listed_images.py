@@ -1,7 +1,14 @@
 """What a text names: the images of one place in it, and what its words mean."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+
+from voc_seg_tfrecord.core.split_names import (
+    WORDS_FOR_NO_SPLIT,
+    WORDS_FOR_UNLABELED,
+    only_split_in,
+    split_in,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -14,12 +21,14 @@ class ListedImages:
       ids: the id of each name in its order; a name of no image stays as it is.
       found: how many of the names are images.
       says_split: whether a column or a key says that `key` is a split, whatever it is called.
+      unclear: what may divide the images and is not understood, in words; empty if nothing does.
     """
 
     key: str
     ids: Sequence[str]
     found: int
     says_split: bool = False
+    unclear: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,11 +37,9 @@ class Vocabulary:
 
     Attributes:
       image_names: the id of an image by any name that a text may have for it.
-      split_of: returns the split that a word means; empty if it means none, or says more.
     """
 
     image_names: Mapping[str, str]
-    split_of: Callable[[str], str]
 
     def id_of(self, name: str) -> str:
         """Returns the id of an image; the name itself if it is that of no image."""
@@ -47,21 +54,18 @@ class Vocabulary:
         return sum(1 for image_id in ids if image_id in self.image_names)
 
     def are_splits(self, values: Iterable[str]) -> bool:
-        """Says whether values are splits: two of them at least, or one beside words like splits."""
-        distinct = {*values}
-        known = {value for value in distinct if self.split_of(value)}
-        if len({self.split_of(value) for value in known}) > 1:
+        """Says whether values are splits: two at least, or one and others that say more, or none.
+
+        `train` and `test_easy` are splits; `train` and `bus` may be classes.
+        """
+        no_name = WORDS_FOR_NO_SPLIT | WORDS_FOR_UNLABELED
+        distinct = {value for value in values if value.lower() not in no_name}
+        alone = {value for value in distinct if only_split_in(value)}
+        if len({only_split_in(value) for value in alone}) > 1:
             return True
-        return bool(known) and distinct - known <= LIKE_SPLITS | NO_SPLIT
+        with_more = {value for value in distinct - alone if split_in(value)[0]}
+        return bool(alone) and distinct == alone | with_more
 
-
-LIKE_SPLITS = frozenset({"eval", "evaluation", "holdout", "unlabeled", "unlabelled"})
-"""Words that are splits beside the name of one."""
-
-NO_SPLIT = frozenset(
-    {"", "-", "none", "nan", "na", "ignore", "ignored", "unused", "exclude", "excluded"}
-)
-"""Values, in lower case, of images in no split."""
 
 IMAGE_COLUMNS = (
     *("image", "image_path", "img", "img_path", "image_file", "file_name", "filename", "file"),

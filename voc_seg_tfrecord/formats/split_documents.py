@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.formats.listed_images import IMAGE_COLUMNS, ListedImages, Vocabulary
 from voc_seg_tfrecord.formats.split_tables import MAX_SAMPLED_ROWS, MAX_SPLITS, Row, read_table
 
@@ -119,7 +120,7 @@ class _DocumentReader:
 
     def lists_at(self, value: Any, keys: tuple[str, ...]) -> Iterator[ListedImages]:
         """Yields the lists at and below a place; `keys` lead to it."""
-        says_split = bool(keys) and bool(self.vocabulary.split_of(keys[-1]))
+        says_split = bool(keys) and bool(only_split_in(keys[-1]))
         if isinstance(value, str) and says_split:
             yield self.vocabulary.listed("/".join(keys), self.images_below(value))
         elif _is_list_of_texts(value):
@@ -212,7 +213,7 @@ class _DocumentReader:
             names = self.vocabulary.image_names
             ids = {names[str(item)] for item in value[:MAX_SPLITS] if str(item) in names}
             # The images of a split are not those of one row.
-            is_of_one_image = len(ids) <= 1 and not self.vocabulary.split_of(key)
+            is_of_one_image = len(ids) <= 1 and not only_split_in(key)
             value = value[0] if is_of_one_image else ""
         return str(value) if isinstance(value, str | int | float) else ""
 

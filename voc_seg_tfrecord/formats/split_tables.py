@@ -6,14 +6,19 @@ divide the rows differently are kept apart, so that the user can be asked.
 """
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import re
 from typing import Protocol
 
+from voc_seg_tfrecord.core.split_names import (
+    WORDS_FOR_NO_SPLIT,
+    is_plain_name,
+    list_splits_in,
+    only_split_in,
+)
 from voc_seg_tfrecord.formats.listed_images import (
     IMAGE_COLUMNS,
-    NO_SPLIT,
     ListedImages,
     Vocabulary,
 )
@@ -26,6 +31,8 @@ MAX_SAMPLED_ROWS = 500
 MAX_SPLITS = 32
 """Different values that a column of splits or folds has at most."""
 
+_CLASS_COLUMNS = ("clas", "label", "category", "categorie", "object", "specie", "type", "kind")
+_MAX_UNKNOWN_SPLITS = 6
 _SPLIT_COLUMNS = ("split", "subset", "set", "partition")
 _FOLD_COLUMN = re.compile("(k|cv)?_?folds?(_?(id|idx|index|no|num|number))?")
 _BEFORE_FLAG = re.compile("^(is|in)[_ ]")
@@ -66,12 +73,12 @@ def read_table(rows: Sequence[Row], head: Row, vocabulary: Vocabulary) -> list[L
     return _divide(titles, body, image_column, vocabulary)
 
 
-def is_title_of_splits(word: str, vocabulary: Vocabulary) -> bool:
+def is_title_of_splits(word: str) -> bool:
     """Says whether a word may be the title of a column of splits."""
     word = word.lower()
     if word in _SPLIT_COLUMNS or _FOLD_COLUMN.fullmatch(word):
         return True
-    return bool(vocabulary.split_of(_BEFORE_FLAG.sub("", word)))
+    return bool(only_split_in(_BEFORE_FLAG.sub("", word)))
 
 
 def _count_images(sample: Sequence[Row], column: int, vocabulary: Vocabulary) -> int:
@@ -133,7 +140,8 @@ def _divide(
     ways = _find_ways(titles, body, image_column, vocabulary)
     if not ways:
         ids = [vocabulary.id_of(row[image_column]) for row in body]
-        return [vocabulary.listed("", ids)]
+        unclear = _find_unclear_column(titles, _values_of_columns(body, image_column))
+        return [dataclasses.replace(vocabulary.listed("", ids), unclear=unclear)]
     ids_by_key: dict[str, list[str]] = collections.defaultdict(list)
     for row in body:
         image_id = vocabulary.id_of(row[image_column])
@@ -162,7 +170,7 @@ class _ByValue:
 
     def splits_of(self, row: Row) -> Sequence[str]:
         value = row[self.column]
-        return [] if value.lower() in NO_SPLIT else [value]
+        return [] if value.lower() in WORDS_FOR_NO_SPLIT else [value]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,23 +214,45 @@ def _find_ways(
     called_split = [c for c in of_others if titles[c] in _SPLIT_COLUMNS]
     dividing = [c for c in of_words if len(values_by_column[c]) > 1]
     ways: dict[int, _Way] = {c: _ByValue(c) for c in dividing}
-    flags = _find_flags(titles, body, of_others, vocabulary)
+    flags = _find_flags(titles, body, of_others)
     if flags is not None:
-        is_repeated = dividing and all(_agree(flags, c, body, vocabulary) for c in dividing)
+        is_repeated = dividing and all(_agree(flags, c, body) for c in dividing)
         if not is_repeated:
             ways[min(flags.split_by_column)] = flags
     if not ways:
         ways |= {c: _ByValue(c) for c in called_split if len(of_others[c]) > 1}
         for column, values in of_others.items():
             if _FOLD_COLUMN.fullmatch(titles[column]) and len(values) > 1:
-                ways[column] = _ByFold(column, sorted(values - {""}))
+                ways[column] = _ByFold(column, sorted(_lower(values) - {""}))
     if not ways:
         ways = {c: _ByValue(c) for c in [*called_split, *of_words][:1]}
     return {titles[c].replace("/", "|") or f"{c + 1}": way for c, way in ways.items()}
 
 
+def _find_unclear_column(titles: Row, values_by_column: Mapping[int, set[str]]) -> str:
+    """Returns a column that may say splits under unknown names, in words; empty if none may.
+
+    It has few values, and one is called as a split: `train` and `query`. In a column of classes
+    this may be a class.
+    """
+    for column, values in values_by_column.items():
+        filled = sorted(values - {""})
+        is_of_classes = titles[column].rstrip("s") in _CLASS_COLUMNS
+        if is_of_classes or not 1 < len(filled) <= _MAX_UNKNOWN_SPLITS:
+            continue
+        if any(_is_called_as_split(value) for value in filled):
+            title = titles[column] or f"{column + 1}"
+            return f"a column {title} with {', '.join(filled)}, which may be splits"
+    return ""
+
+
+def _is_called_as_split(value: str) -> bool:
+    is_mixed = len(list_splits_in(value)) > 1
+    return is_mixed or (is_plain_name(value) and value.lower() != "valid")  # as is a label
+
+
 def _values_of_columns(body: Sequence[Row], image_column: int) -> dict[int, set[str]]:
-    """Returns the values, in lower case, of each column that has few enough for splits."""
+    """Returns the values of each column that has few enough for splits."""
     width = len(body[0]) if body else 0
     values_by_column = {}
     for column in range(width):
@@ -231,17 +261,20 @@ def _values_of_columns(body: Sequence[Row], image_column: int) -> dict[int, set[
         sampled = {row[column] for row in body[:MAX_SAMPLED_ROWS]}
         if len(sampled) > MAX_SPLITS:
             continue
-        values = {row[column].lower() for row in body}
+        values = {row[column] for row in body}
         if 0 < len(values - {""}) < MAX_SPLITS:
             values_by_column[column] = values
     return values_by_column
+
+
+def _lower(values: Iterable[str]) -> set[str]:
+    return {value.lower() for value in values}
 
 
 def _find_flags(
     titles: Row,
     body: Sequence[Row],
     values_by_column: Mapping[int, set[str]],
-    vocabulary: Vocabulary,
 ) -> _ByFlags | None:
     """Returns the columns that say by yes and no which rows are in their split.
 
@@ -250,12 +283,12 @@ def _find_flags(
     yes_or_no = [
         column
         for column, values in values_by_column.items()
-        if values <= _YES | _NO and not _FOLD_COLUMN.fullmatch(titles[column])
+        if _lower(values) <= _YES | _NO and not _FOLD_COLUMN.fullmatch(titles[column])
     ]
     split_by_column = {}
     for column in yes_or_no:
-        split = vocabulary.split_of(_BEFORE_FLAG.sub("", titles[column]))
-        if split and values_by_column[column] & _YES:
+        split = only_split_in(_BEFORE_FLAG.sub("", titles[column]))
+        if split and _lower(values_by_column[column]) & _YES:
             split_by_column[column] = split
     if not split_by_column:
         return None
@@ -266,7 +299,7 @@ def _find_flags(
     if says_which_are_right and 2 * sum(counts) > len(counts):
         return None
     stands_beside_others = len(split_by_column) < len(yes_or_no)
-    has_plain_titles = all(vocabulary.split_of(titles[c]) for c in split_by_column)
+    has_plain_titles = all(only_split_in(titles[c]) for c in split_by_column)
     divides_all_rows = len(split_by_column) > 1 and {*counts} == {1}
     if stands_beside_others and has_plain_titles and not divides_all_rows:
         return None  # they are classes, such as person and train
@@ -280,10 +313,10 @@ def _find_flags(
     return _ByFlags(split_by_column, rest)
 
 
-def _agree(flags: _ByFlags, column: int, body: Sequence[Row], vocabulary: Vocabulary) -> bool:
+def _agree(flags: _ByFlags, column: int, body: Sequence[Row]) -> bool:
     """Says whether flags say the same as a column of words."""
     for row in body:
-        split = vocabulary.split_of(row[column])
+        split = only_split_in(row[column])
         for flag, split_of_flag in flags.split_by_column.items():
             if (split == split_of_flag) != (row[flag].lower() in _YES):
                 return False

@@ -144,6 +144,7 @@ def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> 
     place = f"image {number} ({name[-80:]})"
     if not name:
         raise wrong(f"{where}, {place}", "no name", "an image with a name", "export it again")
+    subset = image.get("subset", "").strip()
     left_out: dict[str, int] = collections.Counter()
     shapes = []
     try:
@@ -159,8 +160,8 @@ def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> 
                 shape_place = f"{place}, shape {shape_number}"
                 shapes.append(_read_shape(element, shape_place, names, where))
     except MaskError as error:
-        return Annotation(where, name, None, error=error)
-    return Annotation(where, name, size, shapes, "level", left_out=left_out)
+        return Annotation(where, name, None, error=error, subset=subset)
+    return Annotation(where, name, size, shapes, "level", left_out=left_out, subset=subset)
 
 
 def _read_numbers(element: ET.Element, names: str, where: str) -> list[float]:

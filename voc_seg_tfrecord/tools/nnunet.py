@@ -1,5 +1,7 @@
 """nnU-Net, and MONAI, which reads the same layout."""
 
+import re
+
 from voc_seg_tfrecord.core.class_parsers import (
     ClassFileFormat,
     Entry,
@@ -14,6 +16,26 @@ from voc_seg_tfrecord.tools.tool import (
     FolderRow,
     Tool,
 )
+
+FIRST_CHANNEL = "_0000"
+"""What stands behind the id in the name of an image of one channel, and not in that of its mask."""
+
+SPLIT_BY_WORD = {"tr": "train", "ts": "test"}
+"""The split of the word at the end of a folder's name, in lower case."""
+
+_FOLDER = re.compile("(?:images?|labels?|imgs?|masks?)[ _-]?(tr|ts)", re.IGNORECASE)
+
+
+def split_word_of(folder: str) -> str:
+    """Returns the word for a split at the end of `imagesTr`, as it is written; empty if none is."""
+    match = _FOLDER.fullmatch(folder)
+    return match[1] if match else ""
+
+
+def is_split_word(word: str) -> bool:
+    """Says whether a word is one of those at the end of folders: `Tr`, `Ts`."""
+    return word.lower() in SPLIT_BY_WORD
+
 
 _KEYS = ("channel_names", "modality", "training", "numTraining", "file_ending")
 

@@ -52,6 +52,7 @@ class Annotation:
       error: what is wrong with the file, in place of shapes that cannot be read.
       left_out: how many shapes there are of each kind that the tool does not draw.
       embedded: whether the file holds the image too.
+      subset: the subset of the image, such as `Train`, as the file has it; empty if it has none.
     """
 
     where: str
@@ -62,6 +63,7 @@ class Annotation:
     error: VocSegError | None = None
     left_out: Mapping[str, int] = dataclasses.field(default_factory=dict)
     embedded: bool = False
+    subset: str = ""
 
     def to_json(self) -> str:
         """Returns the annotation as text, for `from_json` on a worker."""

@@ -9,12 +9,9 @@ import dataclasses
 import functools
 import posixpath
 
+from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import (
-    common_folder,
-    without_split_word,
-    words,
-)
+from voc_seg_tfrecord.folder.files.folder_names import common_folder, without_split_word
 from voc_seg_tfrecord.folder.files.pairings import SAMPLE, Pairing, few
 
 

@@ -9,13 +9,15 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import dataclasses
 import posixpath
 
+from voc_seg_tfrecord.core.role_words import EXTRA
+from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate, list_candidates
 from voc_seg_tfrecord.folder.files.companions import compare_with_companions
 from voc_seg_tfrecord.folder.files.copies import find_copies, folders_of_copies, is_copy
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import EXTRA, common_folder, role, role_of, words
+from voc_seg_tfrecord.folder.files.folder_names import common_folder, role, role_of
 from voc_seg_tfrecord.folder.files.pairings import Pairing
 from voc_seg_tfrecord.folder.files.rules import (
     IMAGE_RULES,

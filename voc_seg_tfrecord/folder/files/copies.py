@@ -55,6 +55,8 @@ def find_copies(pairings: Sequence[Pairing], evidence: FileEvidence) -> Copies:
             originals.add(pairing)
         elif _have_same_masks(sources, evidence):
             found.copies[pairing] = sources[0].original
+        elif _is_another_split(pairing, sources):
+            left.append(pairing)  # the build says that an image is in two splits
         else:
             found.relabeled[pairing] = [*dict.fromkeys(source.original for source in sources)]
     return dataclasses.replace(found, originals=left)
@@ -90,6 +92,12 @@ class _Source:
     stem: str
     original: Pairing
     original_stem: str
+
+
+def _is_another_split(pairing: Pairing, sources: Iterable[_Source]) -> bool:
+    """Says whether a pairing is called as a split, and its originals as other ones."""
+    splits_of_originals = {source.original.splits[0] for source in sources}
+    return pairing.is_of_split and splits_of_originals.isdisjoint({"", pairing.splits[0]})
 
 
 def _have_same_masks(sources: Iterable[_Source], evidence: FileEvidence) -> bool:

@@ -13,7 +13,9 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.folder.files.folder_names import ROLES, is_split, role, role_of, words
+from voc_seg_tfrecord.core.role_words import ROLES
+from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.folder.files.folder_names import is_split, role, role_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _SAMPLE = 300  # names of a folder by which it is told what they begin and end with

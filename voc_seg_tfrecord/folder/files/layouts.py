@@ -16,20 +16,14 @@ from voc_seg_tfrecord.core.layout import (
     Naming,
     Part,
 )
+from voc_seg_tfrecord.core.role_words import EXTRA
+from voc_seg_tfrecord.core.split_names import SHORT_WORDS, are_names_of_splits, words
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, ending_of, file_sets
-from voc_seg_tfrecord.folder.files.folder_names import (
-    EXTRA,
-    SHORT,
-    are_splits,
-    common_folder,
-    is_split,
-    role,
-    split_word,
-    words,
-)
+from voc_seg_tfrecord.folder.files.folder_names import common_folder, is_split, role, split_word
 from voc_seg_tfrecord.folder.files.pairings import Pairing
 from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.tools.nnunet import is_split_word
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
 
 
@@ -185,7 +179,7 @@ def arrange(listing: Listing, chosen: Sequence[Pairing]) -> tuple[str, Layout] |
         return posixpath.dirname(root), Layout(".", ".", *names)
     # nnU-Net's imagesTr alone makes no split, so that its ids are those of nnU-Net's own lists.
     if is_split(posixpath.basename(root)) or any(
-        split and word.lower() not in SHORT for word, split in map(split_word, inner)
+        split and not is_split_word(word) for word, split in map(split_word, inner)
     ):
         return _parts(listing, chosen)
     return root, Layout(*inner, *names)
@@ -258,7 +252,7 @@ def _names_of_splits(inner: Tops) -> dict[Top, str] | None:
     names, splits = {}, []
     for top, folders in inner.items():
         (word, split), (of_masks, mask_split) = map(split_word, folders)
-        in_short = {SHORT.get(part.lower()) for f in folders for part in f.split("/")}
+        in_short = {SHORT_WORDS.get(part.lower()) for f in folders for part in f.split("/")}
         if split and mask_split and split != mask_split:
             return None
         if not split and not mask_split and in_short - {None, "train"}:
@@ -294,7 +288,7 @@ def _names_of_siblings(listing: Listing, root: str, inner: Tops) -> dict[Top, st
         if name.startswith(LISTS) or posixpath.basename(name) in CLASS_FILE_NAMES
     ]
     depths = {name.count("/") for name in names.values()}
-    several = len(names) > 2 or are_splits([*names.values()])
+    several = len(names) > 2 or are_names_of_splits([*names.values()])
     alike = several and len(patterns) == len(depths) == 1 and not texts
     return names if alike else None
 

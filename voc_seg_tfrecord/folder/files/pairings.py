@@ -13,14 +13,16 @@ import re
 from typing import TypeVar
 
 from voc_seg_tfrecord.core.layout import ID
+from voc_seg_tfrecord.core.role_words import EXTRA, ROLES
+from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.file_sets import TOKEN, Affix, FileSet, core_of
-from voc_seg_tfrecord.folder.files.folder_names import EXTRA, ROLES, SHORT, split_word, words
+from voc_seg_tfrecord.folder.files.folder_names import split_word
+from voc_seg_tfrecord.tools.nnunet import FIRST_CHANNEL, is_split_word
 
 _Item = TypeVar("_Item")
 
 SAMPLE = 6
 """Files of a set that are looked at."""
-_FIRST_CHANNEL = "_0000"  # of nnU-Net's images, whose masks are called as the ids alone
 _MAX_COMPARED_SETS = 80
 """Sets of files of which each two are compared, whatever their folders."""
 
@@ -173,8 +175,8 @@ def pair(images: FileSet, masks: FileSet) -> Pairing | None:
             needed = max(sizes) if other_ids or (glued and not known) else min(sizes) * glued
             if _is_pattern(*less) and count >= needed:
                 most, affixes = count, less
-    if not most and (pairs := _of_nnunet(images, masks)):
-        return Pairing(images, masks, ("", _FIRST_CHANNEL), ("", ""), pairs)
+    if not most and (pairs := _pairs_of_first_channel(images, masks)):
+        return Pairing(images, masks, ("", FIRST_CHANNEL), ("", ""), pairs)
     if not most:
         return None
     if affixes is None:
@@ -189,17 +191,17 @@ def _pairs(images: FileSet, masks: FileSet, affix: Affix, other: Affix) -> dict[
     return {stem: of_core[core] for core, stem in cores if core in of_core}
 
 
-def _of_nnunet(images: FileSet, masks: FileSet) -> dict[str, str]:
-    """Returns the masks of images if all images are nnU-Net's of one channel; else none.
+def _pairs_of_first_channel(images: FileSet, masks: FileSet) -> dict[str, str]:
+    """Returns the masks of images if the names of all images end with that of a first channel.
 
-    Each image has a mask and each mask an image, but for folders that are called as nnU-Net's are.
+    Each image has a mask and each mask an image, but for folders whose names say their split so.
     """
-    ids = {s: core for s in images.names if (core := core_of(s, ("", _FIRST_CHANNEL)))}
+    ids = {s: core for s in images.names if (core := core_of(s, ("", FIRST_CHANNEL)))}
     pairs = {stem: core for stem, core in ids.items() if core in masks.names}
     (word, split), (_, mask_split) = split_word(images.folder), split_word(masks.folder)
-    of_nnunet = word.lower() in SHORT and split == mask_split
+    lie_as_said = is_split_word(word) and split == mask_split
     whole = len(pairs) == len(masks.names) == len(images.names)
-    return pairs if len(ids) == len(images.names) and (whole or of_nnunet) else {}
+    return pairs if len(ids) == len(images.names) and (whole or lie_as_said) else {}
 
 
 def reduced(affix: Affix, other: Affix) -> tuple[Affix, Affix]:

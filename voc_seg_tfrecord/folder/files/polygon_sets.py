@@ -8,9 +8,17 @@ import json
 import os
 import posixpath
 import re
+from typing import NamedTuple
 
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, command, counted
 from voc_seg_tfrecord.core.layout import ID, Layout
+from voc_seg_tfrecord.core.split_names import (
+    UNIONS,
+    list_splits_in,
+    only_split_in,
+    own_split_name,
+    split_in,
+)
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import below, common, split_word, stem
 from voc_seg_tfrecord.folder.files.layouts import Said
@@ -18,6 +26,7 @@ from voc_seg_tfrecord.folder.files.sheet_images import SheetImages
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.listing import Listing, Names
+from voc_seg_tfrecord.folder.tree.pairs import LabelSplit
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS, tool_named
 from voc_seg_tfrecord.tools.shape_classes import number_shape_classes
@@ -269,6 +278,18 @@ def _read_folder(tool: Tool, files: FolderFiles) -> dict[str, Sheet]:
 # The tree of a tool's shapes.
 
 
+class _Source(NamedTuple):
+    """A file of shapes, or a subset in it.
+
+    Attributes:
+      file: the file.
+      subset: the subset; empty if the file has none.
+    """
+
+    file: str
+    subset: str
+
+
 @dataclasses.dataclass
 class _MatchedShapes:
     """The shapes of the images in a folder.
@@ -278,14 +299,14 @@ class _MatchedShapes:
       annotations: of each image's path, its shapes.
       embedded: paths of images that only the file of their shapes holds.
       lost: names of images that are not here.
-      images_of_split: the images of the files that are called as a split, by the split's word.
+      images_by_source: the images of each file, and of each subset in one.
     """
 
     files: dict[str, str] = dataclasses.field(default_factory=dict)
     annotations: dict[str, Annotation] = dataclasses.field(default_factory=dict)
     embedded: set[str] = dataclasses.field(default_factory=set)
     lost: list[str] = dataclasses.field(default_factory=list)
-    images_of_split: dict[str, list[str]] = dataclasses.field(
+    images_by_source: dict[_Source, list[str]] = dataclasses.field(
         default_factory=lambda: collections.defaultdict(list)
     )
 
@@ -320,10 +341,9 @@ def _make_tree(
     for sheet in sheets.values():
         notes += sheet.notes
     notes += classes.notes
-    splits = dict[str, list[str]]()
-    if not tool.shapes.is_per_image and len(sheets) > 1:
-        splits, split_notes = _splits_of_files(matched.images_of_split, ids)
-        notes += split_notes
+    splits = list[LabelSplit]()
+    if not tool.shapes.is_per_image:
+        splits = _splits_of_files(matched.images_by_source, ids)
     labels = DrawnLabels(
         listing.root,
         Names({ids[path]: file for path, file in matched.files.items()}),
@@ -366,7 +386,7 @@ def _match_images(finder: SheetImages, sheets: Mapping[str, Sheet]) -> _MatchedS
             if path is None:
                 matched.lost.append(annotation.image or file)
                 continue
-            matched.images_of_split[split_word(file)[0]].append(path)
+            matched.images_by_source[_Source(file, annotation.subset)].append(path)
             if path in matched.annotations:
                 error = _error_of_both(path, file, annotation, matched)
                 annotation = dataclasses.replace(annotation, error=error)
@@ -407,16 +427,44 @@ def _notes_on_lost(tool: str, lost: Sequence[str]) -> list[str]:
 
 
 def _splits_of_files(
-    images: Mapping[str, Sequence[str]], ids: Mapping[str, str]
-) -> tuple[dict[str, list[str]], list[str]]:
-    """Returns ids by split, if files called as splits have all images; and notes."""
-    ids_of_split = {word: [ids[path] for path in paths] for word, paths in images.items() if word}
-    in_a_split = {image_id for of_word in ids_of_split.values() for image_id in of_word}
-    in_no_split = {ids[path] for path in images.get("", ())} - in_a_split
-    if not in_no_split or not ids_of_split:
-        return ids_of_split, []
-    words = ", ".join(ids_of_split)
-    return {}, [f"Not all files are called as splits, so these make none: {words}."]
+    images_by_source: Mapping[_Source, Sequence[str]], ids: Mapping[str, str]
+) -> list[LabelSplit]:
+    """Returns the splits that several files say, or several subsets in files.
+
+    A file of train and validation is none beside those of train or of validation. Images of no
+    split are left to the step that chooses splits.
+    """
+    splits = []
+    for source, images in images_by_source.items():
+        split = _split_of_source(source)
+        if split:
+            image_ids = [ids[path] for path in images]
+            splits.append(LabelSplit(split, source.file, source.subset, image_ids))
+    if any(split.split in ("train", "validation") for split in splits):
+        splits = [split for split in splits if split.split not in UNIONS]
+    if len(images_by_source) == 1:
+        return []
+    return splits
+
+
+def _split_of_source(source: _Source) -> str:
+    """Returns the split that a subset is called as, or else a file or its folder; or nothing.
+
+    A subset is a split whatever it is called.
+    """
+    if source.subset:
+        return only_split_in(source.subset) or own_split_name(source.subset)
+    folder, name = posixpath.split(source.file)
+    split, _ = split_in(stem(name))
+    if split:
+        return split
+    if list_splits_in(stem(name)):
+        return ""  # two splits, of which nobody knows which image is of which
+    for part in reversed(folder.split("/")):
+        split_of_folder = only_split_in(part) or split_word(part)[1]
+        if split_of_folder:
+            return split_of_folder
+    return ""
 
 
 def _check_unique(listing: Listing, ids: Mapping[str, str]) -> None:

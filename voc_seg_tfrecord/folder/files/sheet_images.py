@@ -9,13 +9,8 @@ import unicodedata
 
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.layout import WITH_ARRAYS
-from voc_seg_tfrecord.folder.files.folder_names import (
-    below,
-    common,
-    same_parts,
-    split_word,
-    stem,
-)
+from voc_seg_tfrecord.core.split_names import only_split_in
+from voc_seg_tfrecord.folder.files.folder_names import below, common, same_parts, split_word, stem
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.tools.tool import ShapeFiles
@@ -69,10 +64,10 @@ class SheetImages:
         if self._shapes.find_image == "known":
             return annotation.image
         if self._shapes.find_image == "by name":
-            return self._find_by_name(file, annotation.image)
+            return self._find_by_name(file, annotation)
         path = self._find_beside(file, annotation.image)
         if path is None:
-            path = self._find_by_name(file, annotation.image)
+            path = self._find_by_name(file, annotation)
             self._check_name_of_file(file, annotation.image, path)
         return path
 
@@ -112,9 +107,10 @@ class SheetImages:
         if of_same_name and path not in of_same_name:
             raise _names_another_image(file, image, of_same_name[0])
 
-    def _find_by_name(self, file: str, image: str) -> str | None:
+    def _find_by_name(self, file: str, annotation: Annotation) -> str | None:
         """Returns the image whose path ends as the name of an image does."""
-        candidates, lacking = self._most_alike(file, image)
+        image = annotation.image
+        candidates, lacking = self._most_alike(file, annotation)
         if not candidates:
             return None
         if len(candidates) > 1:
@@ -124,10 +120,19 @@ class SheetImages:
         split_of_path = split_word(posixpath.dirname(path.removeprefix(top)))[1]
         split_of_name = split_word(posixpath.dirname(image))[1]
         split_of_file = split_word(file.removeprefix(top))[1]
-        wanted_split = split_of_name or split_of_file
+        split_of_subset = only_split_in(annotation.subset)
+        wanted_split = split_of_name or split_of_subset or split_of_file
         if split_of_path and wanted_split and split_of_path != wanted_split:
             if split_of_name:
                 return None
+            if split_of_subset:
+                raise wrong(
+                    file,
+                    f"the image {image} of the subset {annotation.subset}, and {path}, which lies "
+                    "in the folder of another split",
+                    "the images of a subset in its own folder",
+                    "move the image, or correct the subset in the file",
+                )
             raise wrong(
                 file,
                 f"the image {image}, and {path}, which lies in the folder of another split",
@@ -138,13 +143,15 @@ class SheetImages:
             self._moved[image] = path
         return path
 
-    def _most_alike(self, file: str, image: str) -> tuple[list[str], int]:
+    def _most_alike(self, file: str, annotation: Annotation) -> tuple[list[str], int]:
         """Returns the images whose paths end most as a name does, and how many parts they lack.
 
-        Of several these are the nearest to the file, or else those of its split. Where images lie
-        beside the file, or in the folder that it names, others of the same name are not meant.
+        Of several these are the ones in the folder of the image's subset, the nearest to the file,
+        or else those of its split. Where images lie beside the file, or in the folder that it
+        names, others of the same name are not meant.
         """
-        wanted = [part for part in composed(image).split("/") if part not in ("", ".", "..")]
+        parts = composed(annotation.image).split("/")
+        wanted = [part for part in parts if part not in ("", ".", "..")]
         if not wanted:
             return [], 0
         candidates = self._paths_by_name.get(wanted[-1], [])
@@ -157,6 +164,9 @@ class SheetImages:
         same = {path: same_parts(composed(path).split("/"), wanted) for path in candidates}
         most = max(same.values(), default=0)
         candidates = [path for path in candidates if same[path] == most]
+        if len(candidates) > 1 and annotation.subset:
+            in_folder = [path for path in candidates if _lies_in(path, annotation.subset)]
+            candidates = in_folder or candidates
         if len(candidates) > 1:
             candidates = self._nearest(file, candidates)
         return candidates, len(wanted) - most
@@ -172,7 +182,7 @@ class SheetImages:
         """Returns the question which folder is meant: a line for each that has no image twice."""
         tops: set[str] = set()
         for other_file, annotation in self._annotations:
-            paths, _ = self._most_alike(other_file, annotation.image)
+            paths, _ = self._most_alike(other_file, annotation)
             if len(paths) > 1:
                 tops.update(_folders_of_one(paths))
         alternatives = list[Alternative]()
@@ -208,6 +218,15 @@ def _names_another_image(file: str, image: str, of_same_name: str) -> MaskError:
         "the shapes of the image of the same name",
         "rename the file as its image, or correct the name of the image in it",
     )
+
+
+def _lies_in(path: str, subset: str) -> bool:
+    """Says whether a file lies in a folder that is called as a subset, or says the same split."""
+    split = only_split_in(subset)
+    for folder in path.split("/")[:-1]:
+        if folder.lower() == subset.lower() or (split and only_split_in(folder) == split):
+            return True
+    return False
 
 
 def _place_of_ending(path: str) -> int:

@@ -13,9 +13,10 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
 from voc_seg_tfrecord.core.storage import open_file
-from voc_seg_tfrecord.folder.files.folder_names import SHORT, role, role_of, split_word
+from voc_seg_tfrecord.folder.files.folder_names import role, role_of, split_word
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.tools.nnunet import is_split_word
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
 from voc_seg_tfrecord.tools.tool import ChannelFiles, Explanation, FolderContent
 
@@ -239,7 +240,7 @@ def channels_of(
         if role_of(folder) == "masks":
             ids.update(posixpath.splitext(name)[0] for name in listing.folders[folder])
     for folder in images:
-        if role_of(folder) != "images" or split_word(folder)[0].lower() not in SHORT:
+        if role_of(folder) != "images" or not is_split_word(split_word(folder)[0]):
             continue
         files_of_channel: dict[str, list[str]] = collections.defaultdict(list)
         for name in listing.folders[folder]:

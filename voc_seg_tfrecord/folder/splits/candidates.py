@@ -11,7 +11,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.config_checks import check_split_name
 from voc_seg_tfrecord.core.errors import ListError, command, counted
-from voc_seg_tfrecord.core.ratios import split_of
+from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, UNIONS, split_in
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
@@ -22,7 +22,7 @@ from voc_seg_tfrecord.folder.splits.split_lists import (
     ids_in_split,
     lists_of_each_division,
 )
-from voc_seg_tfrecord.folder.splits.split_words import UNIONS, split_in
+from voc_seg_tfrecord.folder.tree.pairs import LabelSplit
 
 EXAMPLE_RATIOS = "train=0.8,validation=0.2"
 """Ratios that messages propose for the option `splits`."""
@@ -34,9 +34,6 @@ BY_LISTS = "lists"
 BY_FOLDERS = "folders"
 BY_LABEL_FILES = "labels"
 BY_NOTHING = "all"
-
-TO_TRAIN_ON = frozenset({"train", *UNIONS})
-"""The splits that a model is trained on."""
 
 _RANK_OF_NO_LIST = 9
 _MAX_SHOWN_SOURCES = 3
@@ -344,15 +341,25 @@ def _check_union(evidence: SplitEvidence, union: SplitList, lists: Sequence[Spli
 
 
 def _candidates_of_label_files(evidence: SplitEvidence) -> list[SplitCandidate]:
-    """Returns the candidate of files of shapes for many images that are called as splits are."""
-    tree = evidence.tree
-    sources = []
-    for name, ids in tree.labels.splits.items():
-        file = tree.masks[ids[0]]
-        sources.append(SplitSource(split_of(name), file, file, (file,), ids))
+    """Returns the candidate of files of shapes for many images, or of subsets in them."""
+    sources = dict[str, SplitSource]()
+    has_train = any(label_split.split in TO_TRAIN_ON for label_split in evidence.tree.labels.splits)
+    for label_split in evidence.tree.labels.splits:
+        split = label_split.split
+        if split == "default" and not has_train:  # CVAT's name for images without a subset
+            split = "train"
+        check_split_name(split, evidence.tree.given / label_split.file, ListError)
+        source = source_of_labels(label_split, split)
+        sources[split] = sources[split].joined(source) if split in sources else source
     if not sources:
         return []
-    return [SplitCandidate(tuple(sources), BY_LABEL_FILES)]
+    return [SplitCandidate(tuple(sources.values()), BY_LABEL_FILES)]
+
+
+def source_of_labels(label_split: LabelSplit, split: str) -> SplitSource:
+    """Returns the images of a file of shapes, or of a subset in it, as those of a split."""
+    source = label_split.source
+    return SplitSource(split, source, source, (label_split.file,), label_split.ids)
 
 
 def _candidates_of_folders(evidence: SplitEvidence) -> list[SplitCandidate]:

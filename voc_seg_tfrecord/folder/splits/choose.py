@@ -5,15 +5,15 @@ import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.core.errors import ListError, command
-from voc_seg_tfrecord.core.ratios import split_of
+from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, split_of
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.splits.candidates import (
     BY_FOLDERS,
+    BY_LABEL_FILES,
     BY_LISTS,
     EXAMPLE_RATIOS,
     REST,
-    TO_TRAIN_ON,
     SplitCandidate,
     SplitSource,
     all_in_train,
@@ -56,7 +56,8 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
     """
     candidates, notes = list_candidates(evidence)
     for unclear in evidence.unclear:
-        if unclear.names_most or not candidates:
+        may_divide = unclear.has_wrong_names and _leave_labeled_out(evidence, candidates)
+        if unclear.names_most or may_divide or not candidates:
             raise _not_understood(evidence, unclear)
         notes.append(f"{unclear.file} is not read: it has {unclear.found}.")
     notes = [*evidence.notes, *notes]
@@ -80,6 +81,13 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
     notes += _notes_on_lost(decision.lost)
     notes += _which_text_makes_which_split(chosen)
     return ChosenSplits(chosen, notes, decision.lost)
+
+
+def _leave_labeled_out(evidence: SplitEvidence, candidates: Sequence[SplitCandidate]) -> bool:
+    """Says whether a labeled image is in no split of any candidate."""
+    used = {image_id for candidate in candidates for image_id in candidate.split_by_id}
+    labeled = [image_id for image_id in evidence.tree.images if image_id in evidence.tree.masks]
+    return any(image_id not in used for image_id in labeled)
 
 
 def _no_split_in_lists(evidence: SplitEvidence, notes: Sequence[str]) -> ListError:
@@ -112,10 +120,12 @@ def _all_in_train(evidence: SplitEvidence, notes: Sequence[str]) -> ChosenSplits
 def _labeled_outside(evidence: SplitEvidence, chosen: SplitCandidate) -> list[str]:
     """Returns labeled images in no split, if no split is one to train on.
 
-    Lists in their place, or in that which the user gave, are meant as they are.
+    Lists in their place, or in that which the user gave, are meant as they are. Files of shapes are
+    meant to have each image in a split.
     """
     has_train = not TO_TRAIN_ON.isdisjoint(chosen.ids)
-    if has_train or chosen.rank == RANK_OF_SEGMENTATION:
+    may_leave_out = has_train and chosen.kind != BY_LABEL_FILES
+    if may_leave_out or chosen.rank == RANK_OF_SEGMENTATION:
         return []
     tree = evidence.tree
     return [
@@ -128,6 +138,15 @@ def _labeled_outside(evidence: SplitEvidence, chosen: SplitCandidate) -> list[st
 def _not_understood(evidence: SplitEvidence, unclear: UnclearText) -> ListError:
     divide = command(splits=EXAMPLE_RATIOS)
     all_in_one = command(splits="train=1")
+    if unclear.has_wrong_names:
+        return ListError(
+            evidence.tree.given / unclear.file,
+            found=unclear.found,
+            expected="the names of images, as their files have them",
+            remedy=f"correct the names. If the file says no splits: {divide} divides the images by "
+            f"ratio, {all_in_one} puts all into train",
+            kind="splits that are not understood",
+        )
     return ListError(
         evidence.tree.given / unclear.file,
         found=unclear.found,
@@ -153,8 +172,12 @@ def _which_division(evidence: SplitEvidence, candidates: Sequence[SplitCandidate
 def _what_of_the_rest(
     evidence: SplitEvidence, chosen: SplitCandidate, left_out: Sequence[str]
 ) -> QuestionError:
-    """Returns the question whether images that no list has are train, if no list is."""
-    rest = SplitSource("train", REST, REST, (), left_out)
+    """Returns the question whether images that nothing gives to a split are train, or another one.
+
+    They are proposed as train if nothing else is.
+    """
+    split = "other" if "train" in chosen.ids else "train"
+    rest = SplitSource(split, REST, REST, (), left_out)
     with_rest = dataclasses.replace(chosen, sources=(rest, *chosen.sources))
     all_images = Alternative("", {"splits": {"train": 1.0}})
     return QuestionError(

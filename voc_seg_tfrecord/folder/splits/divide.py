@@ -8,13 +8,13 @@ from typing import cast
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ListError, command
+from voc_seg_tfrecord.core.split_names import split_in
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
 from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, SplitSource
 from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits, sentences_on_lost
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
-from voc_seg_tfrecord.folder.splits.split_words import split_in
 
 _MAX_SHOWN_IDS = 3
 _MAX_SHOWN_PAIRS_OF_LISTS = 6

@@ -13,6 +13,13 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.split_names import (
+    TO_TRAIN_ON,
+    USUAL_NAMES_OF_LISTS,
+    needs_train,
+    only_split_in,
+    split_in,
+)
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText, UnclearText, Use
@@ -20,9 +27,10 @@ from voc_seg_tfrecord.folder.splits.split_lists import (
     RANK_ELSEWHERE,
     RANK_OF_SEGMENTATION,
     SplitList,
+    name_in,
+    place_of,
     rank_of,
 )
-from voc_seg_tfrecord.folder.splits.split_words import only_split_in, split_in
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.list_files import (
@@ -35,7 +43,6 @@ from voc_seg_tfrecord.formats.list_files import (
 from voc_seg_tfrecord.formats.listed_images import Vocabulary
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
 
-_NAMES_OF_LISTS = ("train", "val", "valid", "validation", "test", "trainval", "trainaug")
 _MAX_TEXTS_OF_ANY_NAME = 500  # in a folder, beside those that are called as splits
 _LONG_TEXT_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 14
@@ -68,7 +75,7 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
     lists_of_user = None
     if user_gave_lists:
         lists_of_user = posixpath.normpath(posixpath.join(tree.place, tree.layout.lists))
-    reader = ListReader(Vocabulary(image_names, only_split_in))
+    reader = ListReader(Vocabulary(image_names))
     lists = list[SplitList]()
     notes = list[str]()
     unclear = list[UnclearText]()
@@ -91,7 +98,7 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
             unclear.append(text.as_unclear(verdict))
         elif verdict.reason:
             notes.append(f"{path} {verdict.reason}, so it makes no split.")
-    lists, notes_on_classes = _without_classes(lists)
+    lists, notes_on_classes = _without_classes(_without_lone_words(lists))
     lists.sort(key=lambda one: (one.rank, one.file.count("/"), one.file))
     return FoundTexts(lists, [*notes, *notes_on_classes], unclear)
 
@@ -128,7 +135,7 @@ def _is_list_by_name(path: str, rank: int) -> bool:
         return False
     if rank == RANK_OF_SEGMENTATION:
         return name not in COMMON_CLASS_FILE_NAMES
-    return rank < RANK_ELSEWHERE and stem_of_name in _NAMES_OF_LISTS
+    return rank < RANK_ELSEWHERE and stem_of_name in USUAL_NAMES_OF_LISTS
 
 
 def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
@@ -148,6 +155,21 @@ def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
             if reader.names_image("".join(whole_words)):
                 return True
     return False
+
+
+def _without_lone_words(lists: Sequence[SplitList]) -> list[SplitList]:
+    """Returns lists, of which one that is called `eval` makes no split unless train is beside it.
+
+    Otherwise it may be a table of scores.
+    """
+    places_of_train = {place_of(one) for one in lists if one.split in TO_TRAIN_ON}
+    checked = []
+    for split_list in lists:
+        is_alone = place_of(split_list) not in places_of_train
+        if is_alone and split_list.split and needs_train(name_in(split_list)):
+            split_list = dataclasses.replace(split_list, split="")
+        checked.append(split_list)
+    return checked
 
 
 def _without_classes(lists: Sequence[SplitList]) -> tuple[list[SplitList], list[str]]:
@@ -171,13 +193,12 @@ def _overlapping_list(split_list: SplitList, lists: Sequence[SplitList]) -> Spli
     """Returns a list that overlaps with one called as a split, if no other is called so."""
     if not split_list.split or (split_list.rank < RANK_ELSEWHERE and not split_list.key):
         return None
-    name = split_list.key.rpartition("/")[2] or stem(split_list.file)
-    if not only_split_in(name):
+    if not only_split_in(name_in(split_list)):
         return None
     beside = [
         other
         for other in lists
-        if _place_of(other) == _place_of(split_list) and other.name != split_list.name
+        if place_of(other) == place_of(split_list) and other.name != split_list.name
     ]
     if any(other.split for other in beside):
         return None
@@ -187,9 +208,3 @@ def _overlapping_list(split_list: SplitList, lists: Sequence[SplitList]) -> Spli
         if ids & ids_of_other and ids - ids_of_other and ids_of_other - ids:
             return other
     return None
-
-
-def _place_of(split_list: SplitList) -> tuple[str, str]:
-    if split_list.key:
-        return split_list.file, posixpath.dirname(split_list.key)
-    return posixpath.dirname(split_list.file), ""

@@ -9,9 +9,15 @@ import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, command
 from voc_seg_tfrecord.core.layout import Part
-from voc_seg_tfrecord.core.ratios import named_by_split
-from voc_seg_tfrecord.folder.files.folder_names import SPLITS, are_splits, is_split
-from voc_seg_tfrecord.folder.splits.split_words import list_splits_in, split_in
+from voc_seg_tfrecord.core.split_names import (
+    are_names_of_splits,
+    is_plain_name,
+    list_splits_in,
+    named_by_split,
+    only_split_in,
+    split_in,
+)
+from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 
@@ -29,7 +35,8 @@ class SplitFolders:
     def first_folders(self) -> Sequence[str]:
         """The first folders of all ids; none if these do not divide the images into splits.
 
-        They do if one of those with labeled images is called as a split is, or all are in short.
+        They do if one of those with labeled images is called as a split is, in plain words, or if
+        all are, in any.
         """
         tree = self.tree
         has_masks_at_top = any("/" not in mask_id for mask_id in tree.masks)
@@ -39,7 +46,7 @@ class SplitFolders:
         folders = {_first_folder(image_id) for image_id in in_folders}
         labeled_folders = {_first_folder(i) for i in in_folders if i in tree.masks}
         named = labeled_folders or folders
-        divide_images = any(map(is_split, named)) or are_splits(named)
+        divide_images = any(map(is_plain_name, named)) or are_names_of_splits(named)
         return sorted(folders) if divide_images else ()
 
     def folders_by_split(self) -> dict[str, Sequence[str]]:
@@ -49,7 +56,7 @@ class SplitFolders:
           LayoutError: if a folder has masks and no images, which would be lost; if train is a
             folder that is called as train and test.
         """
-        self._check_mixed_folders()
+        self._check_mixed_parts()
         if not self.first_folders:
             return self._folders_with_words_around() or self._parts_by_split()
         tree = self.tree
@@ -83,7 +90,7 @@ class SplitFolders:
         pattern = re.compile(re.escape(folder).replace(re.escape("*"), "[^/]+"))
         return [image_id for image_id in self.tree.images if pattern.match(image_id)]
 
-    def _check_mixed_folders(self) -> None:
+    def _check_mixed_parts(self) -> None:
         """Checks that no part of the set lies in a folder that is called as test and another split.
 
         Nobody knows which of its images are which. A folder of train and validation is one to train
@@ -97,17 +104,26 @@ class SplitFolders:
             if not part.name or part.name in folders:
                 continue
             for folder in folders:
-                splits = list_splits_in(folder)
-                if len(splits) > 1 and "test" in splits:
-                    raise LayoutError(
-                        self.tree.root / part.images,
-                        found=f"a folder that is called as several splits are: {', '.join(splits)}",
-                        expected="a folder for each split",
-                        remedy="move the images of each split into a folder of its own, or write "
-                        "lists of splits. All images of the set are divided by ratio with --splits "
-                        "train=0.8,validation=0.2, or are in train with --splits train=1",
-                        kind="folder of several splits",
-                    )
+                self._check_not_mixed(folder, part.images)
+
+    def _check_not_mixed(self, name: str, path: str) -> None:
+        """Checks that the name of a folder or file does not say test and another split.
+
+        Raises:
+          LayoutError: if it does.
+        """
+        splits = list_splits_in(name)
+        if len(splits) < 2 or "test" not in splits:
+            return
+        raise LayoutError(
+            self.tree.root / path,
+            found=f"a name that says several splits: {', '.join(splits)}",
+            expected="a folder or file for each split",
+            remedy="move the images of each split into a folder of its own, or write lists of "
+            "splits. All images of the set are divided by ratio with --splits "
+            "train=0.8,validation=0.2, or are in train with --splits train=1",
+            kind="folder of several splits",
+        )
 
     def _folders_with_words_around(self) -> dict[str, Sequence[str]]:
         """Returns folders whose names say splits and a word more, the same in all, or a number.
@@ -175,21 +191,26 @@ class SplitFolders:
           LayoutError: if some do, and others in no folder of a split.
         """
         tree = self.tree
-        for part in self._labeled_parts():
-            folder = _folder_of_split(part.images)
+        for folder in sorted({_first_folder(i) for i in tree.masks if "/" in i}):
+            self._check_not_mixed(folder, posixpath.join(tree.layout.images, folder))
+        for sheet in sorted(tree.labels.sheets):
+            self._check_not_mixed(stem(sheet), sheet)
+        for part in self._labeled_parts() or tree.layout.folders():
+            path = posixpath.normpath(posixpath.join(tree.place, part.images))
+            folder = _folder_of_split(path)
             if split_in(folder)[0] in ("validation", "test"):
                 raise LayoutError(
-                    tree.root / part.images,
+                    tree.given / path,
                     found=f"images in a folder {folder}, while no text and no other folder says "
                     "which images are in train",
                     expected="folders of train and of the other splits, or lists",
                     remedy="say which folders are which splits with --images and --masks, such as "
-                    "--images train=a/images,test=b/images; or put all images into train with "
-                    "--splits train=1",
+                    "--images train=a/images,test=b/images; or put all images into one split with "
+                    "--splits train=1 or --splits test=1",
                 )
         labeled = [i for i in tree.images if "/" in i and i in tree.masks]
         folders = {_first_folder(image_id) for image_id in labeled}
-        called = sorted(filter(is_split, folders))
+        called = sorted(filter(is_plain_name, folders))
         if not called:
             return
         first_at_top = next(name for name in tree.masks if "/" not in name)
@@ -220,14 +241,16 @@ def _option_for(folder_by_split: Mapping[str, str]) -> str:
 def _folder_by_split(names: Sequence[str], where: object) -> dict[str, str]:
     """Returns the folder of each split: `val` is of `validation`, `training` of `train`.
 
+    If several folders say the same split, as `val` and `eval` do, each makes one of its own name.
+
     Raises:
       LayoutError: if two of them would be one split; `where` says where they lie.
     """
-    name_by_word = {SPLITS.get(name.lower(), name): name for name in names}
-    if len(name_by_word) < len(names):
-        name_by_word = {name: name for name in names}
+    name_by_split = {only_split_in(name) or name: name for name in names}
+    if len(name_by_split) < len(names):
+        name_by_split = {name: name for name in names}
     folder_by_split = {}
-    for split, words in named_by_split(name_by_word).items():
+    for split, words in named_by_split(name_by_split).items():
         if len(words) > 1:
             raise LayoutError(
                 where,
@@ -235,5 +258,5 @@ def _folder_by_split(names: Sequence[str], where: object) -> dict[str, str]:
                 expected="one folder for each split",
                 remedy=f"say which: {command(splits=f'{split}={words[1]},...')}",
             )
-        folder_by_split[split] = name_by_word[words[0]]
+        folder_by_split[split] = name_by_split[words[0]]
     return folder_by_split

@@ -2,15 +2,18 @@
 
 from collections.abc import Collection, Mapping
 import dataclasses
+import functools
 import itertools
 import posixpath
 
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, did_you_mean, several
+from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.folder.splits.candidates import (
     EXAMPLE_RATIOS,
     REST,
     SplitCandidate,
     SplitSource,
+    source_of_labels,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.split_lists import (
@@ -77,7 +80,13 @@ def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
     split_list = _find_list(evidence, split, option)
     if split_list is not None:
         return _source_of_list(evidence, split, option, split_list)
-    return _find_label_file(evidence, split, option)
+    source = _find_labels(evidence, split, option)
+    if source is not None:
+        return source
+    split_list = _read_text_that_is_no_list(evidence, option)
+    if split_list is not None:
+        return _source_of_list(evidence, split, option, split_list)
+    return None
 
 
 def _find_folder(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
@@ -95,14 +104,19 @@ def _source_of_list(
     return SplitSource(split, option, words, (split_list.file,), ids)
 
 
-def _find_label_file(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
-    """Returns a file of shapes for many images, by its path or by the split in its name."""
-    tree = evidence.tree
-    for name, ids in tree.labels.splits.items():
-        file = tree.masks[ids[0]]
-        if option in (name, file):
-            return SplitSource(split, option, file, (file,), ids)
-    return None
+def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns a file of shapes, or a subset in one: by its path, or by the split in its name."""
+    label_splits = evidence.tree.labels.splits
+    called = [one for one in label_splits if option == one.source]
+    if not called:
+        called = [one for one in label_splits if option in (one.file, one.subset)]
+    if not called:
+        called = [one for one in label_splits if (only_split_in(option) or option) == one.split]
+    if not called:
+        return None
+    sources = [source_of_labels(label_split, split) for label_split in called]
+    joined = functools.reduce(SplitSource.joined, sources)
+    return dataclasses.replace(joined, option=option)
 
 
 def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitList | None:
@@ -125,7 +139,7 @@ def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitList | 
             called_without_ending.append(split_list)
     called = called_with_ending or called_without_ending
     if not called:
-        return _read_text_that_is_no_list(evidence, option)
+        return None
     return min(called, key=lambda one: (one.rank, not one.file.endswith(".txt")))
 
 

@@ -1,5 +1,6 @@
 """Finds the image that a list means by any name: an id, a path, the name of a mask."""
 
+import bisect
 from collections.abc import Iterator, KeysView, Mapping, Sequence
 import functools
 import posixpath
@@ -148,6 +149,23 @@ class ImageNames(Mapping[str, str]):
                 ids[f"{int(stem)}"] = image_id
                 ids[f"{int(stem)}.0"] = image_id
         return ids
+
+    def count_beginning_with(self, name: str) -> int:
+        """Returns how many images have names that go on behind a separator: `P01-S1` of `P01`."""
+        stems = self._sorted_stems
+        count = 0
+        for number in range(bisect.bisect_left(stems, name), len(stems)):
+            stem = stems[number]
+            if not stem.startswith(name):
+                break
+            next_character = stem[len(name) : len(name) + 1]
+            if next_character and not next_character.isalnum():
+                count += 1
+        return count
+
+    @functools.cached_property
+    def _sorted_stems(self) -> list[str]:
+        return sorted(self._group_by_stem(self._images))
 
     @functools.cached_property
     def _path_by_id(self) -> dict[str, str]:

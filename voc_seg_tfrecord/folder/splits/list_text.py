@@ -14,10 +14,15 @@ from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.folder.files.folder_names import SPLITS, stem
+from voc_seg_tfrecord.core.split_names import (
+    WORDS,
+    is_called_as_split,
+    list_splits_in,
+    only_split_in,
+)
+from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.split_lists import SplitList, as_split_list
-from voc_seg_tfrecord.folder.splits.split_words import is_called_as_split, only_split_in
 from voc_seg_tfrecord.formats.list_files import (
     DOCUMENT_ENDINGS,
     OTHER_ENDINGS,
@@ -29,7 +34,7 @@ from voc_seg_tfrecord.formats.listed_images import ListedImages
 
 _MIN_SHARE_OF_IMAGES = 0.1  # of the names in a text
 _BEGINNING_BYTES = 1 << 20
-_BEGINNINGS_OF_SPLITS = {split[:2] for split in SPLITS}
+_BEGINNINGS_OF_SPLITS = {word[:2] for word in WORDS} | {"vo", "da"}  # also of voctest, datatest
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,13 +45,13 @@ class UnclearText:
       file: the text, below the given folder.
       found: what is in it, in words.
       names_most: whether it names more than half of the images.
-      has_lost_zeros: whether its form is read, but its ids have lost the zeros before a number.
+      has_wrong_names: whether its form is read, but its names are not quite those of images.
     """
 
     file: str
     found: str
     names_most: bool
-    has_lost_zeros: bool = False
+    has_wrong_names: bool = False
 
 
 class Use(enum.Enum):
@@ -55,7 +60,7 @@ class Use(enum.Enum):
     SPLITS = "it makes splits"
     NO_SPLITS = "it makes no split"
     UNCLEAR = "it says splits, and is not understood"
-    LOST_ZEROS = "it says splits of ids that have lost their zeros"
+    WRONG_NAMES = "it says splits, of names that are not quite those of images"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,18 +142,18 @@ class ListText:
     def with_form_checked(self) -> "ListText":
         """Returns a text that is a list by its name, with an error if it names images wrongly.
 
-        It does if it names them in no form that is read, or by numbers without their zeros.
+        It does if it names them in no form that is read, by numbers without their zeros, or by the
+        beginning that the names of several have in common.
         """
         if self.error is not None:
             return self
-        lost_zeros = self._words_on_lost_zeros()
-        if lost_zeros:
+        wrong_names = self._words_on_lost_zeros() or self._words_on_beginnings()
+        if wrong_names:
             error = ListError(
                 self.file.where,
-                found=lost_zeros,
-                expected="the ids of the images, with their zeros",
-                remedy="write the zeros again. Where a spreadsheet makes the list, import the "
-                "column as text",
+                found=wrong_names,
+                expected="the names of images, as their files have them",
+                remedy="write the name of an image on each line",
             )
         elif self._found == 0 and self.reader.names_image(self._beginning):
             error = ListError(
@@ -169,30 +174,30 @@ class ListText:
             # YOLO's data.yaml may have one folder for train and val, which divides nothing.
             return Verdict(Use.NO_SPLITS, "names the same images for several splits")
         if self._is_called_as_split or any(entry.says_split for entry in self.listed):
-            lost_zeros = self._words_on_lost_zeros()
-            if lost_zeros:
-                return Verdict(Use.LOST_ZEROS, lost_zeros)
+            wrong_names = self._words_on_lost_zeros() or self._words_on_beginnings()
+            if wrong_names:
+                return Verdict(Use.WRONG_NAMES, wrong_names)
         if not self._has_enough_images():
             reason = self._reason_of_other_images()
             if reason:
                 return Verdict(Use.NO_SPLITS, reason)
         elif self._says_split():
             return _MAKES_SPLITS
+        for entry in self.listed:
+            if entry.unclear:
+                return Verdict(Use.UNCLEAR, f"names of images, and {entry.unclear}")
         return self._judge_unknown_form()
 
     def as_unclear(self, verdict: Verdict) -> UnclearText:
         """Returns the text as one that is not understood."""
         words = {*words_of(self._beginning)}
-        if verdict.use is Use.LOST_ZEROS:
-            id_by_number = self.image_names.id_by_number
-            names = {id_by_number[word] for word in words & id_by_number.keys()}
-        else:
-            names = {self.image_names[word] for word in words if word in self.image_names}
+        names = {self.image_names[word] for word in words if word in self.image_names}
+        has_wrong_names = verdict.use is Use.WRONG_NAMES
         return UnclearText(
             self.path,
             verdict.reason,
             names_most=2 * len(names) > len(self.image_names),
-            has_lost_zeros=verdict.use is Use.LOST_ZEROS,
+            has_wrong_names=has_wrong_names,
         )
 
     def _judge_wrong_text(self, error: ListError) -> Verdict:
@@ -225,6 +230,11 @@ class ListText:
 
     def _judge_unknown_form(self) -> Verdict:
         """Says what a text is good for that names no images for splits in a form that is read."""
+        mixed_name = self._find_mixed_name()
+        if mixed_name and self._found:
+            return Verdict(
+                Use.UNCLEAR, f"names of images, of which {mixed_name} does not say which are test"
+            )
         says_splits = len(self._words_for_splits) > 1
         if self._found:
             may_be_lost = says_splits or self._has_ending(OTHER_ENDINGS)
@@ -249,15 +259,39 @@ class ListText:
 
         A spreadsheet makes 7 of 0007.
         """
-        missing = [name for name in self._ids if name not in self.image_names]
-        lost = [name for name in missing if name in self.image_names.id_by_number]
-        if not lost or 2 * len(lost) < len(missing):
+        lost = [name for name in self._missing_names if name in self.image_names.id_by_number]
+        if not lost or 2 * len(lost) < len(self._missing_names):
             return ""
         image_id = self.image_names.id_by_number[lost[0]]
         return (
             f"{lost[0]}, which may be the image {image_id}: spreadsheets take the zeros before a "
             "number"
         )
+
+    def _words_on_beginnings(self) -> str:
+        """Says which names begin those of several images, if all that are no image do; else empty.
+
+        Such are the names of patients: `P01` of `P01-S1` and `P01-S2`.
+        """
+        if not self._missing_names or self._found:
+            return ""
+        counts = []
+        for name in self._missing_names:
+            count = self.image_names.count_beginning_with(name)
+            if count == 0:
+                return ""
+            counts.append(count)
+        if max(counts) == 1:
+            return ""
+        return (
+            f"{self._missing_names[0]}, which is no image: the names of {counts[0]} images begin "
+            "with it, as those of a patient or a scene do"
+        )
+
+    @functools.cached_property
+    def _missing_names(self) -> Sequence[str]:
+        """The names in it that are those of no image."""
+        return [name for name in self._ids if name not in self.image_names]
 
     def _has_ending(self, endings: tuple[str, ...]) -> bool:
         return self.path.lower().endswith(endings)
@@ -299,6 +333,18 @@ class ListText:
             if split:
                 word_by_split.setdefault(split, word)
         return [*word_by_split.values()]
+
+    def _find_mixed_name(self) -> str:
+        """Returns a name of the text, or a key in it, that says test and another split; or nothing.
+
+        Nobody knows which of its images are which.
+        """
+        keys = [key for entry in self.listed if entry.found for key in entry.key.split("/")]
+        for name in (stem(self.path), *keys):
+            splits = list_splits_in(name)
+            if len(splits) > 1 and "test" in splits:
+                return name
+        return ""
 
     @functools.cached_property
     def _beginning(self) -> str:

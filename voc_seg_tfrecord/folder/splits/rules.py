@@ -5,6 +5,7 @@ one. If several candidates are left, those that belong together are joined. If s
 even then, the user is asked.
 """
 
+from voc_seg_tfrecord.core.split_names import UNIONS
 from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.splits.candidates import (
     BY_FOLDERS,
@@ -17,7 +18,6 @@ from voc_seg_tfrecord.folder.splits.split_lists import (
     RANK_OF_RESULTS,
     RANK_OF_SEGMENTATION,
 )
-from voc_seg_tfrecord.folder.splits.split_words import UNIONS
 
 
 def lie_among_results(

@@ -12,10 +12,16 @@ from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.layout import LISTS
-from voc_seg_tfrecord.core.ratios import split_of
+from voc_seg_tfrecord.core.split_names import (
+    needs_train,
+    only_split_in,
+    own_split_name,
+    split_in,
+    split_of,
+)
 from voc_seg_tfrecord.folder.files.folder_names import role_of
+from voc_seg_tfrecord.folder.files.folder_names import stem as stem_of
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
-from voc_seg_tfrecord.folder.splits.split_words import only_split_in, split_in
 from voc_seg_tfrecord.formats.listed_images import ListedImages
 
 USUAL_PLACES = (LISTS, "", "splits", "lists", "ImageSets")
@@ -63,6 +69,18 @@ class SplitList:
     def name(self) -> str:
         """The text, and the place in it."""
         return f"{self.file}:{self.key}" if self.key else self.file
+
+
+def name_in(split_list: SplitList) -> str:
+    """Returns the innermost name of a list: its last key, or the name of the text."""
+    return split_list.key.rpartition("/")[2] or stem_of(split_list.file)
+
+
+def place_of(split_list: SplitList) -> tuple[str, str]:
+    """Returns where a list stands: the folder of its text, or the text and the keys above it."""
+    if split_list.key:
+        return split_list.file, posixpath.dirname(split_list.key)
+    return posixpath.dirname(split_list.file), ""
 
 
 def rank_of(path: str, place: str, lists_of_user: str | None) -> int:
@@ -119,7 +137,7 @@ def as_split_list(path: str, listed: ListedImages, rank: int) -> SplitList:
 def _named_by_column(plain: SplitList, keys: Sequence[str], around: Sequence[str]) -> SplitList:
     """Returns a list whose split is a value of a column of splits, whatever the value is."""
     series = ("", *reversed(keys[:-1]), *around)
-    return dataclasses.replace(plain, split=keys[-1], series=series)
+    return dataclasses.replace(plain, split=own_split_name(keys[-1]), series=series)
 
 
 def _named_by_place(plain: SplitList, stem: str, folders: Sequence[str], ending: str) -> SplitList:
@@ -171,7 +189,8 @@ def lists_of_each_division(lists: Iterable[SplitList]) -> list[list[SplitList]]:
     Of two for the same split, such as `train.txt` and `train_list.txt`, each begins a division of
     its own. A list that only its place makes a split is none if it shares images with the others.
     """
-    in_order = _with_plain_names([split_list for split_list in lists if split_list.split])
+    making_splits = [split_list for split_list in lists if split_list.split]
+    in_order = _with_own_names(_with_plain_names(making_splits))
     divisions_by_series: dict[tuple[str, ...], list[list[SplitList]]] = {}
     for split_list in sorted(in_order, key=_plainness_of_name):
         divisions = divisions_by_series.setdefault(split_list.series, [])
@@ -227,6 +246,47 @@ def _with_plain_names(lists: Sequence[SplitList]) -> list[SplitList]:
         else:
             renamed.append(split_list)
     return renamed
+
+
+def _with_own_names(lists: Sequence[SplitList]) -> list[SplitList]:
+    """Returns lists; several of test or validation in one place with the splits of their own names.
+
+    `test1` and `test2` beside `train` are two splits. But `val_fold0` and `val_fold1` beside
+    `train_fold0` and `train_fold1` are in two divisions.
+    """
+    lists_by_place: dict[tuple[str, str], list[SplitList]] = collections.defaultdict(list)
+    for split_list in lists:
+        lists_by_place[place_of(split_list)].append(split_list)
+    renamed = []
+    for split_list in lists:
+        beside = lists_by_place[place_of(split_list)]
+        if _is_one_of_several(split_list, beside):
+            split = own_split_name(name_in(split_list))
+            series = ("", *split_list.series[1:])
+            renamed.append(dataclasses.replace(split_list, split=split, series=series))
+        else:
+            renamed.append(split_list)
+    return renamed
+
+
+def _is_one_of_several(split_list: SplitList, beside: Sequence[SplitList]) -> bool:
+    """Says whether a list is one of several for its split, which differ in their names and images.
+
+    The list whose name says the split and nothing else keeps the split.
+    """
+    split, rest = split_in(name_in(split_list))
+    is_plain = not rest and not needs_train(name_in(split_list))
+    if split != split_list.split or split == "train" or is_plain:
+        return False
+    others = [other for other in beside if other.name != split_list.name]
+    rests_of_other_splits = {
+        split_in(name_in(other))[1] for other in others if other.split != split
+    }
+    if rest and rest in rests_of_other_splits:
+        return False
+    has_another = any(other.split == split for other in others)
+    ids = {*split_list.ids}
+    return has_another and all(ids.isdisjoint(other.ids) for other in others)
 
 
 def ids_in_split(

@@ -148,6 +148,28 @@ class Place:
         return None if name is None else self._prefix + name
 
 
+@dataclasses.dataclass(frozen=True)
+class LabelSplit:
+    """The images of a split that a file of labels has.
+
+    Attributes:
+      split: the split that the name of the file says, or that of a subset in it.
+      file: the file, below the given folder.
+      subset: the subset, as the file has it; empty if all of the file is one split.
+      ids: the ids of the images.
+    """
+
+    split: str
+    file: str
+    subset: str
+    ids: Sequence[str]
+
+    @property
+    def source(self) -> str:
+        """The file, with the subset behind a colon if there is one."""
+        return f"{self.file}:{self.subset}" if self.subset else self.file
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Labels:
     """The masks of a tree as files of pixels; a kind that is drawn answers the same.
@@ -158,7 +180,7 @@ class Labels:
       pair_type: what reads the files of an id.
       images: names of the images that the labels themselves name, by id.
       sheets: files of labels that are no masks.
-      splits: the ids of each split that files of labels are called as.
+      splits: the splits that files of labels say, of several files or of subsets in one.
       class_file: the classes, if the labels say them themselves.
       tool: what wrote the shapes that are drawn; empty for files of pixels.
     """
@@ -168,7 +190,7 @@ class Labels:
     pair_type: type[Pair] = Pair
     images: Mapping[str, str] = dataclasses.field(default_factory=dict)
     sheets: Set[str] = frozenset()
-    splits: Mapping[str, Sequence[str]] = dataclasses.field(default_factory=dict)
+    splits: Sequence[LabelSplit] = ()
     class_file: ClassFile | None = None
     tool: str = ""
 

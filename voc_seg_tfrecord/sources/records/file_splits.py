@@ -1,23 +1,10 @@
 """Which split the records of a file belong to, by the names of the file and of its folder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import posixpath
-import re
 
 from voc_seg_tfrecord.core.errors import ConfigError, several
-
-SPLIT_WORDS: Mapping[str, str] = {
-    **dict.fromkeys(("train", "training", "trn", "tr"), "train"),
-    **dict.fromkeys(
-        ("val", "valid", "validation", "validate", "dev", "eval", "evaluation", "va"), "validation"
-    ),
-    **dict.fromkeys(("test", "testing", "tst", "ts", "holdout"), "test"),
-}
-"""The split that a word of a name means."""
-
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
-_GLUED = re.compile(r"(?:voc|data)?(train|training|val|valid|validation|test|testing)(?:set|data)?")
-"""Words that are written as one: `valset`, `voctest`."""
+from voc_seg_tfrecord.core.split_names import list_splits_in
 
 
 def splits_of_files(files: Sequence[str]) -> dict[str, str]:
@@ -51,11 +38,11 @@ def _split_of(file: str, by_folder: bool) -> str:
     folder, name = posixpath.split(file)
     texts = (name, posixpath.basename(folder)) if by_folder else (name,)
     for text in texts:
-        found = _splits_in(text)
+        found = list_splits_in(text)
         if len(found) > 1:
             raise ConfigError(
                 file,
-                found=f"a name that says {' and '.join(found)}",
+                found=f"a name that says {' and '.join(sorted(found))}",
                 expected="one split",
                 remedy="rename it, such as train-00000.tfrecord, or divide the records of all "
                 "files with --splits train=0.8,validation=0.2",
@@ -63,13 +50,3 @@ def _split_of(file: str, by_folder: bool) -> str:
         if found:
             return found[0]
     return ""
-
-
-def _splits_in(text: str) -> list[str]:
-    splits = set()
-    for word in _WORD.findall(text):
-        glued = _GLUED.fullmatch(word.lower())
-        split = SPLIT_WORDS.get(glued[1] if glued else word.lower())
-        if split:
-            splits.add(split)
-    return sorted(splits)

@@ -1,0 +1,74 @@
+import pytest
+
+from voc_seg_tfrecord.core.split_names import (
+    is_called_as_split,
+    is_plain_name,
+    list_splits_in,
+    needs_train,
+    only_split_in,
+    own_split_name,
+    split_in,
+    split_of,
+    words,
+)
+
+SPLITS = {
+    "train": "train training Train TRAIN trn tr trainset train_set train_list train2017 datatrain",
+    "validation": "val valid validation validate dev eval evaluation va valset val_ids minival",
+    "test": "test testing tst ts te holdout hold_out test-dev voctest dataTest testset test2017",
+    "trainval": "trainval train_val train-and-val TrainVal training_validation train+val",
+    "trainaug": "trainaug",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "split"), [(name, split) for split, names in SPLITS.items() for name in names.split()]
+)
+def test_a_name_says_a_split(name, split):
+    assert only_split_in(name) == split
+
+
+@pytest.mark.parametrize(
+    "name", ["device", "trains", "validated", "testament", "value", "query", "unlabeled", "", "7"]
+)
+def test_other_words_say_no_split(name):
+    assert list_splits_in(name) == []
+    assert only_split_in(name) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "split", "rest"),
+    [
+        ("val_fold0", "validation", "fold 0"),
+        ("test1", "test", "1"),
+        ("train_test", "", "train test"),
+        ("train_val_small", "trainval", "small"),
+        ("cat_train", "train", "cat"),
+        ("instances_val2017", "validation", "instances 2017"),
+    ],
+)
+def test_what_a_name_says_beside_its_split_is_kept(name, split, rest):
+    assert split_in(name) == (split, rest)
+
+
+def test_a_name_of_several_splits_has_each_of_them():
+    assert list_splits_in("train_val_test") == ["train", "validation", "test"]
+
+
+def test_words_that_need_train_beside_them_are_no_plain_names():
+    assert needs_train("eval")
+    assert not needs_train("val_eval")
+    assert is_plain_name("Val2017")
+    assert not is_plain_name("dev")
+    assert is_called_as_split("train_ids")
+    assert not is_called_as_split("evaluation")
+
+
+def test_names_are_cut_into_words():
+    assert words("valAnnot2") == ["val", "annot", "2"]
+    assert words("trainvalImages") == ["train", "val", "images"]
+
+
+def test_a_name_that_a_user_types_stays_but_for_the_usual_ones():
+    assert [split_of(name) for name in ("val", "Train", "dev")] == ["validation", "train", "dev"]
+    assert own_split_name("test-easy (new)") == "test_easy_new"

@@ -1,0 +1,47 @@
+"""Words in names of files and folders that say what the files are: images, masks, drawings."""
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+IMAGES = _set(
+    """
+    image images im img imgs jpegimages jpg jpeg jpegs photo photos picture pictures pic pics
+    original originals orig input inputs frame frames rgb sat raw
+    """
+)
+# DRIVE and HRF have what people drew in `1st_manual` and `manual1`. Their folder `mask` shows the
+# field of view.
+MASKS = _set(
+    """
+    mask masks label labels lbl lb l annotation annotations annot annots ann anns
+    gt gts ground truth truths groundtruth groundtruths seg segs segmentation segmentations
+    manual manuals segmap segmaps semantic target targets
+    """
+)
+# Of files these are masks, unless a word for images says what was labeled; a folder has either.
+LABELED = _set("labeled labelled annotated")
+# What has the names of images or masks and is neither, or is no longer: what lies beside a folder
+# that is called masks is not taken if it is called so.
+DRAWN = _set(
+    """
+    prediction predictions predicted pred preds inference run runs result results output
+    outputs overlay overlays overlaid vis viz visual visualization visualizations visualisation
+    visualisations blend blended thumb thumbs thumbnail thumbnails preview previews backup
+    backups bak old tmp temp trash deprecated archive archived color colors colour colours
+    colored coloured colormap instance instances object objects panoptic boundary boundaries
+    check checks qa contour contours edge edges debug heatmap heatmaps painted drawn
+    drawing drawings depth depthmap depthmaps disparity trimap trimaps prob probs
+    probability probabilities logit logits confidence confidences copy copies
+    """
+)
+# A set of these names is no second part of the set, and whether it counts nobody can tell.
+EXTRA = _set(
+    """
+    aug augs augmented augmentation augmentations fold folds backup backups bak old sample
+    samples example examples demo demos crop crops cropped resized patches tiles thumb
+    thumbs thumbnail thumbnails preview previews copy copies
+    """
+)
+ROLES = IMAGES | MASKS | LABELED | DRAWN
