@@ -25,7 +25,7 @@ import measuring
 from measuring import Figures, Way
 import psutil
 
-from voc_seg_tfrecord.writing import pieces
+from voc_seg_tfrecord.writing import engines
 
 FULL, QUICK = {"pairs": 2913, "repeats": 5}, {"pairs": 500, "repeats": 2}
 DIFFERENT, LARGE = 2913, 100_000
@@ -49,13 +49,13 @@ def build_up_to_first_record(root: pathlib.Path, out: pathlib.Path) -> None:
     """Goes to where records are made, as a release: own data have 2,000,000 files at most."""
     config = {"release": "2012", "strict": False, "instance_mask": False, "objects": False}
 
-    def run(engine, work, tasks, note):
-        del engine, work, note
+    def run(engine, runner, tasks, note):
+        del engine, runner, note
         next(iter(tasks))
         raise Reached
         yield
 
-    with mock.patch.object(pieces.Here, "run", run), contextlib.suppress(Reached):
+    with mock.patch.object(engines.LocalEngine, "run", run), contextlib.suppress(Reached):
         build(root, out, workers=1, trust_images=True, **config)
 
 

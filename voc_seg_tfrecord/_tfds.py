@@ -38,8 +38,8 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, image_id
-from voc_seg_tfrecord.writing import pieces, shards
-from voc_seg_tfrecord.writing.copies import Copies, Digests
+from voc_seg_tfrecord.writing import engines, shards
+from voc_seg_tfrecord.writing.copies import CopyFinder, SharedImages
 
 _TFRECORD = tfds.core.FileFormat.TFRECORD
 _COMMAND_THAT_REMOVES_DATASETS = "tensorflow_datasets.scripts.cli.build"
@@ -59,12 +59,12 @@ class _RunningBuild:
     Attributes:
       final_data_dir: the dataset's folder, which does not hold the new dataset yet.
       workers: how many processes make the examples; None for as many as are fastest.
-      digests: those of the images; None if the dataset has one split, which shares no image.
+      copy_finder: takes the digests of images; None if the dataset has one split only.
     """
 
     final_data_dir: str
     workers: int | None
-    digests: Digests | None = None
+    copy_finder: CopyFinder | None = None
 
 
 class SteppingAroundBuilder(  # TFDS has no types
@@ -77,7 +77,7 @@ class SteppingAroundBuilder(  # TFDS has no types
     """
 
     # The images that two splits share, of the dataset that this builder has built.
-    copies = Copies()
+    copies = SharedImages()
 
     _running: _RunningBuild | None = None
 
@@ -201,7 +201,7 @@ class SteppingAroundBuilder(  # TFDS has no types
         ):
             super().download_and_prepare(download_config=download_config, **options)
             storage.write_sums(folder)
-            self.copies = running.digests.find() if running.digests else Copies()
+            self.copies = running.copy_finder.find() if running.copy_finder else SharedImages()
         self.info.update_data_dir(self.data_dir)
         self.copies.warn(self.data_path)
 
@@ -246,12 +246,12 @@ class SteppingAroundBuilder(  # TFDS has no types
         from voc_seg_tfrecord.audit.versions import OlderVersion  # readers do not need it
 
         assert self._running is not None
-        source = shards.drawn(self.open_source(dl_manager))
+        source = shards.stream_items(self.open_source(dl_manager))
         engine = _choose_engine(self, source, download_config, self._running.workers)
         older = OlderVersion(epath.Path(self._running.final_data_dir))
         older.check_classes(source.spec.class_names, are_numbered=source.numbered)
         if len(source.splits) > 1:
-            self._running.digests = Digests(overlap=self.builder_config.overlap)
+            self._running.copy_finder = CopyFinder(overlap=self.builder_config.overlap)
         templates = {split: self._get_filename_template(split) for split in source.splits}
         infos = shards.write(
             source,
@@ -259,7 +259,7 @@ class SteppingAroundBuilder(  # TFDS has no types
             self.info.features,
             download_config,
             engine,
-            self._running.digests,
+            self._running.copy_finder,
         )
         max_examples = download_config.max_examples_per_split
         ids = _image_ids(source, max_examples)
@@ -293,7 +293,7 @@ def _choose_engine(
     source: Source,
     download_config: tfds.download.DownloadConfig,
     workers: int | None,
-) -> pieces.Engine:
+) -> engines.Engine:
     """Returns what does the work: this process, several, or Apache Beam.
 
     Raises:
@@ -314,7 +314,7 @@ def _choose_engine(
             expected="the number of processes on this machine, 1 or more",
             remedy="change workers (--workers)",
         )
-    in_memory = any(isinstance(items, shards.Drawn) for items in source.splits.values())
+    in_memory = any(isinstance(items, shards.StreamedItems) for items in source.splits.values())
     if in_memory and (on_beam or (workers or 1) > 1):
         raise ConfigError(
             "Apache Beam" if on_beam else f"workers {workers}",
@@ -323,9 +323,9 @@ def _choose_engine(
             remedy="build them without Beam options and without workers",
         )
     if not on_beam:
-        return pieces.Here(workers or shards.fastest(source))
+        return engines.LocalEngine(workers or shards.fastest_worker_count(source))
     requirements.require("apache_beam", "a build with Beam options", "leave them out")
-    return pieces.Beam(builder.data_path / "pieces", download_config)
+    return engines.BeamEngine(builder.data_path / shards.CHUNK_FOLDER, download_config)
 
 
 def _check_bucket(data_path: str) -> None:

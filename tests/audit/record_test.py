@@ -113,8 +113,8 @@ def test_a_bar_of_the_sources_images_is_shown_only_if_asked_for(tiled, tree, cap
 def test_each_image_of_the_source_is_decoded_once(tiled, tree, monkeypatch):
     cuts = []
     monkeypatch.setattr(
-        "voc_seg_tfrecord.writing.examples.cut",
-        lambda key, *a, **k: cuts.append(key) or tiles.cut(key, *a, **k),
+        "voc_seg_tfrecord.writing.examples.cut_tiles",
+        lambda key, *a, **k: cuts.append(key) or tiles.cut_tiles(key, *a, **k),
     )
     assert found(tiled, tree) == []
     assert sorted(cuts) == [str(n) for n in range(6)]

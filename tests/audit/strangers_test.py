@@ -97,10 +97,10 @@ def test_what_a_reader_could_not_read_is_a_fault(doctored, change, fault):
     assert fault in "\n".join(found(doctored(change_first)))
 
 
-@pytest.mark.parametrize("large", [100, serializer.LARGE])
+@pytest.mark.parametrize("large", [100, serializer.MAX_KEPT_BYTES])
 def test_a_feature_that_is_there_twice_is_a_fault(folder, large, monkeypatch):
     """Parsers differ in which one they take; Python's keeps the last."""
-    monkeypatch.setattr(serializer, "LARGE", large)
+    monkeypatch.setattr(serializer, "MAX_KEPT_BYTES", large)
     first, *others = [record for _, record in frames.read(epath.Path(folder / SHARD))]
     again = tf_example_pb2.Example()
     again.features.feature["labels"].int64_list.value.append(1)

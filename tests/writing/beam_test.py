@@ -18,7 +18,7 @@ from voc_seg_tfrecord.build_from.run import ArrayItem
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.mask_rule import index_rule
-from voc_seg_tfrecord.writing import pieces
+from voc_seg_tfrecord.writing import engines
 
 OWN = VocSegConfig(name="own")
 
@@ -120,14 +120,14 @@ def test_what_workers_find_wrong_with_a_release_is_told_as_a_build_without_beam_
 
 
 def test_an_error_that_is_not_the_datas_comes_through(tmp_path, monkeypatch):
-    monkeypatch.setattr(pieces, "_do", lambda *_: 1 / 0)
+    monkeypatch.setattr(engines, "_run_task", lambda *_: 1 / 0)
     with pytest.raises((ZeroDivisionError, RuntimeError), match="division by zero"):
         beam_build(tmp_path / "data", TRAIN, DUMMY_DATA)
     assert version_folders(tmp_path / "data") == []
 
 
 def test_a_task_without_a_result_is_an_error_and_no_hole(tmp_path, monkeypatch):
-    monkeypatch.setattr(pieces, "_do", lambda *_: None)
+    monkeypatch.setattr(engines, "_run_task", lambda *_: None)
     with pytest.raises(voc_seg_tfrecord.VocSegError, match="no result of this task"):
         beam_build(tmp_path / "data", TRAIN, DUMMY_DATA)
     assert version_folders(tmp_path / "data") == []
@@ -164,9 +164,9 @@ def test_tfds_build_with_beam_ends_with_the_error_and_a_status_that_is_not_0(
 
 def test_a_task_that_was_done_is_not_done_again(tmp_path):
     path = str(tmp_path / "000000.json.gz")
-    pieces._write_json(pieces._answer(path), 1)
-    pieces._do(path, None)
-    assert pieces._read_json(pieces._answer(path)) == 1
+    engines._write_json(engines._result_path(path), 1)
+    engines._run_task(path, None)
+    assert engines._read_json(engines._result_path(path)) == 1
 
 
 class Touching:
@@ -183,9 +183,9 @@ def test_a_pickle_in_the_shared_folder_is_refused_and_not_run(tmp_path, monkeypa
     planted = pickle.dumps(Touching(tmp_path / "touched"), protocol=0)
 
     def plant(path, _):
-        pathlib.Path(pieces._answer(path)).write_bytes(gzip.compress(planted))
+        pathlib.Path(engines._result_path(path)).write_bytes(gzip.compress(planted))
 
-    monkeypatch.setattr(pieces, "_do", plant)
+    monkeypatch.setattr(engines, "_run_task", plant)
     with pytest.raises((json.JSONDecodeError, UnicodeDecodeError)):
         beam_build(tmp_path / "data", TRAIN, DUMMY_DATA)
     assert not (tmp_path / "touched").exists()

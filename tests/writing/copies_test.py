@@ -21,13 +21,22 @@ from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.writing import copies
-from voc_seg_tfrecord.writing.copies import Copies, Digests, SameImageInTwoSplits
+from voc_seg_tfrecord.writing.copies import (
+    CopyFinder,
+    ImagePlace,
+    SameImageInTwoSplits,
+    SharedImages,
+)
 
 FIELDS = {"name": "own", "splits": {"train": "train", "validation": "val"}, "trust_images": True}
 OWN = VocSegConfig(**FIELDS)
 IDS = [f"{number:03}" for number in range(12)]
-FOUND = Copies(
-    2, ((("train", "001"), ("validation", "008")), (("train", "002"), ("validation", "010")))
+FOUND = SharedImages(
+    2,
+    (
+        (ImagePlace("train", "001"), ImagePlace("validation", "008")),
+        (ImagePlace("train", "002"), ImagePlace("validation", "010")),
+    ),
 )
 SAID = r"2 images with the same bytes: 001 \(train\) and 008 \(validation\), 002 \(train\) and 010"
 
@@ -93,7 +102,7 @@ LONG = [pytest.param(way, marks=pytest.mark.slow) for way in WAYS if way not in 
 def test_nothing_is_said_of_images_that_one_split_has_twice(way, tree, tmp_path):
     config, options = WAYS[way]
     options = {name: v() if callable(v) else v for name, v in options.items()}
-    assert build(tmp_path / "data", config, tree, **options).copies == Copies()
+    assert build(tmp_path / "data", config, tree, **options).copies == SharedImages()
 
 
 def arrays(*values):
@@ -108,7 +117,7 @@ def test_arrays_in_memory_that_are_equal_are_named(tmp_path):
     with pytest.warns(SameImageInTwoSplits, match=r"1 image with .*3 \(train\) and .*0 \(test\)\."):
         voc_seg_tfrecord.from_arrays(*arrays(7, 7, 7, 7, 7), data_dir=tmp_path, **ARRAYS)
     built = voc_seg_tfrecord.from_arrays(*arrays(*range(5)), data_dir=tmp_path / "b", **ARRAYS)
-    assert built.copies == Copies()
+    assert built.copies == SharedImages()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -138,7 +147,7 @@ def test_a_build_reads_each_image_once_and_makes_one_digest_of_it(shared, tmp_pa
     assert images == {shared / "JPEGImages" / f"{image_id}.jpg": 1 for image_id in IDS}
     assert len(digests) == len(IDS)
     one_split = VocSegConfig(**{**FIELDS, "splits": {"train": "train"}})
-    assert build(tmp_path / "one", one_split, shared).copies == Copies()
+    assert build(tmp_path / "one", one_split, shared).copies == SharedImages()
     assert len(digests) == len(IDS)
 
 
@@ -148,9 +157,9 @@ def test_ids_that_may_be_in_several_splits_are_not_named_but_their_copies_are(tr
     # 000 and 007 have the same bytes, and 007 is in both splits.
     with pytest.warns(SameImageInTwoSplits, match=r"1 image with"):
         builder = build(tmp_path / "data", config, tree)
-    assert builder.copies.first == ((("train", "000"), ("validation", "007")),)
+    assert builder.copies.first == ((ImagePlace("train", "000"), ImagePlace("validation", "007")),)
     write_list(tree, "train", IDS[1:8])
-    assert build(tmp_path / "fewer", config, tree).copies == Copies()
+    assert build(tmp_path / "fewer", config, tree).copies == SharedImages()
 
 
 def test_a_warning_that_is_an_error_leaves_the_dataset_complete(shared, tmp_path):
@@ -171,13 +180,13 @@ def test_it_is_said_at_every_build_of_a_session():
 
 
 def test_the_first_three_are_shown_in_the_order_of_the_lists():
-    digests = Digests()
-    digests.add("train", np.array([9, 2**64 - 1, 5, 5, 0], np.uint64), "abcde".__getitem__)
-    digests.add("validation", np.array([3, 0, 9], np.uint64), "fgh".__getitem__)
-    digests.add("test", np.array([5, 2**64 - 1], np.uint64), "ij".__getitem__)
-    found = digests.find()
+    finder = CopyFinder()
+    finder.add("train", np.array([9, 2**64 - 1, 5, 5, 0], np.uint64), "abcde".__getitem__)
+    finder.add("validation", np.array([3, 0, 9], np.uint64), "fgh".__getitem__)
+    finder.add("test", np.array([5, 2**64 - 1], np.uint64), "ij".__getitem__)
+    found = finder.find()
     assert found.images == 4
-    assert [one[1] + other[1] for one, other in found.first] == ["ah", "bj", "ci"]
+    assert [one.id + other.id for one, other in found.first] == ["ah", "bj", "ci"]
     with pytest.warns(SameImageInTwoSplits, match=r"c \(train\) and i \(test\), and 1 more\. "):
         found.warn(pathlib.Path("data"))
 

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.writing import examples as examples_make
-from voc_seg_tfrecord.writing import pieces, shards
+from voc_seg_tfrecord.writing import shards, tasks
 
 OWN = VocSegConfig(name="own")
 
@@ -91,7 +91,7 @@ def made(monkeypatch):
     found = []
     make = examples_make.try_examples
     monkeypatch.setattr(
-        pieces, "try_examples", lambda spec, item: found.append(item.id) or make(spec, item)
+        tasks, "try_examples", lambda spec, item: found.append(item.id) or make(spec, item)
     )
     return found
 
@@ -111,8 +111,8 @@ def test_shards_are_cut_anew_where_their_number_was_not_the_estimated_one(
     assert len(made) == 60
 
 
-def test_pieces_of_few_items_become_the_same_shards(tree, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr(shards, "PIECE_ITEMS", 3)
+def test_chunks_of_few_items_become_the_same_shards(tree, expected, tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "MAX_CHUNK_ITEMS", 3)
     assert files(build(tmp_path / "ours", ALONE, tree)) == expected
 
 
@@ -161,12 +161,14 @@ def test_workers_import_tensorflow_only_to_decode(tree, tmp_path, monkeypatch):
     assert builder.info.splits["train"].num_examples == 60
 
 
-@pytest.mark.parametrize(("examples", "workers"), [(60, 1), (2 * shards.WORTH, 2)])
+@pytest.mark.parametrize(
+    ("examples", "workers"), [(60, 1), (2 * shards.MIN_EXAMPLES_PER_PROCESS, 2)]
+)
 def test_several_processes_are_used_where_they_are_worth_their_start(
     examples, workers, monkeypatch
 ):
     monkeypatch.setattr(shards, "ALL_CORES", 3)
-    assert shards.fastest(Source({"train": range(examples)}, spec=None)) == workers
+    assert shards.fastest_worker_count(Source({"train": range(examples)}, spec=None)) == workers
 
 
 def test_a_dead_worker_is_an_error_and_no_hole(tree, tmp_path, monkeypatch):

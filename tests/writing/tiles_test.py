@@ -12,7 +12,7 @@ from voc_seg_tfrecord.core.names import TILE
 from voc_seg_tfrecord.core.tiling import Tiling, image_of
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.writing.examples import make_example, try_examples
-from voc_seg_tfrecord.writing.tiles import cut
+from voc_seg_tfrecord.writing.tiles import cut_tiles
 
 NAMES = ("background", "crack", "hole")
 SPEC = ExampleSpec(NAMES, index_rule(3), instances=True)
@@ -41,7 +41,7 @@ def tiles(source, tiling):
 def cut_all(source, example, tiling):
     others = {name: value for name, value in example.items() if name != "image"}
     image = images.open_image(source.image)
-    return cut("sub/a", image, others, tiling, where="a.jpg", background=0)
+    return cut_tiles("sub/a", image, others, tiling, where="a.jpg", background=0)
 
 
 @settings(deadline=None, max_examples=24)

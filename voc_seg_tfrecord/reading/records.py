@@ -164,11 +164,13 @@ def parse(serialized: bytes) -> Record:
 
 def _lighter(record: Record) -> Record:
     """Returns a record that has a large image once, and not in its message too."""
-    if record.length <= serializer.LARGE or len(record.values(IMAGE)) != 1:
+    if record.length <= serializer.MAX_KEPT_BYTES or len(record.values(IMAGE)) != 1:
         return record
     image = record.bytes(IMAGE)
-    message, shorter = serializer.with_stand_in(record.message, IMAGE, image)
-    lighter = Record(record.id, message.features.feature, message, record.length - shorter)
+    shortened = serializer.shorten(record.message, IMAGE, image)
+    message = shortened.message
+    length = record.length - shortened.saved_bytes
+    lighter = Record(record.id, message.features.feature, message, length)
     lighter.keep(image)
     return lighter
 

@@ -1,6 +1,6 @@
 """From items to shards: examples, tiles, records, and the engines that write them.
 
-Enter at `examples.make_example` for one example and at `shards.write` for a dataset. `serializer`
-makes the records, `tiles` cuts images into tiles. `pieces` is what one call does, here
-or on Apache Beam, and `shards` plans the calls. May import: up to `sources`.
+Enter at `examples.make_example` for one example and at `shards.write` for a dataset. `tiles` cuts
+examples, `serializer` makes records, and `copies` finds images that are in two splits. `shards`
+plans the tasks of a build, `tasks` does one, and `engines` say where. May import: up to `sources`.
 """

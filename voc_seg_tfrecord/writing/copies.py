@@ -1,6 +1,10 @@
-"""Images that are in two splits, byte for byte: found by what a build reads anyway."""
+"""Finds images that are in two splits, byte for byte, while a dataset is built.
 
-from collections.abc import Callable, Iterable, Iterator
+`DigestedItem` takes the digest of each image when the build reads it, and `CopyFinder` compares the
+digests of all splits. No file is read a second time.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
 import dataclasses
 import itertools
 import os
@@ -14,31 +18,83 @@ from zlib_ng import zlib_ng
 from voc_seg_tfrecord.core.errors import command, counted
 from voc_seg_tfrecord.core.example import Item, RawExample
 
-_SHOWN = 3
-
-Place = tuple[str, str]
-"""A split, and the id of an image there."""
+_MAX_NAMED_PAIRS = 3
 
 
 class SameImageInTwoSplits(UserWarning):
-    """A dataset was built of which two splits have images with the same bytes."""
+    """Two splits of the dataset that was built hold images with the same bytes."""
 
 
-class Digested:
+@dataclasses.dataclass(frozen=True)
+class ImagePlace:
+    """An image of a split.
+
+    Attributes:
+      split: the split's name.
+      id: the image's id there.
+    """
+
+    split: str
+    id: str
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.split})"
+
+
+@dataclasses.dataclass(frozen=True)
+class SharedImages:
+    """The images that two splits of a dataset share.
+
+    Attributes:
+      images: how many there are.
+      first: the first few of them, each with two of its places.
+    """
+
+    images: int = 0
+    first: tuple[tuple[ImagePlace, ImagePlace], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the number and the pairs as plain data, for people's programs."""
+        pairs = [[dataclasses.asdict(place) for place in pair] for pair in self.first]
+        return {"images": self.images, "first": pairs}
+
+    def warn(self, folder: os.PathLike[str]) -> None:
+        """Warns of shared images, if there are any, each time a dataset is built in the folder."""
+        if not self.images:
+            return
+        pairs = ", ".join(f"{one} and {other}" for one, other in self.first)
+        unnamed = self.images - len(self.first)
+        if unnamed:
+            pairs += f", and {unnamed} more"
+        leaks = command("voc-seg-tfrecord", "leaks", folder, folder)
+        text = (
+            f"same image in two splits: {counted(self.images, 'image')} with the same bytes: "
+            f"{pairs}. A score on one split does not count if the other has the "
+            "image too. Take one of the two out of its list or, where ratios make the splits, keep "
+            f"them together with --group_by, and build again. {leaks} also finds images that look "
+            "alike"
+        )
+        # Without a registry: with one, a second build in a notebook would be silent.
+        warnings.warn_explicit(text, SameImageInTwoSplits, os.fspath(folder), 0)
+
+
+class DigestedItem:
     """An item that keeps a digest of its image's file when it is read.
 
     Attributes:
       id: see `Item`.
-      digest: 64 bits, 0 before it was read. Two checksums whose polynomials share no factor are
-        one of 64 bits, at a tenth of the time of a cryptographic hash: of a million images that
+      digest: 64 bits; 0 until the item is read. It joins two checksums whose polynomials share no
+        factor, which takes a tenth of the time of a cryptographic hash. Of a million images that
         differ, two have the same digest in one build of 37 million.
     """
 
     def __init__(self, item: Item):
-        self.id, self.digest, self._item = item.id, 0, item
+        self.id = item.id
+        self.digest = 0
+        self._item = item
 
     def read(self) -> RawExample:
-        """Reads all of it, once."""
+        """Reads the item, once, and takes the digest."""
         raw = self._item.read()
         data = raw.image.data
         self.digest = google_crc32c.value(data) << 32 | zlib_ng.crc32(data)
@@ -46,86 +102,97 @@ class Digested:
 
 
 @dataclasses.dataclass(frozen=True)
-class Copies:
-    """The images that two splits of a dataset share.
+class _SplitDigests:
+    """The digests of a split's images.
 
     Attributes:
-      images: how many there are.
-      first: the first of them, each in two places.
+      split: the split's name.
+      digests: uint64 `[N]`, in the order of the split's list.
+      id_of: returns the id of an image by its number in the list.
     """
 
-    images: int = 0
-    first: tuple[tuple[Place, Place], ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns it as plain data, for people's programs."""
-        pairs = [[dict(zip(("split", "id"), p, strict=True)) for p in pair] for pair in self.first]
-        return {"images": self.images, "first": pairs}
-
-    def warn(self, folder: os.PathLike[str]) -> None:
-        """Warns of them, if there are any, each time that the dataset in a folder is built."""
-        if not self.images:
-            return
-        pairs = [" and ".join(f"{i} ({s})" for s, i in pair) for pair in self.first]
-        more = f", and {self.images - len(pairs)} more" if self.images > len(pairs) else ""
-        leaks = command("voc-seg-tfrecord", "leaks", folder, folder)
-        text = (
-            f"same image in two splits: {counted(self.images, 'image')} with the same bytes: "
-            f"{', '.join(pairs)}{more}. A score on one split does not count if the other has the "
-            "image too. Take one of the two out of its list or, where ratios make the splits, keep "
-            f"them together with --group_by, and build again. {leaks} also finds images that look "
-            "alike"
-        )
-        # Without a registry, or a second build in a notebook would be silent.
-        warnings.warn_explicit(text, SameImageInTwoSplits, os.fspath(folder), 0)
+    split: str
+    digests: np.ndarray
+    id_of: Callable[[int], str]
 
 
-class Digests:
-    """The digests of the images of all splits: 8 bytes for each image.
+class CopyFinder:
+    """Finds equal images by the digests of all splits: 8 bytes for each image.
 
-    Ids that may be in several splits, as the user wants `overlap`, are not named.
+    Args:
+      overlap: whether the user wants ids that are in several splits. Such an id is not reported
+        as a copy of itself.
     """
 
     def __init__(self, *, overlap: bool = False):
         self._overlap = overlap
-        self._splits: list[tuple[str, np.ndarray, Callable[[int], str]]] = []
+        self._splits: list[_SplitDigests] = []
 
     def add(self, split: str, digests: np.ndarray, id_of: Callable[[int], str]) -> None:
-        """Takes those of a split, uint64 `[N]`, and what returns the id of each number."""
-        self._splits.append((split, digests, id_of))
+        """Adds a split.
 
-    def find(self) -> Copies:
+        Args:
+          split: its name.
+          digests: of its images, uint64 `[N]`, in the order of its list.
+          id_of: returns the id of an image by its number in the list.
+        """
+        self._splits.append(_SplitDigests(split, digests, id_of))
+
+    def find(self) -> SharedImages:
         """Returns the images that two splits share, in the order of the lists."""
         if len(self._splits) < 2:
-            return Copies()
-        pairs = filter(None, map(self._pair, self._groups()))
-        first = tuple(itertools.islice(pairs, _SHOWN))
-        return Copies(len(first) + sum(1 for _ in pairs), first)
+            return SharedImages()
+        images = 0
+        first: list[tuple[ImagePlace, ImagePlace]] = []
+        for numbers in self._equal_images():
+            pair = self._first_pair(numbers)
+            if pair is None:
+                continue
+            images += 1
+            if len(first) < _MAX_NAMED_PAIRS:
+                first.append(pair)
+        return SharedImages(images, tuple(first))
 
-    def _groups(self) -> Iterator[Iterable[int]]:
-        """Yields the numbers of equal images, counted through all splits, that are in several."""
-        digests = np.concatenate([own for _, own, _ in self._splits])
+    def _equal_images(self) -> Iterator[list[int]]:
+        """Yields the numbers of equal images that are in several splits, ascending.
+
+        Images are numbered through all splits. Groups come in the order of their first image.
+        """
+        digests = np.concatenate([split.digests for split in self._splits])
+        # A stable sort puts equal digests beside each other, and their numbers in order.
         order = np.argsort(digests, kind="stable")
-        digests = digests[order]
-        same = np.concatenate([[False], digests[1:] == digests[:-1], [False]])
-        starts = np.flatnonzero(~same[:-1] & same[1:])
-        ends = np.flatnonzero(same[:-1] & ~same[1:]) + 1
-        bounds = np.cumsum([len(own) for _, own, _ in self._splits])
-        first, last = (np.searchsorted(bounds, order[n], "right") for n in (starts, ends - 1))
-        several = np.flatnonzero(first != last)
-        for group in several[np.argsort(order[starts[several]])]:
+        starts, ends = _runs_of_equal_values(digests[order])
+        split_ends = np.cumsum([len(split.digests) for split in self._splits])
+        first_split = np.searchsorted(split_ends, order[starts], "right")
+        last_split = np.searchsorted(split_ends, order[ends - 1], "right")
+        groups = np.flatnonzero(first_split != last_split)
+        first_image = order[starts[groups]]
+        for group in groups[np.argsort(first_image)]:
             yield order[starts[group] : ends[group]].tolist()
 
-    def _pair(self, group: Iterable[int]) -> tuple[Place, Place] | None:
-        """Returns the first two of equal images that are to be named, if there are any."""
-        for one, other in itertools.combinations(map(self._place, group), 2):
-            if one[0] != other[0] and not (self._overlap and one[1] == other[1]):
-                return one, other
+    def _first_pair(self, numbers: Sequence[int]) -> tuple[ImagePlace, ImagePlace] | None:
+        """Returns the first two places of equal images that are to be reported, if any are."""
+        places = [self._place_of(number) for number in numbers]
+        for one, other in itertools.combinations(places, 2):
+            if one.split == other.split:
+                continue
+            if self._overlap and one.id == other.id:
+                continue
+            return one, other
         return None
 
-    def _place(self, number: int) -> Place:
-        for split, own, id_of in self._splits:
-            if number < len(own):
-                return split, id_of(number)
-            number -= len(own)
+    def _place_of(self, number: int) -> ImagePlace:
+        """Returns the place of an image that is numbered through all splits."""
+        for split in self._splits:
+            if number < len(split.digests):
+                return ImagePlace(split.split, split.id_of(number))
+            number -= len(split.digests)
         raise IndexError(number)
+
+
+def _runs_of_equal_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Returns where runs of two or more equal values `[N]` start, and where they end."""
+    as_before = np.concatenate([[False], values[1:] == values[:-1], [False]])
+    starts = np.flatnonzero(~as_before[:-1] & as_before[1:])
+    ends = np.flatnonzero(as_before[:-1] & ~as_before[1:]) + 1
+    return starts, ends

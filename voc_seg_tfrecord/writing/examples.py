@@ -1,6 +1,8 @@
-"""One raw example to one dictionary of features: the same function wherever it is made.
+"""Makes of one raw example one dictionary of features, by the same function on every engine.
 
-A `Source` has the items of each split and what examples are to hold.
+Enter at `try_examples` for the examples of an item, which are several if its image is cut into
+tiles, and at `make_example` for one example. Both take an `ExampleSpec`, which says what an example
+is to hold.
 """
 
 from typing import Any, cast
@@ -27,7 +29,7 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.formats import annotations, bands, images, index_masks, mask_samples, pillow
 from voc_seg_tfrecord.formats.bands import Banded
-from voc_seg_tfrecord.writing.tiles import cut
+from voc_seg_tfrecord.writing.tiles import cut_tiles
 
 
 def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]] | VocSegError:
@@ -42,12 +44,17 @@ def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any
         if spec.tiling is None:
             return [(item.id, make_example(raw, spec))]
         with images.large_in_turn(raw.image, raw.mask):
-            image, where = _open_image(raw, spec), raw.image.where
+            image = _open_image(raw, spec)
             others = _other_features(raw, spec, (image.height, image.width))
-            background = spec.background_index
-            return list(
-                cut(item.id, image, others, spec.tiling, where=where, background=background)
+            tiles = cut_tiles(
+                item.id,
+                image,
+                others,
+                spec.tiling,
+                where=raw.image.where,
+                background=spec.background_index,
             )
+            return list(tiles)
     except VocSegError as error:
         return error
     except OSError as error:  # the file was there when the tree was listed
@@ -55,11 +62,11 @@ def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any
 
 
 def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
-    """Checks one example and makes of it what the builder's features take.
+    """Checks one example and returns what the builder's features take.
 
     Returns:
       One value per feature. Image bytes are the file's own wherever decoders read them right;
-      masks are 8-bit greyscale PNGs.
+      masks are 8-bit grayscale PNGs, whose values are class indices, and 255 is void.
 
     Raises:
       VocSegError: if anything about the example is wrong.
@@ -75,15 +82,18 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     with images.large_in_turn(raw.image, raw.mask):
         image = _open_image(raw, spec)
         size = (image.height, image.width)
-        kept = image.stored()
-        del image  # it may be large
-        return {IMAGE: kept, **_other_features(raw, spec, size)}
+        stored_image = image.stored()
+        del image  # its pixels may be large, and are not needed while the mask is read
+        return {IMAGE: stored_image, **_other_features(raw, spec, size)}
 
 
 def _check_upright(file: File, spec: ExampleSpec) -> None:
     """Refuses an image that viewers rotate, as bands are kept as they are stored."""
-    kinds = (Kind.NUMPY, Kind.TIFF)  # of which the one has no EXIF, and the other is refused later
-    if spec.exif != "ignore" and file.kind not in kinds and pillow.is_turned(file):
+    if spec.exif == "ignore":
+        return
+    if file.kind in (Kind.NUMPY, Kind.TIFF):  # NumPy has no EXIF; a turned TIFF is refused later
+        return
+    if pillow.is_turned(file):
         raise ImageError(
             file.where,
             found="an EXIF orientation, by which viewers rotate it",
@@ -94,7 +104,7 @@ def _check_upright(file: File, spec: ExampleSpec) -> None:
 
 
 def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> dict[str, Any]:
-    """Returns all features but the image itself."""
+    """Returns all features but the image itself, whose height and width are `size`."""
     if spec.task == "classification":
         return {FILENAME: raw.filename, LABEL: _check_label(raw, spec)}
     if spec.task == "images":
@@ -108,12 +118,7 @@ def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -
         LABELS: [value for value in mask.present() if value != spec.background_index],
     }
     if spec.instances:
-        instances = (
-            index_masks.read_instances(raw.instances, size, official=spec.official)
-            if raw.instances
-            else index_masks.filled(size, 0)
-        )
-        example[INSTANCES] = instances.png
+        example[INSTANCES] = _read_instances(raw, spec, size).png
     if spec.mask_source:
         example[MASK_SOURCE] = raw.mask_source
     if spec.objects:
@@ -122,6 +127,7 @@ def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -
 
 
 def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
+    """Returns the class index of an image that has one label."""
     if raw.label is None or not 0 <= raw.label < len(spec.class_names):
         raise ImageError(
             raw.image.where,
@@ -133,15 +139,15 @@ def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
     return raw.label
 
 
-def _mask_size(raw: RawExample) -> tuple[int, int] | None:
-    return None if raw.mask is None else mask_samples.size_of(raw.mask)
-
-
 def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pillow.Still | Banded:
-    mask_size = _mask_size(raw) if spec.exif == "auto" or spec.bands else None
+    """Reads the image: its chosen bands, or what a record has of 8-bit RGB."""
+    mask_size = None
+    if raw.mask is not None and (spec.exif == "auto" or spec.bands is not None):
+        mask_size = mask_samples.size_of(raw.mask)
     if spec.bands is not None:
         _check_upright(raw.image, spec)
-        return Banded(bands.read_chosen(raw.image, spec.bands, mask_size), spec.bands, raw.image)
+        pixels = bands.read_chosen(raw.image, spec.bands, mask_size)
+        return Banded(pixels, spec.bands, raw.image)
     image = images.open_image(
         raw.image, exif=spec.exif, mask_size=mask_size, decoding=spec.decoding
     )
@@ -157,24 +163,36 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pill
 
 
 def _read_mask(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> index_masks.IndexMask:
-    if raw.mask is not None:
-        return index_masks.read_mask(
-            raw.mask, spec.rule, size, official=spec.official, counted=raw.counted
-        )
-    return index_masks.filled(size, 0 if spec.fill is None else spec.fill)
+    """Reads the mask; one that is not there is background everywhere."""
+    if raw.mask is None:
+        return index_masks.filled(size, 0 if spec.fill is None else spec.fill)
+    return index_masks.read_mask(
+        raw.mask, spec.rule, size, official=spec.official, counted=raw.counted
+    )
+
+
+def _read_instances(
+    raw: RawExample, spec: ExampleSpec, size: tuple[int, int]
+) -> index_masks.IndexMask:
+    """Reads the instance mask; one that is not there has no object."""
+    if raw.instances is None:
+        return index_masks.filled(size, 0)
+    return index_masks.read_instances(raw.instances, size, official=spec.official)
 
 
 def _read_objects(
     raw: RawExample, spec: ExampleSpec, size: tuple[int, int]
 ) -> list[dict[str, Any]]:
-    """Reads the boxes; those of classes that rows made void or background are left out."""
+    """Reads the annotated boxes, without those whose class became void or background."""
     table = spec.table
-    names = table.names if table and table.names else spec.class_names
-    file = cast(File, raw.annotation)
-    objects = annotations.read_objects(file, names, *size, official=spec.official)
+    source_names = table.names if table and table.names else spec.class_names
+    annotation = cast(File, raw.annotation)
+    objects = annotations.read_objects(annotation, source_names, *size, official=spec.official)
     for box in objects:
         box["bbox"] = np.array(box["bbox"])
-        if table and table.became():
-            box["label"] = table.target(box["label"])
-    dropped = {VOID_CLASS, table.background_name} if table and table.became() else set()
-    return [box for box in objects if box["label"] not in dropped]
+    if table is None or not table.became():
+        return objects
+    for box in objects:
+        box["label"] = table.target(box["label"])
+    dropped_classes = (VOID_CLASS, table.background_name)
+    return [box for box in objects if box["label"] not in dropped_classes]

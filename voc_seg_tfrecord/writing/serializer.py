@@ -1,9 +1,14 @@
-"""Records with the same bytes in every process and with every protobuf library, at less cost."""
+"""Makes records with the same bytes in every process and with every protobuf library, at less cost.
+
+A record is a `tf.train.Example`. `StableSerializer` makes one of a dataset's features,
+`record_parts` one of plain values, and `Encoder` prepares examples for the first of them.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
+import dataclasses
 import functools
 import hashlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -12,31 +17,37 @@ from zlib_ng import zlib_ng
 
 from voc_seg_tfrecord.core.names import IMAGE
 
-# Protobuf's tags of length-delimited fields 1 to 3. Field 1 is `features` of an example, each entry
-# of its map, the key of an entry, and what a list of values holds; 2 is the value of an entry.
-_FIRST, _VALUE = b"\x0a", b"\x12"
-_BYTES_LIST, _INT64_LIST = b"\x0a", b"\x1a"
-_SHORT = [bytes((number,)) for number in range(0x80)]
+# Tags of the fields of tensorflow/core/example/example.proto and feature.proto that are written
+# here. Each of them is length-delimited: field n has the tag n << 3 | 2. An example holds a map of
+# features, which protobuf writes as a list of entries. An entry has a key and a value; the value is
+# a feature, which has one list; the list holds values.
+_EXAMPLE_FEATURES = b"\x0a"
+_FEATURES_ENTRY = b"\x0a"
+_ENTRY_KEY = b"\x0a"
+_ENTRY_VALUE = b"\x12"
+_FEATURE_BYTES_LIST = b"\x0a"
+_FEATURE_INT64_LIST = b"\x1a"
+_LIST_VALUES = b"\x0a"
 
 
 class StableSerializer(example_serializer.ExampleSerializer):
     """TFDS's serializer, with the features of each record sorted by name.
 
-    The features of a `tf.train.Example` are a protobuf map, and protobuf serialises a map in an
+    The features of a `tf.train.Example` are a protobuf map, and protobuf serializes a map in an
     order that changes from process to process. Sorted, equal data is equal bytes.
 
     Strings and integers, which nearly all features are, are laid out here: the bytes of images are
-    copied once, and no protobuf is made of each number. TFDS serialises all others, one by one.
+    copied once, and no protobuf is made of each number. TFDS serializes all others, one by one.
     """
 
     def __init__(self, example_specs: Mapping[str, Any]):
         super().__init__(example_specs)
         specs = self._flat_example_specs
-        ordered = sorted((name.encode(), name) for name in specs)
-        self._content = [
-            (name, _head(_FIRST, len(key)) + key, _content_of(specs[name])) for key, name in ordered
+        self._layouts = [
+            _FeatureLayout(name, _entry_key(name), _list_encoder(specs[name]))
+            for name in sorted(specs, key=str.encode)
         ]
-        self._alone = {
+        self._by_tfds = {
             name: example_serializer.ExampleSerializer({name: spec}) for name, spec in specs.items()
         }
 
@@ -45,137 +56,243 @@ class StableSerializer(example_serializer.ExampleSerializer):
         if any(isinstance(value, dict) for value in example.values()):
             example = utils.flatten_nest_dict(example)
         parts: list[bytes] = []
-        for name, key, content in self._content:
-            entry = content(example[name]) if content else None
-            if entry is None:
-                parts.append(self._entry(name, example[name]))
+        for feature in self._layouts:
+            value = example[feature.name]
+            values = None if feature.encode is None else feature.encode(value)
+            if values is None:
+                parts.append(self._entry(feature.name, value))
             else:
-                parts += _entry(key, *entry)
-        return b"".join([_FIRST, _varint(sum(map(len, parts))), *parts])
+                parts += _entry_parts(feature.key, values)
+        return b"".join([_example_head(parts), *parts])
 
     def _entry(self, name: str, value: Any) -> bytes:
-        features = self._alone[name].get_tf_example({name: value}).features
+        """Returns the entry of a feature as TFDS serializes it."""
+        features = self._by_tfds[name].get_tf_example({name: value}).features
         if len(features.feature) > 1:  # nested sequences are several features
             raise ValueError(f"feature {name} of several lists, which have no order")
         return bytes(features.SerializeToString())
 
 
-_SAMPLE, _WORTH = 1 << 18, 0.85  # bytes of an array that tell whether it gets much smaller
+_SAMPLE_BYTES = 1 << 18
+"""Bytes from the middle of an array that show how far the array can be compressed."""
+
+_MAX_COMPRESSED_SHARE = 0.85
+"""An array whose sample does not get smaller than this is stored as it is."""
 
 
 class Encoder:
-    """Encodes examples as TFDS does, arrays of bands apart, which zlib-ng compresses.
+    """Encodes examples as TFDS does, but compresses arrays of bands by zlib-ng.
 
     TFDS would compress them by zlib, which takes four times as long.
     """
 
     def __init__(self, features: tfds.features.FeaturesDict):
         others = {name: feature for name, feature in features.items() if name != IMAGE}
-        self._all, self._others = features, tfds.features.FeaturesDict(others)
+        self._features = features
+        self._features_but_image = tfds.features.FeaturesDict(others)
 
     def __call__(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Returns what a serializer takes."""
         image = example[IMAGE]
         if not isinstance(image, np.ndarray):
-            return dict(self._all.encode_example(example))
+            return dict(self._features.encode_example(example))
         others = {name: value for name, value in example.items() if name != IMAGE}
-        raw = np.ascontiguousarray(image).reshape(-1).view(np.uint8)
-        # Noise hardly gets smaller, and what is only stored is read several times as fast.
-        sample = raw[len(raw) // 2 :][:_SAMPLE]
-        level = 3 if len(zlib_ng.compress(sample, 3)) < _WORTH * len(sample) else 0
-        value = zlib_ng.compress(raw, level)
-        array = {"shape": np.array(image.shape, np.int32), "value": value}
-        return {**self._others.encode_example(others), IMAGE: array}
+        encoded = dict(self._features_but_image.encode_example(others))
+        shape = np.array(image.shape, np.int32)
+        encoded[IMAGE] = {"shape": shape, "value": _compress(image)}
+        return encoded
+
+
+def _compress(array: np.ndarray) -> bytes:
+    """Returns the bytes of an array as a zlib stream."""
+    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    middle = len(raw) // 2
+    sample = raw[middle : middle + _SAMPLE_BYTES]
+    # Noise hardly gets smaller, and data that is only stored is read several times as fast.
+    gets_smaller = len(zlib_ng.compress(sample, 3)) < _MAX_COMPRESSED_SHARE * len(sample)
+    return zlib_ng.compress(raw, 3 if gets_smaller else 0)
 
 
 def record_parts(
     features: Mapping[str, bytes | memoryview | int | Sequence[int]],
 ) -> list[bytes | memoryview]:
-    """Returns the bytes of a `tf.train.Example` in pieces; those of values are not copied.
+    """Returns the bytes of a `tf.train.Example` in parts, so that values are not copied.
 
     Args:
       features: bytes, a number or numbers by name.
     """
     parts: list[Any] = []
-    for key, value in sorted((name.encode(), value) for name, value in features.items()):
-        front = _head(_FIRST, len(key)) + key
+    for name, value in sorted(features.items(), key=lambda item: item[0].encode()):
         if isinstance(value, bytes | memoryview):
-            parts += _entry(front, _BYTES_LIST, _head(_FIRST, len(value)), value)
+            values = _bytes_list(value)
         else:
             numbers = [value] if isinstance(value, int) else value
-            parts += _entry(front, *(_integers(np.dtype(np.int64), 1, numbers) or ()))
-    return [_FIRST + _varint(sum(map(len, parts))), *parts]
+            values = _int64_list(np.array(numbers, np.int64))
+        parts += _entry_parts(_entry_key(name), values)
+    return [_example_head(parts), *parts]
 
 
-LARGE = 1 << 24
-"""Bytes of a value above which the message of a record that is read has its sha256 instead."""
+MAX_KEPT_BYTES = 1 << 24
+"""Of a larger value, the message of a record that is read has the sha256 in place of the value."""
 
 
 def stand_in(value: bytes) -> bytes:
-    """Returns what the message of a record has for a value."""
-    return value if len(value) <= LARGE else hashlib.sha256(value).digest()
+    """Returns what the message of a record has for a value: the value, or its sha256."""
+    return value if len(value) <= MAX_KEPT_BYTES else hashlib.sha256(value).digest()
 
 
-def with_stand_in(message: Any, name: str, value: bytes) -> tuple[Any, int]:
-    """Returns a `tf.train.Example` with the stand-in of a value, and how much shorter it is.
+@dataclasses.dataclass(frozen=True)
+class ShortenedMessage:
+    """A message in which one value is replaced by its stand-in.
 
-    The bytes that are saved are counted without serialising the message, which may be large.
+    Attributes:
+      message: a `tf.train.Example`.
+      saved_bytes: how much shorter it is, serialized.
     """
-    long, short = (
-        sum(map(len, record_parts({name: data})[1:])) for data in (value, stand_in(value))
-    )
+
+    message: Any
+    saved_bytes: int
+
+
+def shorten(message: Any, name: str, value: bytes) -> ShortenedMessage:
+    """Replaces the value of a feature by its stand-in.
+
+    The bytes that are saved are counted without serializing the message, which may be large.
+
+    Args:
+      message: a `tf.train.Example`, which is changed.
+      name: the feature.
+      value: its one value.
+    """
     message.features.feature[name].bytes_list.value[0] = stand_in(value)
-    shorter = type(message).FromString(message.SerializeToString())
-    now = shorter.features.ByteSize()
-    then = now - short + long
-    return shorter, then + len(_varint(then)) - now - len(_varint(now))
+    # A message that is parsed anew does not keep the memory of the value.
+    shortened = type(message).FromString(message.SerializeToString())
+    short_features = shortened.features.ByteSize()
+    saved_bytes = _entry_length(name, value) - _entry_length(name, stand_in(value))
+    long_features = short_features + saved_bytes
+    short_length = short_features + len(_varint(short_features))
+    long_length = long_features + len(_varint(long_features))
+    return ShortenedMessage(shortened, long_length - short_length)
 
 
-_Content = tuple[bytes, bytes, bytes]
-"""The tag of a list of values, what stands in front of its values, and the values."""
+def _entry_length(name: str, value: bytes) -> int:
+    """Returns how many bytes the entry of a feature with one value of bytes takes."""
+    return sum(len(part) for part in _entry_parts(_entry_key(name), _bytes_list(value)))
 
 
-def _content_of(spec: Any) -> Callable[[Any], _Content | None] | None:
-    """Returns what lays out the values of a feature, None if TFDS has to serialise it."""
-    dtype, shape = np.dtype(spec.np_dtype), tuple(spec.shape)
+class _ValueList(NamedTuple):
+    """The list of values of a feature, which protobuf writes as tag, length, front and values.
+
+    Attributes:
+      tag: of the list in its feature.
+      front: tag and length of the values; empty if there are none.
+      values: the bytes of the one value, or of all numbers.
+    """
+
+    tag: bytes
+    front: bytes
+    values: bytes | memoryview
+
+
+@dataclasses.dataclass(frozen=True)
+class _FeatureLayout:
+    """How a feature is laid out.
+
+    Attributes:
+      name: the feature's name.
+      key: the bytes of the key of its entry.
+      encode: returns the list of its values, or None if TFDS has to serialize this value. None
+        if TFDS has to serialize all values of the feature.
+    """
+
+    name: str
+    key: bytes
+    encode: Callable[[Any], _ValueList | None] | None
+
+
+def _list_encoder(spec: Any) -> Callable[[Any], _ValueList | None] | None:
+    """Returns what encodes the values of a feature; None if TFDS has to serialize them.
+
+    Args:
+      spec: a `tfds.features.TensorInfo`.
+    """
+    dtype = np.dtype(spec.np_dtype)
+    shape = tuple(spec.shape)
     if dtype.kind == "O" and shape == ():
-        return _string
+        return _encode_string
     if dtype in (np.int32, np.int64) and shape in ((), (None,)):
-        return functools.partial(_integers, dtype, len(shape))
+        return functools.partial(_encode_integers, dtype, len(shape))
     return None
 
 
-def _string(value: Any) -> _Content | None:
-    item = value.item() if isinstance(value, np.ndarray) and not value.ndim else value
-    data = item.encode() if isinstance(item, str) else item
-    if not isinstance(data, bytes):
+def _encode_string(value: Any) -> _ValueList | None:
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, str):
+        value = value.encode()
+    if not isinstance(value, bytes):
         return None
-    return _BYTES_LIST, _head(_FIRST, len(data)), data
+    return _bytes_list(value)
 
 
-def _integers(dtype: np.dtype, rank: int, value: Any) -> _Content | None:
+def _encode_integers(dtype: np.dtype, rank: int, value: Any) -> _ValueList | None:
     array = np.asanyarray(value, dtype)
     if array.ndim != rank:
         return None
-    numbers = b"".join(map(_varint, array.ravel().tolist()))
-    return _INT64_LIST, _head(_FIRST, len(numbers)) if numbers else b"", numbers
+    return _int64_list(array)
 
 
-def _entry(key: bytes, kind: bytes, front: bytes, content: Any) -> tuple[bytes, Any]:
-    """Returns the two parts of a map's entry: what stands in front of the values, and these."""
-    inner = _head(kind, len(front) + len(content)) + front
-    value = _head(_VALUE, len(inner) + len(content)) + inner
-    return _head(_FIRST, len(key) + len(value) + len(content)) + key + value, content
+def _bytes_list(value: bytes | memoryview) -> _ValueList:
+    return _ValueList(_FEATURE_BYTES_LIST, _head(_LIST_VALUES, len(value)), value)
+
+
+def _int64_list(numbers: np.ndarray) -> _ValueList:
+    values = b"".join(map(_varint, numbers.ravel().tolist()))
+    front = _head(_LIST_VALUES, len(values)) if values else b""
+    return _ValueList(_FEATURE_INT64_LIST, front, values)
+
+
+def _example_head(parts: Sequence[bytes | memoryview]) -> bytes:
+    """Returns what stands in front of the entries of an example."""
+    return _head(_EXAMPLE_FEATURES, sum(map(len, parts)))
+
+
+def _entry_key(name: str) -> bytes:
+    key = name.encode()
+    return _head(_ENTRY_KEY, len(key)) + key
+
+
+def _entry_parts(key: bytes, values: _ValueList) -> tuple[bytes, Any]:
+    """Returns a map's entry in two parts: what stands in front of the values, and the values.
+
+    The parts are nested, and the length of each stands in front of it: so they are made from the
+    inside to the outside.
+    """
+    length = len(values.values)
+    feature = _head(values.tag, len(values.front) + length) + values.front
+    entry_value = _head(_ENTRY_VALUE, len(feature) + length) + feature
+    entry = _head(_FEATURES_ENTRY, len(key) + len(entry_value) + length)
+    return entry + key + entry_value, values.values
 
 
 def _head(tag: bytes, length: int) -> bytes:
     return tag + _varint(length)
 
 
+_BELOW_128 = [bytes((number,)) for number in range(0x80)]
+
+
 def _varint(number: int) -> bytes:
-    """Returns a number as protobuf writes it, 7 bits per byte, a negative one in 64 bits."""
-    if 0 <= number < 0x80:
-        return _SHORT[number]
+    """Returns a number as a protobuf varint: 7 bits per byte, the lowest first.
+
+    The highest bit of a byte is set if another byte follows. A negative number is written as the
+    unsigned number of the same 64 bits.
+
+    References:
+      https://protobuf.dev/programming-guides/encoding, "Base 128 Varints".
+    """
+    if 0 <= number < 0x80:  # nearly all numbers; a table is the fastest
+        return _BELOW_128[number]
     if 0 <= number < 0x4000:
         return bytes((number & 0x7F | 0x80, number >> 7))
     number &= (1 << 64) - 1

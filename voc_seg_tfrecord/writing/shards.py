@@ -1,22 +1,26 @@
-"""A dataset written shard by shard in TFDS's order, which is known before any file is read.
+"""Writes a dataset shard by shard in TFDS's order, which is known before any file is read.
 
 TFDS sorts the examples of a split by the hash of their key, and cuts them into shards by number.
-Nothing has to be shuffled for that. Ids are sorted, and each *piece* of their order is made by one
-call of `Pieces`. An *engine* says where: in this process, in several, or on other machines.
+Nothing has to be shuffled for that. Ids are sorted, and each *chunk* of their order is written by
+one task. An *engine* runs the tasks: in this process, in several, or on other machines.
 
-How many shards TFDS makes of so many bytes is estimated from the sizes of files. If the estimate
-was right, the pieces are the shards. If not, `Shards` cuts the shards from the records of the
-pieces, so that no example is made twice. Tiles, whose keys are known when they are made, and what
-is in memory are cut from pieces too.
+The number of shards that TFDS makes of so many bytes is estimated from the sizes of files. If the
+estimate was right, the chunks are the shards. If not, shards are cut from the records of the
+chunks, so that no example is made twice. Tiles, whose keys are known only when they are made, and
+items in memory are cut from chunks too.
+
+A split passes through three states: `_SplitPlan`, before anything is read; `_SplitResults`, while
+its chunks are written; and `_WrittenSplit`, when the place of each record is known.
 """
 
+import collections
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import itertools
 import math
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 from etils import epath
 import numpy as np
@@ -28,17 +32,31 @@ from voc_seg_tfrecord.core.errors import ConfigError, SplitError, VocSegError
 from voc_seg_tfrecord.core.example import Item, Source
 from voc_seg_tfrecord.core.threads import ALL_CORES, CORES, ordered_map
 from voc_seg_tfrecord.formats import frames
-from voc_seg_tfrecord.writing.copies import Digests
-from voc_seg_tfrecord.writing.pieces import Engine, Made, Piece, Pieces, Shard, Shards
+from voc_seg_tfrecord.writing.copies import CopyFinder
+from voc_seg_tfrecord.writing.engines import Engine
+from voc_seg_tfrecord.writing.tasks import (
+    ChunkTask,
+    ChunkWriter,
+    ShardCutter,
+    ShardTask,
+    TaskResult,
+)
 
-PIECE_BYTES, PIECE_ITEMS = 64 << 20, 50_000
-"""How much makes a piece that is not a shard, and how many items a piece has at most."""
+CHUNK_BYTES = 64 << 20
+"""Size of a chunk that is not a shard, about."""
 
-WORTH = 3000
-"""Examples that are worth the start of a process."""
+MAX_CHUNK_ITEMS = 50_000
 
-_BAR = {"unit": " examples", "leave": False, "mininterval": 1.0}
-_SIZED = 2000  # items of a split whose files are measured
+MIN_EXAMPLES_PER_PROCESS = 3000
+"""Fewer examples than this take less time than the start of a process."""
+
+CHUNK_FOLDER = "chunks"
+"""The folder of chunks, below that of the dataset, while it is built."""
+
+_MAX_MEASURED_ITEMS = 2000
+"""Items of a split whose files are measured for the estimate of its size."""
+
+_PROGRESS_BAR = {"unit": " examples", "leave": False, "mininterval": 1.0}
 
 
 def write(
@@ -47,298 +65,488 @@ def write(
     features: tfds.features.FeaturesDict,
     download_config: tfds.download.DownloadConfig,
     engine: Engine,
-    digests: Digests | None,
+    copies: CopyFinder | None,
 ) -> list[tfds.core.SplitInfo]:
-    """Writes the shards of all splits of a source, which `drawn` returned.
+    """Writes the shards of all splits of a source that `stream_items` returned.
 
-    Pieces are in a folder beside the files meanwhile. Digests of images are taken by `digests`, if
-    they are wanted.
+    Chunks are in a folder beside the shards meanwhile.
+
+    Args:
+      source: the items of each split, and what examples hold.
+      templates: names the files of each split.
+      features: the dataset's features.
+      download_config: TFDS's options: the number of shards, and the most examples of a split.
+      engine: runs the tasks.
+      copies: takes the digests of all images; None if they are not wanted.
 
     Returns:
       What TFDS notes of each split.
 
     Raises:
       SplitError: for the first split that has problems, with all of them.
+      ConfigError: if a split has fewer examples than shards.
     """
-    items = next(iter(source.splits.values()))
-    item_type = None if isinstance(items, Drawn) else type(items[0])
-    # What is not decoded keeps Python's lock.
-    ahead = 1 if source.spec.decoding == "none" else max(1, CORES // engine.workers)
-    make = Pieces(item_type, source.spec, features, ahead, digests is not None)
-    keys_known = source.spec.tiling is None
     plans = [
-        _Plan(split, items, templates[split], download_config, keys_known=keys_known)
+        _plan_split(
+            split,
+            items,
+            templates[split],
+            download_config,
+            keys_are_ids=source.spec.tiling is None,
+        )
         for split, items in source.splits.items()
     ]
-    _use_all(engine.workers, plans)
-    folder = templates[plans[0].split].data_dir / "pieces"
+    plans = _divide_for_workers(plans, engine.workers)
+    writer = _chunk_writer(source, features, engine, takes_digests=copies is not None)
+    folder = plans[0].template.data_dir / CHUNK_FOLDER
     folder.mkdir()
-    counts = [len(plan.numbers) for plan in plans]
-    tasks = itertools.chain.from_iterable(plan.pieces(folder) for plan in plans)
+    written = _write_chunks(plans, folder, writer, engine)
+    if copies is not None:
+        for split in written:
+            copies.add(split.plan.split, split.image_digests, split.plan.id_of)
+    _cut_shards([split for split in written if not split.chunks_are_shards], engine)
+    if folder.exists():  # an object store has no empty folder
+        folder.rmtree()
+    return [split.info() for split in written]
+
+
+def _chunk_writer(
+    source: Source, features: tfds.features.FeaturesDict, engine: Engine, *, takes_digests: bool
+) -> ChunkWriter:
+    """Returns what writes the chunks of all splits."""
+    items = next(iter(source.splits.values()))
+    item_type = None if isinstance(items, StreamedItems) else type(items[0])
+    ahead = max(1, CORES // engine.workers)
+    if source.spec.decoding == "none":
+        ahead = 1  # without decoding, threads would wait for Python's lock
+    return ChunkWriter(item_type, source.spec, features, ahead, takes_digests)
+
+
+def _write_chunks(
+    plans: Sequence["_SplitPlan"], folder: epath.Path, writer: ChunkWriter, engine: Engine
+) -> list["_WrittenSplit"]:
+    """Writes the chunks of all splits."""
+    tasks = itertools.chain.from_iterable(plan.chunk_tasks(folder) for plan in plans)
+    # The number of items in memory is not known before they are read.
+    examples = sum(len(plan.order) for plan in plans if plan.order is not None)
     with (
-        utils.tqdm(total=sum(counts) or None, desc="Generating examples...", **_BAR) as bar,
-        contextlib.closing(engine.run(make, tasks, bar.update)) as results,
+        utils.tqdm(total=examples or None, desc="Generating examples...", **_PROGRESS_BAR) as bar,
+        contextlib.closing(engine.run(writer, tasks, bar.update)) as results,
     ):
-        _gather(plans, results)
-    if digests:
-        for plan in plans:
-            digests.add(plan.split, plan.digests(), plan.id_of)
-    left = [plan for plan in plans if not plan.is_done]
-    total = sum(plan.count for plan in left)
-    cuts = itertools.chain.from_iterable(plan.shards() for plan in left)
+        return _collect_splits(plans, folder, results)
+
+
+def _collect_splits(
+    plans: Sequence["_SplitPlan"], folder: epath.Path, results: Iterable[tuple[int, TaskResult]]
+) -> list["_WrittenSplit"]:
+    """Collects the results of chunks, which come in any order.
+
+    Splits are checked in their order. The first one with problems ends the build.
+    """
+    waiting = collections.deque(_SplitResults(plan) for plan in plans)
+    # Tasks are numbered through all splits.
+    owners = [(split, chunk) for split in waiting for chunk in range(split.plan.chunk_count)]
+    written: list[_WrittenSplit] = []
+    for number, result in results:
+        split, chunk = owners[number]
+        split.add(chunk, result)
+        while waiting and waiting[0].is_complete:
+            written.append(_finish_split(waiting.popleft(), folder))
+    if waiting:
+        missing = [split.plan.split for split in waiting]
+        raise RuntimeError(f"not all chunks of {missing} were made")
+    return written
+
+
+def _cut_shards(splits_to_cut: Sequence["_WrittenSplit"], engine: Engine) -> None:
+    """Cuts the shards of splits whose chunks are not their shards, and removes the chunks."""
+    tasks = itertools.chain.from_iterable(split.shard_tasks() for split in splits_to_cut)
+    examples = sum(len(split.records) for split in splits_to_cut)
+    bar_options = {"disable": not splits_to_cut, **_PROGRESS_BAR}
     with (
-        utils.tqdm(total=total, desc="Writing shards...", disable=not left, **_BAR) as bar,
-        contextlib.closing(engine.run(Shards(), cuts, bar.update)) as results,
+        utils.tqdm(total=examples, desc="Writing shards...", **bar_options) as bar,
+        contextlib.closing(engine.run(ShardCutter(), tasks, bar.update)) as results,
     ):
         for _ in results:
             pass
-    for plan in left:
-        plan.remove_pieces()
-    if folder.exists():  # in an object store, an empty folder does not
-        folder.rmtree()
-    return [plan.info() for plan in plans]
+    for split in splits_to_cut:
+        split.remove_chunks()
 
 
-class _Named(NamedTuple):
-    """What is kept of an item in memory."""
+@dataclasses.dataclass(frozen=True)
+class _ItemName:
+    """What is kept of an item in memory when it was read."""
 
     id: str
     filename: str
 
 
-class Drawn(Sequence[Any]):
-    """Items in memory, to be iterated over once; then it holds what was kept of each."""
+class StreamedItems(Sequence[Any]):
+    """Items in memory, which are iterated over once. Then it is the sequence of their names."""
 
     def __init__(self, items: Iterable[Item]):
-        self._items, self._kept = items, list[_Named]()
+        self._items = items
+        self._names: list[_ItemName] = []
 
     def __iter__(self) -> Iterator[Item]:
         for item in self._items:
-            self._kept.append(_Named(item.id, item.filename))
+            self._names.append(_ItemName(item.id, item.filename))
             yield item
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._names)
 
     def __getitem__(self, number: Any) -> Any:
-        return self._kept[number]
+        return self._names[number]
 
 
-def drawn(source: Source) -> Source:
-    """Returns a source whose items are `Drawn`, unless they lie in files that any process reads."""
-    splits = {
-        split: items
-        if isinstance(items, Sequence) and hasattr(items[0], "from_json")
-        else Drawn(items)
-        for split, items in source.splits.items()
-    }
-    return dataclasses.replace(source, splits=splits)
+def stream_items(source: Source) -> Source:
+    """Returns a source whose items are in files that any process reads, or `StreamedItems`."""
+    streamed: dict[str, Sequence[Item]] = {}
+    for split, items in source.splits.items():
+        are_in_files = isinstance(items, Sequence) and hasattr(items[0], "from_json")
+        streamed[split] = items if are_in_files else StreamedItems(items)
+    return dataclasses.replace(source, splits=streamed)
 
 
-def fastest(source: Source) -> int:
+def fastest_worker_count(source: Source) -> int:
     """Returns how many processes make the examples of a source in the shortest time."""
-    count = sum(map(len, source.splits.values()))
-    return max(1, min(ALL_CORES, count // WORTH))
+    examples = sum(len(items) for items in source.splits.values())
+    return max(1, min(ALL_CORES, examples // MIN_EXAMPLES_PER_PROCESS))
 
 
-def _use_all(workers: int, plans: Sequence["_Plan"]) -> None:
-    """Makes more pieces than shards where these are too few for all workers."""
-    if sum(plan.count_of_pieces for plan in plans) < workers:
-        total = sum(len(plan.numbers) for plan in plans)
-        for plan in plans:
-            plan.divide(math.ceil(workers * len(plan.numbers) / total))
-
-
-def _gather(plans: Sequence["_Plan"], results: Iterable[tuple[int, Made]]) -> None:
-    """Takes what comes of pieces, up to the end of the first split that has problems."""
-    places = [(plan, n) for plan in plans for n in range(plan.count_of_pieces)]
-    waiting = list(plans)
-    for number, made in results:
-        plan, own_number = places[number]
-        plan.take(own_number, made)
-        while waiting and waiting[0].is_made:
-            waiting.pop(0).check()
-    if waiting:
-        raise RuntimeError(f"not all pieces of {[plan.split for plan in waiting]} were made")
-
-
-class _Plan:
-    """Of what pieces a split is made, and which shards they become.
+@dataclasses.dataclass(frozen=True)
+class _SplitPlan:
+    """How a split is cut into chunks, before anything is read.
 
     Attributes:
-      numbers: the numbers of its items, in the order in which they are made.
+      split: its name.
+      items: its items.
+      template: names its shards.
+      shard_config: says how many shards TFDS makes.
+      max_examples: how many records are kept at most; None for all.
+      order: the number of each item in the list, int64 `[N]`, in the order of the chunks. None for
+        items in memory, whose number is not known.
+      order_is_final: whether that is TFDS's order. If not, the keys of records are hashed when they
+        are made.
+      chunk_count: how many chunks there are.
+      chunks_are_shards: whether chunks are written under the names of shards. If TFDS turns out to
+        make another number of shards, the shards are cut from them.
     """
 
-    def __init__(
-        self,
-        split: str,
-        items: Sequence[Item],
-        template: naming.ShardedFileTemplate,
-        download_config: tfds.download.DownloadConfig,
-        *,
-        keys_known: bool,
-    ):
-        self.split = split
-        self._items = items
-        self._template = template
-        self._most = download_config.max_examples_per_split
-        self._config = download_config.get_shard_config()
-        self._keys_known = keys_known and not isinstance(items, Drawn)
-        if self._keys_known:
-            self._items = items = items[: self._most]
-            keys = getattr(items, "ids", None) or [item.id for item in items]
-            hasher = hashing.Hasher(split)
-            self.numbers = _in_order(map(hasher.hash_key, keys))
-        else:
-            self.numbers = np.arange(len(items))
-        self._choose_pieces()
-        self._made: dict[int, np.ndarray] = {}  # by piece, lengths of its records
-        self._hashes: dict[int, list[int]] = {}
-        self._digests: dict[int, np.ndarray] = {}
-        self._problems: list[tuple[int, VocSegError]] = []
+    split: str
+    items: Sequence[Any]
+    template: naming.ShardedFileTemplate
+    shard_config: shard_utils.ShardConfig
+    max_examples: int | None
+    order: np.ndarray | None
+    order_is_final: bool
+    chunk_count: int
+    chunks_are_shards: bool
 
-    def _choose_pieces(self) -> None:
-        """Lets pieces be shards where their order is known, and their number as good as known."""
-        self._are_shards = self._keys_known
-        if isinstance(self._items, Drawn):
-            self.count_of_pieces = 1
+    def divide(self, chunk_count: int) -> "_SplitPlan":
+        """Returns a plan with so many chunks at least, which are no shards if it has more."""
+        if self.order is None:
+            return self
+        chunk_count = min(chunk_count, len(self.order))
+        if chunk_count <= self.chunk_count:
+            return self
+        return dataclasses.replace(self, chunk_count=chunk_count, chunks_are_shards=False)
+
+    def chunk_paths(self, folder: epath.Path) -> list[str]:
+        """Returns the files of the chunks; those that are no shards are in the folder."""
+        if self.order is None:
+            return [os.fspath(folder / self.split)]
+        if self.chunks_are_shards:
+            return self.shard_paths(self.chunk_count)
+        return [os.fspath(folder / f"{self.split}-{n:06}") for n in range(self.chunk_count)]
+
+    def chunk_tasks(self, folder: epath.Path) -> Iterator[ChunkTask]:
+        """Yields the task of each chunk."""
+        paths = self.chunk_paths(folder)
+        if self.order is None:
+            yield ChunkTask(paths[0], itertools.count(), self.items, self.split)
             return
-        if self._are_shards and self._config.num_shards:
-            count = self._config.num_shards
-        else:
-            size = _expected_size(self._items, self.numbers)
-            count = min(len(self.numbers), math.ceil(size / PIECE_BYTES)) or 1
-            if self._are_shards:
-                count = self._config.get_number_shards(size, len(self.numbers))
-        self.count_of_pieces = count
-        _boundaries(self.split, len(self.numbers), count)  # it refuses too many
-        self.divide(math.ceil(len(self.numbers) / PIECE_ITEMS))
+        salt = "" if self.order_is_final else self.split
+        ends = _boundaries(self.split, len(self.order), self.chunk_count)
+        for path, (start, end) in zip(paths, itertools.pairwise([0, *ends]), strict=True):
+            numbers = self.order[start:end].tolist()
+            items = [self.items[number] for number in numbers]
+            yield ChunkTask(path, numbers, items, salt)
 
-    def divide(self, count: int) -> None:
-        """Lets there be so many pieces at least, which are no shards then."""
-        count = min(count, len(self.numbers))
-        if count > self.count_of_pieces:
-            self.count_of_pieces, self._are_shards = count, False
-
-    def pieces(self, folder: epath.Path) -> Iterator[Piece]:
-        """Yields the pieces."""
-        if isinstance(self._items, Drawn):
-            self._paths = [os.fspath(folder / self.split)]
-            yield Piece(self._paths[0], itertools.count(), self._items, self.split)
-            return
-        bounds = _boundaries(self.split, len(self.numbers), self.count_of_pieces)
-        self._paths = [os.fspath(folder / f"{self.split}-{n:06}") for n in range(len(bounds))]
-        if self._are_shards:
-            self._paths = self._shard_paths(len(bounds))
-        for path, (start, end) in zip(self._paths, itertools.pairwise([0, *bounds]), strict=True):
-            numbers = self.numbers[start:end].tolist()
-            items = [self._items[number] for number in numbers]
-            salt = "" if self._keys_known else self.split
-            yield Piece(path, numbers, items, salt)
-
-    def take(self, number: int, made: Made) -> None:
-        """Takes what came of a piece."""
-        if isinstance(self._items, Drawn):
-            self.numbers = np.arange(len(self._items))
-        self._made[number] = np.array(made.lengths, np.int64)
-        self._hashes[number] = made.hashes
-        self._digests[number] = np.array(made.digests, np.uint64)
-        self._problems += made.problems
-
-    def digests(self) -> np.ndarray:
-        """Returns those of all images in the order of the list, uint64 `[N]`."""
-        found = np.empty(len(self.numbers), np.uint64)
-        found[self.numbers] = np.concatenate([self._digests[n] for n in sorted(self._digests)])
-        return found
+    def shard_paths(self, count: int) -> list[str]:
+        """Returns the files of so many shards."""
+        return [os.fspath(path) for path in self.template.sharded_filepaths(count)]
 
     def id_of(self, number: int) -> str:
-        """Returns the id of a number of the list."""
-        return str(self._items[number].id)
+        """Returns the id of the item with a number of the list."""
+        return str(self.items[number].id)
+
+
+def _plan_split(
+    split: str,
+    items: Sequence[Any],
+    template: naming.ShardedFileTemplate,
+    download_config: tfds.download.DownloadConfig,
+    *,
+    keys_are_ids: bool,
+) -> _SplitPlan:
+    """Plans the chunks of a split: shards if their order is known, and else of a fixed size.
+
+    Raises:
+      ConfigError: if there are fewer items than chunks.
+    """
+    shard_config = download_config.get_shard_config()
+    max_examples = download_config.max_examples_per_split
+    order: np.ndarray | None = None
+    order_is_final = False
+    chunk_count = 1
+    if not isinstance(items, StreamedItems):
+        if keys_are_ids:
+            items = items[:max_examples]
+            order = _hashed_order(split, items)
+            order_is_final = True
+            chunk_count = _count_shards(items, order, shard_config)
+        else:
+            order = np.arange(len(items))
+            chunk_count = _count_chunks(items, order)
+        _boundaries(split, len(order), chunk_count)  # it refuses more chunks than items
+    plan = _SplitPlan(
+        split,
+        items,
+        template,
+        shard_config,
+        max_examples,
+        order,
+        order_is_final,
+        chunk_count,
+        chunks_are_shards=order_is_final,
+    )
+    return plan.divide(math.ceil(len(items) / MAX_CHUNK_ITEMS))
+
+
+def _count_shards(
+    items: Sequence[Any], order: np.ndarray, shard_config: shard_utils.ShardConfig
+) -> int:
+    """Returns how many shards TFDS is expected to make."""
+    if shard_config.num_shards:
+        return shard_config.num_shards
+    return shard_config.get_number_shards(_expected_size(items, order), len(order))
+
+
+def _count_chunks(items: Sequence[Any], order: np.ndarray) -> int:
+    """Returns how many chunks of about `CHUNK_BYTES` a split has."""
+    size = _expected_size(items, order)
+    return min(len(order), math.ceil(size / CHUNK_BYTES)) or 1
+
+
+def _divide_for_workers(plans: Sequence[_SplitPlan], workers: int) -> list[_SplitPlan]:
+    """Returns plans with more chunks than shards if these are too few for all workers."""
+    if sum(plan.chunk_count for plan in plans) >= workers:
+        return list(plans)
+    total = sum(len(plan.items) for plan in plans)
+    return [plan.divide(math.ceil(workers * len(plan.items) / total)) for plan in plans]
+
+
+class _SplitResults:
+    """The results of the chunks of a split, which come in any order.
+
+    Attributes:
+      plan: how the split is cut into chunks.
+      problems: numbers of items that cannot be used, and what is wrong with them.
+    """
+
+    def __init__(self, plan: _SplitPlan):
+        self.plan = plan
+        self.problems: list[tuple[int, VocSegError]] = []
+        # By chunk. Arrays and strings take less memory than the lists of a result.
+        self._lengths: dict[int, np.ndarray] = {}
+        self._digests: dict[int, np.ndarray] = {}
+        self._hashes: dict[int, bytes] = {}
+
+    def add(self, chunk: int, result: TaskResult) -> None:
+        """Adds the result of a chunk."""
+        self.problems += result.problems
+        self._lengths[chunk] = np.array(result.lengths, np.int64)
+        self._digests[chunk] = np.array(result.digests, np.uint64)
+        self._hashes[chunk] = _join_hashes(result.hashes)
 
     @property
-    def is_made(self) -> bool:
-        """Whether all pieces are made."""
-        return bool(len(self._made) == self.count_of_pieces)
+    def is_complete(self) -> bool:
+        """Whether the results of all chunks are there."""
+        return len(self._lengths) == self.plan.chunk_count
 
-    def check(self) -> None:
-        """Raises the problems of the split, in the order of its items."""
-        if self._problems:
-            errors = [error for _, error in sorted(self._problems, key=lambda problem: problem[0])]
-            raise SplitError(self.split, errors, len(self._items))
-        self._place()
+    def lengths(self) -> list[np.ndarray]:
+        """Returns the lengths of the records of each chunk, int64 `[M]` each."""
+        return [self._lengths[chunk] for chunk in range(self.plan.chunk_count)]
 
-    def _place(self) -> None:
-        """Finds the place of each record, and how many shards there are."""
-        lengths = [self._made[number] for number in range(self.count_of_pieces)]
-        starts = [np.cumsum(own + frames.HEAD + frames.TAIL) - own - frames.TAIL for own in lengths]
-        pieces = np.repeat(np.arange(self.count_of_pieces), [len(own) for own in lengths])
-        records = np.stack([pieces, np.concatenate(starts), np.concatenate(lengths)], axis=1)
-        if not self._keys_known:
-            hashes = itertools.chain.from_iterable(map(self._hashes.pop, range(len(lengths))))
-            records = records[: self._most]
-            records = records[_in_order(itertools.islice(hashes, self._most))]
-        self._records = records
-        self.size, self.count = int(records[:, 2].sum()), len(records)
-        number = self._config.get_number_shards(self.size, self.count)
-        self.bounds = _boundaries(self.split, self.count, number)
-        self.is_done = self._are_shards and number == self.count_of_pieces
+    def digests(self) -> np.ndarray:
+        """Returns the digests of all images, uint64 `[N]`, chunk after chunk."""
+        return np.concatenate([self._digests[chunk] for chunk in range(self.plan.chunk_count)])
 
-    def shards(self) -> Iterator[Shard]:
-        """Yields the shards that have to be cut."""
-        paths = self._shard_paths(len(self.bounds))
-        for path, (start, end) in zip(paths, itertools.pairwise([0, *self.bounds]), strict=True):
-            records = self._records[start:end].tolist()
-            yield Shard(path, self._paths, records)
+    def hashes(self) -> bytes:
+        """Returns the hashes of all keys, joined, chunk after chunk."""
+        return b"".join(self._hashes[chunk] for chunk in range(self.plan.chunk_count))
 
-    def _shard_paths(self, count: int) -> list[str]:
-        return [os.fspath(path) for path in self._template.sharded_filepaths(count)]
 
-    def remove_pieces(self) -> None:
-        """Removes the files that are no shards, though they may be called so."""
-        for path in self._paths:
+@dataclasses.dataclass(frozen=True)
+class _WrittenSplit:
+    """A split whose chunks are written, so that the place of each record is known.
+
+    Attributes:
+      plan: how it was cut into chunks.
+      chunk_paths: the files of the chunks.
+      records: chunk, offset there and length in bytes of each record, int64 `[N, 3]`, in TFDS's
+        order.
+      shard_ends: where each shard ends in that order.
+      image_digests: of each image, uint64, in the order of the list; empty if none were taken.
+      chunks_are_shards: whether the chunks are the shards that TFDS makes.
+    """
+
+    plan: _SplitPlan
+    chunk_paths: Sequence[str]
+    records: np.ndarray
+    shard_ends: Sequence[int]
+    image_digests: np.ndarray
+    chunks_are_shards: bool
+
+    def shard_tasks(self) -> Iterator[ShardTask]:
+        """Yields the task of each shard that is cut from the chunks."""
+        paths = self.plan.shard_paths(len(self.shard_ends))
+        bounds = itertools.pairwise([0, *self.shard_ends])
+        for path, (start, end) in zip(paths, bounds, strict=True):
+            yield ShardTask(path, self.chunk_paths, self.records[start:end].tolist())
+
+    def remove_chunks(self) -> None:
+        """Removes the chunks, which may be named as shards of another number."""
+        for path in self.chunk_paths:
             epath.Path(path).unlink()
 
     def info(self) -> tfds.core.SplitInfo:
         """Returns what TFDS notes of the split."""
-        lengths = np.diff([0, *self.bounds]).tolist()
-        return splits.SplitInfo(self.split, lengths, self.size, self._template)
+        shard_lengths = np.diff([0, *self.shard_ends]).tolist()
+        size = int(self.records[:, 2].sum())
+        return splits.SplitInfo(self.plan.split, shard_lengths, size, self.plan.template)
+
+
+def _finish_split(results: _SplitResults, folder: epath.Path) -> _WrittenSplit:
+    """Finds the place of each record of a split, and its shards.
+
+    Raises:
+      SplitError: if items cannot be used, with their problems in the order of the list.
+      ConfigError: if there are fewer records than shards.
+    """
+    plan = results.plan
+    if results.problems:
+        in_order = sorted(results.problems, key=lambda problem: problem[0])
+        raise SplitError(plan.split, [error for _, error in in_order], len(plan.items))
+    records = _locate_records(results.lengths())
+    if not plan.order_is_final:
+        records = records[: plan.max_examples]
+        hashes = results.hashes()[: len(records) * _HASH_BYTES]
+        records = records[_order_of_hashes(hashes)]
+    size = int(records[:, 2].sum())
+    shard_count = plan.shard_config.get_number_shards(size, len(records))
+    return _WrittenSplit(
+        plan,
+        plan.chunk_paths(folder),
+        records,
+        shard_ends=_boundaries(plan.split, len(records), shard_count),
+        image_digests=_in_list_order(results.digests(), plan.order),
+        chunks_are_shards=plan.chunks_are_shards and shard_count == plan.chunk_count,
+    )
+
+
+def _locate_records(lengths: Sequence[np.ndarray]) -> np.ndarray:
+    """Returns chunk, offset and length of each record, int64 `[N, 3]`.
+
+    Args:
+      lengths: of the records of each chunk, int64 `[M]` each.
+    """
+    chunks = np.repeat(np.arange(len(lengths)), [len(of_chunk) for of_chunk in lengths])
+    offsets = []
+    for of_chunk in lengths:
+        # A record is framed by a head and a tail; its data begin after the head.
+        frame_ends = np.cumsum(frames.HEAD + of_chunk + frames.TAIL)
+        offsets.append(frame_ends - frames.TAIL - of_chunk)
+    return np.stack([chunks, np.concatenate(offsets), np.concatenate(lengths)], axis=1)
+
+
+def _in_list_order(digests: np.ndarray, order: np.ndarray | None) -> np.ndarray:
+    """Returns digests in the order of the split's list; they come in the order of the chunks."""
+    if order is None or not len(digests):
+        return digests
+    sorted_digests = np.empty_like(digests)
+    sorted_digests[order] = digests
+    return sorted_digests
 
 
 def _boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
-    """Returns where the shards or pieces of a split end."""
+    """Returns where the shards or chunks of a split end, as TFDS cuts them.
+
+    Raises:
+      ConfigError: if there are fewer examples than shards.
+    """
+    if not examples:
+        raise ConfigError(
+            f"split {split}",
+            found=f"a split of 0 examples: {split}",
+            expected="at least one example for each shard of every split",
+            remedy="leave the split out",
+        )
     if examples < shards:
         raise ConfigError(
-            f"num_shards {shards}" if examples else f"split {split}",
+            f"num_shards {shards}",
             found=f"a split of {examples} examples: {split}",
             expected="at least one example for each shard of every split",
-            remedy=f"give at most {examples} shards (--num_shards)"
-            if examples
-            else "leave the split out",
+            remedy=f"give at most {examples} shards (--num_shards)",
         )
     return shard_utils.get_shard_boundaries(examples, shards)
 
 
-def _in_order(hashes: Iterable[int]) -> np.ndarray:
-    """Returns the numbers of keys in TFDS's order. No two are one key: see `trees.listing`."""
-    data = bytearray()
+def _hashed_order(split: str, items: Sequence[Any]) -> np.ndarray:
+    """Returns the numbers of items in TFDS's order of their ids, int64 `[N]`."""
+    ids = getattr(items, "ids", None) or [item.id for item in items]
+    hasher = hashing.Hasher(split)
+    return _order_of_hashes(_join_hashes(hasher.hash_key(key) for key in ids))
+
+
+_HASH_BYTES = 16
+
+
+def _join_hashes(hashes: Iterable[int]) -> bytes:
+    """Returns TFDS's hashes of keys, 128 bits each, big-endian."""
+    joined = bytearray()
     for value in hashes:
-        data += value.to_bytes(16, "big")
-    pairs = np.frombuffer(data, ">u8").reshape(-1, 2)
-    return np.lexsort((pairs[:, 1], pairs[:, 0]))
+        joined += value.to_bytes(_HASH_BYTES, "big")
+    return bytes(joined)
 
 
-def _expected_size(items: Sequence[Item], numbers: np.ndarray) -> int:
+def _order_of_hashes(hashes: bytes) -> np.ndarray:
+    """Returns the numbers of joined hashes in ascending order, int64 `[N]`.
+
+    All keys differ: see `folder.tree.listing`.
+    """
+    halves = np.frombuffer(hashes, ">u8").reshape(-1, 2)
+    high = halves[:, 0]
+    low = halves[:, 1]
+    return np.lexsort((low, high))
+
+
+def _expected_size(items: Sequence[Any], order: np.ndarray) -> int:
     """Estimates the bytes of all records of a split, which are mostly those of its files.
 
-    The numbers of the items are in an order that has nothing to do with sizes, if possible.
+    A sample of files is measured. If possible it is taken from an order of the items that is
+    independent of their sizes.
     """
-    sample = [items[number] for number in numbers[:: math.ceil(len(numbers) / _SIZED)]]
-    sizes = [size for _, size in ordered_map(_size, sample)]
-    return round(sum(sizes) / len(sample) * len(numbers))
+    step = math.ceil(len(order) / _MAX_MEASURED_ITEMS)
+    sample = [items[number] for number in order[::step]]
+    sizes = [size for _, size in ordered_map(_size_of, sample)]
+    return round(sum(sizes) / len(sample) * len(order))
 
 
-def _size(item: Any) -> int:
+def _size_of(item: Any) -> int:
     try:
         return int(item.size())
-    except OSError:  # whoever reads it says so
+    except OSError:  # reading it raises, and says which file it is
         return 0

@@ -1,6 +1,7 @@
-"""Tiles of images: which ones an image has, their names, and one example cut into them."""
+"""Cuts one example into the examples of its tiles."""
 
 from collections.abc import Callable, Iterator, Mapping
+import dataclasses
 import functools
 import posixpath
 from typing import Any
@@ -32,10 +33,10 @@ from voc_seg_tfrecord.formats.images import StoredImage
 from voc_seg_tfrecord.formats.png_pixels import count_values
 
 QUALITY = 95
-"""Quality of JPEG tiles, if no other one is given."""
+"""Quality of tiles that are stored as JPEG."""
 
 
-def cut(
+def cut_tiles(
     key: str,
     image: StoredImage | pillow.Still | Banded,
     others: Mapping[str, Any],
@@ -64,6 +65,35 @@ def cut(
     Raises:
       ImageError: if the image's pixels cannot be decoded, or would be too many tiles.
     """
+    _check_tile_count(image, tiling, where)
+    tiles = list(tiling.tiles(image.height, image.width))
+    if len(tiles) == 1:
+        ending = posixpath.splitext(others[FILENAME])[1]
+        place = _place_features(others, tiles[0], ending)
+        yield tiles[0].name(key), {**others, IMAGE: image.stored(), **place}
+        return
+    source = _decode_image(image, tiling, where)
+    masks = {
+        name: png_pixels.decode_values(File(others[name], f"{where}, {name}"))
+        for name in FILL
+        if name in others
+    }
+    for tile in tiles:
+        example = {**others, **_place_features(others, tile, source.ending)}
+        example[IMAGE] = source.encode(np.ascontiguousarray(source.pixels[tile.window]))
+        example[HEIGHT] = tile.height
+        example[WIDTH] = tile.width
+        for name, mask in masks.items():
+            part = np.ascontiguousarray(mask[tile.window])
+            example[name] = pillow.encode_png(part)
+            if name == MASK:
+                example[LABELS] = _find_labels(part, background)
+        yield tile.name(key), example
+
+
+def _check_tile_count(
+    image: StoredImage | pillow.Still | Banded, tiling: Tiling, where: str
+) -> None:
     if tiling.count(image.height, image.width) > MOST_TILES:
         raise ImageError(
             where,
@@ -72,46 +102,53 @@ def cut(
             expected="larger tiles",
             remedy="change tile (--tile), or leave the image out",
         )
-    tiles = list(tiling.tiles(image.height, image.width))
-    if len(tiles) == 1:
-        ending = posixpath.splitext(others[FILENAME])[1]
-        alone = {**others, IMAGE: image.stored(), **_place(others, tiles[0], ending)}
-        yield tiles[0].name(key), alone
-        return
-    ending = {"png": ".png", "jpeg": ".jpg"}[tiling.format]
-    encode: Callable[[np.ndarray], Any] = functools.partial(pillow.encode_png, photo=True)
+
+
+@dataclasses.dataclass(frozen=True)
+class _DecodedImage:
+    """An image whose tiles are encoded one by one.
+
+    Attributes:
+      pixels: `[H, W, N]`; uint8 RGB, or the bands of the image.
+      encode: returns what a record has of a tile, `[h, w, N]`.
+      ending: of the tiles' file names, such as `.png`.
+    """
+
+    pixels: np.ndarray
+    encode: Callable[[np.ndarray], Any]
+    ending: str
+
+
+def _decode_image(
+    image: StoredImage | pillow.Still | Banded, tiling: Tiling, where: str
+) -> _DecodedImage:
+    """Decodes a complete image, and chooses how its tiles are stored."""
+    encode: Callable[[np.ndarray], Any]
     if isinstance(image, Banded):
-        pixels, encode = image.pixels, functools.partial(bands.as_stored, image.bands)
+        pixels = image.pixels
+        encode = functools.partial(bands.as_stored, image.bands)
         ending = ".png" if image.bands.is_png else ".npy"
-    elif isinstance(image, pillow.Still):
-        pixels = image.rgb()
     else:
-        pixels = images.decode(File(image.data, where)).values()
+        if isinstance(image, pillow.Still):
+            pixels = image.rgb()
+        else:
+            pixels = images.decode(File(image.data, where)).values()
+        encode = functools.partial(pillow.encode_png, photo=True)
+        ending = ".png"
     if tiling.format == "jpeg":
         encode = functools.partial(pillow.encode_jpeg, quality=QUALITY)
-    masks = {
-        name: png_pixels.decode_values(File(others[name], f"{where}, {name}"))
-        for name in FILL
-        if name in others
-    }
-    for tile in tiles:
-        parts = {name: np.ascontiguousarray(mask[tile.window]) for name, mask in masks.items()}
-        present = np.flatnonzero(count_values(parts[MASK])[:VOID]).tolist()
-        yield (
-            tile.name(key),
-            {
-                **others,
-                **_place(others, tile, ending),
-                IMAGE: encode(np.ascontiguousarray(pixels[tile.window])),
-                HEIGHT: tile.height,
-                WIDTH: tile.width,
-                LABELS: [value for value in present if value != background],
-                **{name: pillow.encode_png(part) for name, part in parts.items()},
-            },
-        )
+        ending = ".jpg"
+    return _DecodedImage(pixels, encode, ending)
 
 
-def _place(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
+def _find_labels(mask: np.ndarray, background: int | None) -> list[int]:
+    """Returns the classes of a mask, uint8 `[h, w]`, without background and void, ascending."""
+    present = np.flatnonzero(count_values(mask)[:VOID]).tolist()
+    return [value for value in present if value != background]
+
+
+def _place_features(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
+    """Returns the features that say where a tile lies in its image, and its file name."""
     own_id = image_id(others[FILENAME])
     return {
         FILENAME: tile.name(own_id) + ending,

@@ -1,0 +1,199 @@
+"""What one call of a build does: it makes the records of a chunk, or cuts a shard from chunks.
+
+A task is plain data, which can be sent to any process. `ChunkWriter` does a `ChunkTask`, and
+`ShardCutter` does a `ShardTask`. Both write one TFRecord file. See `shards` for why there are two.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+import contextlib
+import dataclasses
+import functools
+from typing import Any, BinaryIO, Protocol, Self
+
+from etils import epath
+import tensorflow_datasets as tfds
+from tensorflow_datasets.core import hashing
+
+from voc_seg_tfrecord.core import errors
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.example import ExampleSpec
+from voc_seg_tfrecord.core.processes import Note
+from voc_seg_tfrecord.core.staging import staged_file
+from voc_seg_tfrecord.core.threads import ordered_map
+from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.writing.copies import DigestedItem
+from voc_seg_tfrecord.writing.examples import try_examples
+from voc_seg_tfrecord.writing.serializer import Encoder, StableSerializer
+
+
+@dataclasses.dataclass(frozen=True)
+class TaskResult:
+    """What a task reports. A `ShardTask` reports nothing, because its records are known.
+
+    Attributes:
+      lengths: bytes of each record.
+      hashes: the hash of each record's key, if the task asks for hashes.
+      problems: numbers of items that cannot be used, and what is wrong with them.
+      digests: the digest of each item's image, if the writer takes digests; see
+        `copies.DigestedItem`.
+    """
+
+    lengths: list[int] = dataclasses.field(default_factory=list)
+    hashes: list[int] = dataclasses.field(default_factory=list)
+    problems: list[tuple[int, VocSegError]] = dataclasses.field(default_factory=list)
+    digests: list[int] = dataclasses.field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the result as plain data."""
+        problems = [(number, error.to_json()) for number, error in self.problems]
+        return {**vars(self), "problems": problems}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns the result that `to_json` turned into plain data."""
+        problems = [(number, errors.from_json(error)) for number, error in data["problems"]]
+        return cls(**{**data, "problems": problems})
+
+
+class TaskRunner(Protocol):
+    """Does tasks of one kind: a `ChunkWriter` or a `ShardCutter`.
+
+    It is picklable, so that any process can have it. Its tasks have `to_json()`, for engines that
+    send them as plain data.
+    """
+
+    def __call__(self, task: Any, note: Note, /) -> TaskResult:
+        """Does a task, and calls `note` with the number of examples as they are done."""
+        ...
+
+    def task_from_json(self, data: Mapping[str, Any]) -> Any:
+        """Returns the task that its `to_json` turned into plain data."""
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class ChunkTask:
+    """Items whose examples one call makes, and the file of their records.
+
+    Attributes:
+      path: the file.
+      numbers: the number of each item in its split's list; there may be more numbers than items.
+      items: the items, in the order of the file.
+      salt: what keys are hashed with; empty if no hashes are wanted.
+    """
+
+    path: str
+    numbers: Iterable[int]
+    items: Iterable[Any]
+    salt: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the task as plain data."""
+        return {**vars(self), "items": [item.to_json() for item in self.items]}
+
+
+@dataclasses.dataclass(frozen=True)
+class ChunkWriter:
+    """Makes the examples of chunks and writes their records.
+
+    Attributes:
+      item_type: the class of all items; None for items in memory, which are not sent.
+      spec: what examples are to hold.
+      features: the dataset's features.
+      ahead: how many groups of items are in the making at least; see `core.threads.ordered_map`.
+      takes_digests: whether the digests of images are wanted.
+    """
+
+    item_type: Any
+    spec: ExampleSpec
+    features: tfds.features.FeaturesDict
+    ahead: int
+    takes_digests: bool
+
+    def __call__(self, task: ChunkTask, note: Note) -> TaskResult:
+        """Writes a chunk. After a first problem it writes nothing, and looks for more problems."""
+        result = TaskResult()
+        _write_records(task.path, self._make_records(task, result, note))
+        return result
+
+    def _make_records(self, task: ChunkTask, result: TaskResult, note: Note) -> Iterator[bytes]:
+        """Yields the records of a chunk; adds to the result what is found on the way."""
+        hasher = hashing.Hasher(task.salt)
+        encode = Encoder(self.features)
+        serializer = StableSerializer(self.features.get_serialized_info())
+        items = map(DigestedItem, task.items) if self.takes_digests else task.items
+        make = functools.partial(try_examples, self.spec)
+        outcomes = ordered_map(make, items, ahead=self.ahead)
+        for number, (item, examples) in zip(task.numbers, outcomes, strict=False):
+            note(1)
+            if isinstance(examples, VocSegError):
+                result.problems.append((number, examples))
+                continue
+            if result.problems:
+                continue
+            if self.takes_digests:
+                result.digests.append(item.digest)
+            for key, example in examples:
+                record = serializer.serialize_example(encode(example))
+                result.lengths.append(len(record))
+                if task.salt:
+                    result.hashes.append(hasher.hash_key(key))
+                yield record
+
+    def task_from_json(self, data: Mapping[str, Any]) -> ChunkTask:
+        """Returns the task that `ChunkTask.to_json` turned into plain data."""
+        items = [self.item_type.from_json(item) for item in data["items"]]
+        return ChunkTask(**{**data, "items": items})
+
+
+@dataclasses.dataclass(frozen=True)
+class ShardTask:
+    """A shard that is cut from chunks.
+
+    Attributes:
+      path: the shard's file.
+      chunks: the chunks' files.
+      records: of each record the number of its chunk, its offset there, and its length, in bytes.
+    """
+
+    path: str
+    chunks: Sequence[str]
+    records: Sequence[tuple[int, int, int]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the task as plain data."""
+        return vars(self)
+
+
+class ShardCutter:
+    """Cuts shards from the records of chunks."""
+
+    def __call__(self, task: ShardTask, note: Note) -> TaskResult:
+        """Writes a shard."""
+        _write_records(task.path, self._read_records(task, note))
+        return TaskResult()
+
+    def _read_records(self, task: ShardTask, note: Note) -> Iterator[bytes]:
+        """Yields the records of a shard, each from its chunk."""
+        with contextlib.ExitStack() as open_files:
+            files: dict[int, BinaryIO] = {}
+            for chunk, offset, length in task.records:
+                if chunk not in files:
+                    file = epath.Path(task.chunks[chunk]).open("rb")
+                    files[chunk] = open_files.enter_context(file)
+                files[chunk].seek(offset)
+                note(1)
+                yield files[chunk].read(length)
+
+    def task_from_json(self, data: Mapping[str, Any]) -> ShardTask:
+        """Returns the task that `ShardTask.to_json` turned into plain data."""
+        return ShardTask(**data)
+
+
+def _write_records(path: str, records: Iterable[bytes]) -> None:
+    """Writes a TFRecord file as TFDS does."""
+    # The bytes are those of TensorFlow's own writer, which takes seconds and 600 MB to import.
+    # TFDS's own `incomplete_file` makes the folder anew where the next run has just removed it.
+    with staged_file(path) as unfinished, unfinished.open("wb") as file:
+        for record in records:
+            file.write(frames.frame(record))
