@@ -106,16 +106,17 @@ def test_sizes_are_those_of_the_images(found):
 
 def official(name, **changes):
     """Statistics that have exactly the published figures of a list."""
-    year, split = statistics._TABLES[name]
+    table = statistics._TABLES[name]
+    year, split = table.year, table.split
     pixels, images, objects = np.zeros((3, 21), np.int64)
     void = 0
-    for row in statistics._table(f"voc{year}_pixels"):
+    for row in statistics._read_table(f"voc{year}_pixels"):
         if row["index"] == "255":
             void = int(row[split])
         else:
             pixels[int(row["index"])] = int(row[split])
-    prefix = statistics._COUNTED_IN_MASKS[year]
-    for row in statistics._table(f"voc{year}_images_objects"):
+    prefix = statistics._COLUMN_PREFIX[year]
+    for row in statistics._read_table(f"voc{year}_images_objects"):
         if row["class"] != "total" and f"{prefix}{split}_images" in row:
             images[VOC_CLASSES.index(row["class"])] = int(row[f"{prefix}{split}_images"])
             objects[VOC_CLASSES.index(row["class"])] = int(row[f"{prefix}{split}_objects"])

@@ -124,23 +124,28 @@ def test_files_that_a_build_refuses_are_named_with_the_reason(tree, capsys):
     assert "cannot be used in a build: 1" in capsys.readouterr().out
 
 
+def hashes_of(images):
+    """Returns the hashes of examples, whose images have these hashes, by id and split."""
+    return {diff._Place(*place): diff._Hashes(image) for place, image in images.items()}
+
+
 def test_folders_of_two_splits_may_have_the_same_id_for_different_images():
-    ours = {("0001", "train"): (b"1", b""), ("0001", "test"): (b"2", b"")}
-    theirs = {("0001", "test"): (b"1", b""), ("0001", "dev"): (b"2", b"")}
-    pairs, lost, new = diff._match(ours, theirs)
-    assert pairs == {("0001", "test"): ("0001", "test")}
-    assert (lost, new) == ([("0001", "train")], [("0001", "dev")])
+    before = hashes_of({("0001", "train"): b"1", ("0001", "test"): b"2"})
+    after = hashes_of({("0001", "test"): b"1", ("0001", "dev"): b"2"})
+    matches = diff._match(before, after)
+    assert matches.pairs == {("0001", "test"): ("0001", "test")}
+    assert (matches.lost, matches.new) == ([("0001", "train")], [("0001", "dev")])
 
 
 def test_an_image_whose_id_has_only_its_last_part_in_common_moved_where_its_bytes_did():
-    ours = {("val/i1", "val"): (b"1", b""), ("val/i2", "val"): (b"2", b"")}
-    theirs = {("train/i1", "train"): (b"9", b""), ("train/x", "train"): (b"2", b"")}
-    pairs, lost, new = diff._match(ours, theirs)
-    assert (pairs, lost, new) == ({}, [*ours], [*theirs])
-    theirs |= {("train/i2", "train"): (b"2", b""), ("val/b/i1", "val"): (b"1", b"")}
-    pairs, lost, new = diff._match(ours, theirs)
-    assert pairs == {("val/i2", "val"): ("train/i2", "train")}
-    assert lost == [("val/i1", "val")]
+    before = hashes_of({("val/i1", "val"): b"1", ("val/i2", "val"): b"2"})
+    after = hashes_of({("train/i1", "train"): b"9", ("train/x", "train"): b"2"})
+    matches = diff._match(before, after)
+    assert (matches.pairs, matches.lost, matches.new) == ({}, [*before], [*after])
+    after |= hashes_of({("train/i2", "train"): b"2", ("val/b/i1", "val"): b"1"})
+    matches = diff._match(before, after)
+    assert matches.pairs == {("val/i2", "val"): ("train/i2", "train")}
+    assert matches.lost == [("val/i1", "val")]
 
 
 @pytest.mark.parametrize("as_folder", [True, False])

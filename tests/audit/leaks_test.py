@@ -15,7 +15,7 @@ def side(name, images, role=""):
 
 
 def examples(first, second):
-    return leaks.shared(leaks.named_list(first), leaks.named_list(second)).examples
+    return leaks.find_overlap(leaks.named_list(first), leaks.named_list(second)).examples
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def test_trainaug_and_val_share_nothing():
     ],
 )
 def test_train_and_evaluation_data_in_common_is_a_leak(ours, name, theirs, is_leak):
-    assert leaks.shared(side("train", ours), side(name, theirs)).is_leak == is_leak
+    assert leaks.find_overlap(side("train", ours), side(name, theirs)).is_leak == is_leak
 
 
 def test_the_same_bytes_under_another_name_are_found():
-    found = leaks.shared(side("train", {"a": "1", "b": "2"}), side("val", {"c": "2"}))
+    found = leaks.find_overlap(side("train", {"a": "1", "b": "2"}), side("val", {"c": "2"}))
     assert found.ids == ()
     assert found.images == (("b", "c"),)
     assert found.is_leak
@@ -57,10 +57,10 @@ def test_images_that_look_alike_are_told_and_are_no_leak():
     train = leaks.Side("train", "train", {"a": "1", "b": "2"}, {"a": looks[0], "b": looks[1]})
     nearly = np.clip(looks[1], 1, 254)
     val = leaks.Side("val", "evaluation", {"c": "3", "d": "1"}, {"c": nearly, "d": looks[0]})
-    found = leaks.shared(train, val)
+    found = leaks.find_overlap(train, val)
     assert found.alike == (("b", "c"),)
     assert found.examples == 1  # those with the same bytes
-    assert leaks.shared(train, side("val", {"c": "3"})).alike == ()
+    assert leaks.find_overlap(train, side("val", {"c": "3"})).alike == ()
 
 
 def test_the_looks_of_built_images_are_compared(sample):
@@ -68,12 +68,12 @@ def test_the_looks_of_built_images_are_compared(sample):
     (first,) = leaks.dataset(builder, ["train"])
     copied = {f"copy of {i}": sha256[::-1] for i, sha256 in first.images.items()}
     looks = {f"copy of {i}": look for i, look in first.looks.items()}
-    found = leaks.shared(first, leaks.Side("val", "evaluation", copied, looks))
+    found = leaks.find_overlap(first, leaks.Side("val", "evaluation", copied, looks))
     assert {(i, f"copy of {i}") for i in first.looks} <= set(found.alike)
 
 
 def test_two_own_images_that_only_share_a_name_are_no_leak():
-    found = leaks.shared(side("train", {"0001": "1"}), side("val", {"0001": "2"}))
+    found = leaks.find_overlap(side("train", {"0001": "1"}), side("val", {"0001": "2"}))
     assert found.unlike == ("0001",)
     assert not found.is_leak
 

@@ -286,5 +286,5 @@ def test_a_source_is_not_downloaded_and_not_guessed(sample, tmp_path, config, wo
 def test_images_that_are_kept_once_are_compared_as_others_are(sample, doctored, monkeypatch):
     changed = doctored(doctoring.reencode_image)
     whole = found(sample), found(changed)
-    monkeypatch.setattr(serializer, "LARGE", 100)
+    monkeypatch.setattr(serializer, "MAX_KEPT_BYTES", 100)
     assert (found(sample), found(changed)) == whole

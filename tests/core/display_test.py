@@ -44,7 +44,9 @@ def confusion():
 
 def shared():
     images = dict.fromkeys(many_ids(), "")
-    return leaks.shared(leaks.Side(EVIL, "train", images), leaks.Side("val", "evaluation", images))
+    return leaks.find_overlap(
+        leaks.Side(EVIL, "train", images), leaks.Side("val", "evaluation", images)
+    )
 
 
 OBJECTS = {
@@ -93,7 +95,9 @@ def test_the_line_says_what_matters(made, shown):
 
 def test_a_report_of_verify_and_its_parts_are_short(sample):
     report = verify.verify(sample)
-    assert repr(report).startswith("<Report: 0 faults, test 1, train 3, validation 2, fingerprint ")
+    assert repr(report).startswith(
+        "<VerificationReport: 0 faults, test 1, train 3, validation 2, fingerprint "
+    )
     for split in report.splits.values():
         assert len(repr(split)) < 200
         assert len(repr(split.fingerprint)) < 200

@@ -128,7 +128,7 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
     assert_type(preview("voc_seg_tfrecord/sample", by_class=True, data_dir=root), Figure)
 
     verified = verify.verify(builder, verify.find_originals(builder, root))
-    assert_type(verified, verify.Report)
+    assert_type(verified, verify.VerificationReport)
     faults: list[verify.Fault] = verified.faults
     assert_type([fault.found for fault in faults], list[str])
     assert_type(verified.splits, Mapping[str, verify.SplitReport])
@@ -140,8 +140,8 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
         leaks.list_file(root, "list", leaks.role_of("val")),
     ]
     assert_type(sides, list[leaks.Side])
-    assert_type(leaks.compare(sides, sides), list[leaks.Shared])
-    assert_type(leaks.shared(*sides[:2]).is_leak, bool)
+    assert_type(leaks.compare(sides, sides), list[leaks.Overlap])
+    assert_type(leaks.find_overlap(*sides[:2]).is_leak, bool)
     assert_type(leaks.canonical("a"), str)
 
 

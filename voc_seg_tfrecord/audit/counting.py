@@ -1,4 +1,8 @@
-"""Counts pixels, images and objects of each class."""
+"""Counts pixels, images and objects of each class in the records of a dataset.
+
+Enter at `compute` for the statistics of splits. `Tally` adds up records one by one, and
+`ClassCounts` masks one by one, for what reads them anyway.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
@@ -50,18 +54,22 @@ def compute(
     builder = as_builder(dataset, data_dir)
     check_features(builder)
     names = class_names(builder)
-    count = functools.partial(_count_record, bool(bands_of(builder)))
-    return {
-        split: Tally(records.scan(builder, split, count, progress=progress)).stats(names)
-        for split in splits or builder.info.splits
-    }
+    count = functools.partial(_count_record, counts_bands=bool(bands_of(builder)))
+    statistics = {}
+    for split in splits or builder.info.splits:
+        tally = Tally()
+        for counts in records.scan(builder, split, count, progress=progress):
+            tally.add(counts)
+        statistics[split] = tally.stats(names)
+    return statistics
 
 
 @dataclasses.dataclass(frozen=True)
-class Counts:
-    """What one record adds to the statistics.
+class RecordCounts:
+    """The counts of one record, which are added up to statistics.
 
     Attributes:
+      id: the record's id.
       size: height and width.
       pixels: pixels of each mask value, int64 `[256]`.
       objects: objects of each class, int64 `[256]`; None without an instance mask.
@@ -76,22 +84,22 @@ class Counts:
     bands: np.ndarray | None = None
 
 
-def _count_record(with_bands: bool, record: Record) -> Counts:
+def _count_record(record: Record, *, counts_bands: bool) -> RecordCounts:
     mask = record.pixels(MASK)
     objects = None
     if INSTANCES in record.features:
         objects = count_objects(mask, record.pixels(INSTANCES))
-    sums = _sums(record.bands()) if with_bands else None
-    return Counts(record.id, mask.shape, count_values(mask), objects, sums)
+    bands = _sum_bands(record.bands()) if counts_bands else None
+    return RecordCounts(record.id, mask.shape, count_values(mask), objects, bands)
 
 
-def _sums(pixels: np.ndarray) -> npt.NDArray[np.float64]:
-    """Returns what `Counts.bands` holds of an image, `[H, W, N]`."""
-    bands = []
+def _sum_bands(pixels: np.ndarray) -> npt.NDArray[np.float64]:
+    """Returns `RecordCounts.bands` of an image, `[H, W, N]`; only finite values count."""
+    sums = []
     for band in np.moveaxis(pixels, 2, 0):
         values = band[np.isfinite(band)].astype(np.float64)
-        bands.append((values.size, values.sum(), np.dot(values, values)))
-    return np.array(bands).T
+        sums.append((values.size, values.sum(), np.dot(values, values)))
+    return np.array(sums).T
 
 
 def count_objects(mask: np.ndarray, instances: np.ndarray) -> npt.NDArray[np.int64]:
@@ -111,27 +119,35 @@ def count_objects(mask: np.ndarray, instances: np.ndarray) -> npt.NDArray[np.int
 def find_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
     """Returns number, class and pixels without void of each object that `count_objects` counts.
 
-    Both arrays are uint8 `[H, W]`; the result is int64 `[N, 3]`, ascending by number.
+    Args:
+      mask: class indices, uint8 `[H, W]`.
+      instances: object numbers, uint8 `[H, W]`; 0 and 255 are not objects.
+
+    Returns:
+      int64 `[N, 3]`, ascending by number.
     """
-    table = count_pairs(instances, mask).reshape(256, 256)[:VOID, :VOID]
-    table[0] = 0  # no object
-    numbers = np.flatnonzero(table.any(1))
-    return np.stack([numbers, table[numbers].argmax(1), table[numbers].sum(1)], axis=1)
+    pairs = count_pairs(instances, mask).reshape(256, 256)
+    pixels = pairs[:VOID, :VOID]  # of each object and class
+    pixels[0] = 0  # no object
+    numbers = np.flatnonzero(pixels.any(1))
+    of_objects = pixels[numbers]
+    return np.stack([numbers, of_objects.argmax(1), of_objects.sum(1)], axis=1)
 
 
 class Tally:
     """Adds up what records hold."""
 
-    def __init__(self, counted: Iterable[Counts] = ()) -> None:
+    def __init__(self) -> None:
         self._ids: list[str] = []
         self._sizes: list[tuple[int, ...]] = []
-        self._pixels, self._images, self._image_pixels, self._objects = np.zeros((4, 256), np.int64)
+        self._pixels = np.zeros(256, np.int64)
+        self._images = np.zeros(256, np.int64)
+        self._image_pixels = np.zeros(256, np.int64)
+        self._objects = np.zeros(256, np.int64)
         self._all_have_objects = True
         self._bands: np.ndarray | None = None
-        for counts in counted:
-            self.add(counts)
 
-    def add(self, counts: Counts) -> None:
+    def add(self, counts: RecordCounts) -> None:
         """Adds one record."""
         self._ids.append(counts.id)
         self._sizes.append(counts.size)
@@ -139,26 +155,27 @@ class Tally:
         self._pixels += counts.pixels
         self._images += present
         self._image_pixels += present * counts.pixels[:VOID].sum()
-        if counts.bands is not None:
-            self._bands = counts.bands if self._bands is None else self._bands + counts.bands
         if counts.objects is None:
             self._all_have_objects = False
         else:
             self._objects += counts.objects
+        if counts.bands is not None:
+            self._bands = counts.bands if self._bands is None else self._bands + counts.bands
 
     def stats(self, class_names: tuple[str, ...]) -> Stats:
         """Returns the statistics of all records so far; the classes are in mask order."""
         classes = len(class_names)
+        has_objects = self._all_have_objects and bool(self._ids)
         return Stats(
-            class_names,
-            tuple(self._ids),
-            self._pixels[:classes],
-            self._images[:classes],
-            self._image_pixels[:classes],
-            self._objects[:classes] if self._all_have_objects and self._ids else None,
-            int(self._pixels[VOID]),
-            np.array(self._sizes, np.int64).reshape(-1, 2),
-            self._bands,
+            class_names=class_names,
+            ids=tuple(self._ids),
+            pixels=self._pixels[:classes],
+            images=self._images[:classes],
+            image_pixels=self._image_pixels[:classes],
+            objects=self._objects[:classes] if has_objects else None,
+            void=int(self._pixels[VOID]),
+            sizes=np.array(self._sizes, np.int64).reshape(-1, 2),
+            bands=self._bands,
         )
 
 
@@ -178,33 +195,50 @@ class ClassCounts:
         self.pixels += histogram
 
 
+_MAX_NAMED_CLASSES = 12
+
+
 def missing_classes(
     class_names: Sequence[str], by_split: Mapping[str, ClassCounts]
 ) -> Iterator[str]:
-    """Yields a sentence about the classes that no image has, and one for each split's."""
-    indices = range(len(class_names))
-    absent = {i for i in indices if not any(c.images[i] for c in by_split.values())}
+    """Yields a sentence about classes that no image has, and one about those that a split lacks.
+
+    Args:
+      class_names: the classes, in mask order.
+      by_split: the counts of each split.
+    """
+    total = sum(by_split.values(), ClassCounts())
+    absent = [index for index in range(len(class_names)) if not total.images[index]]
     if absent:
-        sentence = f"no image has {_named(class_names, sorted(absent))}"
-        if len(absent) >= len(class_names) - 1 and any(c.images[VOID] for c in by_split.values()):
+        sentence = f"no image has {_name_classes(class_names, absent)}"
+        has_at_most_one_class = len(absent) >= len(class_names) - 1
+        if has_at_most_one_class and total.images[VOID]:
             sentence += f". {VOID} is void here; if it is a class, say --classes {VOID}=NAME"
         yield sentence
     for split, counts in by_split.items():
-        lacking = [i for i in indices if not counts.images[i] and i not in absent]
+        lacking = [
+            index
+            for index in range(len(class_names))
+            if total.images[index] and not counts.images[index]
+        ]
         if lacking:
-            yield f"{split} has no image of {_named(class_names, lacking)}"
+            yield f"{split} has no image of {_name_classes(class_names, lacking)}"
 
 
-def _named(class_names: Sequence[str], indices: Sequence[int]) -> str:
-    names = several((class_names[i] for i in indices), 12)
+def _name_classes(class_names: Sequence[str], indices: Sequence[int]) -> str:
+    names = several((class_names[index] for index in indices), _MAX_NAMED_CLASSES)
     return f"{len(indices)} of {len(class_names)} classes: {names}"
 
 
 def count_classes(builder: tfds.core.DatasetBuilder) -> dict[str, ClassCounts]:
     """Returns how many images and pixels each class has in each split of a built dataset."""
-    counts = {}
+    by_split = {}
     for split in builder.info.splits:
-        counts[split] = ClassCounts()
-        for histogram in records.scan(builder, split, lambda r: count_values(r.pixels(MASK))):
-            counts[split].add(histogram)
-    return counts
+        by_split[split] = ClassCounts()
+        for histogram in records.scan(builder, split, _count_mask_values):
+            by_split[split].add(histogram)
+    return by_split
+
+
+def _count_mask_values(record: Record) -> np.ndarray:
+    return count_values(record.pixels(MASK))

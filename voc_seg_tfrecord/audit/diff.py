@@ -1,4 +1,4 @@
-"""What changed between two datasets, or between a dataset and a folder in the same layout.
+"""Finds what changed between two datasets, or between a dataset and a folder in the same layout.
 
 Each side is read once, and only hashes of it are kept. Masks are decoded where their bytes differ,
 or where the classes of the two sides have other numbers. Classes are compared by their names.
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import hashlib
-from typing import Any
+from typing import NamedTuple
 
 from etils import epath
 import numpy as np
@@ -39,7 +39,7 @@ class MaskChange:
     """How a mask changed.
 
     Attributes:
-      pixels: how many pixels have another class; None if that cannot be said, because the sizes
+      pixels: how many pixels have another class; None if they cannot be counted, because the sizes
         differ, one mask is missing, or one cannot be decoded.
       classes: class before, class after, and pixels, most first.
     """
@@ -81,10 +81,10 @@ class Change:
 
 @dataclasses.dataclass(frozen=True)
 class Diff:
-    """What changed.
+    """The changes between two sides.
 
     Attributes:
-      names: of both sides.
+      names: the names of both sides.
       counts: how many examples each split of both sides has.
       ids_sha256: of the image ids of each split of both sides; see `id_lists.id_list_sha256`.
       classes: the class names of both sides, in mask order.
@@ -107,14 +107,62 @@ class Diff:
         return ids
 
 
-_Place = tuple[str, str]
-"""Id and split."""
+class _Place(NamedTuple):
+    """Where an example is: its id, and its split."""
 
-_Hashes = tuple[bytes, bytes, str]
-"""Of an example's image, and of its other features; and the image's id, other than a tile's."""
+    id: str
+    split: str
+
 
 _Features = dict[str, bytes]
 """All features of an example but its image, by name, in the order of names."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Example:
+    """An example of one side.
+
+    Attributes:
+      place: where it is.
+      image_hash: the hash of its image.
+      features: its other features.
+    """
+
+    place: _Place
+    image_hash: bytes
+    features: _Features
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Hashes:
+    """The hashes of one example, which are kept of every example.
+
+    Attributes:
+      image: the hash of its image.
+      features: the hash of its other features.
+      image_id: the id of its image, which of a tile is another one than the example's.
+    """
+
+    image: bytes
+    features: bytes = b""
+    image_id: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class _SecondSide:
+    """The second side of a comparison: another dataset, or a folder.
+
+    Attributes:
+      names: of both sides, for the report.
+      class_names: the classes of this side, in mask order.
+      examples: its examples, which are read once.
+      unusable: why the files of a folder cannot be used. It is complete when all examples are read.
+    """
+
+    names: tuple[str, str]
+    class_names: tuple[str, ...]
+    examples: Iterator[_Example]
+    unusable: Mapping[_Place, str]
 
 
 def compare(
@@ -124,81 +172,102 @@ def compare(
     name: str = "",
     progress: bool = False,
 ) -> Diff:
-    """Says what changed from one dataset to another, or to a folder, which the report calls `name`.
+    """Compares a dataset with another one, or with a folder.
 
     An unpacked folder is read as a build of `before` would read it now.
+
+    Args:
+      before: the first side.
+      after: the second side.
+      name: what the report calls a folder; its path by default.
+      progress: whether to show one progress bar per split on standard error.
 
     Raises:
       ConfigError: if the dataset does not say how it was built, which a folder needs.
       VocSegError: if a shard or the folder cannot be read.
     """
-    unusable: dict[_Place, str] = {}
-    names, classes = (before.info.full_name, name or str(after)), dataset.class_names(before)
-    if not isinstance(after, tfds.core.DatasetBuilder):
-        examples = _read_folder(before, epath.Path(after).expanduser(), unusable, progress)
-    else:
-        examples = _read(after, progress)
-        names, classes = (names[0], after.info.full_name), dataset.class_names(after)
-        if names[0] == names[1]:
-            names = str(before.data_path), str(after.data_path)
-    meaning = _Meaning(dataset.class_names(before), classes)
-    ours = {
-        place: _hashes(place, image, others) for place, image, others in _read(before, progress)
+    second = _open_second_side(before, after, name, progress)
+    classes = _ClassPair(dataset.class_names(before), second.class_names)
+    hashes_before = {e.place: _hash_example(e) for e in _read_dataset(before, progress)}
+    hashes_after: dict[_Place, _Hashes] = {}
+    features_after: dict[_Place, _Features] = {}
+    for example in second.examples:
+        hashes = _hash_example(example)
+        hashes_after[example.place] = hashes
+        if hashes_before.get(example.place) != hashes or not classes.numbers_agree:
+            features_after[example.place] = example.features
+    matches = _match(hashes_before, hashes_after)
+    to_compare = {
+        place
+        for place, place_after in matches.pairs.items()
+        if place_after in features_after and place_after not in second.unusable
     }
-    theirs: dict[_Place, _Hashes] = {}
-    features: dict[_Place, _Features] = {}
-    for place, image, others in examples:
-        theirs[place] = _hashes(place, image, others)
-        if ours.get(place) != theirs[place] or not meaning.same:
-            features[place] = others
-    pairs, lost, new = _match(ours, theirs)
-    compared = {one for one, other in pairs.items() if other in features and other not in unusable}
-    found_again = _find(before, compared, progress)
-    changes = [Change(*place, "") for place in lost]
-    changes += [Change(i, "", split, unusable=unusable.get((i, split), "")) for i, split in new]
-    for one, other in pairs.items():
+    features_before = _read_features(before, to_compare, progress)
+    changes = _lost_and_new(matches, second.unusable)
+    for place, place_after in matches.pairs.items():
         change = Change(
-            *one,
-            other[1],
-            unusable=unusable.get(other, ""),
-            id_after=other[0] if other[0] != one[0] else "",
+            place.id,
+            place.split,
+            place_after.split,
+            unusable=second.unusable.get(place_after, ""),
+            id_after=place_after.id if place_after.id != place.id else "",
         )
-        if one in compared:
+        if place in features_before:
+            ours = features_before[place]
+            theirs = features_after[place_after]
             change = dataclasses.replace(
                 change,
-                image=ours[one][0] != theirs[other][0],
-                **meaning.differences(found_again[one], features[other], bool(change.id_after)),
+                image=hashes_before[place].image != hashes_after[place_after].image,
+                mask=classes.mask_or_label_change(ours, theirs),
+                others=classes.other_changes(ours, theirs, is_renamed=bool(change.id_after)),
             )
-        if change != Change(*one, one[1]):
+        if change != Change(place.id, place.split, place.split):
             changes.append(change)
     changes.sort(key=lambda change: (change.before or change.after, change.id))
-    counts = [dict(collections.Counter(split for _, split in side)) for side in (ours, theirs)]
     return Diff(
-        names,
-        (counts[0], counts[1]),
-        (_ids_sha256(ours), _ids_sha256(theirs)),
-        (meaning.before, meaning.after),
-        changes,
+        names=second.names,
+        counts=(_count_examples(hashes_before), _count_examples(hashes_after)),
+        ids_sha256=(_ids_sha256(hashes_before), _ids_sha256(hashes_after)),
+        classes=(classes.before, classes.after),
+        changes=changes,
     )
 
 
-def _read(
-    builder: tfds.core.DatasetBuilder, progress: bool
-) -> Iterator[tuple[_Place, bytes, _Features]]:
-    """Yields place, hash of the image and all other features of each example of a dataset."""
+def _open_second_side(
+    before: tfds.core.DatasetBuilder,
+    after: tfds.core.DatasetBuilder | epath.PathLike,
+    name: str,
+    progress: bool,
+) -> _SecondSide:
+    """Returns what a dataset is compared with; nothing of it is read yet."""
+    if not isinstance(after, tfds.core.DatasetBuilder):
+        names = (before.info.full_name, name or str(after))
+        unusable: dict[_Place, str] = {}
+        folder = epath.Path(after).expanduser()
+        examples = _read_folder(before, folder, unusable, progress)
+        return _SecondSide(names, dataset.class_names(before), examples, unusable)
+    names = (before.info.full_name, after.info.full_name)
+    if names[0] == names[1]:
+        names = (str(before.data_path), str(after.data_path))
+    return _SecondSide(names, dataset.class_names(after), _read_dataset(after, progress), {})
+
+
+def _read_dataset(builder: tfds.core.DatasetBuilder, progress: bool) -> Iterator[_Example]:
+    """Yields each example of a dataset."""
     for split in builder.info.splits:
-        for example_id, image, others in records.scan(builder, split, _parts, progress=progress):
-            yield (example_id, split), image, others
+        read = functools.partial(_as_example, split)
+        yield from records.scan(builder, split, read, progress=progress)
 
 
-def _parts(record: Record) -> tuple[str, bytes, _Features]:
-    """Returns id, hash of the image, and the other features in the order of their names."""
-    others = {
-        name: record.bytes(MASK) if name == MASK else value.SerializeToString(deterministic=True)
-        for name, value in sorted(record.features.items())
-        if name not in (IMAGE, LABELS)  # the labels follow from the mask
-    }
-    return record.id, _hash(record.bytes(IMAGE)), others
+def _as_example(split: str, record: Record) -> _Example:
+    """Returns the example of a record; `labels` are left out, because they follow from the mask."""
+    features = {}
+    for name, value in sorted(record.features.items()):
+        if name == MASK:
+            features[name] = record.bytes(MASK)
+        elif name not in (IMAGE, LABELS):
+            features[name] = value.SerializeToString(deterministic=True)
+    return _Example(_Place(record.id, split), _hash(record.bytes(IMAGE)), features)
 
 
 def _read_folder(
@@ -206,120 +275,189 @@ def _read_folder(
     folder: epath.Path,
     unusable: dict[_Place, str],
     progress: bool,
-) -> Iterator[tuple[_Place, bytes, _Features]]:
-    """Yields the same of a folder; fills in why files cannot be used, by image id and split."""
-    for split, image_id, made in source_records.read_folder(builder, folder, progress=progress):
-        if isinstance(made, VocSegError):
-            unusable[image_id, split] = str(made)
-            yield (image_id, split), b"", {}
+) -> Iterator[_Example]:
+    """Yields each example that a build would make of a folder.
+
+    Files that cannot be used give an example without features, and `unusable` the reason.
+    """
+    for split, image_id, result in source_records.read_folder(builder, folder, progress=progress):
+        if isinstance(result, VocSegError):
+            place = _Place(image_id, split)
+            unusable[place] = str(result)
+            yield _Example(place, b"", {})
             continue
-        for record in made:
-            _, image, others = _parts(record)
-            yield (record.id, split), image, others
+        for record in result:
+            yield _as_example(split, record)
 
 
-def _find(
+def _read_features(
     builder: tfds.core.DatasetBuilder, places: set[_Place], progress: bool
 ) -> dict[_Place, _Features]:
     """Reads the splits of some examples once more; returns their features but the image."""
     features: dict[_Place, _Features] = {}
-    for split in dict.fromkeys(split for _, split in sorted(places)):
-
-        def pick(record: Record, split: str = split) -> tuple[_Place, _Features]:
-            place = record.id, split
-            return place, _parts(record)[2] if place in places else {}
-
-        found = records.scan(builder, split, pick, progress=progress)
-        features |= {place: part for place, part in found if place in places}
+    splits = {place.split for place in places}
+    for split in sorted(splits):
+        read = functools.partial(_as_example_of, places, split)
+        for example in records.scan(builder, split, read, progress=progress):
+            if example is not None:
+                features[example.place] = example.features
     return features
 
 
-def _match(
-    ours: Mapping[_Place, _Hashes], theirs: Mapping[_Place, _Hashes]
-) -> tuple[dict[_Place, _Place], list[_Place], list[_Place]]:
-    """Returns which example of the first side is which of the second, and those without another.
+def _as_example_of(places: set[_Place], split: str, record: Record) -> _Example | None:
+    """Returns the example of a record if it is in one of the places."""
+    return _as_example(split, record) if _Place(record.id, split) in places else None
+
+
+@dataclasses.dataclass(frozen=True)
+class _ExampleMatches:
+    """Which example of the first side is which of the second.
+
+    Attributes:
+      pairs: the second place of each first place that has one.
+      lost: first places without a second one.
+      new: second places without a first one.
+    """
+
+    pairs: Mapping[_Place, _Place]
+    lost: Sequence[_Place]
+    new: Sequence[_Place]
+
+
+def _match(before: Mapping[_Place, _Hashes], after: Mapping[_Place, _Hashes]) -> _ExampleMatches:
+    """Finds the examples of the first side among those of the second.
 
     An example is the same if its id and its split are. In another split it is the same if its
     image is too, and its id or the id's last part: folders of two splits may each have a `0001`.
     """
-    pairs = {place: place for place in ours if place in theirs}
-    lost = [place for place in ours if place not in pairs]
-    new = dict.fromkeys(place for place in theirs if place not in ours)
-    for name in (str, lambda example_id: example_id.rpartition("/")[2]):
-        places = collections.defaultdict(list)
+    pairs = {place: place for place in before if place in after}
+    lost = [place for place in before if place not in pairs]
+    new = dict.fromkeys(place for place in after if place not in before)  # an ordered set
+    for name_of in (_complete_id, _last_part_of_id):
+        candidates: dict[tuple[bytes, str], list[_Place]] = {}
         for place in new:
-            places[theirs[place][0], name(place[0])].append(place)
+            key = (after[place].image, name_of(place))
+            candidates.setdefault(key, []).append(place)
         for place in lost:
-            same = places[ours[place][0], name(place[0])]
-            if (other := next((p for p in same if p[1] != place[1]), None)) is not None:
-                pairs[place] = other
-                same.remove(other)
-                del new[other]
+            same = candidates.get((before[place].image, name_of(place)), [])
+            moved = [candidate for candidate in same if candidate.split != place.split]
+            if moved:
+                pairs[place] = moved[0]
+                same.remove(moved[0])
+                del new[moved[0]]
         lost = [place for place in lost if place not in pairs]
-    return pairs, lost, list(new)
+    return _ExampleMatches(pairs, lost, list(new))
+
+
+def _lost_and_new(matches: _ExampleMatches, unusable: Mapping[_Place, str]) -> list[Change]:
+    """Returns the changes of examples that only one side has."""
+    changes = [Change(place.id, place.split, "") for place in matches.lost]
+    for place in matches.new:
+        reason = unusable.get(place, "")
+        changes.append(Change(place.id, "", place.split, unusable=reason))
+    return changes
+
+
+def _complete_id(place: _Place) -> str:
+    return place.id
+
+
+def _last_part_of_id(place: _Place) -> str:
+    return place.id.rpartition("/")[2]
 
 
 @dataclasses.dataclass(frozen=True)
-class _Meaning:
-    """The class names of both sides."""
+class _ClassPair:
+    """The class names of both sides, in mask order, by which masks are compared."""
 
     before: tuple[str, ...]
     after: tuple[str, ...]
 
     @functools.cached_property
-    def same(self) -> bool:
-        """Whether no number means one class on one side and another class on the other."""
-        return all(a == b for a, b in zip(self.before, self.after, strict=False))
+    def numbers_agree(self) -> bool:
+        """Whether each number means the same class on both sides, as far as both have it."""
+        both = zip(self.before, self.after, strict=False)
+        return all(name == name_after for name, name_after in both)
+
+    def mask_or_label_change(self, before: _Features, after: _Features) -> MaskChange | None:
+        """Returns how the mask differs, or the label in place of a mask; None if it does not."""
+        if LABEL in before or LABEL in after:
+            label = _label_of(before, self.before)
+            label_after = _label_of(after, self.after)
+            if label == label_after:
+                return None
+            return MaskChange(None, ((label, label_after, 0),))
+        if before.get(MASK) == after.get(MASK) and self.numbers_agree:
+            return None
+        return self._mask_change(before.get(MASK), after.get(MASK))
+
+    def other_changes(
+        self, before: _Features, after: _Features, *, is_renamed: bool
+    ) -> tuple[str, ...]:
+        """Returns the names of all other features that differ.
+
+        The features that follow from the id do not count if it is another one, nor do the labels of
+        objects if classes have other numbers.
+        """
+        changed = []
+        for name in sorted({*before, *after}):
+            if before.get(name) == after.get(name) or name in (MASK, LABEL):
+                continue
+            if is_renamed and name in (FILENAME, TILE_IMAGE_ID):
+                continue
+            if not self.numbers_agree and name.startswith(f"{OBJECTS}/label"):
+                continue
+            changed.append(name)
+        return tuple(changed)
+
+    def _mask_change(self, before: bytes | None, after: bytes | None) -> MaskChange | None:
+        """Returns how two mask files differ, None if every pixel has the same class."""
+        if before is None or after is None:
+            return None if before is after else MaskChange()
+        try:
+            mask = records.pixels(File(before, MASK))
+            mask_after = records.pixels(File(after, MASK))
+        except VocSegError:
+            return None if before == after else MaskChange()
+        if mask.shape != mask_after.shape:
+            return MaskChange()
+        # Each pair of classes has a number, whose pixels are counted: first * count + second.
+        count = len(self._all_names)
+        first = self._numbers_in_all(self.before)[mask]
+        second = self._numbers_in_all(self.after)[mask_after]
+        pixels = np.bincount((first * count + second).ravel(), minlength=count**2)
+        pixels = pixels.reshape(count, count)
+        np.fill_diagonal(pixels, 0)
+        if not pixels.any():
+            return None
+        rows = []
+        for row, column in np.argwhere(pixels):
+            rows.append((self._all_names[row], self._all_names[column], int(pixels[row, column])))
+        rows.sort(key=lambda row: -row[2])
+        return MaskChange(int(pixels.sum()), tuple(rows))
 
     @functools.cached_property
-    def _names(self) -> list[str]:
-        names = [*dict.fromkeys((*self.before, *self.after))]
-        return [*names, *(f"value {n}" for n in range(len(names), VOID)), "void"]
+    def _all_names(self) -> list[str]:
+        """The classes of both sides, a name for each other value, and void."""
+        names = list(dict.fromkeys((*self.before, *self.after)))
+        unnamed = [f"value {number}" for number in range(len(names), VOID)]
+        return [*names, *unnamed, "void"]
 
-    def _numbers(self, names: tuple[str, ...]) -> np.ndarray:
-        """Returns the place in `_names` of each value of a side's masks, int64 `[256]`."""
+    def _numbers_in_all(self, names: tuple[str, ...]) -> np.ndarray:
+        """Returns the place in `_all_names` of each value of a side's masks, int64 `[256]`."""
         numbers = np.arange(256)
-        numbers[: len(names)] = [self._names.index(name) for name in names]
-        numbers[VOID] = len(self._names) - 1
+        numbers[: len(names)] = [self._all_names.index(name) for name in names]
+        numbers[VOID] = len(self._all_names) - 1
         return numbers
 
-    def differences(self, ours: _Features, theirs: _Features, renamed: bool) -> dict[str, Any]:
-        """Returns `mask` and `others` of a `Change` for the features of both sides."""
-        names = sorted({*ours, *theirs} - ({FILENAME, TILE_IMAGE_ID} if renamed else set()))
-        differ = [name for name in names if ours.get(name) != theirs.get(name)]
-        mask = None
-        if MASK in differ or not self.same:
-            mask = self._mask_change(ours.get(MASK), theirs.get(MASK))
-        if LABEL in names:
-            before, after = self._label(ours, self.before), self._label(theirs, self.after)
-            mask = None if before == after else MaskChange(None, ((before, after, 0),))
-        others = [name for name in differ if name not in (MASK, LABEL)]
-        if not self.same:
-            others = [name for name in others if not name.startswith(f"{OBJECTS}/label")]
-        return {"mask": mask, "others": tuple(others)}
 
-    def _mask_change(self, ours: bytes | None, theirs: bytes | None) -> MaskChange | None:
-        """Returns how two masks differ, None if every pixel has the same class."""
-        if ours is None or theirs is None:
-            return None if ours is theirs else MaskChange()
-        try:
-            first, second = (records.pixels(File(mask, MASK)) for mask in (ours, theirs))
-        except VocSegError:
-            return None if ours == theirs else MaskChange()
-        if first.shape != second.shape:
-            return MaskChange()
-        count = len(self._names)
-        numbers = self._numbers(self.before)[first] * count + self._numbers(self.after)[second]
-        cells = np.bincount(numbers.ravel(), minlength=count**2).reshape(count, count)
-        np.fill_diagonal(cells, 0)
-        if not cells.any():
-            return None
-        rows = [(self._names[i], self._names[j], int(cells[i, j])) for i, j in np.argwhere(cells)]
-        return MaskChange(int(cells.sum()), tuple(sorted(rows, key=lambda row: -row[2])))
+def _label_of(features: _Features, names: tuple[str, ...]) -> str:
+    """Returns the names of the classes that an image has in place of a mask."""
+    values = tf_feature_pb2.Feature.FromString(features.get(LABEL, b"")).int64_list.value
+    return ", ".join(names[n] if 0 <= n < len(names) else str(n) for n in values)
 
-    def _label(self, features: _Features, names: tuple[str, ...]) -> str:
-        values = tf_feature_pb2.Feature.FromString(features.get(LABEL, b"")).int64_list.value
-        return ", ".join(names[n] if 0 <= n < len(names) else str(n) for n in values)
+
+_HASH_BYTES = 16
 
 
 def _hash(*parts: bytes) -> bytes:
@@ -328,16 +466,27 @@ def _hash(*parts: bytes) -> bytes:
     for part in parts:
         digest.update(b"%d " % len(part))
         digest.update(part)
-    return digest.digest()[:16]
+    return digest.digest()[:_HASH_BYTES]
 
 
-def _hashes(place: _Place, image: bytes, others: _Features) -> _Hashes:
-    of_tile = tf_feature_pb2.Feature.FromString(others.get(TILE_IMAGE_ID, b"")).bytes_list.value
-    return image, _hash(*others.values()), of_tile[0].decode() if of_tile else place[0]
+def _hash_example(example: _Example) -> _Hashes:
+    image_id = example.place.id
+    tile_image_id = example.features.get(TILE_IMAGE_ID)
+    if tile_image_id is not None:
+        values = tf_feature_pb2.Feature.FromString(tile_image_id).bytes_list.value
+        if values:
+            image_id = values[0].decode()
+    return _Hashes(example.image_hash, _hash(*example.features.values()), image_id)
+
+
+def _count_examples(hashes: Mapping[_Place, _Hashes]) -> dict[str, int]:
+    """Returns how many examples each split has."""
+    return dict(collections.Counter(place.split for place in hashes))
 
 
 def _ids_sha256(hashes: Mapping[_Place, _Hashes]) -> dict[str, str]:
+    """Returns the digest of the image ids of each split."""
     ids: dict[str, set[str]] = {}
-    for (_, split), (_, _, image_id) in hashes.items():
-        ids.setdefault(split, set()).add(image_id)
+    for place, of_example in hashes.items():
+        ids.setdefault(place.split, set()).add(of_example.image_id)
     return {split: id_list_sha256(of_split) for split, of_split in ids.items()}

@@ -1,15 +1,15 @@
-"""A dataset's fingerprint for a paper, and its comparison with the facts of a release.
+"""Computes a dataset's fingerprint for a paper, and compares it with the facts of a release.
 
 A fingerprint has hashes of ids, image bytes and masks. It depends only on the examples. The number
 of shards, the order of the records, the engine that wrote them and the compression of the masks do
 not change it.
 
-What a config is called says nothing: facts belong to a release and its splits. A split is compared
-if its dataset was built as a complete release, or if it holds all ids of an official split and has
+Facts belong to a release and its splits; the config's name is not evidence. A split is compared if
+its dataset was built as a complete release, or if it holds all ids of an official split and has
 VOC's classes.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import hashlib
 import struct
@@ -24,6 +24,8 @@ from voc_seg_tfrecord.core.named_lists import identify, list_ids
 from voc_seg_tfrecord.core.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
 from voc_seg_tfrecord.core.releases import RELEASES, Split
 from voc_seg_tfrecord.reading.dataset import class_map, class_names, config_of, has_only_images
+
+_SHOWN_HASH_DIGITS = 12
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,8 +63,11 @@ class Fingerprint:
     instances: str
 
     def __repr__(self) -> str:
-        fields = ("ids", "images", "masks", "instances")
-        hashes = (f"{n} {getattr(self, n)[:12]}" for n in fields if getattr(self, n))
+        hashes = []
+        for name in ("ids", "images", "masks", "instances"):
+            value = getattr(self, name)
+            if value:
+                hashes.append(f"{name} {value[:_SHOWN_HASH_DIGITS]}")
         return display.brief_line(self, counted(self.examples, "example"), *hashes)
 
 
@@ -86,9 +91,9 @@ def of_split(digests: Mapping[str, Digests]) -> Fingerprint:
     return Fingerprint(
         examples=len(ordered),
         ids=id_list_sha256(digests),
-        images=_joined(d.image for d in ordered),
-        masks=_joined(d.mask for d in ordered),
-        instances=_joined(d.instances for d in ordered),
+        images=_hash_joined(example.image for example in ordered),
+        masks=_hash_joined(example.mask for example in ordered),
+        instances=_hash_joined(example.instances for example in ordered),
     )
 
 
@@ -98,26 +103,26 @@ def of_dataset(splits: Mapping[str, Fingerprint]) -> str:
     It hashes one line per split, in ascending order of the splits' names. A line holds name,
     examples, ids, images, masks and instances, separated by single blanks, and ends with LF.
     """
-    lines = (
-        f"{name} {' '.join(map(str, dataclasses.astuple(splits[name])))}\n"
-        for name in sorted(splits)
-    )
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
+    digest = hashlib.sha256()
+    for name in sorted(splits):
+        fields = map(str, dataclasses.astuple(splits[name]))
+        digest.update(f"{name} {' '.join(fields)}\n".encode())
+    return digest.hexdigest()
 
 
-def _joined(digests: Iterable[bytes]) -> str:
+def _hash_joined(digests: Iterable[bytes]) -> str:
     """Returns the hash of digests; empty if there are none, or all are empty."""
     joined = b"".join(digests)
     return hashlib.sha256(joined).hexdigest() if joined else ""
 
 
-_MANY = 10
+_MAX_LISTED_IDS = 10
 _MAPPED = "the pinned masks do not apply, because the classes were mapped at build (classes)"
 
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """What a dataset says that it is.
+    """Which release a dataset says that it is.
 
     Attributes:
       release: name of the release; empty for own data.
@@ -125,7 +130,7 @@ class Claim:
       voc_classes: whether its classes are VOC's 21.
       mapped: whether its classes were mapped at build, so that its masks are no published ones.
       masks: whether it has masks.
-      unpinned: what the split holds that has no public hash.
+      unpinned: the parts of a split that have no public hash.
     """
 
     release: str
@@ -137,8 +142,8 @@ class Claim:
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
-    """What comparing a split with the pinned facts found.
+class PinnedComparison:
+    """The result of comparing a split with the pinned facts.
 
     Attributes:
       faults: what differs.
@@ -149,22 +154,31 @@ class Comparison:
 
     faults: tuple[str, ...]
     checked: str
-    published_as: Mapping[str, str]
+    published_as: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+_UNPINNED_FEATURES = {
+    INSTANCES: "instance masks",
+    OBJECTS: "objects",
+    MASK_SOURCE: "sources of masks",
+}
 
 
 def claim_of(builder: tfds.core.DatasetBuilder) -> Claim:
-    """Returns what a built dataset says that it is, in its metadata or by its config's name."""
+    """Returns which release a built dataset says that it is, in its metadata or by its config."""
     config = config_of(builder)
     name = builder.info.config_name or ""
-    official = name in RELEASES
-    release = config.get("release") or (name if official else "")
-    there = {INSTANCES: "instance masks", OBJECTS: "objects", MASK_SOURCE: "sources of masks"}
-    extra = (words for feature, words in there.items() if feature in builder.info.features)
+    is_official = name in RELEASES
+    release = config.get("release") or (name if is_official else "")
+    unpinned = ["images"]
+    for feature, words in _UNPINNED_FEATURES.items():
+        if feature in builder.info.features:
+            unpinned.append(words)
     return Claim(
         release,
-        complete=official or bool(release and config.get("strict", True)),
+        complete=is_official or bool(release and config.get("strict", True)),
         voc_classes=class_names(builder) == VOC_CLASSES,
-        unpinned=("images", *extra),
+        unpinned=tuple(unpinned),
         mapped=bool(class_map(builder)),
         masks=not has_only_images(builder),
     )
@@ -172,45 +186,81 @@ def claim_of(builder: tfds.core.DatasetBuilder) -> Claim:
 
 def compare_with_pinned(
     claim: Claim, split: str, total: Fingerprint, digests: Mapping[str, Digests]
-) -> Comparison:
-    """Compares a split with the pinned facts."""
+) -> PinnedComparison:
+    """Compares a split with the pinned facts.
+
+    Args:
+      claim: which release its dataset says that it is.
+      split: its name.
+      total: its fingerprint.
+      digests: the digests of its examples, by id.
+    """
     row = releases.splits().get((claim.release, split)) if claim.complete else None
     if row is None:
-        faults, checked = _compare_contained(claim, total, digests)
+        comparison = _compare_contained_splits(claim, total, digests)
     else:
-        if claim.mapped:  # the ids are the release's in any case
-            row = dataclasses.replace(row, masks_sha256="")
-        faults = _against(row, total, digests)
-        checked = _sentence(row, claim, faults) + (f"; {_MAPPED}" if claim.mapped else "")
-    names = {}
-    if name := identify(total.ids):
-        names["ids"] = f"the list {name}"
-    pinned = releases.splits().values()
-    if row := next((row for row in pinned if row.masks_sha256 == total.masks != ""), None):
-        names["masks"] = f"{_title(row)}, as pinned"
-    return Comparison(faults, checked, names)
+        comparison = _compare_official_split(row, claim, total, digests)
+    return dataclasses.replace(comparison, published_as=_find_published(total))
 
 
-def _compare_contained(
+def _find_published(total: Fingerprint) -> dict[str, str]:
+    """Returns which published list and masks a split has, by field of the fingerprint."""
+    published = {}
+    list_name = identify(total.ids)
+    if list_name:
+        published["ids"] = f"the list {list_name}"
+    if total.masks:
+        for row in releases.splits().values():
+            if row.masks_sha256 == total.masks:
+                published["masks"] = f"{_title(row)}, as pinned"
+                break
+    return published
+
+
+def _compare_official_split(
+    row: Split, claim: Claim, total: Fingerprint, digests: Mapping[str, Digests]
+) -> PinnedComparison:
+    """Compares a split of a complete release with the official one."""
+    if claim.mapped:  # the ids are the release's in any case
+        row = dataclasses.replace(row, masks_sha256="")
+    faults = _find_faults(row, total, digests)
+    checked = _describe(row, claim, faults)
+    if claim.mapped:
+        checked += f"; {_MAPPED}"
+    return PinnedComparison(faults, checked)
+
+
+def _compare_contained_splits(
     claim: Claim, total: Fingerprint, digests: Mapping[str, Digests]
-) -> tuple[tuple[str, ...], str]:
-    """Compares a split with the official ones whose ids it holds; returns faults and a sentence."""
+) -> PinnedComparison:
+    """Compares a split with the official ones whose ids it holds."""
     contained = _splits_within(total, digests)
     if not contained:
-        text = (
-            f"a part of {releases.title(claim.release)}, or another list of it: "
-            f"ids{' and masks' if claim.masks else ''} not compared, because only complete "
-            "official splits have pinned facts"
-        )
-        return (), text if claim.release else ""
-    if claim.mapped or not claim.voc_classes:
-        text = f"holds the ids of {', '.join(map(_title, contained))}"
-        others = " with other classes, so its masks were not compared"
-        others = f"; {_MAPPED}" if claim.mapped else others
-        return (), text + (others if claim.masks else ", and no masks")
-    pairs = [(row, _masks_differ(row, digests)) for row in contained]
-    faults = tuple(fault for _, of_pair in pairs for fault in of_pair)
-    return faults, "; ".join(_sentence(row, claim, of_pair) for row, of_pair in pairs)
+        return PinnedComparison((), _describe_part(claim) if claim.release else "")
+    holds = f"holds the ids of {', '.join(map(_title, contained))}"
+    if not claim.masks and (claim.mapped or not claim.voc_classes):
+        return PinnedComparison((), f"{holds}, and no masks")
+    if claim.mapped:
+        return PinnedComparison((), f"{holds}; {_MAPPED}")
+    if not claim.voc_classes:
+        others = "with other classes, so its masks were not compared"
+        return PinnedComparison((), f"{holds} {others}")
+    faults: list[str] = []
+    sentences = []
+    for row in contained:
+        faults_of_row = _compare_masks(row, digests)
+        faults += faults_of_row
+        sentences.append(_describe(row, claim, faults_of_row))
+    return PinnedComparison(tuple(faults), "; ".join(sentences))
+
+
+def _describe_part(claim: Claim) -> str:
+    """Returns the sentence about a split of a release that holds no complete official split."""
+    compared = "ids and masks" if claim.masks else "ids"
+    return (
+        f"a part of {releases.title(claim.release)}, or another list of it: {compared} not "
+        "compared, because only complete official splits have pinned facts"
+    )
 
 
 def _title(row: Split) -> str:
@@ -219,41 +269,55 @@ def _title(row: Split) -> str:
 
 def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[Split]:
     """Returns the official splits all of whose ids are here, without those within another."""
-    contained: dict[str, tuple[Split, set[str]]] = {}
+    ids_here = set(digests)
+    rows: dict[str, Split] = {}
+    ids: dict[str, set[str]] = {}
     for row in releases.splits().values():
-        if not row.ids_sha256 or row.ids_sha256 in contained:
+        sha256 = row.ids_sha256
+        if not sha256 or sha256 in rows:
             continue
-        ids = set(digests) if row.ids_sha256 == total.ids else _official_ids(row)
-        if ids and ids <= set(digests):
-            contained[row.ids_sha256] = (row, ids)
-    return [
-        row
-        for row, ids in contained.values()
-        if not any(ids < other for _, other in contained.values())
-    ]
+        ids_of_row = ids_here if sha256 == total.ids else _official_ids(row)
+        if ids_of_row and ids_of_row <= ids_here:
+            rows[sha256] = row
+            ids[sha256] = ids_of_row
+    largest = []
+    for sha256, row in rows.items():
+        if not any(ids[sha256] < others for others in ids.values()):
+            largest.append(row)
+    return largest
 
 
 def _official_ids(row: Split) -> set[str]:
+    """Returns the ids of an official split; none if its list does not come with the package."""
     name = identify(row.ids_sha256)
     return set(list_ids(name)) if name else set()
 
 
-def _against(row: Split, total: Fingerprint, digests: Mapping[str, Digests]) -> tuple[str, ...]:
-    """Returns where a split that says it is an official one differs from it."""
+def _find_faults(row: Split, total: Fingerprint, digests: Mapping[str, Digests]) -> tuple[str, ...]:
+    """Returns where a split of a complete release differs from the official one."""
     faults = []
     if total.examples not in row.counts:
         faults.append(f"{total.examples} examples, {_title(row)} has {row.describe_counts()}")
     if not row.ids_sha256 or total.ids == row.ids_sha256:
-        return (*faults, *_masks_differ(row, digests))
+        return (*faults, *_compare_masks(row, digests))
     faults.append(f"ids: sha256 {total.ids}, pinned is {row.ids_sha256}")
-    if official := _official_ids(row):
+    official = _official_ids(row)
+    if official:
         name = identify(row.ids_sha256)
-        faults += _listed("missing", official - set(digests), name)
-        faults += _listed("extra", set(digests) - official, name)
+        missing = official - set(digests)
+        extra = set(digests) - official
+        if missing:
+            faults.append(f"missing: {_list_ids(missing)}, by the list {name}")
+        if extra:
+            faults.append(f"extra: {_list_ids(extra)}, by the list {name}")
     return tuple(faults)
 
 
-def _masks_differ(row: Split, digests: Mapping[str, Digests]) -> tuple[str, ...]:
+def _list_ids(ids: set[str]) -> str:
+    return several(sorted(ids), _MAX_LISTED_IDS)
+
+
+def _compare_masks(row: Split, digests: Mapping[str, Digests]) -> tuple[str, ...]:
     """Returns a fault if the masks of an official split's ids are not the pinned ones."""
     if not row.masks_sha256:
         return ()
@@ -267,21 +331,28 @@ def _masks_differ(row: Split, digests: Mapping[str, Digests]) -> tuple[str, ...]
     )
 
 
-def _sentence(row: Split, claim: Claim, faults: tuple[str, ...]) -> str:
+def _describe(row: Split, claim: Claim, faults: tuple[str, ...]) -> str:
+    """Returns a sentence about what agrees with an official split and what was not checked."""
     if faults:
         return f"differs from the pinned facts of {_title(row)}"
-    pinned = {"ids": row.ids_sha256, "masks": row.masks_sha256}
-    agree = [name for name, value in pinned.items() if value] or ["number of ids"]
-    rest = [name for name, value in pinned.items() if not value] + list(claim.unpinned)
-    if claim.mapped or not claim.masks:
-        rest.remove("masks")  # their reason is another one, or there are none
-    verb = "agrees" if agree == ["number of ids"] else "agree"
-    unchecked = " and ".join(filter(None, [", ".join(rest[:-1]), rest[-1]]))
+    agree = []
+    unchecked = []
+    for name, pinned in (("ids", row.ids_sha256), ("masks", row.masks_sha256)):
+        if pinned:
+            agree.append(name)
+        elif name == "masks" and (claim.mapped or not claim.masks):
+            continue  # the sentence gives another reason, or there are none
+        else:
+            unchecked.append(name)
+    unchecked += claim.unpinned
+    agreement = f"{' and '.join(agree)} agree" if agree else "number of ids agrees"
     return (
-        f"{' and '.join(agree)} {verb} with the pinned facts of {_title(row)}; "
-        f"{unchecked} not checked (no public hash)"
+        f"{agreement} with the pinned facts of {_title(row)}; "
+        f"{_join_words(unchecked)} not checked (no public hash)"
     )
 
 
-def _listed(what: str, ids: set[str], name: str) -> list[str]:
-    return [f"{what}: {several(sorted(ids), _MANY)}, by the list {name}"] if ids else []
+def _join_words(words: Sequence[str]) -> str:
+    """Returns words as in `ids, masks and images`."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last

@@ -23,7 +23,8 @@ from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import check_features
 from voc_seg_tfrecord.reading.records import Record
 
-TRAIN, EVALUATION = "train", "evaluation"
+TRAIN = "train"
+EVALUATION = "evaluation"
 
 _EVALUATION_NAMES = re.compile("val|test|eval|dev")
 _VOC_2007_ID = re.compile(r"\d{6}")
@@ -36,7 +37,7 @@ class Side:
 
     Attributes:
       name: for the report.
-      role: `TRAIN`, `EVALUATION`, or empty if the name does not say.
+      role: `TRAIN`, `EVALUATION`, or empty if the name does not tell.
       images: sha256 of the image file's bytes by id; empty if only the id is known.
       looks: each image squeezed, uint8 `[16, 18]`, by id, where they are compared; see
         `quality.near_duplicates`.
@@ -54,8 +55,8 @@ class Side:
 
 
 @dataclasses.dataclass(frozen=True)
-class Shared:
-    """What two sides share.
+class Overlap:
+    """The ids and images that two sides share.
 
     Attributes:
       first: one side.
@@ -78,11 +79,10 @@ class Shared:
     alike: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
-        return display.brief_line(
-            self,
-            f"{self.first.name} and {self.second.name} share " + counted(self.examples, "example"),
-            "a leak" if self.is_leak else "",
-        )
+        examples = counted(self.examples, "example")
+        names = f"{self.first.name} and {self.second.name}"
+        verdict = "a leak" if self.is_leak else ""
+        return display.brief_line(self, f"{names} share {examples}", verdict)
 
     @property
     def is_leak(self) -> bool:
@@ -96,7 +96,7 @@ def canonical(image_id: str) -> str:
 
 
 def role_of(name: str) -> str:
-    """Returns what a split or list of this name is used for; empty if the name does not say."""
+    """Returns what a split or list of this name is used for; empty if the name does not tell."""
     if name in named_lists():
         return named_lists()[name].role
     lowered = name.lower()
@@ -122,69 +122,105 @@ def dataset(
 ) -> list[Side]:
     """Returns one side per split of a built dataset; reads all their records once."""
     check_features(builder, (IMAGE, FILENAME))
-
-    def seen(record: Record) -> tuple[str, str, np.ndarray | None]:
-        image = File(record.file(IMAGE).data, record.id)
-        try:
-            one = examine(image, None, image_id=record.id, split="", measure_fit=False)
-            return one.id, one.image_sha256, one.brightness
-        except ImageError:  # `verify` says what is wrong with it
-            return record.id, hashlib.sha256(image.data).hexdigest(), None
-
     sides = []
     for split in splits:
-        rows = list(records.scan(builder, split, seen, progress=progress))
-        images = {image_id: sha256 for image_id, sha256, _ in rows}
-        looks = {image_id: look for image_id, _, look in rows if look is not None}
+        images = {}
+        looks = {}
+        for image in records.scan(builder, split, _read_image, progress=progress):
+            images[image.id] = image.sha256
+            if image.look is not None:
+                looks[image.id] = image.look
         sides.append(Side(f"{builder.info.full_name}@{split}", role_of(split), images, looks))
     return sides
 
 
-def shared(first: Side, second: Side) -> Shared:
+@dataclasses.dataclass(frozen=True)
+class _ReadImage:
+    """The image of a record, as far as it is compared.
+
+    Attributes:
+      id: the record's id.
+      sha256: of the image file's bytes.
+      look: the image squeezed, uint8 `[16, 18]`; None if it cannot be decoded.
+    """
+
+    id: str
+    sha256: str
+    look: np.ndarray | None
+
+
+def _read_image(record: Record) -> _ReadImage:
+    image = File(record.file(IMAGE).data, record.id)
+    try:
+        evidence = examine(image, None, image_id=record.id, split="", measure_fit=False)
+    except ImageError:  # `verify` names what is wrong with it
+        return _ReadImage(record.id, hashlib.sha256(image.data).hexdigest(), None)
+    return _ReadImage(evidence.id, evidence.image_sha256, evidence.brightness)
+
+
+def find_overlap(first: Side, second: Side) -> Overlap:
     """Compares two sides."""
-    ours = {canonical(i): sha256 for i, sha256 in first.images.items()}
-    theirs = {canonical(i): sha256 for i, sha256 in second.images.items()}
+    ours = {canonical(image_id): sha256 for image_id, sha256 in first.images.items()}
+    theirs = {canonical(image_id): sha256 for image_id, sha256 in second.images.items()}
     ids = sorted(ours.keys() & theirs.keys())
     unlike = [i for i in ids if ours[i] and theirs[i] and ours[i] != theirs[i]]
-    of_hash = {sha256: i for i, sha256 in first.images.items() if sha256}
-    images = sorted((of_hash[h], i) for i, h in second.images.items() if h in of_hash)
-    # Any two folders may have a `0001`; a name such as 2008_000123 always names the same photo.
-    # So does 2007_000032, unless one side has it only because 000032 was renamed.
-    renamed = {i for i in unlike if (i in first.images) != (i in second.images)}
-    chance = renamed | {i for i in unlike if not _VOC_ID.fullmatch(i)}
-    same = (set(ids) - chance) | {canonical(i) for _, i in images}
-    return Shared(
+    images = _same_bytes(first, second)
+    by_chance = {image_id for image_id in unlike if not _names_one_photo(image_id, first, second)}
+    shared = set(ids) - by_chance
+    for _, second_id in images:
+        shared.add(canonical(second_id))
+    return Overlap(
         first,
         second,
-        tuple(ids),
-        tuple(images),
-        tuple(unlike),
-        len(same),
-        tuple(_look_alikes(first, second)),
+        ids=tuple(ids),
+        images=tuple(images),
+        unlike=tuple(unlike),
+        examples=len(shared),
+        alike=tuple(_look_alikes(first, second)),
     )
+
+
+def _same_bytes(first: Side, second: Side) -> list[tuple[str, str]]:
+    """Returns pairs of ids, one of each side, whose image files have the same bytes."""
+    id_of_sha256 = {sha256: image_id for image_id, sha256 in first.images.items() if sha256}
+    pairs = []
+    for image_id, sha256 in second.images.items():
+        if sha256 in id_of_sha256:
+            pairs.append((id_of_sha256[sha256], image_id))
+    return sorted(pairs)
+
+
+def _names_one_photo(image_id: str, first: Side, second: Side) -> bool:
+    """Whether an id that both sides have names the same photo, though their files differ.
+
+    Any two folders may have a `0001`; a name such as 2008_000123 always names the same photo. So
+    does 2007_000032, unless one side has it only because 000032 was renamed.
+    """
+    is_renamed = (image_id in first.images) != (image_id in second.images)
+    return not is_renamed and _VOC_ID.fullmatch(image_id) is not None
 
 
 def _look_alikes(first: Side, second: Side) -> Iterator[tuple[str, str]]:
     """Yields ids of images that look alike, one of each side, whose files differ."""
-    if first.looks and second.looks:
-        ids = [*first.looks, *second.looks]
-        for one, other in near_duplicates.find_pairs(
-            np.array([*first.looks.values(), *second.looks.values()])
-        ):
-            of_both = one < len(first.looks) <= other
-            if of_both and first.images[ids[one]] != second.images[ids[other]]:
-                yield ids[one], ids[other]
+    if not first.looks or not second.looks:
+        return
+    ids = [*first.looks, *second.looks]
+    looks = np.array([*first.looks.values(), *second.looks.values()])
+    for one, other in near_duplicates.find_pairs(looks):
+        of_both = one < len(first.looks) <= other
+        if of_both and first.images[ids[one]] != second.images[ids[other]]:
+            yield ids[one], ids[other]
 
 
-def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Shared]:
+def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Overlap]:
     """Compares each side of one group with each side of another.
 
     Leaks come first, then those that share most. A split is not compared with itself, and no
     two splits are compared twice.
     """
-    pairs: dict[frozenset[str], Shared] = {}
+    overlaps: dict[frozenset[str], Overlap] = {}
     for first, second in itertools.product(firsts, seconds):
         names = frozenset((first.name, second.name))
-        if len(names) == 2 and names not in pairs:
-            pairs[names] = shared(first, second)
-    return sorted(pairs.values(), key=lambda s: (not s.is_leak, -s.examples))
+        if len(names) == 2 and names not in overlaps:
+            overlaps[names] = find_overlap(first, second)
+    return sorted(overlaps.values(), key=lambda overlap: (not overlap.is_leak, -overlap.examples))

@@ -1,7 +1,11 @@
-"""Checks one record: in itself, against its source files, and as a tile of its image."""
+"""Checks one record: in itself, against its source files, and as a tile of its image.
+
+Enter at `examine`, which makes all checks. A check is a function that yields one sentence for each
+problem. `missing_tiles` looks at all tiles of a split together.
+"""
 
 import collections
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 from typing import Any
 
@@ -41,15 +45,16 @@ from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.reading.trust import Field, fields_of
 
-_MANY = 1000  # tiles of one image that are missing and named one by one
+_MAX_NAMED_TILES = 1000
+"""Missing tiles of one image that are named one by one."""
 
 
 @dataclasses.dataclass(frozen=True)
 class TilePlace:
-    """What a record says about where its tile lies.
+    """The place of a tile in its image, as its record gives it.
 
     Attributes:
-      image_id: the image.
+      image_id: the id of the image.
       size: height and width of the image.
       at: row and column at which the tile begins.
     """
@@ -65,17 +70,23 @@ class TilePlace:
 
     def tile(self, tiling: Tiling) -> Tile | None:
         """Returns the tile that begins there; None if no tile of such an image does."""
-        fits = self.has_size and len(self.at) == 2 and tiling.count(*self.size) <= MOST_TILES
-        return tiling.tile_at(*self.size, *self.at) if fits else None
+        if not self.has_size or len(self.at) != 2:
+            return None
+        height, width = self.size
+        if tiling.count(height, width) > MOST_TILES:
+            return None
+        top, left = self.at
+        return tiling.tile_at(height, width, top, left)
 
 
 def tile_place(record: Record) -> TilePlace | None:
-    """Returns what a record says, None if it is no tile."""
+    """Returns the place of a record's tile, None if it is no tile."""
     if TILE_IMAGE_ID not in record.features:
         return None
+    image_id = record.bytes(TILE_IMAGE_ID).decode(errors="replace")
     size = record.ints(TILE_IMAGE_HEIGHT) + record.ints(TILE_IMAGE_WIDTH)
     at = record.ints(TILE_Y) + record.ints(TILE_X)
-    return TilePlace(record.bytes(TILE_IMAGE_ID).decode(errors="replace"), size, at)
+    return TilePlace(image_id, size, at)
 
 
 def tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
@@ -85,89 +96,135 @@ def tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
         return
     tile = place.tile(tiling)
     if tile is None:
-        found = f"{place.at}, no tile of an image of {place.size} begins there"
-        yield f"{TILE_Y}, {TILE_X}: {found}"
+        yield f"{TILE_Y}, {TILE_X}: {place.at}, no tile of an image of {place.size} begins there"
         return
     name = tile.name(place.image_id)
     if name != record.id:
         yield f"the id is {record.id}, the tile's place {place.at} is that of {name}"
-    if (tile.height, tile.width) != record.size:
-        expected = (tile.height, tile.width)
-        yield f"height and width {record.size}, a tile at {place.at} has {expected}"
+    size = (tile.height, tile.width)
+    if size != record.size:
+        yield f"height and width {record.size}, a tile at {place.at} has {size}"
 
 
 def missing_tiles(
     places: Mapping[str, TilePlace], tiling: Tiling | None
 ) -> Iterator[tuple[str, str]]:
-    """Yields what no record by itself shows: id and problem."""
+    """Yields id and problem of what no record by itself shows.
+
+    Args:
+      places: the places of all tiles of a split, by the id of the record.
+      tiling: how the images were cut; None if they were not.
+    """
     sizes: dict[str, set[tuple[int, ...]]] = {}
-    counts = collections.Counter(place.image_id for place in places.values())
+    tile_counts = collections.Counter(place.image_id for place in places.values())
     for place in places.values():
         sizes.setdefault(place.image_id, set()).add(place.size)
-    for image_id, of_image in sorted(sizes.items()):
-        if len(of_image) > 1:
-            yield image_id, f"its tiles say different sizes of the image: {sorted(of_image)}"
-        elif tiling is not None and TilePlace(image_id, size := of_image.pop(), ()).has_size:
-            lacking = tiling.count(*size) - counts[image_id]
-            if lacking > _MANY:
-                yield image_id, f"missing: at least {lacking:,} of its tiles"
-                continue
-            for tile in tiling.tiles(*size):
-                if tile.name(image_id) not in places:
-                    yield tile.name(image_id), "missing: other tiles of its image are there"
+    for image_id, sizes_of_image in sorted(sizes.items()):
+        if len(sizes_of_image) > 1:
+            yield image_id, f"its tiles say different sizes of the image: {sorted(sizes_of_image)}"
+            continue
+        (size,) = sizes_of_image
+        if tiling is None or not TilePlace(image_id, size, ()).has_size:
+            continue
+        height, width = size
+        lacking = tiling.count(height, width) - tile_counts[image_id]
+        if lacking > _MAX_NAMED_TILES:
+            yield image_id, f"missing: at least {lacking:,} of its tiles"
+            continue
+        for tile in tiling.tiles(height, width):
+            tile_id = tile.name(image_id)
+            if tile_id not in places:
+                yield tile_id, "missing: other tiles of its image are there"
 
 
-Check = Callable[[Any], str]
-"""Says what is wrong with a `tf.train.Feature`; empty if nothing is."""
+@dataclasses.dataclass(frozen=True)
+class ValueCheck:
+    """The values that a feature may have in a record.
+
+    Attributes:
+      field: describes the feature.
+      kind: the list of a `tf.train.Feature` that holds them, such as `int64_list`.
+      lowest: the lowest number; None for any.
+      highest: the highest number; None for any.
+    """
+
+    field: Field
+    kind: str
+    lowest: int | None = None
+    highest: int | None = None
+
+    def problem(self, feature: Any) -> str:
+        """Returns what is wrong with a `tf.train.Feature`; empty if nothing is."""
+        kind = feature.WhichOneof("kind")
+        if kind != self.kind:
+            return f"{kind or 'no values'}, expected a {self.kind}"
+        values = getattr(feature, kind).value
+        if self.field.sequence:
+            if len(values) % self.field.group:
+                return f"{len(values)} values, expected groups of {self.field.group}"
+        elif len(values) != self.field.count:
+            return f"{len(values)} values, expected {self.field.count}"
+        if self.lowest is not None and self.highest is not None:
+            for value in values:
+                if not self.lowest <= value <= self.highest:
+                    return f"{value}, expected {self.lowest} to {self.highest}"
+        if self.field.feature is tfds.features.Text:
+            try:
+                b"".join(values).decode()
+            except UnicodeDecodeError as error:
+                return str(error)
+        return ""
 
 
-def value_checks(features: tfds.features.FeaturesDict) -> dict[str, Check]:
+_KIND_OF_DTYPE = {"O": "bytes_list", "f": "float_list"}
+"""The list that holds values by the kind of their dtype; `int64_list` holds all others."""
+
+
+def value_checks(features: tfds.features.FeaturesDict) -> dict[str, ValueCheck]:
     """Returns a check of each feature of a dataset's records, by path in their order."""
     return {name: _value_check(field) for name, field in sorted(fields_of(features).items())}
 
 
-def value_problems(checks: Mapping[str, Check], record: Record) -> Iterator[str]:
+def _value_check(field: Field) -> ValueCheck:
+    dtype = field.np_dtype
+    kind = _KIND_OF_DTYPE.get(dtype.kind, "int64_list")
+    if field.feature is tfds.features.BBoxFeature:
+        return ValueCheck(field, kind, 0, 1)
+    if field.feature is tfds.features.ClassLabel:
+        return ValueCheck(field, kind, 0, field.classes - 1)
+    if dtype.kind == "b":
+        return ValueCheck(field, kind, 0, 1)
+    if kind == "int64_list":
+        limits = np.iinfo(dtype)
+        return ValueCheck(field, kind, int(limits.min), int(limits.max))
+    return ValueCheck(field, kind)
+
+
+def value_problems(checks: Mapping[str, ValueCheck], record: Record) -> Iterator[str]:
     """Yields which features of a record are missing, or hold other values than expected."""
     for name, check in checks.items():
         if name not in record.features:
             yield f"{name}: missing"
-        elif problem := check(record.features[name]):
+            continue
+        problem = check.problem(record.features[name])
+        if problem:
             yield f"{name}: {problem}"
 
 
-def _value_check(field: Field) -> Check:
-    dtype, bounds = field.np_dtype, None
-    kind = {"O": "bytes_list", "f": "float_list"}.get(dtype.kind, "int64_list")
-    if field.feature is tfds.features.BBoxFeature:
-        bounds = 0, 1
-    elif field.feature is tfds.features.ClassLabel:
-        bounds = 0, field.classes - 1
-    elif kind == "int64_list":
-        bounds = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
-    is_text = field.feature is tfds.features.Text
+@dataclasses.dataclass(frozen=True)
+class BandFormat:
+    """The number and dtype of an image's bands."""
 
-    def problem(feature: Any) -> str:
-        if (actual := feature.WhichOneof("kind")) != kind:
-            return f"{actual or 'no values'}, expected a {kind}"
-        values = getattr(feature, kind).value
-        if len(values) % field.group if field.sequence else len(values) != field.count:
-            expected = f"groups of {field.group}" if field.sequence else field.count
-            return f"{len(values)} values, expected {expected}"
-        if bounds and (wrong := [v for v in values if not bounds[0] <= v <= bounds[1]]):
-            return f"{wrong[0]}, expected {bounds[0]} to {bounds[1]}"
-        try:
-            if is_text:
-                b"".join(values).decode()
-        except UnicodeDecodeError as error:
-            return str(error)
-        return ""
+    count: int
+    dtype: np.dtype[Any]
 
-    return problem
+    def __str__(self) -> str:
+        return f"{self.count} bands of {self.dtype}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Standard:
-    """What every record of a dataset is held against, read once before the first one.
+    """The description of a dataset that each of its records is checked against.
 
     Attributes:
       class_names: the dataset's classes, in mask order.
@@ -176,17 +233,17 @@ class Standard:
       checks: of the values of each feature, by path.
       tiling: how the dataset's images were cut into tiles; None if they were not.
       images: the features that are images and no masks.
-      bands: number and dtype of the bands of `image`; None of RGB of 8 bits.
+      bands: the bands of `image`; None of RGB of 8 bits.
       source: what the dataset was made from; None if it is not available.
     """
 
     class_names: tuple[str, ...]
     background: int | None
     fields: Mapping[str, Field]
-    checks: Mapping[str, Check]
+    checks: Mapping[str, ValueCheck]
     tiling: Tiling | None
     images: tuple[str, ...]
-    bands: tuple[int, np.dtype[Any]] | None
+    bands: BandFormat | None
     source: Originals | None
 
 
@@ -198,23 +255,27 @@ def make_standard(builder: tfds.core.DatasetBuilder, source: Originals | None = 
     """
     only_images = dataset.has_only_images(builder)
     dataset.check_features(builder, IMAGE_AND_SIZE if only_images else SEGMENTATION)
-    image, fields = builder.info.features[IMAGE], fields_of(builder.info.features)
-    others = (name for name, field in fields.items() if field.is_image and name not in MASKS)
+    fields = fields_of(builder.info.features)
+    other_images = (name for name, field in fields.items() if field.is_image and name not in MASKS)
+    bands = None
+    if dataset.bands_of(builder):
+        image = builder.info.features[IMAGE]
+        bands = BandFormat(image.shape[-1], np.dtype(image.np_dtype))
     return Standard(
         class_names=dataset.class_names(builder),
         background=dataset.background(builder),
         fields=fields,
         checks=value_checks(builder.info.features),
         tiling=dataset.tiling_of(builder),
-        images=tuple(dict.fromkeys((IMAGE, *others))),
-        bands=(image.shape[-1], np.dtype(image.np_dtype)) if dataset.bands_of(builder) else None,
+        images=tuple(dict.fromkeys((IMAGE, *other_images))),
+        bands=bands,
         source=source,
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class Examined:
-    """What verifying found in one record.
+class RecordReport:
+    """The result of verifying one record.
 
     Attributes:
       id: the record's id.
@@ -229,57 +290,71 @@ class Examined:
     place: TilePlace | None = None
 
 
-def examine(standard: Standard, split: str, record: Record) -> Examined:
+def examine(standard: Standard, split: str, record: Record) -> RecordReport:
     """Decodes one record, hashes it and collects its problems."""
-    problems: list[str] = []
-    sizes: dict[str, tuple[int, ...]] = {}
-    for name in standard.images:
-        if name in record.features or (name == IMAGE and IMAGE_VALUE in record.features):
-            try:
-                sizes[name], unlike = _decoded(record, name, standard.bands)
-                problems += [f"{name}: {unlike}"] if unlike else []
-            except VocSegError as error:
-                problems.append(str(error.changed(where=name)))
-    masks, of_masks = decode_masks(record)  # when the pixels of a large image are gone
-    problems += of_masks
-    sizes |= {name: mask.shape for name, mask in masks.items()}
-    problems += _value_problems(standard, record)
+    sizes, problems = _decode_images(standard, record)
+    masks, mask_problems = decode_masks(record)  # when the pixels of a large image are freed
+    problems += mask_problems
+    for name, mask in masks.items():
+        sizes[name] = mask.shape
+    problems += _feature_problems(standard, record)
     problems += _object_problems(standard, record)
     problems += _shape_problems(standard, sizes)
     if IMAGE in sizes:
-        names, background = standard.class_names, standard.background
-        problems += inner_problems(record, sizes[IMAGE], masks, names, background)
+        problems += inner_problems(
+            record, sizes[IMAGE], masks, standard.class_names, standard.background
+        )
     problems += tile_problems(record, standard.tiling)
-    if standard.source is not None and not standard.source.agrees(split, record):
-        banded = standard.bands is not None
-        problems += _outer_problems(record, masks, standard.source, split, banded=banded)
-    return Examined(record.id, digests_of(record, masks), tuple(problems), tile_place(record))
+    source = standard.source
+    if source is not None and not source.agrees(split, record):
+        has_bands = standard.bands is not None
+        problems += _source_problems(record, masks, source, split, has_bands=has_bands)
+    return RecordReport(record.id, digests_of(record, masks), tuple(problems), tile_place(record))
 
 
-def _decoded(
-    record: Record, name: str, bands: tuple[int, np.dtype[Any]] | None
-) -> tuple[tuple[int, ...], str]:
-    """Decodes an image; returns height and width, and what it is if it should not be that."""
-    if name == IMAGE and bands is not None:
-        pixels = record.bands()
-        found = pixels.shape[2], pixels.dtype
-        return pixels.shape[:2], "" if found == bands else f"{found[0]} bands of {found[1]}"
-    image = images.open_image(record.file(name), decoding="readable")
-    fits = isinstance(image, images.StoredImage)
-    unlike = f"{record.file(name).kind.value}, expected what TensorFlow and NumPy read alike"
-    return (image.height, image.width), "" if fits else unlike
+def _decode_images(
+    standard: Standard, record: Record
+) -> tuple[dict[str, tuple[int, ...]], list[str]]:
+    """Returns height and width of each image by feature, and what is wrong with images."""
+    sizes: dict[str, tuple[int, ...]] = {}
+    problems: list[str] = []
+    for name in standard.images:
+        is_array = name == IMAGE and IMAGE_VALUE in record.features
+        if name not in record.features and not is_array:
+            continue
+        try:
+            if name == IMAGE and standard.bands is not None:
+                pixels = record.bands()
+                bands = BandFormat(pixels.shape[2], pixels.dtype)
+                sizes[name] = pixels.shape[:2]
+                if bands != standard.bands:
+                    problems.append(f"{name}: {bands}")
+                continue
+            image = images.open_image(record.file(name), decoding="readable")
+            sizes[name] = (image.height, image.width)
+            if not isinstance(image, images.StoredImage):
+                kind = record.file(name).kind.value
+                expected = "expected what TensorFlow and NumPy read alike"
+                problems.append(f"{name}: {kind}, {expected}")
+        except VocSegError as error:
+            problems.append(str(error.changed(where=name)))
+    return sizes, problems
 
 
-def _value_problems(standard: Standard, record: Record) -> Iterator[str]:
-    """Yields what of a record TFDS could not parse, or would parse as something else."""
-    if surplus := record.length - record.message.ByteSize():
+def _feature_problems(standard: Standard, record: Record) -> Iterator[str]:
+    """Yields what TFDS could not parse, or would parse as something else."""
+    surplus = record.length - record.message.ByteSize()
+    if surplus:
         yield f"{surplus} bytes that belong to no feature, or to one that is there twice"
     for name in sorted(set(record.features) - set(standard.fields)):
         yield f"{name}: a feature that features.json does not have"
     yield from value_problems(standard.checks, record)
-    for name in {FILENAME, TILE_IMAGE_ID} & set(record.features):
+    for name in (FILENAME, TILE_IMAGE_ID):
+        if name not in record.features:
+            continue
         text = record.bytes(name).decode(errors="replace")
-        if fault := name_fault(text):
+        fault = name_fault(text)
+        if fault:
             yield f"{name}: {show_name(text)}, which {fault}"
 
 
@@ -287,36 +362,50 @@ def _object_problems(standard: Standard, record: Record) -> Iterator[str]:
     """Yields what is wrong with sequences of dictionaries, such as annotated objects."""
     lengths: dict[str, set[int]] = {}
     for path, field in standard.fields.items():
-        if field.sequence and path in record.features:
-            numbers = record.values(path)
-            lengths.setdefault(field.sequence, set()).add(len(numbers) // field.group)
-            is_box = field.feature is tfds.features.BBoxFeature
-            boxes = zip(*[iter(numbers)] * 4, strict=False) if is_box else ()
-            if wrong := [box for box in boxes if not (box[0] <= box[2] and box[1] <= box[3])]:
-                yield f"{path}: {wrong[0]}, which ends before it begins"
+        if not field.sequence or path not in record.features:
+            continue
+        numbers = record.values(path)
+        lengths.setdefault(field.sequence, set()).add(len(numbers) // field.group)
+        if field.feature is tfds.features.BBoxFeature:
+            yield from _box_problems(path, numbers)
     for name, different in lengths.items():
         if len(different) > 1:
             yield f"{name}: lists of {sorted(different)} values, expected as many of each"
 
 
+def _box_problems(path: str, numbers: Sequence[float]) -> Iterator[str]:
+    """Yields a problem for the first box that ends before it begins."""
+    for start in range(0, len(numbers) - 3, 4):
+        box = tuple(numbers[start : start + 4])
+        top, left, bottom, right = box
+        if not (top <= bottom and left <= right):  # NaN is wrong too
+            yield f"{path}: {box}, which ends before it begins"
+            return
+
+
 def _shape_problems(standard: Standard, sizes: Mapping[str, tuple[int, ...]]) -> Iterator[str]:
     """Yields which images and masks do not fit the features' shapes."""
     for name, size in sizes.items():
-        shape = standard.fields[name].shape if name in standard.fields else ()
-        if any(fixed not in (None, actual) for fixed, actual in zip(shape, size, strict=False)):
+        if name not in standard.fields:
+            continue
+        shape = standard.fields[name].shape
+        sides = zip(shape, size, strict=False)
+        if any(expected not in (None, side) for expected, side in sides):
             yield f"{name}: height and width {size}, the feature's shape is {shape}"
 
 
 def decode_masks(record: Record) -> tuple[dict[str, np.ndarray], list[str]]:
     """Returns a record's masks by feature, uint8 `[H, W]`, and what is wrong with the others."""
-    arrays, problems = {}, []
+    masks = {}
+    problems = []
     for name in MASKS:
-        if name in record.features:
-            try:
-                arrays[name] = records.pixels(record.file(name))
-            except VocSegError as error:
-                problems.append(str(error.changed(where=name)))
-    return arrays, problems
+        if name not in record.features:
+            continue
+        try:
+            masks[name] = records.pixels(record.file(name))
+        except VocSegError as error:
+            problems.append(str(error.changed(where=name)))
+    return masks, problems
 
 
 def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.Digests:
@@ -332,39 +421,45 @@ def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.D
 def inner_problems(
     record: Record,
     size: tuple[int, ...],
-    arrays: Mapping[str, np.ndarray],
+    masks: Mapping[str, np.ndarray],
     class_names: tuple[str, ...],
     background: int | None,
 ) -> Iterator[str]:
-    """Yields what is inconsistent within a record, whose image has this height and width.
+    """Yields what is inconsistent within a record.
 
-    Its masks are uint8 `[H, W]`, by the name of their feature. `labels` leaves out background.
+    Args:
+      record: the record.
+      size: height and width of its image.
+      masks: its masks, uint8 `[H, W]`, by the name of their feature.
+      class_names: the dataset's classes, in mask order.
+      background: the index of background, which `labels` leaves out; None if there is none.
     """
     if size != record.size and LABEL not in record.features:  # with a label no size is stored
         yield f"{HEIGHT}, {WIDTH}: {record.size}, the image has {size}"
-    for name, array in arrays.items():
-        if array.shape != size:
-            yield f"{name}: height and width {array.shape}, the image has {size}"
-    if MASK not in arrays:
+    for name, mask in masks.items():
+        if mask.shape != size:
+            yield f"{name}: height and width {mask.shape}, the image has {size}"
+    if MASK not in masks:
         return
-    counts = count_values(arrays[MASK])
-    values = [int(value) for value in np.flatnonzero(counts) if value != VOID]
-    if wrong := [value for value in values if value >= len(class_names)]:
-        yield f"{MASK}: values {wrong}, there are {len(class_names)} classes"
-    labels = tuple(value for value in values if value != background)
+    counts = count_values(masks[MASK])
+    present = [int(value) for value in np.flatnonzero(counts) if value != VOID]
+    unknown = [value for value in present if value >= len(class_names)]
+    if unknown:
+        yield f"{MASK}: values {unknown}, there are {len(class_names)} classes"
+    labels = tuple(value for value in present if value != background)
     if labels != record.ints(LABELS):
         yield f"{LABELS}: {record.ints(LABELS)}, the mask has {labels}"
 
 
-def _outer_problems(
+def _source_problems(
     record: Record,
-    arrays: Mapping[str, np.ndarray],
+    masks: Mapping[str, np.ndarray],
     source: Originals,
     split: str,
     *,
-    banded: bool,
+    has_bands: bool,
 ) -> Iterator[str]:
-    """Yields where a record differs from the record that its files give."""
+    """Yields where a record differs from the record that its source files give."""
     try:
         original = source.record(split, record.id)
     except VocSegError as error:
@@ -373,58 +468,88 @@ def _outer_problems(
     if original is None:
         yield "unexpected: the source's list does not name it"
         return
-    if banded and (difference := _band_difference(record, original)):
-        yield f"{IMAGE}: {difference}"
-    compared = {IMAGE, IMAGE_SHAPE, IMAGE_VALUE} if banded else set()
-    for name in sorted({*record.features, *original.features} - compared):
+    names = {*record.features, *original.features}
+    if has_bands:
+        difference = _band_difference(record, original)
+        if difference:
+            yield f"{IMAGE}: {difference}"
+        names -= {IMAGE, IMAGE_SHAPE, IMAGE_VALUE}
+    for name in sorted(names):
         if record.features[name] == original.features[name]:
             continue
-        if name in arrays:
+        if name in masks:
             mask = records.pixels(File(original.bytes(name), name))
-            if difference := _difference(arrays[name], mask, "pixel"):
-                yield f"{name}: {difference}"
+            difference = _array_difference(masks[name], mask, "pixel")
         elif name == IMAGE:
-            stored, expected = record.bytes(name), original.bytes(name)
-            if TILE_IMAGE_ID in original.features and _same_pixels(stored, expected):
-                continue  # another version of a library compresses in another way
-            yield f"{IMAGE}: {len(stored)} bytes differ from the source's {len(expected)} bytes"
+            difference = _image_difference(record, original)
         else:
-            yield f"{name}: {_text(record, name)}, the source has {_text(original, name)}"
+            difference = f"{_show_values(record, name)}, the source has "
+            difference += _show_values(original, name)
+        if difference:
+            yield f"{name}: {difference}"
 
 
-def _same_pixels(stored: bytes, expected: bytes) -> bool:
-    """Says whether two image files have the same pixels; the first one may be damaged."""
+def _image_difference(record: Record, original: Record) -> str:
+    """Returns how image files differ; empty for tiles whose pixels are the same.
+
+    Another version of a library compresses tiles in another way.
+    """
+    stored = record.bytes(IMAGE)
+    expected = original.bytes(IMAGE)
+    if TILE_IMAGE_ID in original.features and _have_same_pixels(stored, expected):
+        return ""
+    return f"{len(stored)} bytes differ from the source's {len(expected)} bytes"
+
+
+def _have_same_pixels(stored: bytes, expected: bytes) -> bool:
+    """Whether two image files have the same pixels; the first one may be damaged."""
     try:
-        first, second = (
-            pillow.decode(File(data, IMAGE), RecordError).values() for data in (stored, expected)
-        )
+        stored_pixels = pillow.decode(File(stored, IMAGE), RecordError).values()
+        expected_pixels = pillow.decode(File(expected, IMAGE), RecordError).values()
     except RecordError:
         return False
-    return np.array_equal(first, second)
+    return np.array_equal(stored_pixels, expected_pixels)
 
 
 def _band_difference(record: Record, original: Record) -> str:
+    """Returns how the bands of two records differ; empty if they do not."""
     try:
-        return _difference(record.bands(), original.bands(), "value")
+        return _array_difference(record.bands(), original.bands(), "value")
     except RecordError as error:
         return str(error.found)
 
 
-def _difference(stored: np.ndarray, expected: np.ndarray, what: str) -> str:
-    """Says how masks `[H, W]` or bands `[H, W, N]` differ; nothing if they do not."""
+def _array_difference(stored: np.ndarray, expected: np.ndarray, unit: str) -> str:
+    """Returns how masks `[H, W]` or bands `[H, W, N]` differ; empty if they do not.
+
+    Args:
+      stored: the array of the record.
+      expected: that of the source.
+      unit: one entry of the arrays: a pixel or a value.
+    """
     if stored.shape != expected.shape or stored.dtype != expected.dtype:
-        found, right = (f"shape {array.shape} of {array.dtype}" for array in (stored, expected))
-        return f"{found}, the source has {right}"
-    places = np.argwhere((stored != expected) & ~((stored != stored) & (expected != expected)))
+        return (
+            f"shape {stored.shape} of {stored.dtype}, the source has shape {expected.shape} of "
+            f"{expected.dtype}"
+        )
+    both_are_nan = (stored != stored) & (expected != expected)
+    places = np.argwhere((stored != expected) & ~both_are_nan)
     if not len(places):
         return ""
-    row, column, *band = first = tuple(map(int, places[0]))
+    first = tuple(int(index) for index in places[0])
+    row, column, *bands = first
+    verb = "differs" if len(places) == 1 else "differ"
+    place = f"row {row}, column {column}"
+    if bands:
+        place += f", band {bands[0]}"
     return (
-        f"{counted(len(places), what)} {'differs' if len(places) == 1 else 'differ'} from the "
-        f"source, first at row {row}, column {column}{f', band {band[0]}' if band else ''}: "
+        f"{counted(len(places), unit)} {verb} from the source, first at {place}: "
         f"{stored[first]} instead of {expected[first]}"
     )
 
 
-def _text(record: Record, name: str) -> str:
-    return " ".join(str(record.features[name]).split()) if name in record.features else "nothing"
+def _show_values(record: Record, name: str) -> str:
+    """Returns the values of a feature in one line."""
+    if name not in record.features:
+        return "nothing"
+    return " ".join(str(record.features[name]).split())

@@ -1,4 +1,4 @@
-"""The statistics of a split, and their comparison with published tables.
+"""Holds the statistics of a split, and compares them with published tables.
 
 Shares, class weights and image sizes follow from the counts. The published tables hold pixels,
 images and objects per class.
@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core import display, releases
 from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.named_lists import identify
-from voc_seg_tfrecord.core.names import VOC_CLASSES
+from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,43 +56,41 @@ class Stats:
         )
 
     def _repr_html_(self) -> str:
-        rows = (
-            (name, int(pixels), f"{share:.3%}", int(images))
-            for name, pixels, share, images in zip(
-                self.class_names, self.pixels, self.share, self.images, strict=True
-            )
-        )
-        void = ("void", self.void, f"{self.void_share:.3%} of all", "")
-        return display.brief_table(
-            repr(self), ("class", "pixels", "share", "images"), (*rows, void)
-        )
+        rows: list[tuple[object, ...]] = []
+        for index, name in enumerate(self.class_names):
+            share = f"{self.share[index]:.3%}"
+            rows.append((name, int(self.pixels[index]), share, int(self.images[index])))
+        rows.append(("void", self.void, f"{self.void_share:.3%} of all", ""))
+        return display.brief_table(repr(self), ("class", "pixels", "share", "images"), rows)
 
     def __add__(self, other: "Stats") -> "Stats":
-        objects = None
-        if self.objects is not None and other.objects is not None:
-            objects = self.objects + other.objects
         return Stats(
-            self.class_names,
-            self.ids + other.ids,
-            self.pixels + other.pixels,
-            self.images + other.images,
-            self.image_pixels + other.image_pixels,
-            objects,
-            self.void + other.void,
-            np.concatenate([self.sizes, other.sizes]),
-            None if self.bands is None or other.bands is None else self.bands + other.bands,
+            class_names=self.class_names,
+            ids=self.ids + other.ids,
+            pixels=self.pixels + other.pixels,
+            images=self.images + other.images,
+            image_pixels=self.image_pixels + other.image_pixels,
+            objects=_add_known(self.objects, other.objects),
+            void=self.void + other.void,
+            sizes=np.concatenate([self.sizes, other.sizes]),
+            bands=_add_known(self.bands, other.bands),
         )
 
     def band_means(self) -> npt.NDArray[np.float64] | None:
         """Returns the mean of each band, float64 `[bands]`; None of RGB of 8 bits."""
-        return None if self.bands is None else self.bands[1] / self.bands[0]
+        if self.bands is None:
+            return None
+        count, total, _ = self.bands
+        return total / count
 
     def band_deviations(self) -> npt.NDArray[np.float64] | None:
         """Returns the standard deviation of each band, float64 `[bands]`; None of RGB of 8 bits."""
         if self.bands is None:
             return None
-        mean = self.bands[1] / self.bands[0]
-        return np.sqrt(np.maximum(self.bands[2] / self.bands[0] - mean**2, 0))
+        count, total, total_of_squares = self.bands
+        mean = total / count
+        variance = total_of_squares / count - mean**2
+        return np.sqrt(np.maximum(variance, 0))  # rounding may make it negative
 
     @property
     def share(self) -> npt.NDArray[np.float64]:
@@ -141,8 +139,9 @@ class Stats:
 
     def size_percentiles(self) -> dict[str, list[int]]:
         """Returns the 0th, 25th, 50th, 75th and 100th percentile of heights and widths."""
-        heights, widths = np.percentile(self.sizes, (0, 25, 50, 75, 100), axis=0, method="lower").T
-        return {"height": heights.astype(int).tolist(), "width": widths.astype(int).tolist()}
+        percentiles = np.percentile(self.sizes, (0, 25, 50, 75, 100), axis=0, method="lower")
+        heights, widths = percentiles.T.astype(int)
+        return {"height": heights.tolist(), "width": widths.tolist()}
 
     def most_common_sizes(self, count: int = 5) -> list[tuple[int, int, int]]:
         """Returns the most common sizes as (height, width, images), the most common first."""
@@ -152,30 +151,44 @@ class Stats:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns everything as values that JSON can hold."""
-        median, inverse = self.median_frequency_weights(), self.inverse_log_weights()
-        bands = (("mean", self.band_means()), ("std", self.band_deviations()))
-        of_bands = {name: values.tolist() for name, values in bands if values is not None}
-        classes = {
-            name: {
-                "index": index,
-                "pixels": int(self.pixels[index]),
-                "share": float(self.share[index]),
-                "images": int(self.images[index]),
-                "objects": None if self.objects is None else int(self.objects[index]),
-                "median_frequency_weight": float(median[index]),
-                "inverse_log_weight": float(inverse[index]),
-            }
-            for index, name in enumerate(self.class_names)
-        }
-        return {
+        document: dict[str, Any] = {
             "examples": len(self.ids),
             "ids_sha256": self.ids_sha256,
-            "classes": classes,
+            "classes": self._classes_as_dict(),
             "void": {"pixels": self.void, "share": self.void_share},
             "size_percentiles": self.size_percentiles(),
             "most_common_sizes": self.most_common_sizes(),
-            **({"bands": of_bands} if of_bands else {}),
         }
+        means = self.band_means()
+        deviations = self.band_deviations()
+        if means is not None and deviations is not None:
+            document["bands"] = {"mean": means.tolist(), "std": deviations.tolist()}
+        return document
+
+    def _classes_as_dict(self) -> dict[str, dict[str, Any]]:
+        """Returns the figures of each class by its name."""
+        share = self.share
+        median_frequency = self.median_frequency_weights()
+        inverse_log = self.inverse_log_weights()
+        classes = {}
+        for index, name in enumerate(self.class_names):
+            classes[name] = {
+                "index": index,
+                "pixels": int(self.pixels[index]),
+                "share": float(share[index]),
+                "images": int(self.images[index]),
+                "objects": None if self.objects is None else int(self.objects[index]),
+                "median_frequency_weight": float(median_frequency[index]),
+                "inverse_log_weight": float(inverse_log[index]),
+            }
+        return classes
+
+
+def _add_known(first: np.ndarray | None, second: np.ndarray | None) -> np.ndarray | None:
+    """Returns the sum; None if one of the two is not known."""
+    if first is None or second is None:
+        return None
+    return first + second
 
 
 def total(stats: Mapping[str, Stats]) -> Stats:
@@ -183,20 +196,53 @@ def total(stats: Mapping[str, Stats]) -> Stats:
     return functools.reduce(operator.add, stats.values())
 
 
-# What is counted, the figure that was found, and the published figure.
-Figure = tuple[str, int, int]
+@dataclasses.dataclass(frozen=True)
+class _Figure:
+    """A counted figure and the published one.
 
-# For each id list: the table's year and the split's name in the table.
-_TABLES = {"trainaug": ("2012", "trainaug")}
-_TABLES |= {f"voc2012_{split}": ("2012", split) for split in ("train", "val", "trainval")}
-for _split in ("train", "val", "trainval", "test"):
-    _TABLES |= dict.fromkeys((f"voc2007_{_split}", f"voc2007_{_split}_in_2012"), ("2007", _split))
-# VOC2012's own page counts boxes; statistics of masks must equal the counts of the masks.
-_COUNTED_IN_MASKS = {"2012": "masks_", "2007": ""}
+    Attributes:
+      name: what is counted, such as `pixels of cat`.
+      counted: the figure that was counted.
+      published: the figure of the table.
+    """
+
+    name: str
+    counted: int
+    published: int
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
+class _Table:
+    """A split of the published tables.
+
+    Attributes:
+      year: of the tables.
+      split: its name in the tables.
+    """
+
+    year: str
+    split: str
+
+
+def _tables_by_list() -> dict[str, _Table]:
+    """Returns the tables of each id list that has some."""
+    tables = {"trainaug": _Table("2012", "trainaug")}
+    for split in ("train", "val", "trainval"):
+        tables[f"voc2012_{split}"] = _Table("2012", split)
+    for split in ("train", "val", "trainval", "test"):
+        tables[f"voc2007_{split}"] = _Table("2007", split)
+        tables[f"voc2007_{split}_in_2012"] = _Table("2007", split)
+    return tables
+
+
+_TABLES = _tables_by_list()
+
+# VOC2012's own page counts boxes; statistics of masks must equal the counts of the masks.
+_COLUMN_PREFIX = {"2012": "masks_", "2007": ""}
+
+
+@dataclasses.dataclass(frozen=True)
+class PublishedComparison:
     """A split compared with the published tables.
 
     Attributes:
@@ -212,7 +258,7 @@ class Comparison:
     doubtful: tuple[str, ...]
 
 
-def compare(stats: Stats) -> Comparison | None:
+def compare(stats: Stats) -> PublishedComparison | None:
     """Compares statistics with the published statistics of the same ids.
 
     Args:
@@ -226,36 +272,53 @@ def compare(stats: Stats) -> Comparison | None:
         return None
     if stats.class_names != VOC_CLASSES:  # the tables count VOC's classes, by their index
         return None
-    year, split = _TABLES[name]
-    pixels = [*_pixel_figures(stats, year, split)]
-    others = [*_image_and_object_figures(stats, year, split)]
-    certain, doubtful = (pixels + others, []) if year == "2012" else (pixels, others)
-    compared = len(pixels) + len(others)
-    return Comparison(name, compared, _differences(certain), _differences(doubtful))
+    table = _TABLES[name]
+    certain = list(_pixel_figures(stats, table))
+    doubtful: list[_Figure] = []
+    others = list(_image_and_object_figures(stats, table))
+    if table.year == "2012":
+        certain += others
+    else:
+        doubtful += others
+    compared = len(certain) + len(doubtful)
+    return PublishedComparison(name, compared, _differences(certain), _differences(doubtful))
 
 
-def _differences(figures: Iterable[Figure]) -> tuple[str, ...]:
-    return tuple(f"{what}: {figure}, published {p}" for what, figure, p in figures if figure != p)
+def _differences(figures: Iterable[_Figure]) -> tuple[str, ...]:
+    """Returns a sentence for each figure that differs from the published one."""
+    differences = []
+    for figure in figures:
+        if figure.counted != figure.published:
+            differences.append(f"{figure.name}: {figure.counted}, published {figure.published}")
+    return tuple(differences)
 
 
-def _pixel_figures(stats: Stats, year: str, split: str) -> Iterator[Figure]:
-    for row in _table(f"voc{year}_pixels"):
+def _pixel_figures(stats: Stats, table: _Table) -> Iterator[_Figure]:
+    """Yields the pixels of each class and of void."""
+    for row in _read_table(f"voc{table.year}_pixels"):
         index = int(row["index"])
-        if index < len(stats.pixels) or index == 255:
-            figure = stats.void if index == 255 else int(stats.pixels[index])
-            yield f"pixels of {row['class']}", figure, int(row[split])
+        if index == VOID:
+            pixels = stats.void
+        elif index < len(stats.pixels):
+            pixels = int(stats.pixels[index])
+        else:
+            continue
+        yield _Figure(f"pixels of {row['class']}", pixels, int(row[table.split]))
 
 
-def _image_and_object_figures(stats: Stats, year: str, split: str) -> Iterator[Figure]:
-    prefix = _COUNTED_IN_MASKS[year]
-    for row in _table(f"voc{year}_images_objects"):
-        for kind in ("images", "objects"):
-            counts, column = getattr(stats, kind), f"{prefix}{split}_{kind}"
-            if counts is not None and row["class"] in stats.class_names and column in row:
-                index = stats.class_names.index(row["class"])
-                yield f"{kind} of {row['class']}", int(counts[index]), int(row[column])
+def _image_and_object_figures(stats: Stats, table: _Table) -> Iterator[_Figure]:
+    """Yields the images and objects of each class, as far as both sides count them."""
+    for row in _read_table(f"voc{table.year}_images_objects"):
+        class_name = row["class"]
+        if class_name not in stats.class_names:
+            continue
+        index = stats.class_names.index(class_name)
+        for kind, counts in (("images", stats.images), ("objects", stats.objects)):
+            column = f"{_COLUMN_PREFIX[table.year]}{table.split}_{kind}"
+            if counts is not None and column in row:
+                yield _Figure(f"{kind} of {class_name}", int(counts[index]), int(row[column]))
 
 
 @functools.cache
-def _table(name: str) -> list[dict[str, str]]:
+def _read_table(name: str) -> list[dict[str, str]]:
     return releases.read_table(releases.FACTS / "published" / f"{name}.tsv")

@@ -1,4 +1,7 @@
-"""Compares a built dataset with its source tree and with the pinned facts."""
+"""Verifies a built dataset, and compares it with its source tree and with the pinned facts.
+
+Enter at `verify`, which lists the checks.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
@@ -21,23 +24,30 @@ from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
 @dataclasses.dataclass(frozen=True)
 class Fault:
-    """Something that is wrong in a record, a split (no `id`) or the files (nor `split`)."""
+    """Something that is wrong in a record, a split or the files of a dataset.
+
+    Attributes:
+      split: the split; empty if a file belongs to no split.
+      id: the record's id; empty if no single record is wrong.
+      found: what is wrong.
+    """
 
     split: str
     id: str
     found: str
 
     def __str__(self) -> str:
-        return ": ".join(filter(None, (f"{self.split} {self.id}".strip(), self.found)))
+        where = f"{self.split} {self.id}".strip()
+        return f"{where}: {self.found}" if where else self.found
 
 
 @dataclasses.dataclass(frozen=True)
 class SplitReport:
-    """What verifying found in one split.
+    """The result of verifying one split.
 
     Attributes:
       fingerprint: of its examples.
-      ids_sha256: of the ids of its images, which of tiles are those of the complete images.
+      ids_sha256: the digest of its image ids; for tiles, of the ids of the complete images.
       faults: in order of id.
       facts: a sentence about what agrees with the pinned facts of a release and what could not
         be compared; empty if nothing is pinned for data like this.
@@ -60,8 +70,8 @@ class SplitReport:
 
 
 @dataclasses.dataclass(frozen=True)
-class Report:
-    """What verifying found in a dataset.
+class VerificationReport:
+    """The result of verifying a dataset.
 
     Attributes:
       splits: one report per split.
@@ -79,22 +89,27 @@ class Report:
     files: tuple[Fault, ...] = ()
 
     def __repr__(self) -> str:
-        faults = counted(len(self.faults), "fault")
-        splits = (f"{n} {s.fingerprint.examples:,}" for n, s in self.splits.items())
-        return display.brief_line(self, faults, *splits, f"fingerprint {self.fingerprint[:12]}")
+        parts = [counted(len(self.faults), "fault")]
+        for name, split in self.splits.items():
+            parts.append(f"{name} {split.fingerprint.examples:,}")
+        parts.append(f"fingerprint {self.fingerprint[:12]}")
+        return display.brief_line(self, *parts)
 
     def _repr_html_(self) -> str:
-        rows = (
-            (name, of.fingerprint.examples, len(of.faults), "; ".join(map(str, of.faults[:3])))
-            for name, of in self.splits.items()
-        )
+        rows = []
+        for name, split in self.splits.items():
+            first_faults = "; ".join(map(str, split.faults[:3]))
+            rows.append((name, split.fingerprint.examples, len(split.faults), first_faults))
         title = f"fingerprint {self.fingerprint}"
         return display.brief_table(title, ("split", "examples", "faults", "first faults"), rows)
 
     @property
     def faults(self) -> list[Fault]:
         """All faults: those of files, then split after split."""
-        return [*self.files, *(f for split in self.splits.values() for f in split.faults)]
+        faults = list(self.files)
+        for split in self.splits.values():
+            faults += split.faults
+        return faults
 
 
 def verify(
@@ -103,8 +118,8 @@ def verify(
     *,
     progress: bool = False,
     data_dir: PathLike | None = None,
-) -> Report:
-    """Reads every record once and says what is wrong with it.
+) -> VerificationReport:
+    """Reads every record once and reports what is wrong with it.
 
     1. The files are compared with SHA256SUMS in both directions, if it is there.
     2. Each record is checked in itself, by the checks of `record`: what passes them can be read to
@@ -139,18 +154,20 @@ def verify(
         for split in builder.info.splits
         for path in datasets.shard_paths(builder, split)
     }
-    splits = {
+    read_splits = {
         split: _read_split(builder, split, standard, progress) for split in builder.info.splits
     }
-    faults = [*_file_faults(builder, sums, shards), *_faults_across(builder, splits)]
+    faults = list(_file_faults(builder, sums, shards))
+    faults += _faults_across_splits(builder, read_splits)
     claim = fingerprint.claim_of(builder)
-    reports = {
-        split: _report(claim, split, seen, [fault for fault in faults if fault.split == split])
-        for split, seen in splits.items()
-    }
-    return Report(
+    reports = {}
+    for split, read in read_splits.items():
+        faults_of_split = [fault for fault in faults if fault.split == split]
+        reports[split] = _report(claim, split, read, faults_of_split)
+    fingerprints = {split: report.fingerprint for split, report in reports.items()}
+    return VerificationReport(
         reports,
-        fingerprint.of_dataset({name: r.fingerprint for name, r in reports.items()}),
+        fingerprint.of_dataset(fingerprints),
         tuple((builder.info.metadata or {}).get("archives", ())),
         has_sums=bool(sums),
         files=tuple(fault for fault in faults if not fault.split),
@@ -158,8 +175,15 @@ def verify(
 
 
 @dataclasses.dataclass
-class _Seen:
-    """What reading a split once gave: digests and places of tiles by id, and what is wrong."""
+class _ReadSplit:
+    """The records of a split, read once.
+
+    Attributes:
+      digests: of each example, by id.
+      places: of each tile in its image, by id.
+      records: how many records were read.
+      faults: what is wrong.
+    """
 
     digests: dict[str, fingerprint.Digests] = dataclasses.field(default_factory=dict)
     places: dict[str, record.TilePlace] = dataclasses.field(default_factory=dict)
@@ -169,76 +193,99 @@ class _Seen:
     @property
     def ids_sha256(self) -> str:
         """The digest of the ids of the images."""
-        return id_list_sha256({place.image_id for place in self.places.values()} or self.digests)
+        image_ids = {place.image_id for place in self.places.values()}
+        return id_list_sha256(image_ids or self.digests)
 
 
 def _read_split(
     builder: tfds.core.DatasetBuilder, split: str, standard: record.Standard, progress: bool
-) -> _Seen:
-    seen, examine = _Seen(), functools.partial(record.examine, standard, split)
+) -> _ReadSplit:
+    """Reads a split once and checks each record, then all of them together."""
+    read = _ReadSplit()
+    examine = functools.partial(record.examine, standard, split)
     try:
-        for examined in records.scan(builder, split, examine, progress=progress, complete=False):
-            problems = examined.problems
-            if examined.id in seen.digests:
-                problems = ("duplicate: more than one record has this id", *problems)
-            seen.faults += [Fault(split, examined.id, problem) for problem in problems]
-            seen.digests[examined.id] = examined.digests
-            seen.records += 1
-            if examined.place is not None:
-                seen.places[examined.id] = examined.place
+        for report in records.scan(builder, split, examine, progress=progress, complete=False):
+            if report.id in read.digests:
+                message = "duplicate: more than one record has this id"
+                read.faults.append(Fault(split, report.id, message))
+            for problem in report.problems:
+                read.faults.append(Fault(split, report.id, problem))
+            read.digests[report.id] = report.digests
+            read.records += 1
+            if report.place is not None:
+                read.places[report.id] = report.place
     except VocSegError as error:
-        seen.faults.append(Fault(split, "", f"reading stopped: {error}"))
-    seen.faults += _split_faults(builder, split, seen, standard)
-    return seen
+        read.faults.append(Fault(split, "", f"reading stopped: {error}"))
+    read.faults += _split_faults(builder, split, read, standard)
+    return read
 
 
 def _split_faults(
-    builder: tfds.core.DatasetBuilder, split: str, seen: _Seen, standard: record.Standard
+    builder: tfds.core.DatasetBuilder, split: str, read: _ReadSplit, standard: record.Standard
 ) -> Iterator[Fault]:
     """Yields what the records of a split show together."""
     expected = builder.info.splits[split].num_examples
     if not expected:
         yield Fault(split, "", "no records, which tfds.load cannot read")
-    if seen.records != expected:
-        message = f"{seen.records} records, the dataset's info says {expected}"
+    if read.records != expected:
+        message = f"{read.records} records, the dataset's info says {expected}"
         yield Fault(split, "", message)
-    elif seen.ids_sha256 != (said := datasets.ids_sha256(builder).get(split, seen.ids_sha256)):
-        message = f"ids: sha256 {seen.ids_sha256}, the dataset's metadata says {said}"
-        yield Fault(split, "", message)
-    for tile_id, problem in record.missing_tiles(seen.places, standard.tiling):
+    else:
+        stated = datasets.ids_sha256(builder).get(split)
+        if stated is not None and stated != read.ids_sha256:
+            message = f"ids: sha256 {read.ids_sha256}, the dataset's metadata says {stated}"
+            yield Fault(split, "", message)
+    for tile_id, problem in record.missing_tiles(read.places, standard.tiling):
         yield Fault(split, tile_id, problem)
     if standard.source is not None:
-        for image_id in sorted(set(standard.source.splits[split]) - set(seen.digests)):
+        for image_id in sorted(set(standard.source.splits[split]) - set(read.digests)):
             yield Fault(split, image_id, "missing: the source lists it, no record has it")
 
 
-def _faults_across(
-    builder: tfds.core.DatasetBuilder, splits: Mapping[str, _Seen]
+def _faults_across_splits(
+    builder: tfds.core.DatasetBuilder, read_splits: Mapping[str, _ReadSplit]
 ) -> Iterator[Fault]:
-    """Yields what splits may not share."""
+    """Yields what splits may not share: tiles of one image, and ids of our own datasets."""
     config = datasets.config_of(builder)
     if config.get("overlap"):
         return
-    images = {name: {p.image_id for p in seen.places.values()} for name, seen in splits.items()}
-    ids = {name: set(seen.digests) for name, seen in splits.items()} if config else {}
-    for what, of_splits in (("tiles of this image are", images), ("a record with this id is", ids)):
-        for first, second in itertools.combinations(of_splits, 2):
-            for image_id in sorted(of_splits[first] & of_splits[second]):
-                yield Fault(second, image_id, f"{what} in the split {first} too")
+    image_ids = {}
+    record_ids = {}
+    for split, read in read_splits.items():
+        image_ids[split] = {place.image_id for place in read.places.values()}
+        if config:
+            record_ids[split] = set(read.digests)
+    yield from _shared_ids(image_ids, "tiles of this image are")
+    yield from _shared_ids(record_ids, "a record with this id is")
+
+
+def _shared_ids(ids: Mapping[str, set[str]], words: str) -> Iterator[Fault]:
+    """Yields a fault for each id that is in two splits."""
+    for first, second in itertools.combinations(ids, 2):
+        for image_id in sorted(ids[first] & ids[second]):
+            yield Fault(second, image_id, f"{words} in the split {first} too")
 
 
 def _report(
-    claim: fingerprint.Claim, split: str, seen: _Seen, faults: Sequence[Fault]
+    claim: fingerprint.Claim, split: str, read: _ReadSplit, faults: Sequence[Fault]
 ) -> SplitReport:
-    total = fingerprint.of_split(seen.digests)
-    facts = fingerprint.compare_with_pinned(claim, split, total, seen.digests)
-    once = {  # a tile that is missing is named once
-        (fault.id, fault.found.startswith("missing") or fault.found): fault
-        for fault in (*faults, *seen.faults)
-    }
-    first = sorted(once.values(), key=lambda fault: fault.id)
-    pinned = [Fault(split, "", fault) for fault in facts.faults]
-    return SplitReport(total, seen.ids_sha256, (*first, *pinned), facts.checked, facts.published_as)
+    """Returns the report of a split, with faults that were found outside of its records."""
+    total = fingerprint.of_split(read.digests)
+    pinned = fingerprint.compare_with_pinned(claim, split, total, read.digests)
+    once: dict[tuple[str, str], Fault] = {}
+    for fault in (*faults, *read.faults):
+        # A missing tile is named once, though two checks find it.
+        reason = "missing" if fault.found.startswith("missing") else fault.found
+        once[fault.id, reason] = fault
+    in_order = sorted(once.values(), key=lambda fault: fault.id)
+    in_order += [Fault(split, "", message) for message in pinned.faults]
+    return SplitReport(
+        fingerprint=total,
+        ids_sha256=read.ids_sha256,
+        faults=tuple(in_order),
+        facts=pinned.checked,
+        published_as=pinned.published_as,
+    )
 
 
 def _file_faults(
@@ -249,9 +296,11 @@ def _file_faults(
     for name, problem in storage.compare_sums(folder, sums):
         yield Fault(shards.get(name, ""), "", f"{name}: {problem}")
     for split in builder.info.splits:
-        if message := records.wrong_size(builder, split):
+        message = records.wrong_size(builder, split)
+        if message:
             yield Fault(split, "", message)
     if not sums:
         return
-    for name in sorted({path.name for path in folder.iterdir()} - {*sums, *storage.WRITTEN_LATER}):
+    names = {path.name for path in folder.iterdir()}
+    for name in sorted(names - {*sums, *storage.WRITTEN_LATER}):
         yield Fault(shards.get(name, ""), "", f"{name}: {storage.SUMS} has no line for it")

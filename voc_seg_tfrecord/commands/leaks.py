@@ -18,7 +18,7 @@ from voc_seg_tfrecord.reading.dataset import open_splits
 from voc_seg_tfrecord.sources import sbd
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.audit.leaks import Shared, Side
+    from voc_seg_tfrecord.audit.leaks import Overlap, Side
 
 SUMMARY = "find the images that two datasets, splits or named lists share"
 EXAMPLE = "voc-seg-tfrecord leaks trainaug voc2012_val"
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
     # SBD's lists do not come with the package, so what was published about them is quoted.
     published = None if args.sbd else _published_leak(args.a, args.b)
-    compared: list[Shared] = []
+    compared: list[Overlap] = []
     if published is None:
         compared = leaks.compare(_sides(args.a, args), _sides(args.b, args))
         if not compared:
@@ -143,7 +143,7 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
     return leaks.dataset(builder, splits or builder.info.splits, progress=True)
 
 
-def _as_dict(shared: "Shared") -> dict[str, Any]:
+def _as_dict(shared: "Overlap") -> dict[str, Any]:
     first, second = (
         {"name": side.name, "role": side.role, "images": len(side.images)}
         for side in (shared.first, shared.second)
@@ -160,7 +160,7 @@ def _as_dict(shared: "Shared") -> dict[str, Any]:
     }
 
 
-def _print(shared: "Shared") -> None:
+def _print(shared: "Overlap") -> None:
     first, second = shared.first, shared.second
     print(f"{first.name} ({len(first.images)}) and {second.name} ({len(second.images)}):")
     if not shared.ids and not shared.images and not shared.alike:

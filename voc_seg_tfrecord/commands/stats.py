@@ -15,7 +15,7 @@ from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.dataset import open_splits
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.audit.statistics import Comparison, Stats
+    from voc_seg_tfrecord.audit.statistics import PublishedComparison, Stats
 
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
 EXAMPLE = "voc-seg-tfrecord stats 2012@train+validation"
@@ -50,7 +50,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _as_json(
-    builder: Any, counts: "Mapping[str, Stats]", compared: "Mapping[str, Comparison | None]"
+    builder: Any,
+    counts: "Mapping[str, Stats]",
+    compared: "Mapping[str, PublishedComparison | None]",
 ) -> dict[str, Any]:
     splits = {split: of_split.as_dict() for split, of_split in counts.items()}
     for split, comparison in compared.items():
@@ -68,7 +70,9 @@ def _print_csv(counts: "Mapping[str, Stats]") -> None:
 
 
 def _print(
-    builder: Any, counts: "Mapping[str, Stats]", compared: "Mapping[str, Comparison | None]"
+    builder: Any,
+    counts: "Mapping[str, Stats]",
+    compared: "Mapping[str, PublishedComparison | None]",
 ) -> None:
     print(builder.info.full_name)
     for split, of_split in counts.items():

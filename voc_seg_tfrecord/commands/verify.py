@@ -14,7 +14,7 @@ from voc_seg_tfrecord.core.storage import SUMS
 from voc_seg_tfrecord.reading.dataset import class_map, has_only_images, open_built
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.audit.verify import Report
+    from voc_seg_tfrecord.audit.verify import VerificationReport
 
 SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
 EXAMPLE = "voc-seg-tfrecord verify cracks --source /data/cracks"
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if report.faults else 0
 
 
-def _print(builder: Any, report: "Report", source: str | None) -> None:
+def _print(builder: Any, report: "VerificationReport", source: str | None) -> None:
     print(builder.info.full_name)
     for name, split in report.splits.items():
         print(f"  {name}: {split.fingerprint.examples} examples")
@@ -75,7 +75,7 @@ def _print(builder: Any, report: "Report", source: str | None) -> None:
     print(f"{count} in what was checked")
 
 
-def _checked(builder: Any, report: "Report", source: str | None) -> list[str]:
+def _checked(builder: Any, report: "VerificationReport", source: str | None) -> list[str]:
     """Says in sentences what was checked and what was not."""
     facts = [f"{name}: {split.facts}" for name, split in report.splits.items() if split.facts]
     tiles = ", places of tiles" if TILE_IMAGE_ID in builder.info.features else ""
@@ -95,7 +95,7 @@ def _checked(builder: Any, report: "Report", source: str | None) -> list[str]:
     return [*lines, *facts, advice]
 
 
-def _as_json(builder: Any, report: "Report", source: str | None) -> dict[str, Any]:
+def _as_json(builder: Any, report: "VerificationReport", source: str | None) -> dict[str, Any]:
     return {
         "dataset": builder.info.full_name,
         "fingerprint": report.fingerprint,

@@ -10,7 +10,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, leaks
 from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
-from voc_seg_tfrecord.audit.leaks import Shared
+from voc_seg_tfrecord.audit.leaks import Overlap
 from voc_seg_tfrecord.core import staging, storage
 from voc_seg_tfrecord.core.description import description_of_built
 from voc_seg_tfrecord.core.errors import counted
@@ -187,7 +187,7 @@ _LABEL_ERRORS = {
 
 def _findings(
     facts: Mapping[str, SplitFacts],
-    shared: Sequence[Shared],
+    shared: Sequence[Overlap],
     label_errors: Sequence[finding.Finding],
 ) -> Iterator[Finding]:
     """Yields what was found, the gravest first, then the most suspicious labels."""

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
-from voc_seg_tfrecord.audit.counting import Counts, Tally, find_objects
+from voc_seg_tfrecord.audit.counting import RecordCounts, Tally, find_objects
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.audit.record import decode_masks, digests_of, inner_problems
 from voc_seg_tfrecord.core.errors import ImageError
@@ -114,7 +114,7 @@ def gather(
 class _Read:
     """What one record gives; `objects` and `points` are None without masks."""
 
-    counts: Counts
+    counts: RecordCounts
     objects: np.ndarray | None
     points: np.ndarray | None
     evidence: Evidence | None
@@ -149,14 +149,14 @@ def _read(
 
 def _counted(
     record: Record, arrays: Mapping[str, np.ndarray], background: int | None
-) -> tuple[Counts, np.ndarray | None, np.ndarray | None]:
+) -> tuple[RecordCounts, np.ndarray | None, np.ndarray | None]:
     """Returns the counts of a record, its objects, int64 `[N, 3]`, and its mask's points."""
     instances = INSTANCES in record.features
     if MASK not in arrays:
         size = records.size_of(record)
         of_class = record.label_counts()
         none = np.zeros(256, np.int64) if instances else None
-        return Counts(record.id, size, of_class, none), None, None
+        return RecordCounts(record.id, size, of_class, none), None, None
     mask = arrays[MASK]
     pixels = count_values(mask)
     objects, per_class = np.zeros((0, 3), np.int64), None
@@ -168,7 +168,7 @@ def _counted(
         of = [c for c in np.flatnonzero(pixels[:VOID]) if c != background]
         objects = np.array([(0, c, pixels[c]) for c in of], np.int64).reshape(-1, 3)
     return (
-        Counts(record.id, mask.shape, pixels, per_class),
+        RecordCounts(record.id, mask.shape, pixels, per_class),
         objects,
         sample_pixels(mask, _GRID, _GRID),
     )
