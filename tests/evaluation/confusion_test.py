@@ -193,7 +193,7 @@ def test_bands_are_the_same_however_many_rows_are_counted_at_once(monkeypatch, r
     masks[1][5:30, 4:20] = VOID
     predictions = [np.kron(m[::4, ::4] % 4, np.ones((4, 4), np.uint8))[:40, :31] for m in masks]
     expected = score(masks, predictions, boundary=0.05).bands
-    monkeypatch.setattr(confusion, "_ROWS", rows)
+    monkeypatch.setattr(confusion, "_BAND_ROWS", rows)
     assert (score(masks, predictions, boundary=0.05).bands == expected).all()
     assert expected[2].all()
 

@@ -1,4 +1,7 @@
-"""The confusion matrix over all pixels, from which every score follows; bands around objects."""
+"""Counts the confusion matrix over all pixels, and the bands of Boundary IoU.
+
+Every score follows from these counts; see `result`.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -86,7 +89,8 @@ class Confusion:
         Raises:
           MaskError: if shapes differ, or a value is no class.
         """
-        masks, predictions = _plain(masks, "mask", where), _plain(predictions, "prediction", where)
+        masks = _as_mask_batch(masks, "mask", where)
+        predictions = _as_mask_batch(predictions, "prediction", where)
         if masks.shape != predictions.shape:
             raise MaskError(
                 where or "prediction",
@@ -104,12 +108,8 @@ class Confusion:
         Raises:
           ConfigError: if the other one counts other classes or other bands.
         """
-        ours, theirs = (
-            f"classes {list(counts.class_names)}, boundary {counts.boundary}"
-            for counts in (self, other)
-        )
-        if ours != theirs:
-            raise ConfigError("merge", found=theirs, expected=ours)
+        if (self.class_names, self.boundary) != (other.class_names, other.boundary):
+            raise ConfigError("merge", found=other._describe(), expected=self._describe())
         self.matrix += other.matrix
         self.bands += other.bands
         self.images += other.images
@@ -127,51 +127,76 @@ class Confusion:
             bands=None if self.boundary is None else self.bands.copy(),
         )
 
+    def _describe(self) -> str:
+        return f"classes {list(self.class_names)}, boundary {self.boundary}"
+
     def _add(self, mask: np.ndarray, prediction: np.ndarray, where: object) -> None:
-        of_codes = count_pairs(mask, prediction)
-        codes = np.flatnonzero(of_codes)
-        pairs, counts = np.stack([codes >> 8, codes & 255]), of_codes[codes]  # those that occur
-        _check_values(pairs, counts, len(self.class_names), where)
+        """Adds one image; mask and prediction are uint8 `[H, W]`."""
+        classes = len(self.class_names)
+        counts = count_pairs(mask, prediction).reshape(256, 256)
+        mask_values, predicted_values = np.nonzero(counts)
+        counts = counts[mask_values, predicted_values]  # of those pairs that occur
+        is_unknown = (mask_values >= classes) & (mask_values != VOID)
+        if is_unknown.any():
+            raise MaskError(
+                where or "mask",
+                found=f"a mask with the values {_show_values(mask_values, counts, is_unknown)}",
+                expected=f"0 to {classes - 1}, or {VOID} for void",
+                remedy="give the masks of the dataset",
+                kind="unknown mask value",
+            )
+        is_unknown = predicted_values >= classes
+        if is_unknown.any():
+            shown = _show_values(predicted_values, counts, is_unknown)
+            raise MaskError(
+                where or "prediction",
+                found=f"a prediction with the values {shown}",
+                expected=f"0 to {classes - 1}; {VOID} is no prediction",
+                remedy="predict one of the classes for every pixel",
+                kind="unknown prediction value",
+            )
         if self.boundary is not None:
-            self.bands += _count_bands(mask, prediction, self.boundary, len(self.class_names))
-        valid = pairs[0] < len(self.class_names)  # all but void
-        self.matrix[pairs[0][valid], pairs[1][valid]] += counts[valid]
+            self.bands += _count_bands(mask, prediction, self.boundary, classes)
+        is_class = mask_values < classes  # all but void
+        self.matrix[mask_values[is_class], predicted_values[is_class]] += counts[is_class]
         self.images += 1
 
 
-def _check_values(pairs: np.ndarray, counts: np.ndarray, classes: int, where: object) -> None:
-    for name, values in (("mask", pairs[0]), ("prediction", pairs[1])):
-        void = name == "mask"
-        wrong = (values >= classes) & ~(void & (values == VOID))
-        if wrong.any():
-            of_value = np.bincount(values[wrong], weights=counts[wrong]).astype(int)
-            first = np.flatnonzero(of_value)[:5]
-            shown = ", ".join(f"{v} on {of_value[v]} pixels" for v in first)
-            rest = f", or {VOID} for void" if void else f"; {VOID} is no prediction"
-            raise MaskError(
-                where or name,
-                found=f"a {name} with the values {shown}",
-                expected=f"0 to {classes - 1}{rest}",
-                remedy="give the masks of the dataset"
-                if void
-                else "predict one of the classes for every pixel",
-                kind=f"unknown {name} value",
-            )
+_MAX_SHOWN_VALUES = 5
 
 
-def _plain(array: np.ndarray, name: str, where: object) -> np.ndarray:
-    """Returns masks or predictions as uint8 `[B, H, W]`."""
+def _show_values(values: np.ndarray, counts: np.ndarray, is_shown: np.ndarray) -> str:
+    """Returns values and their pixels, as in `7 on 12 pixels`.
+
+    Args:
+      values: int64 `[N]`; a value may be there several times.
+      counts: how many pixels each of them has, int64 `[N]`.
+      is_shown: which of them are shown, bool `[N]`.
+    """
+    pixels = np.bincount(values[is_shown], weights=counts[is_shown]).astype(int)
+    first = np.flatnonzero(pixels)[:_MAX_SHOWN_VALUES]
+    return ", ".join(f"{value} on {pixels[value]} pixels" for value in first)
+
+
+def _as_mask_batch(array: np.ndarray, name: str, where: object) -> np.ndarray:
+    """Returns masks or predictions as uint8 `[B, H, W]`; masked pixels of masks become void.
+
+    Args:
+      array: integers `[H, W]`, `[H, W, 1]`, `[B, H, W]` or `[B, H, W, 1]`.
+      name: `mask` or `prediction`.
+      where: names the image in errors.
+    """
     if np.ma.is_masked(array):
+        is_masked = np.ma.getmaskarray(array)
         if name == "prediction":
             raise MaskError(
                 where or name,
-                found=f"a prediction with {np.ma.getmaskarray(array).sum()} masked pixels",
+                found=f"a prediction with {is_masked.sum()} masked pixels",
                 expected="a class for every pixel",
                 remedy="mask the pixels that do not count in the mask, not in the prediction",
             )
-        masked = np.ma.getmaskarray(array)
-        array = np.asarray(array).astype(np.int64)  # which holds 255 too
-        array[masked] = VOID
+        array = np.asarray(array).astype(np.int64)  # int8 could not hold 255
+        array[is_masked] = VOID
     values = np.asarray(array)
     shape = values.shape
     if values.ndim > 2 and shape[-1] == 1:
@@ -179,9 +204,10 @@ def _plain(array: np.ndarray, name: str, where: object) -> np.ndarray:
     if values.ndim == 2:
         values = values[np.newaxis]
     if values.ndim != 3 or values.dtype.kind not in "iu":
+        dtype = getattr(array, "dtype", "")  # a list of numbers has none
         raise MaskError(
             where or name,
-            found=f"a {name} {array.dtype if hasattr(array, 'dtype') else ''}{list(shape)}",
+            found=f"a {name} {dtype}{list(shape)}",
             expected="integers [H, W], [H, W, 1], [B, H, W] or [B, H, W, 1]",
             remedy="take .argmax(-1) of the scores of a network",
         )
@@ -197,51 +223,95 @@ def _plain(array: np.ndarray, name: str, where: object) -> np.ndarray:
     return values
 
 
-_ROWS = 1024
-
-
-def _spread(near: np.ndarray, axis: int, before: int, after: int) -> np.ndarray:
-    """Returns where a pixel, or one of so many before and after it along an axis, is set."""
-    length = near.shape[axis]
-    shape = [1 if other == axis else side for other, side in enumerate(near.shape)]
-    none = np.zeros(shape, np.int32)
-    counts = np.concatenate([none, np.cumsum(near, axis=axis, dtype=np.int32)], axis)
-    places = np.arange(length)
-    last = np.take(counts, np.minimum(places + after + 1, length), axis=axis)
-    return last > np.take(counts, np.maximum(places - before, 0), axis=axis)
+_BAND_ROWS = 1024
+"""Rows of a mask whose bands are counted at a time: those of all rows would take gigabytes."""
 
 
 def _count_bands(
     mask: np.ndarray, prediction: np.ndarray, share: float, classes: int
 ) -> np.ndarray:
-    """Returns what `Result.bands` holds of one image."""
-    width = max(1, round(share * float(np.hypot(*mask.shape))))
-    counted = np.zeros((3, classes), np.int64)
-    for top in range(0, len(mask), _ROWS):  # of large masks, what counts pixels takes gigabytes
+    """Returns what `Result.bands` holds of one image, int64 `[3, classes]`.
+
+    Args:
+      mask: uint8 `[H, W]`.
+      prediction: uint8 `[H, W]`.
+      share: the width of a band, as a share of the image's diagonal.
+      classes: how many classes there are.
+    """
+    diagonal = float(np.hypot(*mask.shape))
+    width = max(1, round(share * diagonal))
+    counts = np.zeros((3, classes), np.int64)
+    for top in range(0, len(mask), _BAND_ROWS):
+        # The band of these rows depends on `width` more rows above and below.
         first = max(0, top - width)
-        near, inside = slice(first, top + _ROWS + width), slice(top - first, top - first + _ROWS)
-        ours, theirs = (inner_band(of[near], width)[inside] for of in (mask, prediction))
-        masks, predictions = mask[top : top + _ROWS], prediction[top : top + _ROWS]
-        known = masks != VOID
-        both = ours & theirs & (masks == predictions)
-        sides = (masks[known & ours], predictions[known & theirs], masks[known & both])
-        counted += [np.bincount(side, minlength=classes) for side in sides]
-    return counted
+        rows_around = slice(first, top + _BAND_ROWS + width)
+        rows_within = slice(top - first, top - first + _BAND_ROWS)
+        in_mask_band = inner_band(mask[rows_around], width)[rows_within]
+        in_predicted_band = inner_band(prediction[rows_around], width)[rows_within]
+        mask_rows = mask[top : top + _BAND_ROWS]
+        predicted_rows = prediction[top : top + _BAND_ROWS]
+        is_known = mask_rows != VOID
+        in_both = in_mask_band & in_predicted_band & (mask_rows == predicted_rows)
+        counts[0] += np.bincount(mask_rows[is_known & in_mask_band], minlength=classes)
+        counts[1] += np.bincount(predicted_rows[is_known & in_predicted_band], minlength=classes)
+        counts[2] += np.bincount(mask_rows[is_known & in_both], minlength=classes)
+    return counts
 
 
 def inner_band(mask: np.ndarray, width: int) -> np.ndarray:
     """Returns which pixels have another value, or the border, within a square around them.
 
-    For a mask, uint8 `[H, W]`, this is, bool `[H, W]` and of all classes together, what an erosion
-    by a square of 2 * width + 1 pixels takes from the region of a class, as in the code of the
-    authors of Boundary IoU.
+    The square has 2 * width + 1 pixels per side. So the band holds, of all classes together, what
+    an erosion by that square takes from the region of a class, as in the code of the authors of
+    Boundary IoU.
+
+    A square is two steps: along one axis it finds the changes of value near each pixel, and along
+    the other one the pixels near these.
+
+    Args:
+      mask: uint8 `[H, W]`.
+      width: of the band, in pixels.
+
+    Returns:
+      bool `[H, W]`.
+
+    References:
+      Cheng et al., Boundary IoU: Improving Object-Centric Image Segmentation Evaluation,
+      CVPR 2021, and its `mask_to_boundary`.
     """
-    near = np.zeros(mask.shape, bool)
+    in_band = np.zeros(mask.shape, bool)
     for axis in (0, 1):
-        # A change lies before the pixel that has the same number; there is one before the first.
-        pad = [(1, 1) if other == axis else (0, 0) for other in (0, 1)]
-        wide = np.pad(mask.astype(np.int16), pad, constant_values=-1)
-        changed = np.diff(wide, axis=axis) != 0
-        along = _spread(changed, axis, width - 1, width)
-        near |= _spread(along.take(range(mask.shape[axis]), axis), 1 - axis, width, width)
-    return near
+        padding = [(0, 0), (0, 0)]
+        padding[axis] = (1, 1)
+        padded = np.pad(mask.astype(np.int16), padding, constant_values=-1)
+        # `changes` has one entry more than the mask: entry n is the change before pixel n.
+        changes = np.diff(padded, axis=axis) != 0
+        near_change = _any_within(changes, axis, before=width - 1, after=width)
+        near_change = near_change.take(range(mask.shape[axis]), axis)
+        in_band |= _any_within(near_change, 1 - axis, before=width, after=width)
+    return in_band
+
+
+def _any_within(flags: np.ndarray, axis: int, before: int, after: int) -> np.ndarray:
+    """Returns where an entry, or one of so many before and after it along an axis, is set.
+
+    The sum of a window is the difference of two cumulative sums.
+
+    Args:
+      flags: bool `[H, W]`.
+      axis: 0 or 1.
+      before: entries before each one that count too.
+      after: entries after each one that count too.
+
+    Returns:
+      bool `[H, W]`.
+    """
+    length = flags.shape[axis]
+    zero_shape = list(flags.shape)
+    zero_shape[axis] = 1
+    zero = np.zeros(zero_shape, np.int32)
+    sums = np.concatenate([zero, np.cumsum(flags, axis=axis, dtype=np.int32)], axis)
+    places = np.arange(length)
+    ends = np.minimum(places + after + 1, length)
+    starts = np.maximum(places - before, 0)
+    return np.take(sums, ends, axis=axis) > np.take(sums, starts, axis=axis)

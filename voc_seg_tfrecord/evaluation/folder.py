@@ -1,10 +1,10 @@
-"""A folder of predictions against splits of a built dataset.
+"""Scores a folder of predictions against splits of a built dataset.
 
-Pixels that several tiles have are scored in the first of them, row by row. So each pixel of an
-image counts once, and the score is that of the complete image.
+Enter at `evaluate`. Pixels that several tiles have are scored in the first of them, row by row. So
+each pixel of an image counts once, and the score is that of the complete image.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
 import functools
 
@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
+from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.audit.record import digests_of, tile_place
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
@@ -24,25 +25,13 @@ from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, MASKS
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling, image_of
 from voc_seg_tfrecord.evaluation.confusion import Confusion
-from voc_seg_tfrecord.evaluation.predictions import Predicted, Predictions, label_quality
+from voc_seg_tfrecord.evaluation.predictions import Prediction, Predictions, label_quality
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.reading.find import Part
 from voc_seg_tfrecord.reading.records import Record
-
-
-@dataclasses.dataclass(frozen=True)
-class _Scored:
-    """One record: its id, that of its prediction, digests, what was counted or went wrong."""
-
-    id: str
-    prediction_id: str
-    digests: fingerprint.Digests
-    counted: Confusion | VocSegError
-    prediction: bytes = b""
-    label_quality: float | None = None
 
 
 def evaluate(
@@ -64,7 +53,7 @@ def evaluate(
       splits: the split's name, or several, which are scored together; or the name of a list of
         papers, such as `seg11valid`, which selects from all splits.
       predictions: a folder with one `ID.png` or `ID.npy` per image of the splits: class
-        indices, `[H, W]`, as greyscale or with VOC's palette. If the dataset holds tiles, one
+        indices, `[H, W]`, as grayscale or with VOC's palette. If the dataset holds tiles, one
         per tile, or one per image that was cut. Each pixel of an image then counts once.
       probabilities: `CHW` or `HWC` if the files are `ID.npy` with a float probability per class and
         pixel, whose axes have this order. The most probable class is scored.
@@ -101,47 +90,93 @@ def evaluate(
         )
     total = Confusion(names, boundary=boundary)
     score = functools.partial(_score, total, readable, tiling)
-    fingerprints: dict[str, fingerprint.Fingerprint] = {}
-    predicted: dict[str, fingerprint.Digests] = {}
-    scored: set[str] = set()
-    images: list[ImageScore] = []
+    scored = []
     for split in split_names:
-        digests: dict[str, fingerprint.Digests] = {}
-        problems: list[VocSegError] = []
-        for number, each in enumerate(records.scan(builder, split, score, progress=progress)):
-            digests[each.id] = each.digests
-            scored.add(each.prediction_id)
-            predicted[each.id] = fingerprint.Digests(b"", each.prediction)
-            if isinstance(each.counted, VocSegError):
-                problems.append(each.counted)
-                continue
-            total.merge(each.counted)
-            if per_image:
-                matrix = each.counted.matrix
-                pixels = {(int(i), int(j)): int(matrix[i, j]) for i, j in np.argwhere(matrix)}
-                images.append(ImageScore(each.id, split, number, pixels, each.label_quality))
-        _check_complete(builder, split, digests, problems)
-        # So that it does not depend on what a list is called.
-        fingerprints["ids" if isinstance(split, Part) else split] = fingerprint.of_split(digests)
+        counts = _score_split(builder, split, score, total, per_image=per_image, progress=progress)
+        scored.append(counts)
+    predicted: dict[str, Digests] = {}
+    for of_split in scored:
+        predicted |= of_split.predicted
     if not any(isinstance(split, Part) for split in split_names):
-        readable.check_extra(scored)  # a list selects from what was predicted too
-    total.images = len(predicted if tiling is None else {image_of(i) for i in predicted})
+        # A list selects from the predictions too, so it may leave out some of them.
+        prediction_ids = set().union(*(of_split.prediction_ids for of_split in scored))
+        readable.check_extra(prediction_ids)
+    image_ids = predicted if tiling is None else {image_of(tile_id) for tile_id in predicted}
+    total.images = len(image_ids)
     result = total.result(
-        fingerprint=fingerprint.of_dataset(fingerprints),
+        fingerprint=fingerprint.of_dataset({s.name: s.fingerprint for s in scored}),
         dataset=f"{builder.info.full_name}@{'+'.join(split_names)}",
     )
     return dataclasses.replace(
         result,
         predictions=fingerprint.of_split(predicted).masks,
         background=datasets.background(builder),
-        per_image=tuple(images),
+        per_image=tuple(image for of_split in scored for image in of_split.images),
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _SplitScore:
+    """The score of one split, without the pixels, which are counted for all splits together.
+
+    Attributes:
+      name: of the split in the fingerprint, which does not depend on the name of a list.
+      fingerprint: of the records.
+      predicted: the digest of each prediction, by the id of the record.
+      prediction_ids: the ids of the predictions that were read.
+      images: the score of each image, if it was asked for.
+    """
+
+    name: str
+    fingerprint: Fingerprint
+    predicted: dict[str, Digests]
+    prediction_ids: set[str]
+    images: list[ImageScore]
+
+
+def _score_split(
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    score: Callable[[Record], "_RecordScore"],
+    total: Confusion,
+    *,
+    per_image: bool,
+    progress: bool,
+) -> _SplitScore:
+    """Scores a split, and adds its pixels to the total."""
+    digests: dict[str, Digests] = {}
+    predicted: dict[str, Digests] = {}
+    prediction_ids: set[str] = set()
+    images: list[ImageScore] = []
+    problems: list[VocSegError] = []
+    for number, record in enumerate(records.scan(builder, split, score, progress=progress)):
+        digests[record.id] = record.digests
+        if isinstance(record.counted, VocSegError):
+            problems.append(record.counted)
+            continue
+        prediction_ids.add(record.prediction_id)
+        predicted[record.id] = Digests(b"", record.prediction_digest)
+        total.merge(record.counted)
+        if per_image:
+            pixels = _pixels_by_pair(record.counted.matrix)
+            images.append(ImageScore(record.id, split, number, pixels, record.label_quality))
+    _check_complete(builder, split, digests, problems)
+    name = "ids" if isinstance(split, Part) else split
+    return _SplitScore(name, fingerprint.of_split(digests), predicted, prediction_ids, images)
+
+
+def _pixels_by_pair(matrix: np.ndarray) -> dict[tuple[int, int], int]:
+    """Returns the cells of a confusion matrix `[C, C]` that are not 0."""
+    pixels = {}
+    for row, column in np.argwhere(matrix):
+        pixels[int(row), int(column)] = int(matrix[row, column])
+    return pixels
 
 
 def _check_complete(
     builder: tfds.core.DatasetBuilder,
     split: str,
-    digests: dict[str, fingerprint.Digests],
+    digests: dict[str, Digests],
     problems: list[VocSegError],
 ) -> None:
     """Raises what is wrong with a split; a number over fewer images must not be printed."""
@@ -159,55 +194,87 @@ def _check_complete(
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class _RecordScore:
+    """The score of one record.
+
+    Attributes:
+      id: the record's id.
+      digests: of its image and masks.
+      counted: its pixels, or what is wrong with its prediction.
+      prediction_id: the id that its prediction is named by.
+      prediction_digest: the digest of the predicted classes.
+      label_quality: see `ImageScore`.
+    """
+
+    id: str
+    digests: Digests
+    counted: Confusion | VocSegError
+    prediction_id: str = ""
+    prediction_digest: bytes = b""
+    label_quality: float | None = None
+
+
 def _score(
     like: Confusion, predictions: Predictions, tiling: Tiling | None, record: Record
-) -> _Scored:
-    """Scores one record; what is wrong with its prediction is returned, not raised."""
+) -> _RecordScore:
+    """Scores one record, by the classes and bands of a `Confusion`.
+
+    What is wrong with its prediction is returned, not raised.
+    """
     masks = {name: record.pixels(name) for name in MASKS if name in record.features}
     digests = digests_of(record, masks)
     counted = Confusion(like.class_names, boundary=like.boundary)
     try:
-        compared = compare(record, masks[MASK], predictions, tiling)
-        classes, chances = compared.predicted.classes, compared.predicted.probabilities
-        counted.update(compared.mask, classes, where=predictions.path(compared.name))
-        quality = None if chances is None else label_quality(compared.mask, chances)
+        pair = pair_with_prediction(record, masks[MASK], predictions, tiling)
+        classes = pair.prediction.classes
+        probabilities = pair.prediction.probabilities
+        counted.update(pair.mask, classes, where=predictions.path(pair.prediction_id))
+        quality = None if probabilities is None else label_quality(pair.mask, probabilities)
     except VocSegError as error:
-        return _Scored(record.id, "", digests, error)
+        return _RecordScore(record.id, digests, error)
     digest = fingerprint.mask_digest(record.id, classes.astype(np.uint8))
-    return _Scored(record.id, compared.name, digests, counted, digest, quality)
+    return _RecordScore(record.id, digests, counted, pair.prediction_id, digest, quality)
 
 
 @dataclasses.dataclass(frozen=True)
-class Compared:
-    """What is compared of a record and its prediction.
+class ScoredPair:
+    """A mask and its prediction, as far as they are scored.
 
     Attributes:
-      name: the id that the prediction is named by.
-      window: the part of the record that counts, of which are `mask`, uint8 `[h, w]`, and
-        `predicted`.
+      prediction_id: the id that the prediction is named by.
+      window: the part of the record that counts.
+      mask: that part of the mask, uint8 `[h, w]`.
+      prediction: that part of the prediction.
     """
 
-    name: str
+    prediction_id: str
     window: tuple[slice, slice]
     mask: np.ndarray
-    predicted: Predicted
+    prediction: Prediction
 
 
-def compare(
+def pair_with_prediction(
     record: Record, mask: np.ndarray, predictions: Predictions, tiling: Tiling | None
-) -> Compared:
-    """Reads the prediction for a record, of a complete image or of a tile, and its mask, `[H, W]`.
+) -> ScoredPair:
+    """Reads the prediction of a record, of a complete image or of a tile.
 
     Predictions of tiles are named by the tiles or by their images.
 
+    Args:
+      record: the record.
+      mask: its mask, uint8 `[H, W]`.
+      predictions: the folder of predictions.
+      tiling: how the dataset's images were cut; None if they were not.
+
     Raises:
       MaskError: if there is no prediction, or one of the tile and one of the image, or it has
-        another size, or holds colours.
+        another size, or holds colors.
       RecordError: if the record is no tile of its image.
     """
     if tiling is None:
-        whole = (slice(None), slice(None))
-        return Compared(record.id, whole, mask, predictions.read(record.id, mask.shape))
+        complete = (slice(None), slice(None))
+        return ScoredPair(record.id, complete, mask, predictions.read(record.id, mask.shape))
     place = tile_place(record)
     tile = place.tile(tiling) if place else None
     if place is None or tile is None or mask.shape != (tile.height, tile.width):
@@ -218,10 +285,11 @@ def compare(
             remedy="run `voc-seg-tfrecord verify` to find the fault, or build the dataset again",
         )
     if place.image_id not in predictions.names:
-        name, prediction = record.id, predictions.read(record.id, (tile.height, tile.width))
+        prediction_id = record.id
+        prediction = predictions.read(record.id, mask.shape)
     elif record.id not in predictions.names:
-        name, whole_image = place.image_id, predictions.read(place.image_id, place.size)
-        prediction = whole_image.part(tile.window)
+        prediction_id = place.image_id
+        prediction = predictions.read(place.image_id, place.size).crop(tile.window)
     else:
         raise MaskError(
             predictions.path(record.id),
@@ -230,4 +298,4 @@ def compare(
             remedy="take one of the two out of the folder",
             kind="predictions of tile and image",
         )
-    return Compared(name, tile.own, mask[tile.own], prediction.part(tile.own))
+    return ScoredPair(prediction_id, tile.own, mask[tile.own], prediction.crop(tile.own))

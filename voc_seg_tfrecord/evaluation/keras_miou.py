@@ -1,4 +1,4 @@
-"""mIoU as a Keras metric that counts exactly as `Confusion` does, on every backend of Keras."""
+"""Gives mIoU as a Keras metric that counts exactly as `Confusion` does, on every Keras backend."""
 
 from typing import Any
 
@@ -10,9 +10,12 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.evaluation.result import Result
 
-_WORD = 1 << 24
-"""Pixels that are carried from the low word of a count to the high one. So small that the low
-words of 127 replicas, or of a batch of 2**31 - 2**24 pixels, can be added in int32."""
+_WORD_PIXELS = 1 << 24
+"""Pixels that are carried from the low word of a count to the high one.
+
+They are so few that the low words of 127 replicas, or of a batch of 2**31 - 2**24 pixels, can be
+added in int32.
+"""
 
 
 @keras.saving.register_keras_serializable("voc_seg_tfrecord")
@@ -24,9 +27,9 @@ class VocMeanIoU(keras.metrics.Metric):
     NaN, or an index that is no class or no whole number, makes the result NaN: a metric cannot
     raise inside a graph.
 
-    Of tiles it is another number than that of `voc-seg-tfrecord evaluate`: what neighbours share
-    counts once in each tile here, and once there, where tiles are stitched first. Give it a name
-    that says so, such as `tile_miou`.
+    For tiles it differs from the figure of `voc-seg-tfrecord evaluate`: pixels that neighbors share
+    count once in each tile here, and once there, where tiles are stitched first. Give the metric a
+    name that says so, such as `tile_miou`.
 
     Counts are exact up to 2**53 pixels on all backends, and under `tf.distribute` and JAX's
     data parallelism. JAX has no int64 by default, so each count is kept in two words. The result
@@ -66,50 +69,63 @@ class VocMeanIoU(keras.metrics.Metric):
                 remedy="give the metric to `metrics=` of compile, not to `weighted_metrics=`",
             )
         classes = self.num_classes
-        truth, predicted = ops.convert_to_tensor(y_true), ops.convert_to_tensor(y_pred)
+        truth = _squeeze(ops.convert_to_tensor(y_true))
+        predicted = ops.convert_to_tensor(y_pred)
         has_nan = None
-        if len(predicted.shape) == 4 and predicted.shape[-1] == classes and classes > 1:
+        if _are_scores(predicted, classes):
             if keras.backend.is_float_dtype(keras.backend.standardize_dtype(predicted.dtype)):
                 has_nan = ops.any(ops.isnan(predicted), axis=-1)  # argmax would take it for a class
             predicted = ops.argmax(predicted, axis=-1)
-        truth, predicted = _plain(truth), _plain(predicted)
+        predicted = _squeeze(predicted)
         _check_shapes(truth.shape, predicted.shape, tuple(y_pred.shape), self.name)
-        truth, broken_truth = _whole(truth)
-        predicted, broken = _whole(predicted)
+        truth_is_class = _is_class(truth, classes)
+        predicted_is_class = _is_class(predicted, classes)
         if has_nan is not None:
-            broken = broken | has_nan
-        void = truth == VOID
-        valid = (predicted >= 0) & (predicted < classes) & ~broken
-        is_class = (truth >= 0) & (truth < classes) & ~broken_truth
+            predicted_is_class = predicted_is_class & ~has_nan
+        truth = ops.cast(truth, "int32")
+        predicted = ops.cast(predicted, "int32")
+        # Each pair of classes is a cell of the matrix. Pixels that do not count go to one more.
         cells = classes * classes
-        pairs = ops.where(is_class & valid, truth * classes + predicted, cells)
-        counts = ops.cast(_counted(ops.reshape(pairs, [-1]), cells + 1), self.low.dtype)
-        low = self.low + counts[:cells]
-        self.low.assign(low % _WORD)
-        self.high.assign_add(low // _WORD)
-        wrong = ops.any(~valid | ~(is_class | void))
-        self.wrong.assign_add(ops.cast(wrong, self.wrong.dtype))
+        is_counted = truth_is_class & predicted_is_class
+        cell_of_pixel = ops.where(is_counted, truth * classes + predicted, cells)
+        counts = _count_numbers(ops.reshape(cell_of_pixel, [-1]), cells + 1)
+        low = self.low + ops.cast(counts, self.low.dtype)[:cells]
+        self.low.assign(low % _WORD_PIXELS)
+        self.high.assign_add(low // _WORD_PIXELS)
+        is_wrong = ~predicted_is_class | ~(truth_is_class | (truth == VOID))
+        self.wrong.assign_add(ops.cast(ops.any(is_wrong), self.wrong.dtype))
 
     def result(self) -> Any:
         """Returns the mIoU, a float64 scalar, or float32 (see the class); NaN without any pixel."""
-        words = [v.value for v in (self.low, self.high, self.wrong)]
+        words = [self.low.value, self.high.value, self.wrong.value]
         if _are_known(words):
-            low, high, wrong = (ops.convert_to_numpy(w).astype(np.int64) for w in words)
-            matrix = (high * _WORD + low).reshape([self.num_classes] * 2)
-            return float("nan") if wrong else Result(("",) * self.num_classes, matrix).miou
-        low, high = (ops.cast(w, _float_type()) for w in words[:2])
-        matrix = ops.reshape(high * _WORD + low, [self.num_classes] * 2)
+            return self._known_result()
+        # This is `Result.miou` in operations of a graph.
+        low = ops.cast(words[0], _float_type())
+        high = ops.cast(words[1], _float_type())
+        matrix = ops.reshape(high * _WORD_PIXELS + low, [self.num_classes] * 2)
         correct = ops.diagonal(matrix)
         union = ops.sum(matrix, 0) + ops.sum(matrix, 1) - correct
-        present = union > 0
-        ones, zero = ops.ones_like(union), ops.zeros_like(union)
-        iou = ops.where(present, correct / ops.where(present, union, ones), zero)
+        is_present = union > 0
+        ones = ops.ones_like(union)
+        zeros = ops.zeros_like(union)
+        iou = ops.where(is_present, correct / ops.where(is_present, union, ones), zeros)
         total = ops.zeros((), _float_type())
         for index in range(self.num_classes):
             # One after the other: a sum in another order differs in the last digit.
             total = total + iou[index]
-        mean = total / ops.sum(ops.where(present, ones, zero))
+        mean = total / ops.sum(ops.where(is_present, ones, zeros))
         return ops.where(ops.equal(words[2], 0), mean, float("nan"))
+
+    def _known_result(self) -> float:
+        """Returns the mIoU by NumPy."""
+        low = ops.convert_to_numpy(self.low.value).astype(np.int64)
+        high = ops.convert_to_numpy(self.high.value).astype(np.int64)
+        if ops.convert_to_numpy(self.wrong.value):
+            return float("nan")
+        matrix = (high * _WORD_PIXELS + low).reshape([self.num_classes] * 2)
+        class_names = ("",) * self.num_classes
+        return Result(class_names, matrix).miou
 
     def get_config(self) -> dict[str, Any]:
         """Returns what makes the metric again; see Keras."""
@@ -121,16 +137,33 @@ def keras_metric(num_classes: int, name: str = "miou") -> VocMeanIoU:
     return VocMeanIoU(num_classes, name=name)
 
 
-def _plain(values: Any) -> Any:
+def _are_scores(predicted: Any, classes: int) -> bool:
+    """Whether predictions are scores `[B, H, W, C]`, and no class indices."""
+    shape = predicted.shape
+    return len(shape) == 4 and shape[-1] == classes and classes > 1
+
+
+def _squeeze(values: Any) -> Any:
     """Returns `[B, H, W, 1]` as `[B, H, W]`, and all else as it is."""
-    return values[..., 0] if len(values.shape) == 4 and values.shape[-1] == 1 else values
+    has_single_channel = len(values.shape) == 4 and values.shape[-1] == 1
+    return values[..., 0] if has_single_channel else values
 
 
 def _check_shapes(truth: Any, predicted: Any, given: tuple[int | None, ...], name: str) -> None:
-    """Checks what is known of the shapes `[B, H, W]`; a graph may not know all of them."""
-    pairs = zip(truth, predicted, strict=False)
-    same = all(a is None or b is None or a == b for a, b in pairs)
-    if not same or not len(truth) == len(predicted) == 3:
+    """Checks that the shapes are `[B, H, W]` and agree; a graph may not know all sides.
+
+    Args:
+      truth: the shape of the masks.
+      predicted: the shape of the class indices.
+      given: the shape of the predictions as they were given.
+      name: the metric's name, for errors.
+    """
+    are_images = len(truth) == 3 and len(predicted) == 3
+    agree = True
+    for side, predicted_side in zip(truth, predicted, strict=False):
+        if side is not None and predicted_side is not None and side != predicted_side:
+            agree = False
+    if not are_images or not agree:
         raise ConfigError(
             name,
             found=f"masks {list(truth)}, predictions {list(given)}",
@@ -141,21 +174,27 @@ def _check_shapes(truth: Any, predicted: Any, given: tuple[int | None, ...], nam
         )
 
 
-def _whole(values: Any) -> tuple[Any, Any]:
-    """Returns values as int32, and where they are no whole numbers."""
-    whole = ops.cast(values, "int32")
-    return whole, ops.cast(whole, values.dtype) != values
+def _is_class(values: Any, classes: int) -> Any:
+    """Returns where values `[B, H, W]` are class indices: whole numbers from 0 to C - 1."""
+    indices = ops.cast(values, "int32")
+    is_whole = ops.cast(indices, values.dtype) == values
+    return is_whole & (indices >= 0) & (indices < classes)
 
 
-def _counted(numbers: Any, length: int) -> Any:
-    """Counts int32 `[N]` of 0 to `length` - 1; integers `[length]`."""
-    if keras.backend.backend() == "torch":  # whose `segment_sum` adds in float32, up to 2**24
-        return ops.bincount(numbers, minlength=length)
+def _count_numbers(numbers: Any, length: int) -> Any:
+    """Returns how often each number occurs, integers `[length]`.
+
+    Args:
+      numbers: int32 `[N]`, 0 to `length` - 1.
+      length: how many numbers there are.
+    """
+    if keras.backend.backend() == "torch":
+        return ops.bincount(numbers, minlength=length)  # `segment_sum` adds in float32, up to 2**24
     return ops.segment_sum(ops.ones_like(numbers), numbers, num_segments=length)
 
 
 def _are_known(values: Any) -> bool:
-    """Says whether NumPy can compute with the values now, in float64."""
+    """Whether NumPy can compute with the values now, in float64: they are not part of a graph."""
     backend = keras.backend.backend()
     if backend == "jax":
         import jax
@@ -165,6 +204,7 @@ def _are_known(values: Any) -> bool:
 
 
 def _float_type() -> str:
+    """Returns the widest type of floats that the backend computes with."""
     if keras.backend.backend() == "jax":
         import jax
 

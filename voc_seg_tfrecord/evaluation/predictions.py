@@ -1,6 +1,7 @@
-"""A folder of predictions: one PNG or NumPy file per image, named by its id.
+"""Reads a folder of predictions: one PNG or NumPy file per image, named by its id.
 
-Scores read it, and the archive that VOC's evaluation server takes is made of it.
+`Predictions` reads one prediction after the other, for scores. `submission` packs all of them into
+the archive that VOC's evaluation server takes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,13 +30,16 @@ from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import check_splits
 from voc_seg_tfrecord.reading.records import Record
 
-AXES = ("CHW", "HWC")  # of probabilities: classes first, or last
-_SUM = 0.02  # by how much probabilities may miss 1 in sum: float16 has 3 digits
+AXES = ("CHW", "HWC")
+"""Orders of the axes of probabilities: classes first, or last."""
+
+_SUM_TOLERANCE = 0.02
+"""How far the sum of probabilities may be from 1: float16 has 3 digits."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Predicted:
-    """One prediction.
+class Prediction:
+    """The prediction of one image.
 
     Attributes:
       classes: integers `[H, W]`.
@@ -45,14 +49,20 @@ class Predicted:
     classes: np.ndarray
     probabilities: np.ndarray | None = None
 
-    def part(self, window: tuple[slice, slice]) -> "Predicted":
+    def crop(self, window: tuple[slice, slice]) -> "Prediction":
         """Returns the prediction of a part of the image."""
-        chances = self.probabilities
-        return Predicted(self.classes[window], None if chances is None else chances[window])
+        if self.probabilities is None:
+            return Prediction(self.classes[window])
+        return Prediction(self.classes[window], self.probabilities[window])
 
 
 class Predictions:
     """The predictions in a folder and its sub-folders.
+
+    Attributes:
+      folder: the folder.
+      names: the file of each id.
+      probabilities: the order of the axes of probabilities; None if the files hold class indices.
 
     Args:
       folder: holds `ID.png` or `ID.npy` for each image id; ids may have sub-folders.
@@ -71,17 +81,16 @@ class Predictions:
         self.folder = epath.Path(folder).expanduser()
         self.probabilities = probabilities
         if probabilities not in (None, *AXES):
-            expected = f"{' or '.join(AXES)}, the order of the axes"
-            raise ConfigError("probabilities", found=repr(probabilities), expected=expected)
-        names = index_files(self.folder, (".png", ".npy")) if self.folder.is_dir() else None
-        if not names:
             raise ConfigError(
-                self.folder,
-                found="no such folder" if names is None else "no .png and no .npy file",
-                expected="a folder of predictions, one ID.png or ID.npy per image",
-                remedy="check the path, or write the predictions there",
+                "probabilities",
+                found=repr(probabilities),
+                expected=f"{' or '.join(AXES)}, the order of the axes",
             )
-        self.names: Names = names
+        if not self.folder.is_dir():
+            raise _no_predictions_error(self.folder, "no such folder")
+        self.names: Names = index_files(self.folder, (".png", ".npy"))
+        if not self.names:
+            raise _no_predictions_error(self.folder, "no .png and no .npy file")
         if self.names.twins:
             image_id, files = next(iter(self.names.twins.items()))
             raise ConfigError(
@@ -92,7 +101,7 @@ class Predictions:
                 remedy="keep the file that is to be scored, and take the others out of the folder",
             )
 
-    def read(self, image_id: str, size: Sequence[int] | None) -> Predicted:
+    def read(self, image_id: str, size: Sequence[int] | None) -> Prediction:
         """Reads one prediction.
 
         Args:
@@ -100,8 +109,8 @@ class Predictions:
           size: height and width of its image; None if they are not known.
 
         Raises:
-          MaskError: if there is none, or it has another size, or holds colours, or something
-            else than probabilities where these are said to be.
+          MaskError: if there is none, or it has another size, or holds colors, or holds something
+            else than the probabilities that were announced.
         """
         if image_id not in self.names:
             raise MaskError(
@@ -115,20 +124,20 @@ class Predictions:
         file = File.read(path, MaskError)
         if self.probabilities is not None:
             chances = _read_probabilities(file, self.probabilities, self._classes)
-            predicted = Predicted(chances.argmax(-1), chances)
+            prediction = Prediction(chances.argmax(-1), chances)
         else:
-            predicted = Predicted(_read_indices(file, self._classes))
-        shape = predicted.classes.shape
-        if size is not None and tuple(shape) != tuple(size):
+            prediction = Prediction(_read_indices(file, self._classes))
+        height, width = prediction.classes.shape
+        if size is not None and (height, width) != tuple(size):
             raise MaskError(
                 path,
-                found=f"a prediction of {shape[1]} x {shape[0]} pixels",
+                found=f"a prediction of {width} x {height} pixels",
                 expected=f"{size[1]} x {size[0]} (width x height), as its image has",
                 remedy="resize the scores of the network to the size of the image before "
                 "taking the class of each pixel",
                 kind="size of prediction and image differ",
             )
-        return predicted
+        return prediction
 
     def path(self, image_id: str) -> epath.Path:
         """Returns the file of a prediction that is there."""
@@ -152,15 +161,24 @@ class Predictions:
             )
 
 
+def _no_predictions_error(folder: epath.Path, found: str) -> ConfigError:
+    return ConfigError(
+        folder,
+        found=found,
+        expected="a folder of predictions, one ID.png or ID.npy per image",
+        remedy="check the path, or write the predictions there",
+    )
+
+
 def _read_indices(file: File, classes: int) -> np.ndarray:
     """Returns class indices, integers `[H, W]`."""
     samples = read_samples(file)
     if samples.kind == "rgb":
         raise MaskError(
             file.where,
-            found="colours",
-            expected="class indices, in a greyscale or palette PNG or a NumPy file",
-            remedy="write the index of the class, not its colour",
+            found="colors",
+            expected="class indices, in a grayscale or palette PNG or a NumPy file",
+            remedy="write the index of the class, not its color",
         )
     if samples.palette is not None:
         used = np.unique(samples.values)
@@ -169,8 +187,8 @@ def _read_indices(file: File, classes: int) -> np.ndarray:
             raise MaskError(
                 file.where,
                 found="a palette that is not VOC's, so values may not be classes",
-                expected="VOC's palette, or a greyscale PNG",
-                remedy="write the class indices as greyscale, or with "
+                expected="VOC's palette, or a grayscale PNG",
+                remedy="write the class indices as grayscale, or with "
                 "voc_seg_tfrecord.voc_palette()",
             )
     if classes > 2 and file.kind is Kind.NUMPY and b"'|b1'" in file.data[:128]:
@@ -203,12 +221,12 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
         )
     chances = chances.astype(np.float32)
     sums = chances.sum(-1)
-    if not (np.abs(sums - 1) <= _SUM).all() or chances.min() < 0:
-        ranges = f"values from {chances.min():.3g} to {chances.max():.3g}, "
-        ranges += f"whose sums go from {sums.min():.3g} to {sums.max():.3g}"
+    add_up = (np.abs(sums - 1) <= _SUM_TOLERANCE).all()  # false for NaN too
+    if not add_up or chances.min() < 0:
         raise MaskError(
             file.where,
-            found=ranges,
+            found=f"values from {chances.min():.3g} to {chances.max():.3g}, whose sums go from "
+            f"{sums.min():.3g} to {sums.max():.3g}",
             expected=expected,
             remedy=f"{remedy}, or name the order of the axes as it is",
             kind="no probabilities",
@@ -216,8 +234,13 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
     return chances
 
 
+_SOFTMIN_TEMPERATURE = 0.1
+
+
 def label_quality(mask: np.ndarray, probabilities: np.ndarray) -> float:
     """Returns how likely a mask is right: a soft minimum of the probabilities of its classes.
+
+    The soft minimum of p is the mean of p with the weights exp((1 - p) / temperature).
 
     Args:
       mask: class indices, uint8 `[H, W]`; void pixels do not count.
@@ -231,11 +254,13 @@ def label_quality(mask: np.ndarray, probabilities: np.ndarray) -> float:
       Lad and Mueller, Estimating label quality and errors in semantic segmentation data via any
       model, arXiv:2307.05080, section 3 (softmin).
     """
-    known = mask != VOID
-    if not known.any():
+    is_known = mask != VOID
+    if not is_known.any():
         return 1.0
-    given = np.take_along_axis(probabilities[known], mask[known][:, None].astype(int), 1)[:, 0]
-    weights = np.exp((1 - given.astype(np.float64)) / 0.1)  # the temperature
+    class_of_pixel = mask[is_known].astype(int)
+    of_pixel = probabilities[is_known]
+    given = np.take_along_axis(of_pixel, class_of_pixel[:, np.newaxis], axis=1)[:, 0]
+    weights = np.exp((1 - given.astype(np.float64)) / _SOFTMIN_TEMPERATURE)
     return float((weights * given).sum() / weights.sum())
 
 
@@ -248,9 +273,17 @@ def submission(
 ) -> int:
     """Writes `results/VOC2012/Segmentation/comp6_test_cls/ID.png` for all images of the test.
 
-    Returns how many they are. The same predictions give the same bytes. An archive that cannot be
-    completed is not there. The competition is 5 for what was trained on VOC2012's own train and val
-    alone, 6 for what was trained on anything but the test images. Without sizes none is checked.
+    The same predictions give the same bytes. An archive that cannot be completed is not written.
+
+    Args:
+      predictions: the folder of predictions.
+      out: the archive.
+      sizes: of the test's images; None to check no size.
+      comp: the competition: 5 if only VOC2012's own train and val were used for training, 6 if
+        anything but the test images was.
+
+    Returns:
+      The number of images.
 
     Raises:
       ConfigError: if the call is wrong.
@@ -273,8 +306,10 @@ def submission(
     readable.check_extra(set(ids))
     with staging.staged_file(out) as incomplete:
         with incomplete.open("wb") as stream:
-            made = ordered_map(functools.partial(_png, readable, sizes), ids)
-            problems = _write(stream, made, f"results/VOC2012/Segmentation/comp{comp}_test_cls")
+            encode = functools.partial(_encode_prediction, readable, sizes)
+            files = ordered_map(encode, ids)
+            folder = f"results/VOC2012/Segmentation/comp{comp}_test_cls"
+            problems = _write_archive(stream, files, folder)
         if problems:
             raise SplitError("test", problems, len(ids))
     return len(ids)
@@ -283,48 +318,60 @@ def submission(
 def sizes_of(builder: tfds.core.DatasetBuilder, split: str = "test") -> Sizes:
     """Reads the sizes of a split's images from a built dataset, without decoding an image."""
     check_splits(builder, [split])
-
-    def size(record: Record) -> tuple[str, tuple[int, ...]]:
-        image = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
-        return record.id, record.size or records.image_size(image)
-
-    return dict(records.scan(builder, split, size))
+    return dict(records.scan(builder, split, _id_and_size))
 
 
-def _png(predictions: Predictions, sizes: Sizes | None, image_id: str) -> bytes | VocSegError:
+def _id_and_size(record: Record) -> tuple[str, tuple[int, ...]]:
+    image = File(record.bytes(IMAGE), f"{record.id}, {IMAGE}")
+    return record.id, record.size or records.image_size(image)
+
+
+def _encode_prediction(
+    predictions: Predictions, sizes: Sizes | None, image_id: str
+) -> bytes | VocSegError:
     """Returns a prediction as a PNG with VOC's palette, or what is wrong with it."""
     try:
         values = predictions.read(image_id, sizes[image_id] if sizes else None).classes
-        wrong = np.unique(values[(values < 0) | (values >= len(VOC_CLASSES))])
-        if len(wrong):
-            raise MaskError(
-                predictions.path(image_id),
-                found=f"the values {', '.join(map(str, wrong[:5]))}",
-                expected=f"0 to {len(VOC_CLASSES) - 1}; {VOID} is no prediction",
-                remedy="predict one of the classes for every pixel",
-                kind="unknown prediction value",
-            )
     except VocSegError as error:
         return error
-    grey = File(pillow.encode_png(values.astype(np.uint8)), image_id)
-    return png.palette_png(grey, voc_palette().tobytes())
+    unknown = np.unique(values[(values < 0) | (values >= len(VOC_CLASSES))])
+    if len(unknown):
+        return MaskError(
+            predictions.path(image_id),
+            found=f"the values {', '.join(map(str, unknown[:5]))}",
+            expected=f"0 to {len(VOC_CLASSES) - 1}; {VOID} is no prediction",
+            remedy="predict one of the classes for every pixel",
+            kind="unknown prediction value",
+        )
+    grayscale = File(pillow.encode_png(values.astype(np.uint8)), image_id)
+    return png.palette_png(grayscale, voc_palette().tobytes())
 
 
-def _write(
-    stream: BinaryIO, made: Iterable[tuple[str, bytes | VocSegError]], folder: str
+def _write_archive(
+    stream: BinaryIO, files: Iterable[tuple[str, bytes | VocSegError]], folder: str
 ) -> list[VocSegError]:
-    """Writes the archive; after a first problem it only looks for more of them."""
+    """Writes the archive; after a first problem it only looks for more problems.
+
+    Args:
+      stream: the archive.
+      files: each image id with its PNG, or with what is wrong with it.
+      folder: the folder of the PNGs in the archive.
+
+    Returns:
+      What is wrong.
+    """
     problems: list[VocSegError] = []
     # No name and no time in the headers, so that the same predictions give the same bytes.
     with (
         gzip.GzipFile("", "wb", compresslevel=1, fileobj=stream, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w", format=tarfile.USTAR_FORMAT) as archive,
     ):
-        for image_id, result in made:
-            if isinstance(result, VocSegError):
-                problems.append(result)
+        for image_id, file in files:
+            if isinstance(file, VocSegError):
+                problems.append(file)
             elif not problems:
                 entry = tarfile.TarInfo(f"{folder}/{image_id}.png")
-                entry.size, entry.mode = len(result), 0o644
-                archive.addfile(entry, io.BytesIO(result))
+                entry.size = len(file)
+                entry.mode = 0o644
+                archive.addfile(entry, io.BytesIO(file))
     return problems

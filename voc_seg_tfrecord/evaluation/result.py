@@ -1,4 +1,4 @@
-"""From a confusion matrix to the figures that papers print."""
+"""Computes the figures that papers print from a confusion matrix, and draws it."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -16,13 +16,14 @@ from voc_seg_tfrecord.core.names import VOC_CLASSES
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ImageScore:
-    """What was counted in one image; in one tile, if the dataset holds tiles.
+    """The score of one image; of one tile, if the dataset holds tiles.
 
     Attributes:
       id: of the image or tile.
       split: that it was read from.
       number: of its record in the split, from 0.
-      pixels: how many have a class in the mask and a class in the prediction, by these two.
+      pixels: how many pixels there are of each pair of class in the mask and class in the
+        prediction.
       label_quality: how likely the mask is right, 0 to 1, by `predictions.label_quality`; None
         without probabilities.
     """
@@ -79,11 +80,11 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        columns = (self.class_names, self.iou, self.accuracy, self.matrix.sum(1))
-        rows = (
-            (name, float(iou), float(accuracy), int(pixels))
-            for name, iou, accuracy, pixels in zip(*columns, strict=True)
-        )
+        pixels = self.matrix.sum(1)
+        rows = []
+        for index, name in enumerate(self.class_names):
+            iou = float(self.iou[index])
+            rows.append((name, iou, float(self.accuracy[index]), int(pixels[index])))
         return display.brief_table(repr(self), ("class", "IoU", "accuracy", "pixels"), rows)
 
     @property
@@ -139,9 +140,10 @@ class Result:
         """
         if self.background is None:
             return float("nan")
+        # Background is 0 and all other classes are 1; cells of one pair of these are added up.
+        merged_class = self._foreground.astype(int)
         merged = np.zeros((2, 2), np.int64)
-        sides = self._foreground.astype(int)
-        np.add.at(merged, (sides[:, None], sides[None, :]), self.matrix)
+        np.add.at(merged, np.ix_(merged_class, merged_class), self.matrix)
         return float(np.mean(_ratio(merged.diagonal(), _union(merged))))
 
     @property
@@ -156,8 +158,11 @@ class Result:
         """
         if self.class_names != VOC_CLASSES:
             return ()
-        folds = [list(pascal5i.fold_classes(number)) for number in range(pascal5i.FOLD_COUNT)]
-        return tuple(_mean(self.iou[fold][self.present[fold]]) for fold in folds)
+        mious = []
+        for number in range(pascal5i.FOLDS):
+            fold = list(pascal5i.fold_classes(number))
+            mious.append(_mean(self.iou[fold][self.present[fold]]))
+        return tuple(mious)
 
     @property
     def boundary_iou(self) -> npt.NDArray[np.float64] | None:
@@ -169,14 +174,16 @@ class Result:
         """
         if self.bands is None:
             return None
-        ours, theirs, both = self.bands
-        return _ratio(both, ours + theirs - both)
+        mask_pixels, predicted_pixels, both = self.bands
+        return _ratio(both, mask_pixels + predicted_pixels - both)
 
     @property
     def boundary_miou(self) -> float:
         """The mean of `boundary_iou` over the classes that have one; NaN without any."""
-        of_classes = self.boundary_iou
-        return float("nan") if of_classes is None else _mean(of_classes[~np.isnan(of_classes)])
+        boundary_iou = self.boundary_iou
+        if boundary_iou is None:
+            return float("nan")
+        return _mean(boundary_iou[~np.isnan(boundary_iou)])
 
     @property
     def accuracy(self) -> npt.NDArray[np.float64]:
@@ -200,9 +207,6 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Returns what JSON can hold; figures that are not defined are None."""
-        by_class = {"iou": self.iou, "accuracy": self.accuracy, "dice": self.dice}
-        if (boundary := self.boundary_iou) is not None:
-            by_class["boundary_iou"] = boundary
         return {
             "dataset": self.dataset,
             "fingerprint": self.fingerprint,
@@ -217,39 +221,54 @@ class Result:
             "fb_iou": _defined(self.fb_iou),
             "pascal5i": [_defined(miou) for miou in self.fold_mious],
             "boundary_miou": _defined(self.boundary_miou),
-            "classes": {
-                name: {key: _defined(of[n]) for key, of in by_class.items()}
-                for n, name in enumerate(self.class_names)
-            },
+            "classes": self._classes_as_dict(),
             "absent": list(self.absent),
             "only_predicted": list(self.only_predicted),
             "confusion": self.matrix.tolist(),
         }
+
+    def _classes_as_dict(self) -> dict[str, dict[str, float | None]]:
+        """Returns the figures of each class by its name."""
+        figures = {"iou": self.iou, "accuracy": self.accuracy, "dice": self.dice}
+        boundary_iou = self.boundary_iou
+        if boundary_iou is not None:
+            figures["boundary_iou"] = boundary_iou
+        classes = {}
+        for index, name in enumerate(self.class_names):
+            classes[name] = {key: _defined(values[index]) for key, values in figures.items()}
+        return classes
 
     @property
     def _foreground(self) -> npt.NDArray[np.bool_]:
         """Which classes are not background, bool `[C]`."""
         return np.arange(len(self.class_names)) != self.background
 
-    def _names(self, chosen: np.ndarray) -> tuple[str, ...]:
-        return tuple(n for n, is_chosen in zip(self.class_names, chosen, strict=True) if is_chosen)
+    def _names(self, is_named: np.ndarray) -> tuple[str, ...]:
+        """Returns the names of the classes that are marked, bool `[C]`."""
+        return tuple(self.class_names[index] for index in np.flatnonzero(is_named))
 
 
 def _union(matrix: np.ndarray) -> np.ndarray:
+    """Returns how many pixels have each class in the mask, in the prediction, or in both."""
     return matrix.sum(0) + matrix.sum(1) - matrix.diagonal()
 
 
 def _ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+    """Returns part / whole; NaN where both are 0."""
     with np.errstate(invalid="ignore"):
         return np.true_divide(part, whole)
 
 
 def _mean(values: np.ndarray) -> float:
+    """Returns the mean; NaN of no value."""
+    if not len(values):
+        return float("nan")
     # Added one after the other, as the Keras metric does, so that both agree to the last digit.
-    return sum(values.tolist()) / len(values) if len(values) else float("nan")
+    return sum(values.tolist()) / len(values)
 
 
 def _defined(value: float) -> float | None:
+    """Returns a figure, None if it is not defined."""
     return None if np.isnan(value) else float(value)
 
 
@@ -270,20 +289,29 @@ def save_confusion(result: Result, path: epath.Path) -> None:
     ending = path.suffix.lower().removeprefix(".")
     # A class may be called $x$; names of parts of an SVG are random otherwise.
     settings: Any = {"text.parse_math": False, "svg.hashsalt": "voc_seg_tfrecord"}
-    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(ending, {})
+    without_dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(ending, {})
     with matplotlib.rc_context(settings), io.BytesIO() as stream:
-        _draw_confusion(result).savefig(stream, format=ending, dpi=150, metadata=dates)
+        _draw_confusion(result).savefig(stream, format=ending, dpi=150, metadata=without_dates)
         staging.write_file(path, stream.getvalue(), "--confusion")
 
 
+_MIN_SHOWN_SHARE = 0.005
+"""Smaller shares have no number in their cell: it would be 0 %."""
+
+_MIN_DARK_SHARE = 0.6
+"""Cells of larger shares are so dark that their numbers are white."""
+
+
 def _draw_confusion(result: Result) -> Any:
+    """Returns a Matplotlib figure with a cell for each pair of classes."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    rows = result.matrix.sum(1, keepdims=True)
-    shares = np.divide(result.matrix, rows, out=np.zeros(result.matrix.shape), where=rows > 0)
+    pixels = result.matrix.sum(1, keepdims=True)
+    shares = np.zeros(result.matrix.shape)
+    np.divide(result.matrix, pixels, out=shares, where=pixels > 0)
     classes = len(result.class_names)
-    side = 2.5 + 0.32 * classes
+    side = 2.5 + 0.32 * classes  # inches
     figure = Figure(figsize=(side + 1, side), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
@@ -298,7 +326,7 @@ def _draw_confusion(result: Result) -> Any:
     axes.set_xlabel("predicted")
     axes.set_ylabel("mask")
     axes.set_title(f"{result.dataset or 'predictions'}: mIoU {result.miou:.2%}")
-    for row, column in np.argwhere(shares >= 0.005):
+    for row, column in np.argwhere(shares >= _MIN_SHOWN_SHARE):
         share = shares[row, column]
         axes.text(
             column + 0.5,
@@ -307,7 +335,7 @@ def _draw_confusion(result: Result) -> Any:
             ha="center",
             va="center",
             fontsize=6,
-            color="white" if share > 0.6 else "black",
+            color="white" if share > _MIN_DARK_SHARE else "black",
         )
     figure.colorbar(shown, ax=axes, label="share of the class's pixels", shrink=0.8)
     return figure

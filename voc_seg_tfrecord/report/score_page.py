@@ -252,11 +252,11 @@ def _drawn(
 ) -> tuple[Shown, list[tuple[str, str]]]:
     """Returns image and mask, as far as they were compared; and prediction and difference."""
     whole = record.pixels(MASK)
-    compared = folder.compare(record, whole, predictions, dataset.tiling_of(builder))
-    mask, classes = compared.mask, compared.predicted.classes.astype(np.uint8)
+    pair = folder.pair_with_prediction(record, whole, predictions, dataset.tiling_of(builder))
+    mask, classes = pair.mask, pair.prediction.classes.astype(np.uint8)
     photo = ""
     with contextlib.suppress(VocSegError):
-        photo = image_url(np.ascontiguousarray(record.image()[compared.window]))
+        photo = image_url(np.ascontiguousarray(record.image()[pair.window]))
     wrong = difference(mask, classes, background), np.array(_COLORS, np.uint8)
     drawn = [(mask, colors), (classes, colors), wrong]
     urls = [mask_url(small_mask(values), palette) for values, palette in drawn]
