@@ -106,7 +106,7 @@ def own_card(folder, **fields):
 
 def test_own_data_say_nothing_of_voc_and_only_what_their_owner_said(tmp_path):
     text = written(odd_names(tmp_path / "one"))
-    assert not re.search("pascal|everingham|citation|licence", text, re.IGNORECASE)
+    assert not re.search("pascal|everingham|citation|license", text, re.IGNORECASE)
     assert "license" not in read(text)[0]
     text = own_card(
         tmp_path / "two",
@@ -116,7 +116,7 @@ def test_own_data_say_nothing_of_voc_and_only_what_their_owner_said(tmp_path):
         license="CC BY 4.0",
     )
     assert "\n## Citation\n\n```bibtex\n@misc{walls, title={Walls}}\n```\n" in text
-    assert "\n## Licence\n\nCC BY 4.0\n" in text
+    assert "\n## License\n\nCC BY 4.0\n" in text
     assert read(text)[0]["license"] == "cc-by-4.0"
     assert "Page: <https://example.org>" in text
     assert "catalog" not in text
@@ -219,7 +219,7 @@ def test_sizes_have_the_names_of_hugging_face(examples, category):
         ("Copyright\nAll rights reserved", {"license": "other"}),
     ],
 )
-def test_a_licence_is_told_only_if_somebody_told_it(said, fields):
+def test_a_license_is_told_only_if_somebody_told_it(said, fields):
     assert card.license_fields(said) == fields
 
 

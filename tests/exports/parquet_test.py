@@ -208,7 +208,9 @@ def test_files_hold_consecutive_examples_in_their_order(seven, tmp_path, num_sha
     assert rows == expected
 
 
-@pytest.mark.parametrize(("limit", "groups"), [("GROUP_ROWS", [3, 3, 1]), ("GROUP_BYTES", [1] * 7)])
+@pytest.mark.parametrize(
+    ("limit", "groups"), [("MAX_GROUP_ROWS", [3, 3, 1]), ("MAX_GROUP_BYTES", [1] * 7)]
+)
 def test_row_groups_are_limited_in_rows_and_bytes(seven, tmp_path, monkeypatch, limit, groups):
     monkeypatch.setattr(parquet, limit, 3)
     folder = exported(seven, tmp_path / "out")
@@ -275,7 +277,7 @@ def test_real_images_decode_alike_in_both_libraries(real_data, tmp_path):
     assert_equal(built, exported(built, tmp_path / "out"))
 
 
-def test_masks_with_a_palette_have_the_same_indices_and_colours_for_viewers(sample, tmp_path):
+def test_masks_with_a_palette_have_the_same_indices_and_colors_for_viewers(sample, tmp_path):
     grey = hugging_face.load(exported(sample, tmp_path / "grey"))
     folder = tmp_path / "colored"
     export(sample, folder, layout="parquet-palette")
@@ -320,4 +322,4 @@ def test_the_card_describes_the_columns_as_datasets_writes_them(sample, tmp_path
     assert {one["name"]: one["num_examples"] for one in said["splits"]} == {
         split: info.num_examples for split, info in sample.info.splits.items()
     }
-    assert ("`tf.io.decode_png` turns the colours" in text) == bool(palette)
+    assert ("`tf.io.decode_png` turns the colors" in text) == bool(palette)

@@ -159,7 +159,7 @@ class Result:
         if self.class_names != VOC_CLASSES:
             return ()
         mious = []
-        for number in range(pascal5i.FOLDS):
+        for number in range(pascal5i.FOLD_COUNT):
             fold = list(pascal5i.fold_classes(number))
             mious.append(_mean(self.iou[fold][self.present[fold]]))
         return tuple(mious)

@@ -1,7 +1,7 @@
-"""The dataset card: a README.md that says what the data are, where they are from, how to load them.
+"""Writes the dataset card: a README.md with what the data are, their origin, and how to load them.
 
-It says of own data only what its owner said. What belongs to a release of VOC stands only on the
-card of that release.
+For own data it states only what the owner gave. Facts about a release of VOC stand only on the card
+of that release.
 
 References:
   https://github.com/huggingface/hub-docs/blob/main/datasetcard.md
@@ -33,12 +33,15 @@ from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.reading.records import Record
 
-# Below 1,000 examples, 10,000 and so on.
-_SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
+_SIZE_CATEGORIES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
+"""Hugging Face's names of dataset sizes, in examples."""
 
-# The licences of data among those that Hugging Face knows.
+_SIZE_BOUNDS = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
+"""The first number of examples of each category but the first."""
+
+# Those licenses that Hugging Face knows and that are given to data.
 _LICENSES = frozenset(
-    {
+    (
         *("apache-2.0", "mit", "unlicense", "wtfpl", "mpl-2.0", "bsd-2-clause", "bsd-3-clause"),
         *("gpl-2.0", "gpl-3.0", "lgpl-2.1", "lgpl-3.0", "agpl-3.0", "cc0-1.0", "pddl", "odbl"),
         *("odc-by", "etalab-2.0", "cdla-sharing-1.0", "cdla-permissive-1.0"),
@@ -46,29 +49,38 @@ _LICENSES = frozenset(
         *("cc-by-sa-3.0", "cc-by-sa-4.0", "cc-by-nc-2.0", "cc-by-nc-3.0", "cc-by-nc-4.0"),
         *("cc-by-nd-4.0", "cc-by-nc-nd-3.0", "cc-by-nc-nd-4.0", "cc-by-nc-sa-2.0"),
         *("cc-by-nc-sa-3.0", "cc-by-nc-sa-4.0"),
-    }
+    )
 )
-# Hugging Face's names of what data are for: categories, and kinds of these.
-_TASKS = {LABEL: "image-classification", MASK: "image-segmentation", OBJECTS: "object-detection"}
-_KINDS = {MASK: "semantic-segmentation", INSTANCES: "instance-segmentation"}
 
-_LONGEST_NAME = 80  # of a licence; a longer text is the licence itself
+_TASK_CATEGORIES = {
+    LABEL: "image-classification",
+    MASK: "image-segmentation",
+    OBJECTS: "object-detection",
+}
+"""Hugging Face's category of the task that a feature is for."""
+
+_TASK_IDS = {MASK: "semantic-segmentation", INSTANCES: "instance-segmentation"}
+"""Hugging Face's finer name of that task."""
+
+_MAX_LICENSE_NAME_LENGTH = 80
+"""Characters of a license's name; a longer text is the license itself."""
 
 
 def size_category(examples: int) -> str:
     """Returns the category of a number of examples."""
-    return _SIZES[bisect.bisect([10**n for n in range(3, 8)], examples)]
+    return _SIZE_CATEGORIES[bisect.bisect(_SIZE_BOUNDS, examples)]
 
 
 def license_fields(text: str | None) -> dict[str, str]:
-    """Returns the front matter's fields of a licence; none if the owner gave no licence."""
+    """Returns the front matter's fields of a license; none if the owner gave no license."""
     if not text:
         return {}
     identifier = "-".join(text.casefold().split())
     if identifier in _LICENSES:
         return {"license": identifier}
-    named = {"license_name": text} if len(text) <= _LONGEST_NAME and "\n" not in text else {}
-    return {"license": "other", **named}
+    if len(text) > _MAX_LICENSE_NAME_LENGTH or "\n" in text:
+        return {"license": "other"}
+    return {"license": "other", "license_name": text}
 
 
 class _Dumper(yaml.SafeDumper):
@@ -88,21 +100,22 @@ def front_matter(fields: Mapping[str, Any]) -> str:
     return f"---\n{yaml.dump(dict(fields), Dumper=_Dumper, **options)}---\n"
 
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#|~$!^=])")
+_SPECIAL_CHARACTER = re.compile(r"([\\`*_{}\[\]()#|~$!^=])")
 _ADDRESS = re.compile(r"(https?://[\w./%#?=&~+:-]*\w)")
 
 
 def markdown_word(text: object) -> str:
     """Returns Markdown that shows a text in one line, also in a cell of a table."""
     line = " ".join(str(text).split())
-    escaped = _SPECIAL.sub(r"\\\1", html.escape(line, quote=False))
+    escaped = _SPECIAL_CHARACTER.sub(r"\\\1", html.escape(line, quote=False))
     # At its beginning these would make a list, a line across, or the end of the front matter.
     return re.sub(r"^(\d*)([-+.])", r"\1\\\2", escaped)
 
 
 def markdown_block(text: str, language: str = "text") -> str:
     """Returns a text with its lines and blanks untouched, in a fence longer than any within."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    runs_of_backticks = re.findall(r"`+", text)
+    longest = max(map(len, runs_of_backticks), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{language}\n{text.strip()}\n{fence}"
 
@@ -111,17 +124,20 @@ def markdown_prose(text: str) -> str:
     """Returns Markdown that shows paragraphs as they are, and addresses as links."""
     lines = []
     for line in text.strip().splitlines():
-        parts = enumerate(_ADDRESS.split(line))
-        words = (f" <{part}> " if n % 2 else markdown_word(part) for n, part in parts)
+        words = []
+        for number, part in enumerate(_ADDRESS.split(line)):
+            is_address = number % 2 == 1  # texts and addresses take turns
+            words.append(f" <{part}> " if is_address else markdown_word(part))
         lines.append("".join(words).strip())
     return "\n".join(lines)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Summary:
-    """What the records of a dataset hold.
+    """The contents of a dataset's records.
 
     Attributes:
+      examples: how many there are.
       images: how many images have each mask value, or each label, int64 `[256]`.
       pixels: how many pixels have each mask value, int64 `[256]`; zeros without masks.
       fingerprint: of the dataset.
@@ -141,28 +157,58 @@ def summarize(builder: tfds.core.DatasetBuilder, *, progress: bool = False) -> S
     Raises:
       RecordError: if a record cannot be read.
     """
-    images, pixels = np.zeros((2, 256), np.int64)
-    splits, ids = {}, dict[str, str]()
+    images = np.zeros(256, np.int64)
+    pixels = np.zeros(256, np.int64)
+    fingerprints = {}
+    ids_sha256 = {}
     for split in builder.info.splits:
-        digests, of_images = {}, set[str]()
-        counted = records.scan(builder, split, _count, progress=progress)
-        for record_id, image_id, of_image, of_mask, of_record in counted:
-            images += of_image
-            pixels += of_mask
-            digests[record_id] = of_record
-            of_images.add(image_id)
-        splits[split] = fingerprint.of_split(digests)
-        ids[split] = id_list_sha256(of_images)
-    examples = sum(split.num_examples for split in builder.info.splits.values())
-    return Summary(examples, images, pixels, fingerprint.of_dataset(splits), ids)
+        digests: dict[str, fingerprint.Digests] = {}
+        image_ids: set[str] = set()
+        for record in records.scan(builder, split, _summarize_record, progress=progress):
+            images += record.present
+            pixels += record.pixels
+            digests[record.id] = record.digests
+            image_ids.add(record.image_id)
+        fingerprints[split] = fingerprint.of_split(digests)
+        ids_sha256[split] = id_list_sha256(image_ids)
+    return Summary(
+        examples=sum(split.num_examples for split in builder.info.splits.values()),
+        images=images,
+        pixels=pixels,
+        fingerprint=fingerprint.of_dataset(fingerprints),
+        ids_sha256=ids_sha256,
+    )
 
 
-def _count(record: Record) -> tuple[str, str, np.ndarray, np.ndarray, fingerprint.Digests]:
-    """Returns the ids of a record and its image, mask values or labels, pixels, and digests."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class _RecordSummary:
+    """The part of a `Summary` that one record adds.
+
+    Attributes:
+      id: its id.
+      image_id: the id of its image, which of a tile is another one.
+      present: 1 for each mask value or label that it has, int64 `[256]`.
+      pixels: how many pixels have each mask value, int64 `[256]`.
+      digests: of its image and masks.
+    """
+
+    id: str
+    image_id: str
+    present: np.ndarray
+    pixels: np.ndarray
+    digests: fingerprint.Digests
+
+
+def _summarize_record(record: Record) -> _RecordSummary:
     masks = {name: record.pixels(name) for name in MASKS if name in record.features}
     pixels = count_values(masks[MASK]) if MASK in masks else np.zeros(256, np.int64)
-    present = (pixels > 0) + record.label_counts()
-    return record.id, dataset.image_of(record), present, pixels, digests_of(record, masks)
+    return _RecordSummary(
+        record.id,
+        dataset.image_of(record),
+        present=(pixels > 0) + record.label_counts(),
+        pixels=pixels,
+        digests=digests_of(record, masks),
+    )
 
 
 NAME = "README.md"
@@ -171,7 +217,9 @@ NAME = "README.md"
 BUILT = "tfds"
 """The layout of a dataset as it was built, which has a card and is not exported."""
 
-_SAID_ABOVE = ("description", "citation", "homepage", "license")  # fields of a config
+_FIELDS_IN_PROSE = ("description", "citation", "homepage", "license")
+"""Fields of a config that the card shows above the config."""
+
 _TEMPLATES = pathlib.Path(__file__).parent / "templates"
 
 
@@ -181,23 +229,25 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         _TEMPLATES, autoescape=False, word=markdown_word, prose=markdown_prose, block=markdown_block
     )
     config = dataset.config_of(builder)
-    fields = {name: value for name, value in config.items() if name not in _SAID_ABOVE}
-    names = filter(None, (builder.name, getattr(builder.builder_config, "name", None)))
-    shares = summary.pixels / (int(summary.pixels[:VOID].sum()) or 1)  # without void
+    fields = {name: value for name, value in config.items() if name not in _FIELDS_IN_PROSE}
+    config_name = getattr(builder.builder_config, "name", None)
+    pixels_without_void = int(summary.pixels[:VOID].sum())
+    classes = []
+    for index, class_name in enumerate(dataset.class_names(builder)):
+        share = summary.pixels[index] / (pixels_without_void or 1)
+        images = int(summary.images[index])
+        classes.append({"index": index, "name": class_name, "share": share, "images": images})
     context = {
         "title": title(builder),
         "said": description.description_of_built(builder.info),
-        "name": "/".join(names),
+        "name": f"{builder.name}/{config_name}" if config_name else builder.name,
         "version": builder.info.version,
         "config": json.dumps(fields, ensure_ascii=False, sort_keys=True) if fields else "",
         "features": sorted(builder.info.features),
         "splits": builder.info.splits,
         "ids_sha256": summary.ids_sha256,
         "examples": summary.examples,
-        "classes": [
-            {"index": n, "name": name, "share": shares[n], "images": int(summary.images[n])}
-            for n, name in enumerate(dataset.class_names(builder))
-        ],
+        "classes": classes,
         "void_share": summary.pixels[VOID] / max(1, summary.pixels.sum()),
         "has_masks": MASK in builder.info.features,
         "has_instances": INSTANCES in builder.info.features,
@@ -209,7 +259,8 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         "void": VOID,
     }
     body = environment.get_template("card.md.jinja").render(context)
-    return f"{front_matter(_fields(builder, summary, layout))}\n{body.strip()}\n"
+    head = front_matter(_front_matter_fields(builder, summary, layout))
+    return f"{head}\n{body.strip()}\n"
 
 
 def title(builder: tfds.core.DatasetBuilder) -> str:
@@ -219,24 +270,37 @@ def title(builder: tfds.core.DatasetBuilder) -> str:
     return f"Pascal VOC segmentation, {name}" if is_official else name
 
 
-def _fields(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> dict[str, Any]:
+def _front_matter_fields(
+    builder: tfds.core.DatasetBuilder, summary: Summary, layout: str
+) -> dict[str, Any]:
+    """Returns the fields by which Hugging Face finds and loads a dataset."""
     features = builder.info.features
-    tasks = [name for feature, name in _TASKS.items() if feature in features]
-    kinds = [name for feature, name in _KINDS.items() if feature in features]
     fields: dict[str, Any] = {"pretty_name": title(builder)}
     fields |= license_fields(description.description_of_built(builder.info).license)
-    fields |= {"task_categories": tasks} if tasks else {}
-    fields |= {"task_ids": kinds} if kinds else {}
-    fields |= {"size_categories": [size_category(summary.examples)]}
+    tasks = [name for feature, name in _TASK_CATEGORIES.items() if feature in features]
+    if tasks:
+        fields["task_categories"] = tasks
+    task_ids = [name for feature, name in _TASK_IDS.items() if feature in features]
+    if task_ids:
+        fields["task_ids"] = task_ids
+    fields["size_categories"] = [size_category(summary.examples)]
     if layout.startswith("parquet"):
-        files = [{"split": split, "path": f"data/{split}-*"} for split in builder.info.splits]
-        fields |= {"configs": [{"config_name": "default", "data_files": files}]}
-        splits = [
-            {"name": name, "num_bytes": int(split.num_bytes), "num_examples": split.num_examples}
-            for name, split in builder.info.splits.items()
-        ]
-        described = columns.columns(features, builder.info.full_name)
-        named = [{"name": of.name, **columns.as_yaml(of.description)} for of in described]
-        info = {"features": named, "splits": splits}
-        fields |= {"dataset_info": info}
+        fields |= _parquet_fields(builder)
     return fields
+
+
+def _parquet_fields(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Returns the fields by which `datasets` knows splits and columns of Parquet files."""
+    files = []
+    splits = []
+    for name, split in builder.info.splits.items():
+        files.append({"split": name, "path": f"data/{name}-*"})
+        size = int(split.num_bytes)
+        splits.append({"name": name, "num_bytes": size, "num_examples": split.num_examples})
+    features = []
+    for column in columns.make_columns(builder.info.features, builder.info.full_name):
+        features.append({"name": column.name, **columns.as_yaml(column.description)})
+    return {
+        "configs": [{"config_name": "default", "data_files": files}],
+        "dataset_info": {"features": features, "splits": splits},
+    }

@@ -1,8 +1,8 @@
-"""The columns of a table of examples, as Hugging Face's `datasets` reads them, and their values.
+"""Describes the columns of a table of examples, as Hugging Face's `datasets` reads them.
 
-Each feature becomes one column: images and masks `{bytes, path}`, classes their numbers, with the
-names in the description of the column. Each function that gives a value takes a record and its name
-for errors, which are `RecordError`s.
+Each feature becomes one column: images and masks become `{bytes, path}`, classes become their
+numbers, with the names in the description of the column. The function of a column that makes its
+value takes a record, and the record's name for the `RecordError`s that it raises.
 
 References:
   https://huggingface.co/docs/datasets/about_dataset_features
@@ -10,6 +10,7 @@ References:
 
 from collections.abc import Callable, Iterable, Sequence
 import dataclasses
+import functools
 import json
 import posixpath
 from typing import TYPE_CHECKING, Any
@@ -41,10 +42,25 @@ if TYPE_CHECKING:
 
 
 _ORDER = (
-    *(IMAGE, FILENAME, HEIGHT, WIDTH, MASK, LABEL, LABELS, *TILE),
-    *(INSTANCES, MASK_SOURCE, OBJECTS),
+    IMAGE,
+    FILENAME,
+    HEIGHT,
+    WIDTH,
+    MASK,
+    LABEL,
+    LABELS,
+    *TILE,
+    INSTANCES,
+    MASK_SOURCE,
+    OBJECTS,
 )
 _OBJECT_ORDER = ("label", "bbox", "pose", "is_truncated", "is_difficult")
+
+BYTES = "bytes"
+"""The part of an image or mask that holds its file."""
+
+PATH = "path"
+"""The part of an image or mask that holds its file's name."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,7 +68,8 @@ class Column:
     """One column.
 
     Attributes:
-      name: of the column, and of the feature.
+      name: the name of the column and of its feature.
+      type: the type of its values.
       description: what `datasets` calls a feature, as it writes it to JSON.
       value: makes the value of a record; the text names the record in errors.
       is_image: whether values hold images or masks.
@@ -65,7 +82,7 @@ class Column:
     is_image: bool = False
 
 
-def columns(
+def make_columns(
     features: tfds.features.FeaturesDict, where: str, palette: bytes | None = None
 ) -> list[Column]:
     """Returns one column for each feature of a dataset, always in the same order.
@@ -80,21 +97,23 @@ def columns(
     Raises:
       ConfigError: if a feature is of a kind that this package does not build.
     """
-    return [_column(name, features[name], where, palette) for name in _ordered(features, _ORDER)]
+    names = _in_order(features, _ORDER)
+    return [_make_column(name, features[name], where, palette) for name in names]
 
 
-def _ordered(features: Iterable[str], first: Sequence[str]) -> list[str]:
-    in_order = [name for name in first if name in features]
-    return in_order + sorted(set(features) - set(in_order))
+def _in_order(features: Iterable[str], first: Sequence[str]) -> list[str]:
+    """Returns the names of features: those that are `first`, then all others by name."""
+    known = [name for name in first if name in features]
+    return known + sorted(set(features) - set(known))
 
 
-def schema(described: Sequence[Column]) -> "pa.Schema":
+def make_schema(columns: Sequence[Column]) -> "pa.Schema":
     """Returns the schema of a table, with the description of all columns for `datasets`."""
     import pyarrow as pa
 
-    features = {column.name: column.description for column in described}
+    features = {column.name: column.description for column in columns}
     metadata = {"huggingface": json.dumps({"info": {"features": features}})}
-    return pa.schema([(column.name, column.type) for column in described], metadata=metadata)
+    return pa.schema([(column.name, column.type) for column in columns], metadata=metadata)
 
 
 def as_yaml(feature: Any) -> dict[str, Any]:
@@ -102,93 +121,176 @@ def as_yaml(feature: Any) -> dict[str, Any]:
     if isinstance(feature, list):
         (fields,) = feature
         return {"list": [{"name": name, **as_yaml(field)} for name, field in fields.items()]}
-    rest = dict(feature)
-    kind = rest.pop("_type")
+    fields = dict(feature)
+    kind = fields.pop("_type")
     if kind == "Value":
-        return rest
+        return fields
     if kind == "Sequence":
-        inner = as_yaml(rest.pop("feature"))
-        return {"list": inner["dtype"] if list(inner) == ["dtype"] else inner, **rest}
+        inner = as_yaml(fields.pop("feature"))
+        is_plain = list(inner) == ["dtype"]
+        return {"list": inner["dtype"] if is_plain else inner, **fields}
     if kind == "ClassLabel":
-        names = {str(index): name for index, name in enumerate(rest["names"])}
+        names = {str(index): name for index, name in enumerate(fields["names"])}
         return {"dtype": {"class_label": {"names": names}}}
-    return {"dtype": {"image": rest} if rest else "image"}
+    return {"dtype": {"image": fields} if fields else "image"}
 
 
-def _column(name: str, feature: Any, where: str, palette: bytes | None) -> Column:
-    import pyarrow as pa
-
+def _make_column(name: str, feature: Any, where: str, palette: bytes | None) -> Column:
+    """Returns the column of a feature."""
     if isinstance(feature, tfds.features.Image):
-        kind = pa.struct({BYTES: pa.binary(), PATH: pa.string()})
-        # A grey JPEG too is read as TFDS reads it: as `[H, W, 3]`.
-        mode = {"mode": "RGB"} if feature.shape[-1] == 3 else {}
-        make = _image_cell if name == IMAGE else _mask_cell(name, palette)
-        return Column(name, kind, {**mode, "_type": "Image"}, make, is_image=True)
-    if isinstance(feature, tfds.features.Sequence):
-        inner = feature.feature
-        if isinstance(inner, tfds.features.FeaturesDict):
-            return _objects(name, inner, where)
-        kind, description, convert = _scalar(name, inner, where)
+        return _make_image_column(name, feature, palette)
+    if not isinstance(feature, tfds.features.Sequence):
+        scalar = _make_scalar(name, feature, where)
         return Column(
-            name, pa.list_(kind), _list(description), lambda r, _: [*map(convert, r[name])]
+            name, scalar.type, scalar.description, lambda record, _: scalar.convert(record[name][0])
         )
-    kind, description, convert = _scalar(name, feature, where)
-    return Column(name, kind, description, lambda r, _: convert(r[name][0]))
+    if isinstance(feature.feature, tfds.features.FeaturesDict):
+        return _make_objects_column(name, feature.feature, where)
+    return _make_list_column(name, feature.feature, where)
 
 
-def _objects(name: str, feature: tfds.features.FeaturesDict, where: str) -> Column:
+def _make_image_column(name: str, feature: tfds.features.Image, palette: bytes | None) -> Column:
     import pyarrow as pa
 
-    kinds, descriptions, parts = {}, {}, {}
-    for key in _ordered(feature, _OBJECT_ORDER):
-        inner = feature[key]
-        length = int(np.prod(inner.shape))
-        kind, description, convert = _scalar(f"{name}/{key}", inner, where)
-        vector = inner.shape != ()
-        kinds[key] = pa.list_(kind, length) if vector else kind
-        descriptions[key] = _list(description, length) if vector else description
-        parts[key] = (length if vector else 0, convert)
-
-    def value(record: Record, where: str) -> list[dict[str, Any]]:
-        values = {}
-        for key, (length, convert) in parts.items():
-            flat = [convert(v) for v in record[f"{name}/{key}"]]
-            rows = (flat[start : start + length] for start in range(0, len(flat), length or 1))
-            values[key] = list(rows) if length else flat
-        if len({len(part) for part in values.values()}) != 1:
-            raise RecordError(
-                f"{where}, {name}",
-                found=", ".join(f"{len(part)} of {key}" for key, part in values.items()),
-                expected="as many of each",
-                remedy="build the dataset again",
-            )
-        return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
-
-    return Column(name, pa.list_(pa.struct(kinds)), [descriptions], value)
+    description = {"_type": "Image"}
+    if feature.shape[-1] == 3:
+        # A gray JPEG too is read as TFDS reads it: as `[H, W, 3]`.
+        description = {"mode": "RGB", **description}
+    return Column(
+        name,
+        pa.struct({BYTES: pa.binary(), PATH: pa.string()}),
+        description,
+        _image_cell if name == IMAGE else functools.partial(_mask_cell, name, palette),
+        is_image=True,
+    )
 
 
-def _list(description: Any, length: int = -1) -> dict[str, Any]:
-    sized = {"length": length} if length > 0 else {}
+def _make_list_column(name: str, feature: Any, where: str) -> Column:
+    """Returns the column of a sequence of single values."""
+    import pyarrow as pa
+
+    scalar = _make_scalar(name, feature, where)
+    return Column(
+        name,
+        pa.list_(scalar.type),
+        _describe_list(scalar.description),
+        lambda record, _: [scalar.convert(value) for value in record[name]],
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _Scalar:
+    """The single values of a feature.
+
+    Attributes:
+      type: the type of a value in the table.
+      description: what `datasets` calls such a value.
+      convert: makes it of the value of a record.
+    """
+
+    type: "pa.DataType"
+    description: dict[str, Any]
+    convert: Callable[[Any], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class _ObjectField:
+    """A field of annotated objects.
+
+    Attributes:
+      key: its name.
+      scalar: its single values.
+      length: how many values an object has, if the field is a vector, such as a box; else None.
+    """
+
+    key: str
+    scalar: _Scalar
+    length: int | None
+
+    @property
+    def type(self) -> "pa.DataType":
+        """The type of an object's value in the table."""
+        import pyarrow as pa
+
+        return self.scalar.type if self.length is None else pa.list_(self.scalar.type, self.length)
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """The description of an object's value."""
+        if self.length is None:
+            return self.scalar.description
+        return _describe_list(self.scalar.description, self.length)
+
+    def split(self, values: Sequence[Any]) -> list[Any]:
+        """Returns the value of each object; a record holds the values of all objects in a row."""
+        converted = [self.scalar.convert(value) for value in values]
+        if self.length is None:
+            return converted
+        starts = range(0, len(converted), self.length)
+        return [converted[start : start + self.length] for start in starts]
+
+
+def _make_objects_column(name: str, feature: tfds.features.FeaturesDict, where: str) -> Column:
+    """Returns the column of annotated objects: a list of dictionaries."""
+    import pyarrow as pa
+
+    fields = []
+    for key in _in_order(feature, _OBJECT_ORDER):
+        scalar = _make_scalar(f"{name}/{key}", feature[key], where)
+        shape = feature[key].shape
+        fields.append(_ObjectField(key, scalar, None if shape == () else int(np.prod(shape))))
+    return Column(
+        name,
+        pa.list_(pa.struct({field.key: field.type for field in fields})),
+        [{field.key: field.description for field in fields}],
+        functools.partial(_objects_cell, name, fields),
+    )
+
+
+def _objects_cell(
+    name: str, fields: Sequence[_ObjectField], record: Record, where: str
+) -> list[dict[str, Any]]:
+    """Returns the objects of a record."""
+    values = {field.key: field.split(record[f"{name}/{field.key}"]) for field in fields}
+    lengths = {key: len(of_key) for key, of_key in values.items()}
+    if len(set(lengths.values())) != 1:
+        raise RecordError(
+            f"{where}, {name}",
+            found=", ".join(f"{length} of {key}" for key, length in lengths.items()),
+            expected="as many of each",
+            remedy="build the dataset again",
+        )
+    objects = zip(*values.values(), strict=True)
+    return [dict(zip(values, of_object, strict=True)) for of_object in objects]
+
+
+def _describe_list(description: Any, length: int | None = None) -> dict[str, Any]:
+    """Returns the description of a list, of a fixed length if it is given."""
+    fields = {"feature": description}
+    if length is not None:
+        fields["length"] = length
     # Versions of `datasets` before 4 know no other name of a list.
-    return {"feature": description, **sized, "_type": "Sequence"}
+    return {**fields, "_type": "Sequence"}
 
 
-def _scalar(
-    name: str, feature: Any, where: str
-) -> tuple["pa.DataType", dict[str, Any], Callable[[Any], Any]]:
+_CONVERT_BY_KIND: dict[str, Callable[[Any], Any]] = {"b": bool, "i": int, "u": int, "f": float}
+"""The Python type of numbers by the kind of their dtype."""
+
+
+def _make_scalar(name: str, feature: Any, where: str) -> _Scalar:
     """Returns type, description and conversion of the single values of a feature."""
     import pyarrow as pa
 
     if isinstance(feature, tfds.features.Text):
-        return pa.string(), _value("string"), bytes.decode
+        return _Scalar(pa.string(), _describe_value("string"), bytes.decode)
     if isinstance(feature, tfds.features.ClassLabel):
         description = {"names": list(feature.names), "_type": "ClassLabel"}
-        return pa.int64(), description, int
+        return _Scalar(pa.int64(), description, int)
     if isinstance(feature, tfds.features.Tensor):
-        kind = np.dtype(feature.np_dtype)
-        if kind.kind in "biuf":
-            convert = {"b": bool, "f": float}.get(kind.kind, int)
-            return pa.from_numpy_dtype(kind), _value(kind.name), convert
+        dtype = np.dtype(feature.np_dtype)
+        convert = _CONVERT_BY_KIND.get(dtype.kind)
+        if convert is not None:
+            return _Scalar(pa.from_numpy_dtype(dtype), _describe_value(dtype.name), convert)
     raise ConfigError(
         f"{where}, feature {name}",
         found=repr(feature),
@@ -197,35 +299,27 @@ def _scalar(
     )
 
 
-def _value(kind: str) -> dict[str, str]:
-    return {"dtype": kind, "_type": "Value"}
-
-
-BYTES, PATH = "bytes", "path"
-"""The parts of an image or mask."""
+def _describe_value(dtype: str) -> dict[str, str]:
+    return {"dtype": dtype, "_type": "Value"}
 
 
 def _image_cell(record: Record, where: str) -> dict[str, Any]:
-    """Returns the image of a record, which no reader turns; its path is its file's name."""
+    """Returns the image of a record, which no reader rotates; its path is its file's name."""
     data = jpeg.unturned(File(record[IMAGE][0], where))
     return {BYTES: data, PATH: posixpath.basename(record[FILENAME][0].decode())}
 
 
-def _mask_cell(name: str, palette: bytes | None) -> Callable[[Record, str], dict[str, Any]]:
-    """Returns what gives a mask of a record, as it is stored or as a palette PNG."""
-
-    def value(record: Record, where: str) -> dict[str, Any]:
-        file = File(record[name][0], f"{where}, {name}")
-        header = png.read_header(file)
-        if (header.depth, header.color) != (8, png.ColorType.GREY):
-            raise RecordError(
-                file.where,
-                found=header.describe(),
-                expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
-                remedy="build the dataset again with this package",
-            )
-        stem = posixpath.basename(image_id(record[FILENAME][0].decode()))
-        data = file.data if palette is None else png.palette_png(file, palette)
-        return {BYTES: data, PATH: f"{stem}.png"}
-
-    return value
+def _mask_cell(name: str, palette: bytes | None, record: Record, where: str) -> dict[str, Any]:
+    """Returns a mask of a record, as it is stored or as a palette PNG."""
+    file = File(record[name][0], f"{where}, {name}")
+    header = png.read_header(file)
+    if (header.depth, header.color) != (8, png.ColorType.GREY):
+        raise RecordError(
+            file.where,
+            found=header.describe(),
+            expected="an 8-bit grayscale PNG, which every decoder reads to class indices",
+            remedy="build the dataset again with this package",
+        )
+    data = file.data if palette is None else png.palette_png(file, palette)
+    stem = posixpath.basename(image_id(record[FILENAME][0].decode()))
+    return {BYTES: data, PATH: f"{stem}.png"}

@@ -17,22 +17,23 @@ from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.exports import card, parquet, writers
 from voc_seg_tfrecord.exports.card import summarize
-from voc_seg_tfrecord.exports.writers import Split
+from voc_seg_tfrecord.exports.writers import ExportedSplit
 from voc_seg_tfrecord.reading import dataset
 
-_OURS = b"Fingerprint of "  # stands in each card
+_CARD_MARK = b"Fingerprint of "
+"""Stands in each card, so that a card of this package is known."""
 
 PALETTE = "-palette"
-"""What stands behind the name of a layout whose masks are palette PNGs."""
+"""Ends the name of a layout whose masks are palette PNGs."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Layout:
-    """What is known of a layout.
+class ExportLayout:
+    """A layout that a dataset can be exported in.
 
     Attributes:
       help: what it writes, for `export --help`.
-      write: writes a split. Returns what differs from the dataset, in sentences.
+      write: writes a split; returns what differs from the dataset, in sentences.
       needs_masks: whether only datasets with masks can be exported.
       check_split: raises a `ConfigError` if a split's name does not fit; takes the name, and the
         dataset's name.
@@ -41,41 +42,44 @@ class Layout:
     """
 
     help: str
-    write: Callable[[Split], list[str]]
+    write: Callable[[ExportedSplit], list[str]]
     needs_masks: bool = True
     check_split: Callable[[str, str], None] | None = None
     is_tree: bool = False
     has_bands: bool = False
 
 
-EXPORTED: dict[str, Layout] = {
-    "raw": Layout(
+EXPORTED: dict[str, ExportLayout] = {
+    "raw": ExportLayout(
         "TFRecords with pixels in image_raw and label_raw",
         functools.partial(writers.write_records, writers.raw_features),
         needs_masks=False,
     ),
-    "deeplab": Layout(
+    "deeplab": ExportLayout(
         "TFRecords with DeepLab's features, image/encoded and others",
         functools.partial(writers.write_records, writers.deeplab_features),
     ),
-    "voc": Layout(
+    "voc": ExportLayout(
         "a tree with JPEGImages, SegmentationClass and ImageSets",
         writers.write_voc,
         is_tree=True,
         has_bands=True,
     ),
-    "parquet": Layout(
+    "parquet": ExportLayout(
         "every feature as a column, for Hugging Face's datasets.load_dataset(FOLDER)",
         parquet.write,
         needs_masks=False,
         check_split=parquet.check_split,
     ),
 }
-"""The layouts by name, but for parquet with `PALETTE` behind it."""
+"""The layouts by name, without the one whose name ends with `PALETTE`."""
 
-_COLORED = dataclasses.replace(EXPORTED["parquet"], write=parquet.write_colored)
-LAYOUTS = EXPORTED | {f"parquet{PALETTE}": _COLORED}
-_WITHOUT_MASKS = [name for name, layout in EXPORTED.items() if not layout.needs_masks]
+_COLORED_PARQUET = dataclasses.replace(EXPORTED["parquet"], write=parquet.write_colored)
+
+LAYOUTS = EXPORTED | {f"parquet{PALETTE}": _COLORED_PARQUET}
+"""All layouts by name."""
+
+_LAYOUTS_WITHOUT_MASKS = [name for name, row in EXPORTED.items() if not row.needs_masks]
 
 
 def export(
@@ -113,13 +117,13 @@ def export(
     folder = epath.Path(out).expanduser()
     folder = folder.resolve()  # so that "." has a name and a parent
     row = LAYOUTS[layout]
-    _check(builder, folder, row)
+    _check_export(builder, folder, row)
     staging.check_folder(folder.parent, "--out")
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
         incomplete.mkdir()
         notes: list[str] = []
         for split in builder.info.splits if splits is None else splits:
-            notes += row.write(Split(builder, split, incomplete, num_shards))
+            notes += row.write(ExportedSplit(builder, split, incomplete, num_shards))
         if described:
             if row.is_tree:
                 storage.write_sums(incomplete)
@@ -130,7 +134,10 @@ def export(
     return notes
 
 
-def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout) -> None:
+def _check_export(
+    builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: ExportLayout
+) -> None:
+    """Refuses a folder that is not empty, and a dataset that a layout cannot hold."""
     if folder.exists() and any(folder.iterdir()):
         raise ConfigError(
             folder,
@@ -143,7 +150,7 @@ def _check(builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: Layout
             builder.info.full_name,
             found=f"no {MASK}",
             expected="a segmentation dataset",
-            remedy=f"export it as {' or '.join(_WITHOUT_MASKS)}, or read it with tfds.load",
+            remedy=f"export it as {' or '.join(_LAYOUTS_WITHOUT_MASKS)}, or read it with tfds.load",
         )
     dataset.check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
     if not layout.has_bands:
@@ -168,12 +175,9 @@ def write_card(
       StorageError: if the file cannot be written.
     """
     path = epath.Path(out).expanduser()
-    path = path if path.suffix.lower() == ".md" else path / card.NAME
-    try:
-        ours = _OURS in storage.read_bytes(path, storage.LIMITS[StorageError])
-    except OSError:
-        ours = False
-    if path.exists() and not ours:
+    if path.suffix.lower() != ".md":
+        path /= card.NAME
+    if path.exists() and not _is_card(path):
         raise ConfigError(
             path,
             found="a file that voc_seg_tfrecord did not write",
@@ -189,3 +193,11 @@ def write_card(
         else:
             staging.write_files(path.parent, {path.name: data})
     return path
+
+
+def _is_card(path: epath.Path) -> bool:
+    """Whether a file is a card that this package wrote."""
+    try:
+        return _CARD_MARK in storage.read_bytes(path, storage.LIMITS[StorageError])
+    except OSError:
+        return False

@@ -6,7 +6,9 @@ An example is read only with its complete row group, so row groups are small eno
 
 import collections
 from collections.abc import Iterator, Sequence
+import dataclasses
 import itertools
+import math
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +18,7 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
-from voc_seg_tfrecord.exports.writers import Record, Split, rotated
+from voc_seg_tfrecord.exports.writers import ExportedSplit, Record, describe_rotated
 from voc_seg_tfrecord.reading import dataset
 
 if TYPE_CHECKING:
@@ -25,16 +27,21 @@ if TYPE_CHECKING:
 FOLDER = "data"
 """The folder of the files, below that of the export."""
 
-_SHARD_BYTES = 500_000_000  # of one file, about: what `datasets` makes of a split that it writes
-GROUP_BYTES, GROUP_ROWS = 100_000_000, 1000
-"""How much a row group may hold at most, unless one example is larger."""
+_SHARD_BYTES = 500_000_000
+"""Size of one file, about: `datasets` makes files of this size of a split that it writes."""
 
-_SPLIT = re.compile(r"\w+(\.\w+)*")
+MAX_GROUP_BYTES = 100_000_000
+"""How many bytes a row group may hold at most, unless one example is larger."""
+
+MAX_GROUP_ROWS = 1000
+"""How many examples a row group may hold at most."""
+
+_SPLIT_NAME = re.compile(r"\w+(\.\w+)*")
 
 
 def check_split(split: str, where: str) -> None:
     """Raises a `ConfigError` if `datasets` does not take the name of a split."""
-    if not _SPLIT.fullmatch(split) or split == "all":
+    if not _SPLIT_NAME.fullmatch(split) or split == "all":
         raise ConfigError(
             f"{where}, split {split}",
             found="a name that Hugging Face's datasets does not take",
@@ -43,85 +50,118 @@ def check_split(split: str, where: str) -> None:
         )
 
 
-def write_colored(split: Split) -> list[str]:
-    """Writes a split, with masks as palette PNGs in the dataset's colours; see `write`."""
+def write_colored(split: ExportedSplit) -> list[str]:
+    """Writes a split, with masks as palette PNGs in the dataset's colors; see `write`."""
     return write(split, dataset.palette(split.builder).tobytes())
 
 
-def write(split: Split, palette: bytes | None = None) -> list[str]:
+def write(split: ExportedSplit, palette: bytes | None = None) -> list[str]:
     """Writes a split. Each file has as many examples, in their order.
 
-    With the RGB bytes of 256 entries masks become palette PNGs. Returns what differs from the
-    dataset, in sentences.
+    Args:
+      split: the split.
+      palette: RGB bytes of 256 entries, if masks become palette PNGs.
+
+    Returns:
+      What differs from the dataset, in sentences.
     """
     info = split.builder.info
     examples = info.splits[split.name].num_examples
-    shards = split.num_shards or -(-info.splits[split.name].num_bytes // _SHARD_BYTES)
-    shards = max(1, min(shards, examples))  # `datasets` fails on a file without rows
-    described = columns.columns(info.features, info.full_name, palette)
+    num_shards = split.num_shards or math.ceil(info.splits[split.name].num_bytes / _SHARD_BYTES)
+    num_shards = max(1, min(num_shards, examples))  # `datasets` fails on a file without rows
+    table_columns = columns.make_columns(info.features, info.full_name, palette)
     folder = split.folder / FOLDER
     folder.mkdir(exist_ok=True)
     records = split.records()
-    turned = 0
-    for number in range(shards):
-        start, stop = (examples * n // shards for n in (number, number + 1))
-        path = folder / f"{split.name}-{number:05}-of-{shards:05}.parquet"
-        turned += _write_file(itertools.islice(records, stop - start), path, described)
+    rotated_images = 0
+    for shard in range(num_shards):
+        start = examples * shard // num_shards
+        stop = examples * (shard + 1) // num_shards
+        path = folder / f"{split.name}-{shard:05}-of-{num_shards:05}.parquet"
+        records_of_shard = itertools.islice(records, stop - start)
+        rotated_images += _write_file(records_of_shard, path, table_columns)
     collections.deque(records, maxlen=0)  # reading raises if there are more records, or fewer
-    return rotated(split, turned)
+    return describe_rotated(split, rotated_images)
 
 
 def _write_file(
-    records: Iterator[tuple[str, Record]], path: epath.Path, described: Sequence[Column]
+    records: Iterator[tuple[str, Record]], path: epath.Path, table_columns: Sequence[Column]
 ) -> int:
+    """Writes a file; returns how many of its images lost metadata."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = columns.schema(described)
-    turned = 0
+    schema = columns.make_schema(table_columns)
+    options = _storage_options(table_columns)
+    rotated_images = 0
     with (
         path.open("wb") as file,
-        pq.ParquetWriter(file, schema, write_page_index=True, **_options(described)) as writer,
+        pq.ParquetWriter(file, schema, write_page_index=True, **options) as writer,
     ):
-        for table, count in _row_groups(records, described, schema):
-            writer.write_table(table)
-            turned += count
-            del table  # while the next one is made
+        for group in _row_groups(records, table_columns, schema):
+            writer.write_table(group.table)
+            rotated_images += group.rotated_images
+            del group  # its memory, while the next one is made
     pa.default_memory_pool().release_unused()  # or Arrow keeps what the largest group took
-    return turned
+    return rotated_images
+
+
+@dataclasses.dataclass(frozen=True)
+class _RowGroup:
+    """Examples that are read together.
+
+    Attributes:
+      table: their rows.
+      rotated_images: how many of their images lost metadata; see `writers.describe_rotated`.
+    """
+
+    table: "pa.Table"
+    rotated_images: int
 
 
 def _row_groups(
-    records: Iterator[tuple[str, Record]], described: Sequence[Column], schema: "pa.Schema"
-) -> Iterator[tuple["pa.Table", int]]:
-    """Yields each row group, and how many of its images lost metadata."""
+    records: Iterator[tuple[str, Record]], table_columns: Sequence[Column], schema: "pa.Schema"
+) -> Iterator[_RowGroup]:
+    """Yields the row groups of a file."""
     import pyarrow as pa
 
-    images = [column.name for column in described if column.is_image]
+    image_names = [column.name for column in table_columns if column.is_image]
     rows: list[dict[str, Any]] = []
-    size = turned = 0
+    size = 0
+    rotated_images = 0
     for where, record in records:
-        row = {column.name: column.value(record, where) for column in described}
-        length = sum(len(row[name][columns.BYTES]) for name in images)
-        if rows and (size + length > GROUP_BYTES or len(rows) == GROUP_ROWS):
-            yield pa.Table.from_pylist(rows, schema), turned
-            rows, size, turned = [], 0, 0
+        row = {column.name: column.value(record, where) for column in table_columns}
+        row_size = sum(len(row[name][columns.BYTES]) for name in image_names)
+        is_full = size + row_size > MAX_GROUP_BYTES or len(rows) == MAX_GROUP_ROWS
+        if rows and is_full:
+            yield _RowGroup(pa.Table.from_pylist(rows, schema), rotated_images)
+            rows = []
+            size = 0
+            rotated_images = 0
         rows.append(row)
-        size += length
-        turned += row[IMAGE][columns.BYTES] is not record[IMAGE][0]
-        del row, record  # while a table is written
+        size += row_size
+        if row[IMAGE][columns.BYTES] is not record[IMAGE][0]:
+            rotated_images += 1
+        del row, record  # their memory, while a table is written
     if rows:
-        yield pa.Table.from_pylist(rows, schema), turned
+        yield _RowGroup(pa.Table.from_pylist(rows, schema), rotated_images)
 
 
-def _options(described: Sequence[Column]) -> dict[str, Any]:
+def _storage_options(table_columns: Sequence[Column]) -> dict[str, Any]:
     """Returns how columns are stored, as `datasets` does: encoded images are not compressed."""
-    leaves = {leaf: c.is_image for c in described for leaf in _leaves(c.name, c.type)}
-    others = [leaf for leaf, is_image in leaves.items() if not is_image]
+    compression = {}
+    compressed = []
+    for column in table_columns:
+        for leaf in _leaves(column.name, column.type):
+            if column.is_image:
+                compression[leaf] = "none"
+            else:
+                compression[leaf] = "snappy"
+                compressed.append(leaf)
     return {
-        "compression": {leaf: "none" if image else "snappy" for leaf, image in leaves.items()},
-        "use_dictionary": others,
-        "write_statistics": others,
+        "compression": compression,
+        "use_dictionary": compressed,
+        "write_statistics": compressed,
     }
 
 

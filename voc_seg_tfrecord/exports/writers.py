@@ -1,4 +1,8 @@
-"""A split on its way into an export: TFRecords with raw pixels or DeepLab features, or a tree."""
+"""Writes a split in a layout: TFRecords with raw pixels or DeepLab features, or a VOC tree.
+
+`ExportedSplit` reads the records. Each function that writes takes one, and returns sentences about
+what differs from the dataset.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 import contextlib
@@ -13,7 +17,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.audit.record import Check, value_checks, value_problems
+from voc_seg_tfrecord.audit.record import ValueCheck, value_checks, value_problems
 from voc_seg_tfrecord.core import file_names, id_lists, staging
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.core.file import File, Kind, kind_of
@@ -40,12 +44,20 @@ from voc_seg_tfrecord.writing.serializer import record_parts
 Record = dict[str, list[Any]]
 """The values of each feature of a record."""
 
-_SINGLE = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
+_SINGLE_VALUES = (FILENAME, HEIGHT, WIDTH, LABEL, *FILL)
+"""Features that have one value in a record."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Split:
-    """A split, and where its export goes; `num_shards` is None for the layout's default."""
+class ExportedSplit:
+    """A split, and where its export goes.
+
+    Attributes:
+      builder: of the built dataset.
+      name: the split's name.
+      folder: where the export is written.
+      num_shards: how many files are written; None for the layout's default.
+    """
 
     builder: tfds.core.DatasetBuilder
     name: str
@@ -59,18 +71,20 @@ class Split:
           RecordError: if a record cannot be read, or holds something else than its features.
         """
         checks = value_checks(self.builder.info.features)
-        total, desc = count(self.builder, self.name), f"Exporting {self.name}..."
-        with tqdm(total=total, desc=desc, unit=" examples", leave=False) as bar:
+        total = count(self.builder, self.name)
+        label = f"Exporting {self.name}..."
+        with tqdm(total=total, desc=label, unit=" examples", leave=False) as bar:
             # A loop would keep the last record, which may be large.
             read = functools.partial(self._read, checks, bar)
             yield from map(read, read_shards(self.builder, self.name))
 
     def _read(
-        self, checks: Mapping[str, Check], bar: "tqdm[Any]", serialized: bytes
+        self, checks: Mapping[str, ValueCheck], bar: "tqdm[Any]", serialized: bytes
     ) -> tuple[str, Record]:
         where = f"{self.builder.info.full_name}, split {self.name}, record {bar.n}"
         record = parse(serialized)
-        if problem := next(value_problems(checks, record), ""):
+        problem = next(value_problems(checks, record), None)
+        if problem is not None:
             raise RecordError(
                 where,
                 found=problem,
@@ -83,16 +97,16 @@ class Split:
 
     def examples(self) -> Iterator[dict[str, Any]]:
         """Yields features with one value, images and masks still encoded; see `records`."""
-        needed = [name for name in _SINGLE if name in self.builder.info.features]
+        names = [name for name in _SINGLE_VALUES if name in self.builder.info.features]
         for where, record in self.records():
             if IMAGE_VALUE in record:
                 array = bands.array_of(record[IMAGE_VALUE][0], record[IMAGE_SHAPE], where)
                 record[IMAGE] = [bands.as_file(array, where).data]
-            yield {name: record[name][0] for name in needed}
+            yield {name: record[name][0] for name in names}
 
 
-def rotated(split: Split, images: int) -> list[str]:
-    """Returns what to say of images that lost metadata by which readers would rotate them."""
+def describe_rotated(split: ExportedSplit, images: int) -> list[str]:
+    """Returns a sentence about images that lost metadata by which readers would rotate them."""
     if not images:
         return []
     written = "1 image was" if images == 1 else f"{images} images were"
@@ -103,31 +117,40 @@ def rotated(split: Split, images: int) -> list[str]:
 
 
 def write_records(
-    features_of: Callable[[dict[str, Any]], dict[str, Any]], split: Split
+    make_features: Callable[[dict[str, Any]], dict[str, Any]], split: ExportedSplit
 ) -> list[str]:
     """Writes files named `SPLIT-00000-of-00001.tfrecord`, one record at a time into each.
 
-    The first argument makes the features of a record. Nothing differs from the dataset.
+    Args:
+      make_features: returns the features of a record, given those of an example.
+      split: the split.
+
+    Returns:
+      No sentence: nothing differs from the dataset.
     """
-    shards = split.num_shards or 1
-    names = [f"{split.name}-{n:05}-of-{shards:05}.tfrecord" for n in range(shards)]
-    with contextlib.ExitStack() as stack:
-        files = [stack.enter_context((split.folder / name).open("wb")) for name in names]
+    num_shards = split.num_shards or 1
+    with contextlib.ExitStack() as open_files:
+        files = []
+        for shard in range(num_shards):
+            path = split.folder / f"{split.name}-{shard:05}-of-{num_shards:05}.tfrecord"
+            files.append(open_files.enter_context(path.open("wb")))
         for number, example in enumerate(split.examples()):
-            frames.write(files[number % shards], record_parts(features_of(example)))
+            frames.write(files[number % num_shards], record_parts(make_features(example)))
     return []
 
 
 def raw_features(example: dict[str, Any]) -> dict[str, Any]:
     """Returns decoded pixels, uint8, and the label if there is one in place of a mask."""
     features: dict[str, Any] = {"name": example[FILENAME]}
+    where = example[FILENAME].decode()
     # The pixels are those that training on the dataset sees.
-    image = images.pixels(File(example[IMAGE], example[FILENAME].decode()), as_tensorflow=True)
+    image = images.pixels(File(example[IMAGE], where), as_tensorflow=True)
     if MASK in example:
-        mask = pixels(File(example[MASK], example[FILENAME].decode()))
+        mask = pixels(File(example[MASK], where))
         features["label_raw"] = np.ascontiguousarray(mask).data.cast("B")
     features["image_raw"] = np.ascontiguousarray(image).data.cast("B")
-    features |= {"height": int(image.shape[0]), "width": int(image.shape[1])}
+    features["height"] = int(image.shape[0])
+    features["width"] = int(image.shape[1])
     if LABEL in example:
         features["label"] = int(example[LABEL])
     return features
@@ -148,54 +171,80 @@ def deeplab_features(example: dict[str, Any]) -> dict[str, bytes | int]:
     }
 
 
-def write_voc(split: Split) -> list[str]:
+def write_voc(split: ExportedSplit) -> list[str]:
     """Writes a tree: JPEGImages, SegmentationClass, SegmentationObject, the list, and the classes.
 
-    Nothing differs from the dataset.
+    Returns:
+      No sentence: nothing differs from the dataset.
 
     Raises:
       RecordError: if a name cannot be that of a file below the folder, or two files have it.
     """
-    root = split.folder
-    class_names = split.builder.info.features[MASK].names
-    # With its value in each line, no list of names is read as one without background.
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("id", "name"), *enumerate(class_names)])
-    (root / "labelmap.csv").write_text(text.getvalue())
-    palette = voc_palette().tobytes()
+    _write_class_file(split)
     ids: set[str] = set()
     for number, example in enumerate(split.examples()):
-        where, filename = f"split {split.name}, record {number}", example[FILENAME].decode()
-        file_names.check_name(filename, where)
-        image_id, kind = id_lists.image_id(filename), kind_of(example[IMAGE])
-        if image_id == filename:  # without an ending, readers do not take it for an image
-            filename += ".jpg" if kind is Kind.JPEG else ".png"
-        if kind is Kind.NUMPY:
-            filename = f"{image_id}.npy"
-        files = {f"{VOC.images}/{filename}": example[IMAGE]}
-        for feature, place in ((MASK, VOC.masks), (INSTANCES, VOC.instances)):
-            if feature in example:
-                mask = png.palette_png(File(example[feature], filename), palette)
-                files[f"{place}/{image_id}.png"] = mask
-        if image_id in ids or _other_files(root, files):
+        where = f"split {split.name}, record {number}"
+        file_names.check_name(example[FILENAME].decode(), where)
+        image_id = id_lists.image_id(example[FILENAME].decode())
+        filename = _image_filename(image_id, example)
+        files = _files_of(example, image_id, filename)
+        if image_id in ids or _has_other_files(split.folder, files):
             raise RecordError(
                 where,
                 found=f"the name {show_name(filename)}, under which another record was written",
                 expected="names that differ without their endings",
                 remedy="export it as raw or deeplab, or build it again with other names",
             )
-        staging.write_below(root, files)
+        staging.write_below(split.folder, files)
         ids.add(image_id)
+    list_name = "val" if split.name == "validation" else split.name
     lines = "".join(f"{image_id}\n" for image_id in sorted(ids))
-    name = {"validation": "val"}.get(split.name, split.name)
-    staging.write_below(root, {f"{LISTS}/{name}.txt": lines.encode()})
+    staging.write_below(split.folder, {f"{LISTS}/{list_name}.txt": lines.encode()})
     return []
 
 
-def _other_files(root: epath.Path, files: Mapping[str, bytes]) -> bool:
-    """Says whether another split has other files under the same names.
+def _write_class_file(split: ExportedSplit) -> None:
+    """Writes the classes with their values, so that none is taken for a list without background."""
+    class_names = split.builder.info.features[MASK].names
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("id", "name"))
+    writer.writerows(enumerate(class_names))
+    (split.folder / "labelmap.csv").write_text(text.getvalue())
+
+
+def _image_filename(image_id: str, example: Mapping[str, Any]) -> str:
+    """Returns the name of an example's image file, with an ending."""
+    kind = kind_of(example[IMAGE])
+    if kind is Kind.NUMPY:
+        return f"{image_id}.npy"
+    filename: str = example[FILENAME].decode()
+    if image_id != filename:
+        return filename
+    # Without an ending, readers do not take a file for an image.
+    return filename + (".jpg" if kind is Kind.JPEG else ".png")
+
+
+_MASK_FOLDERS = {MASK: VOC.masks, INSTANCES: VOC.instances}
+
+
+def _files_of(example: Mapping[str, Any], image_id: str, filename: str) -> dict[str, bytes]:
+    """Returns the files of an example by their names below the folder; masks have VOC's palette."""
+    files = {f"{VOC.images}/{filename}": example[IMAGE]}
+    palette = voc_palette().tobytes()
+    for feature, folder in _MASK_FOLDERS.items():
+        if feature in example:
+            mask = File(example[feature], filename)
+            files[f"{folder}/{image_id}.png"] = png.palette_png(mask, palette)
+    return files
+
+
+def _has_other_files(root: epath.Path, files: Mapping[str, bytes]) -> bool:
+    """Whether another split has other files under the same names.
 
     The same image may be in two splits. Then all of its files are there, and the same.
     """
-    there = [(root / name).exists() for name in files]
-    return any(there) and not all((root / name).read_bytes() == files[name] for name in files)
+    exist = [(root / name).exists() for name in files]
+    if not any(exist):
+        return False
+    return not all(exist) or any((root / name).read_bytes() != files[name] for name in files)
