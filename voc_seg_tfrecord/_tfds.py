@@ -40,6 +40,7 @@ from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, image_id
 from voc_seg_tfrecord.writing import engines, shards
 from voc_seg_tfrecord.writing.copies import CopyFinder, SharedImages
+from voc_seg_tfrecord.writing.streamed_items import StreamedItems, stream_items
 
 _TFRECORD = tfds.core.FileFormat.TFRECORD
 _COMMAND_THAT_REMOVES_DATASETS = "tensorflow_datasets.scripts.cli.build"
@@ -246,7 +247,7 @@ class SteppingAroundBuilder(  # TFDS has no types
         from voc_seg_tfrecord.audit.versions import OlderVersion  # readers do not need it
 
         assert self._running is not None
-        source = shards.stream_items(self.open_source(dl_manager))
+        source = stream_items(self.open_source(dl_manager))
         engine = _choose_engine(self, source, download_config, self._running.workers)
         older = OlderVersion(epath.Path(self._running.final_data_dir))
         older.check_classes(source.spec.class_names, are_numbered=source.numbered)
@@ -314,7 +315,7 @@ def _choose_engine(
             expected="the number of processes on this machine, 1 or more",
             remedy="change workers (--workers)",
         )
-    in_memory = any(isinstance(items, shards.StreamedItems) for items in source.splits.values())
+    in_memory = any(isinstance(items, StreamedItems) for items in source.splits.values())
     if in_memory and (on_beam or (workers or 1) > 1):
         raise ConfigError(
             "Apache Beam" if on_beam else f"workers {workers}",

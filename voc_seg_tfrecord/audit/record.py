@@ -1,10 +1,9 @@
 """Checks one record: in itself, against its source files, and as a tile of its image.
 
 Enter at `examine`, which makes all checks. A check is a function that yields one sentence for each
-problem. `missing_tiles` looks at all tiles of a split together.
+problem. Those of `feature_values` and `tile_places` are among them.
 """
 
-import collections
 from collections.abc import Iterator, Mapping, Sequence
 import dataclasses
 from typing import Any
@@ -13,7 +12,9 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint
+from voc_seg_tfrecord.audit.feature_values import ValueCheck, value_checks, value_problems
 from voc_seg_tfrecord.audit.source_records import Originals
+from voc_seg_tfrecord.audit.tile_places import TilePlace, tile_place, tile_problems
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.file_names import name_fault, show_name
@@ -30,185 +31,16 @@ from voc_seg_tfrecord.core.names import (
     MASK,
     MASKS,
     SEGMENTATION,
-    TILE_IMAGE_HEIGHT,
     TILE_IMAGE_ID,
-    TILE_IMAGE_WIDTH,
-    TILE_X,
-    TILE_Y,
     VOID,
     WIDTH,
 )
-from voc_seg_tfrecord.core.tiling import MOST_TILES, Tile, Tiling
+from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.png_pixels import count_values
 from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.reading.trust import Field, fields_of
-
-_MAX_NAMED_TILES = 1000
-"""Missing tiles of one image that are named one by one."""
-
-
-@dataclasses.dataclass(frozen=True)
-class TilePlace:
-    """The place of a tile in its image, as its record gives it.
-
-    Attributes:
-      image_id: the id of the image.
-      size: height and width of the image.
-      at: row and column at which the tile begins.
-    """
-
-    image_id: str
-    size: tuple[int, ...]
-    at: tuple[int, ...]
-
-    @property
-    def has_size(self) -> bool:
-        """Whether an image can have that size."""
-        return len(self.size) == 2 and min(self.size) > 0
-
-    def tile(self, tiling: Tiling) -> Tile | None:
-        """Returns the tile that begins there; None if no tile of such an image does."""
-        if not self.has_size or len(self.at) != 2:
-            return None
-        height, width = self.size
-        if tiling.count(height, width) > MOST_TILES:
-            return None
-        top, left = self.at
-        return tiling.tile_at(height, width, top, left)
-
-
-def tile_place(record: Record) -> TilePlace | None:
-    """Returns the place of a record's tile, None if it is no tile."""
-    if TILE_IMAGE_ID not in record.features:
-        return None
-    image_id = record.bytes(TILE_IMAGE_ID).decode(errors="replace")
-    size = record.ints(TILE_IMAGE_HEIGHT) + record.ints(TILE_IMAGE_WIDTH)
-    at = record.ints(TILE_Y) + record.ints(TILE_X)
-    return TilePlace(image_id, size, at)
-
-
-def tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
-    """Yields what is wrong about the place of one tile."""
-    place = tile_place(record)
-    if place is None or tiling is None:
-        return
-    tile = place.tile(tiling)
-    if tile is None:
-        yield f"{TILE_Y}, {TILE_X}: {place.at}, no tile of an image of {place.size} begins there"
-        return
-    name = tile.name(place.image_id)
-    if name != record.id:
-        yield f"the id is {record.id}, the tile's place {place.at} is that of {name}"
-    size = (tile.height, tile.width)
-    if size != record.size:
-        yield f"height and width {record.size}, a tile at {place.at} has {size}"
-
-
-def missing_tiles(
-    places: Mapping[str, TilePlace], tiling: Tiling | None
-) -> Iterator[tuple[str, str]]:
-    """Yields id and problem of what no record by itself shows.
-
-    Args:
-      places: the places of all tiles of a split, by the id of the record.
-      tiling: how the images were cut; None if they were not.
-    """
-    sizes: dict[str, set[tuple[int, ...]]] = {}
-    tile_counts = collections.Counter(place.image_id for place in places.values())
-    for place in places.values():
-        sizes.setdefault(place.image_id, set()).add(place.size)
-    for image_id, sizes_of_image in sorted(sizes.items()):
-        if len(sizes_of_image) > 1:
-            yield image_id, f"its tiles say different sizes of the image: {sorted(sizes_of_image)}"
-            continue
-        (size,) = sizes_of_image
-        if tiling is None or not TilePlace(image_id, size, ()).has_size:
-            continue
-        height, width = size
-        lacking = tiling.count(height, width) - tile_counts[image_id]
-        if lacking > _MAX_NAMED_TILES:
-            yield image_id, f"missing: at least {lacking:,} of its tiles"
-            continue
-        for tile in tiling.tiles(height, width):
-            tile_id = tile.name(image_id)
-            if tile_id not in places:
-                yield tile_id, "missing: other tiles of its image are there"
-
-
-@dataclasses.dataclass(frozen=True)
-class ValueCheck:
-    """The values that a feature may have in a record.
-
-    Attributes:
-      field: describes the feature.
-      kind: the list of a `tf.train.Feature` that holds them, such as `int64_list`.
-      lowest: the lowest number; None for any.
-      highest: the highest number; None for any.
-    """
-
-    field: Field
-    kind: str
-    lowest: int | None = None
-    highest: int | None = None
-
-    def problem(self, feature: Any) -> str:
-        """Returns what is wrong with a `tf.train.Feature`; empty if nothing is."""
-        kind = feature.WhichOneof("kind")
-        if kind != self.kind:
-            return f"{kind or 'no values'}, expected a {self.kind}"
-        values = getattr(feature, kind).value
-        if self.field.sequence:
-            if len(values) % self.field.group:
-                return f"{len(values)} values, expected groups of {self.field.group}"
-        elif len(values) != self.field.count:
-            return f"{len(values)} values, expected {self.field.count}"
-        if self.lowest is not None and self.highest is not None:
-            for value in values:
-                if not self.lowest <= value <= self.highest:
-                    return f"{value}, expected {self.lowest} to {self.highest}"
-        if self.field.feature is tfds.features.Text:
-            try:
-                b"".join(values).decode()
-            except UnicodeDecodeError as error:
-                return str(error)
-        return ""
-
-
-_KIND_OF_DTYPE = {"O": "bytes_list", "f": "float_list"}
-"""The list that holds values by the kind of their dtype; `int64_list` holds all others."""
-
-
-def value_checks(features: tfds.features.FeaturesDict) -> dict[str, ValueCheck]:
-    """Returns a check of each feature of a dataset's records, by path in their order."""
-    return {name: _value_check(field) for name, field in sorted(fields_of(features).items())}
-
-
-def _value_check(field: Field) -> ValueCheck:
-    dtype = field.np_dtype
-    kind = _KIND_OF_DTYPE.get(dtype.kind, "int64_list")
-    if field.feature is tfds.features.BBoxFeature:
-        return ValueCheck(field, kind, 0, 1)
-    if field.feature is tfds.features.ClassLabel:
-        return ValueCheck(field, kind, 0, field.classes - 1)
-    if dtype.kind == "b":
-        return ValueCheck(field, kind, 0, 1)
-    if kind == "int64_list":
-        limits = np.iinfo(dtype)
-        return ValueCheck(field, kind, int(limits.min), int(limits.max))
-    return ValueCheck(field, kind)
-
-
-def value_problems(checks: Mapping[str, ValueCheck], record: Record) -> Iterator[str]:
-    """Yields which features of a record are missing, or hold other values than expected."""
-    for name, check in checks.items():
-        if name not in record.features:
-            yield f"{name}: missing"
-            continue
-        problem = check.problem(record.features[name])
-        if problem:
-            yield f"{name}: {problem}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -248,7 +80,7 @@ class Standard:
 
 
 def make_standard(builder: tfds.core.DatasetBuilder, source: Originals | None = None) -> Standard:
-    """Returns what the records of a built dataset are held against.
+    """Returns the description that the records of a built dataset are checked against.
 
     Raises:
       ConfigError: if it is not a dataset of this package.
@@ -324,21 +156,46 @@ def _decode_images(
             continue
         try:
             if name == IMAGE and standard.bands is not None:
-                pixels = record.bands()
-                bands = BandFormat(pixels.shape[2], pixels.dtype)
-                sizes[name] = pixels.shape[:2]
-                if bands != standard.bands:
-                    problems.append(f"{name}: {bands}")
-                continue
-            image = images.open_image(record.file(name), decoding="readable")
-            sizes[name] = (image.height, image.width)
-            if not isinstance(image, images.StoredImage):
-                kind = record.file(name).kind.value
-                expected = "expected what TensorFlow and NumPy read alike"
-                problems.append(f"{name}: {kind}, {expected}")
+                decoded = _decode_bands(record, standard.bands)
+            else:
+                decoded = _decode_image(record, name)
         except VocSegError as error:
             problems.append(str(error.changed(where=name)))
+            continue
+        sizes[name] = decoded.size
+        if decoded.problem:
+            problems.append(f"{name}: {decoded.problem}")
     return sizes, problems
+
+
+@dataclasses.dataclass(frozen=True)
+class _DecodedImage:
+    """An image that can be decoded.
+
+    Attributes:
+      size: height and width.
+      problem: what it is, if that is not what the dataset should hold; else empty.
+    """
+
+    size: tuple[int, ...]
+    problem: str = ""
+
+
+def _decode_bands(record: Record, expected: BandFormat) -> _DecodedImage:
+    """Decodes an image of bands."""
+    pixels = record.bands()
+    bands = BandFormat(pixels.shape[2], pixels.dtype)
+    return _DecodedImage(pixels.shape[:2], "" if bands == expected else str(bands))
+
+
+def _decode_image(record: Record, name: str) -> _DecodedImage:
+    """Decodes an image of 8-bit RGB."""
+    file = record.file(name)
+    image = images.open_image(file, decoding="readable")
+    size = (image.height, image.width)
+    if isinstance(image, images.StoredImage):
+        return _DecodedImage(size)
+    return _DecodedImage(size, f"{file.kind.value}, expected what TensorFlow and NumPy read alike")
 
 
 def _feature_problems(standard: Standard, record: Record) -> Iterator[str]:

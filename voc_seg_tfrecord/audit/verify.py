@@ -13,6 +13,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.audit import fingerprint, record
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
+from voc_seg_tfrecord.audit.tile_places import TilePlace, missing_tiles
 from voc_seg_tfrecord.core import display, storage
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
@@ -186,7 +187,7 @@ class _ReadSplit:
     """
 
     digests: dict[str, fingerprint.Digests] = dataclasses.field(default_factory=dict)
-    places: dict[str, record.TilePlace] = dataclasses.field(default_factory=dict)
+    places: dict[str, TilePlace] = dataclasses.field(default_factory=dict)
     records: int = 0
     faults: list[Fault] = dataclasses.field(default_factory=list)
 
@@ -235,7 +236,7 @@ def _split_faults(
         if stated is not None and stated != read.ids_sha256:
             message = f"ids: sha256 {read.ids_sha256}, the dataset's metadata says {stated}"
             yield Fault(split, "", message)
-    for tile_id, problem in record.missing_tiles(read.places, standard.tiling):
+    for tile_id, problem in missing_tiles(read.places, standard.tiling):
         yield Fault(split, tile_id, problem)
     if standard.source is not None:
         for image_id in sorted(set(standard.source.splits[split]) - set(read.digests)):

@@ -1,5 +1,6 @@
-"""Built data for others: layouts that other code reads, and the dataset card.
+"""Writes built data for others: in layouts that other code reads, and as a dataset card.
 
-Enter at `export.export`, which has a row per layout. `writers` and `parquet` write them, `columns`
-says what a table of examples holds. `card` describes data. May import: up to `audit`.
+Enter at `export.export`, which has a row per layout. `writers` and `parquet` write the layouts,
+`columns` describes the columns of a table of examples, and `card` describes a dataset. May import:
+up to `audit`.
 """

@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tqdm import tqdm
 
-from voc_seg_tfrecord.audit.record import ValueCheck, value_checks, value_problems
+from voc_seg_tfrecord.audit.feature_values import ValueCheck, value_checks, value_problems
 from voc_seg_tfrecord.core import file_names, id_lists, staging
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.core.file import File, Kind, kind_of

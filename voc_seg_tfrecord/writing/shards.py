@@ -25,15 +25,23 @@ from typing import Any
 from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
-from tensorflow_datasets.core import hashing, naming, splits, utils
+from tensorflow_datasets.core import naming, splits, utils
 from tensorflow_datasets.core.utils import shard_utils
 
-from voc_seg_tfrecord.core.errors import ConfigError, SplitError, VocSegError
-from voc_seg_tfrecord.core.example import Item, Source
+from voc_seg_tfrecord.core.errors import SplitError, VocSegError
+from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.threads import ALL_CORES, CORES, ordered_map
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.writing.copies import CopyFinder
 from voc_seg_tfrecord.writing.engines import Engine
+from voc_seg_tfrecord.writing.order import (
+    HASH_BYTES,
+    boundaries,
+    join_hashes,
+    order_by_hash,
+    order_by_key,
+)
+from voc_seg_tfrecord.writing.streamed_items import StreamedItems
 from voc_seg_tfrecord.writing.tasks import (
     ChunkTask,
     ChunkWriter,
@@ -173,42 +181,6 @@ def _cut_shards(splits_to_cut: Sequence["_WrittenSplit"], engine: Engine) -> Non
         split.remove_chunks()
 
 
-@dataclasses.dataclass(frozen=True)
-class _ItemName:
-    """What is kept of an item in memory when it was read."""
-
-    id: str
-    filename: str
-
-
-class StreamedItems(Sequence[Any]):
-    """Items in memory, which are iterated over once. Then it is the sequence of their names."""
-
-    def __init__(self, items: Iterable[Item]):
-        self._items = items
-        self._names: list[_ItemName] = []
-
-    def __iter__(self) -> Iterator[Item]:
-        for item in self._items:
-            self._names.append(_ItemName(item.id, item.filename))
-            yield item
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __getitem__(self, number: Any) -> Any:
-        return self._names[number]
-
-
-def stream_items(source: Source) -> Source:
-    """Returns a source whose items are in files that any process reads, or `StreamedItems`."""
-    streamed: dict[str, Sequence[Item]] = {}
-    for split, items in source.splits.items():
-        are_in_files = isinstance(items, Sequence) and hasattr(items[0], "from_json")
-        streamed[split] = items if are_in_files else StreamedItems(items)
-    return dataclasses.replace(source, splits=streamed)
-
-
 def fastest_worker_count(source: Source) -> int:
     """Returns how many processes make the examples of a source in the shortest time."""
     examples = sum(len(items) for items in source.splits.values())
@@ -268,7 +240,7 @@ class _SplitPlan:
             yield ChunkTask(paths[0], itertools.count(), self.items, self.split)
             return
         salt = "" if self.order_is_final else self.split
-        ends = _boundaries(self.split, len(self.order), self.chunk_count)
+        ends = boundaries(self.split, len(self.order), self.chunk_count)
         for path, (start, end) in zip(paths, itertools.pairwise([0, *ends]), strict=True):
             numbers = self.order[start:end].tolist()
             items = [self.items[number] for number in numbers]
@@ -304,13 +276,13 @@ def _plan_split(
     if not isinstance(items, StreamedItems):
         if keys_are_ids:
             items = items[:max_examples]
-            order = _hashed_order(split, items)
+            order = order_by_key(split, _ids_of(items))
             order_is_final = True
             chunk_count = _count_shards(items, order, shard_config)
         else:
             order = np.arange(len(items))
             chunk_count = _count_chunks(items, order)
-        _boundaries(split, len(order), chunk_count)  # it refuses more chunks than items
+        boundaries(split, len(order), chunk_count)  # it refuses more chunks than items
     plan = _SplitPlan(
         split,
         items,
@@ -369,7 +341,7 @@ class _SplitResults:
         self.problems += result.problems
         self._lengths[chunk] = np.array(result.lengths, np.int64)
         self._digests[chunk] = np.array(result.digests, np.uint64)
-        self._hashes[chunk] = _join_hashes(result.hashes)
+        self._hashes[chunk] = join_hashes(result.hashes)
 
     @property
     def is_complete(self) -> bool:
@@ -443,15 +415,15 @@ def _finish_split(results: _SplitResults, folder: epath.Path) -> _WrittenSplit:
     records = _locate_records(results.lengths())
     if not plan.order_is_final:
         records = records[: plan.max_examples]
-        hashes = results.hashes()[: len(records) * _HASH_BYTES]
-        records = records[_order_of_hashes(hashes)]
+        hashes = results.hashes()[: len(records) * HASH_BYTES]
+        records = records[order_by_hash(hashes)]
     size = int(records[:, 2].sum())
     shard_count = plan.shard_config.get_number_shards(size, len(records))
     return _WrittenSplit(
         plan,
         plan.chunk_paths(folder),
         records,
-        shard_ends=_boundaries(plan.split, len(records), shard_count),
+        shard_ends=boundaries(plan.split, len(records), shard_count),
         image_digests=_in_list_order(results.digests(), plan.order),
         chunks_are_shards=plan.chunks_are_shards and shard_count == plan.chunk_count,
     )
@@ -481,56 +453,9 @@ def _in_list_order(digests: np.ndarray, order: np.ndarray | None) -> np.ndarray:
     return sorted_digests
 
 
-def _boundaries(split: str, examples: int, shards: int) -> Sequence[int]:
-    """Returns where the shards or chunks of a split end, as TFDS cuts them.
-
-    Raises:
-      ConfigError: if there are fewer examples than shards.
-    """
-    if not examples:
-        raise ConfigError(
-            f"split {split}",
-            found=f"a split of 0 examples: {split}",
-            expected="at least one example for each shard of every split",
-            remedy="leave the split out",
-        )
-    if examples < shards:
-        raise ConfigError(
-            f"num_shards {shards}",
-            found=f"a split of {examples} examples: {split}",
-            expected="at least one example for each shard of every split",
-            remedy=f"give at most {examples} shards (--num_shards)",
-        )
-    return shard_utils.get_shard_boundaries(examples, shards)
-
-
-def _hashed_order(split: str, items: Sequence[Any]) -> np.ndarray:
-    """Returns the numbers of items in TFDS's order of their ids, int64 `[N]`."""
-    ids = getattr(items, "ids", None) or [item.id for item in items]
-    hasher = hashing.Hasher(split)
-    return _order_of_hashes(_join_hashes(hasher.hash_key(key) for key in ids))
-
-
-_HASH_BYTES = 16
-
-
-def _join_hashes(hashes: Iterable[int]) -> bytes:
-    """Returns TFDS's hashes of keys, 128 bits each, big-endian."""
-    joined = bytearray()
-    for value in hashes:
-        joined += value.to_bytes(_HASH_BYTES, "big")
-    return bytes(joined)
-
-
-def _order_of_hashes(hashes: bytes) -> np.ndarray:
-    """Returns the numbers of joined hashes in ascending order, int64 `[N]`.
-
-    All keys differ: see `folder.tree.listing`.
-    """
-    halves = np.frombuffer(hashes, ">u8").reshape(-1, 2)
-    high = halves[:, 0]
-    low = halves[:, 1]
-    return np.lexsort((low, high))
+def _ids_of(items: Sequence[Any]) -> Sequence[str]:
+    """Returns the ids of items; a sequence of files has them without making its items."""
+    return getattr(items, "ids", None) or [item.id for item in items]
 
 
 def _expected_size(items: Sequence[Any], order: np.ndarray) -> int:
