@@ -11,7 +11,7 @@ from support.paths import DUMMY_DATA
 import tensorflow as tf
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, VocSegError, voc_palette
-from voc_seg_tfrecord.build_from.run import ArrayItem, build_source
+from voc_seg_tfrecord.build_from.run import build_source
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
@@ -20,6 +20,7 @@ from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.mask_rule import index_rule
 from voc_seg_tfrecord.exports.export import EXPORTED, export
 from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.sources.arrays import ArrayItem
 from voc_seg_tfrecord.writing import examples as writing_examples
 
 ROOT = DUMMY_DATA / "VOCdevkit" / "VOC2012"

@@ -1,9 +1,7 @@
 """From a source, or from arrays in memory, to a built dataset: the end of every way to build."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
-import itertools
-import pathlib
 from typing import Any, TypeVar
 import warnings
 
@@ -15,13 +13,16 @@ from tensorflow_datasets.core.utils import version as tfds_version
 from voc_seg_tfrecord.core import config_checks, staging
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_checks import SAMPLE
-from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError
-from voc_seg_tfrecord.core.example import Item, RawExample, Source, Task
-from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.example import Item, Source, Task
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID
 from voc_seg_tfrecord.core.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.formats import bands, pillow
+from voc_seg_tfrecord.sources.arrays import (
+    array_items,
+    copy_if_refilled,
+    read_255_as_second_class,
+)
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 NamedItem = TypeVar("NamedItem", bound=Item)
@@ -140,38 +141,6 @@ def check_name(name: str) -> None:
         )
 
 
-_MISSING = object()
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class ArrayItem:
-    """One example in memory.
-
-    Attributes:
-      id: the example's key.
-      filename: the image's name.
-      image: uint8 `[H, W]`, `[H, W, 1]` or `[H, W, 3]`.
-      mask: integers `[H, W]` or `[H, W, 1]`, None where there is a label.
-      label: class index of the whole image, None where there is a mask.
-    """
-
-    id: str
-    filename: str
-    image: np.ndarray
-    mask: np.ndarray | None
-    label: int | None
-
-    def read(self) -> RawExample:
-        """Returns the example with its image as a PNG."""
-        where = f"{self.filename}, mask"
-        return RawExample(
-            image=File(pillow.encode_png(_image(self.image, self.filename)), self.filename),
-            filename=self.filename,
-            mask=None if self.mask is None else bands.as_file(_mask(self.mask, where), where),
-            label=self.label,
-        )
-
-
 def from_arrays(
     images: Iterable[np.ndarray],
     masks: Iterable[np.ndarray] | None = None,
@@ -227,167 +196,22 @@ def from_arrays(
     config = VocSegConfig(
         name=name, class_names=class_names, task=task, exif="ignore", trust_images=True
     )
-    images = _own_arrays(images)
+    images = copy_if_refilled(images)
     if masks is not None:
-        masks = _own_arrays(masks)
-    # Whoever names void may have masks without any class.
-    high = _High(masks, config.built_class_names if len(config.class_names) == 2 else ())
-    items = _items(images, high.masks, labels, filenames)
-    by_split: dict[str, Any] = (
-        {"train": items} if splits is None else share_out(items, splits, seed)
-    )
+        masks = copy_if_refilled(masks)
+        # Who names void may have masks without any class.
+        if len(config.class_names) == len(config.built_class_names) == 2:
+            masks, is_second_class = read_255_as_second_class(masks, config.built_class_names)
+            if is_second_class:
+                zero, second = config.built_class_names
+                warnings.warn(
+                    f"from_arrays: the masks hold only the values 0 and {VOID}, and there are two "
+                    f"classes. So 0 is {zero} and {VOID} is {second}",
+                    stacklevel=2,
+                )
+    items = array_items(images, masks, labels, filenames)
+    by_split: dict[str, Any] = {"train": items}
+    if splits is not None:
+        by_split = share_out(items, splits, seed)
     spec = config.example_spec(config.index_rule())
-    if high.is_class:
-        zero, second = config.built_class_names
-        warnings.warn(
-            f"from_arrays: the masks hold only the values 0 and {VOID}, and there are two classes. "
-            f"So 0 is {zero} and {VOID} is {second}",
-            stacklevel=2,
-        )
     return build_source(Source(by_split, spec), config, data_dir=data_dir, **options)
-
-
-def _own_arrays(arrays: Iterable[np.ndarray]) -> Iterable[np.ndarray]:
-    """Returns arrays that nobody writes into later.
-
-    An iterator may fill one array again and again, as readers of videos do, and examples are
-    encoded after the next ones were drawn. What a list or an array holds stays.
-    """
-    if hasattr(arrays, "__len__") and hasattr(arrays, "__getitem__"):
-        return arrays
-    return map(_copied, arrays)
-
-
-def _copied(array: Any) -> Any:
-    """Returns a copy of an array of any kind; what is none is refused later, by its name."""
-    if isinstance(array, np.ndarray):
-        return array.copy()  # of a masked array with its mask
-    return np.array(array) if hasattr(array, "__array__") else array
-
-
-class _High:
-    """Whether 255 is the second of two classes, because as void it would leave this without pixels.
-
-    Attributes:
-      is_class: whether it is.
-      masks: the masks, in which it is 1 then.
-    """
-
-    def __init__(self, masks: Iterable[np.ndarray] | None, class_names: Sequence[str]):
-        self.is_class, self.masks = False, masks
-        if masks is None or len(class_names) != 2:
-            return
-        if not (hasattr(masks, "__len__") and hasattr(masks, "__getitem__")):  # it is read once
-            self.masks = _checked(masks)
-            return
-        seen: set[int] = set()
-        for mask in masks:
-            seen |= _kinds(mask)
-            if _OTHER in seen:
-                return
-        if seen == {VOID}:
-            raise MaskError(
-                "from_arrays, masks",
-                found=f"only the value {VOID}, of two classes",
-                expected="masks that tell whether it is void or the second class",
-                remedy=f"make it 1 if it is {class_names[1]}, or leave out what is all void",
-            )
-        if seen == {0, VOID}:
-            self.is_class = True
-            self.masks = ((mask == VOID).astype(np.uint8) for mask in map(np.asanyarray, masks))
-
-
-def _checked(masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    seen: set[int] = set()
-    for mask in masks:
-        seen |= _kinds(mask) if _OTHER not in seen else set()
-        yield mask
-    if VOID in seen and _OTHER not in seen:
-        raise MaskError(
-            "from_arrays, masks",
-            found=f"only the values 0 and {VOID}, of two classes, in masks from an iterator",
-            expected=f"{VOID} as void beside both classes",
-            remedy=f"give the masks as a list or an array, in which {VOID} is the second class "
-            "then, or make it 1 yourself",
-        )
-
-
-_OTHER = 1  # stands for all values but 0 and 255
-
-
-def _kinds(mask: np.ndarray) -> set[int]:
-    array = np.ma.compressed(mask) if np.ma.is_masked(mask) else np.asarray(mask)
-    if array.dtype.kind not in "iu":
-        return {_OTHER}
-    high, zero = array == VOID, array == 0
-    present = {0: zero.any(), VOID: high.any(), _OTHER: not (high | zero).all()}
-    return {kind for kind, is_there in present.items() if is_there}
-
-
-def _items(
-    images: Iterable[np.ndarray],
-    masks: Iterable[np.ndarray] | None,
-    labels: Iterable[int] | None,
-    filenames: Iterable[str] | None,
-) -> Iterator[ArrayItem]:
-    targets: Any = masks if labels is None else labels
-    names = filenames or (f"{n:08}.png" for n in itertools.count())
-    seen: set[str] = set()
-    together: Iterator[Any] = itertools.zip_longest(images, targets, fillvalue=_MISSING)
-    for (image, target), filename in zip(together, names, strict=False):
-        key = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
-        if image is _MISSING or target is _MISSING or key in seen:
-            kind = "masks" if labels is None else "labels"
-            number = f"more {kind}" if image is _MISSING else f"fewer {kind}"
-            raise ConfigError(
-                "from_arrays",
-                found=f"the name {filename!r} twice" if key in seen else f"{number} than images",
-                expected=f"as many {kind} as images, and each name once",
-                remedy="give one for each image",
-            )
-        seen.add(key)
-        mask, label = (target, None) if labels is None else (None, int(target))
-        yield ArrayItem(key, str(filename), image, mask, label)
-
-
-def _image(image: np.ndarray, where: str) -> np.ndarray:
-    if np.ma.is_masked(image):
-        raise ImageError(
-            where,
-            found=f"a masked array with {np.ma.getmaskarray(image).sum()} masked values",
-            expected="an image that has all of its pixels",
-            remedy="fill them with .filled(0), and make their pixels void (255) in the mask",
-        )
-    array = np.asarray(image)
-    if array.ndim == 3 and array.shape[2] == 1:
-        array = array[..., 0]
-    if array.dtype != np.uint8 or array.ndim not in (2, 3) or array.shape[2:] not in ((), (3,)):
-        raise ImageError(
-            where,
-            found=f"an array {array.dtype}{list(array.shape)}",
-            expected="uint8 [H, W], [H, W, 1] or [H, W, 3]",
-            remedy="scale to 0..255 and convert with .astype('uint8'); channels are the last axis",
-        )
-    if not array.size:
-        raise ImageError(
-            where,
-            found=f"an image without pixels, {list(array.shape)}",
-            expected="at least one pixel",
-            remedy="leave it out",
-        )
-    return np.ascontiguousarray(array)
-
-
-def _mask(mask: np.ndarray, where: str) -> np.ndarray:
-    array = np.asarray(mask)
-    if array.dtype.kind not in "iub":
-        raise MaskError(
-            where,
-            found=f"an array {array.dtype}{list(array.shape)}",
-            expected="integers [H, W], one class index per pixel",
-            remedy="convert with .astype('uint8'); for one-hot masks take .argmax(-1) first",
-        )
-    if np.ma.is_masked(mask):
-        array = array.astype(np.int64)  # which holds 255 too
-        array[np.ma.getmaskarray(mask)] = VOID
-    return array
