@@ -21,6 +21,7 @@ from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.of_labels import list_namings
 from voc_seg_tfrecord.folder.meaning.words import describe_candidate
 from voc_seg_tfrecord.folder.plan import OpenFolder
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.mask_survey import Occurrence, StoredPixel, Survey, content_of_file
 
 
@@ -38,13 +39,47 @@ def write_table(opened: OpenFolder) -> tuple[str, int]:
       LayoutError: if a mask has another size than its image, or the masks use too much for a table.
       MaskError: if no mask can be read, about the first.
     """
-    tree, config, named = opened.tree, opened.config, opened.fault is None
-    ids = [i for i in tree.images if i in tree.masks] or [*tree.masks]
-    if not opened.problems.found:
-        used = opened.splits.used
-        ids = [image_id for image_id in ids if image_id in used] or ids
-    if table := tree.labels.table(ids):
-        return table, 0
+    tree = opened.tree
+    config = opened.config
+    ids = _ids_that_count(opened)
+    table_of_labels = tree.labels.table(ids)
+    if table_of_labels:
+        return table_of_labels, 0
+    _check_sizes(tree, ids)
+    survey = tree.labels.survey(ids, all_colors=True)
+    if ids and not survey.pixels:
+        content_of_file(tree.labels.file(ids[0]))  # raises
+    check_number_of_keys(survey)
+    has_names = opened.fault is None
+    files: Sequence[ClassFile] = ()
+    if config.class_names:
+        choose = choose_class_file_of_names if has_names else choose_class_file
+        files = choose(tree, config).numberings
+    if not has_names and not files:
+        return _text(survey, None, [])
+    if len(files) > 1:
+        namings = list_namings(files, cast(Rows, config.classes), config.background)
+    else:
+        namings = [ClassNaming(config.table, files[0] if files else None)]
+    return _text(survey, *weigh_candidates(survey, namings))
+
+
+def _ids_that_count(opened: OpenFolder) -> list[str]:
+    """Returns the ids of the masks that count: those of the splits, if these are decided."""
+    tree = opened.tree
+    ids = [image_id for image_id in tree.images if image_id in tree.masks] or [*tree.masks]
+    if opened.problems.found:
+        return ids
+    used_ids = opened.splits.used
+    return [image_id for image_id in ids if image_id in used_ids] or ids
+
+
+def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
+    """Checks that a few masks have the sizes of their images.
+
+    Raises:
+      LayoutError: naming the first that has not.
+    """
     items = tree.items()
     for image_id in few(ids):
         if image_id not in items:
@@ -58,20 +93,6 @@ def write_table(opened: OpenFolder) -> tuple[str, int]:
                 expected="masks of the size of their images, without which no class helps",
                 remedy="export the masks again, or name the folder of their images with --images",
             )
-    survey = tree.labels.survey(ids, all_colors=True)
-    if ids and not survey.pixels:
-        content_of_file(tree.labels.file(ids[0]))  # raises
-    check_number_of_keys(survey)
-    files: Sequence[ClassFile] = ()
-    if config.class_names:
-        choose = choose_class_file_of_names if named else choose_class_file
-        files = choose(tree, config).numberings
-    if not named and not files:
-        return _text(survey, None, [])
-    namings = [ClassNaming(config.table, next(iter(files), None))]
-    if len(files) > 1:
-        namings = list_namings(files, cast(Rows, config.classes), config.background)
-    return _text(survey, *weigh_candidates(survey, namings))
 
 
 def _text(
@@ -89,12 +110,14 @@ def _text(
     rows: dict[Key, dict[str, object]] = {}
     for pixel, key in _keys_in_order(survey, by_color=by_color):
         classes = {describe_candidate(c): c.class_of(pixel) or UNKNOWN for c in candidates}
+        row = rows.setdefault(key, {})
         if taken:
-            name, columns = classes[describe_candidate(taken)], {}
+            name = classes[describe_candidate(taken)]
+            _add_to_row(row, pixel, key, name, survey.pixels[pixel])
         else:
-            name, columns = _agreed_class(survey, pixel, classes), classes
-        _add_to_row(rows.setdefault(key, {}), pixel, key, name, survey.pixels[pixel])
-        rows[key] |= columns
+            name = _agreed_class(survey, pixel, classes)
+            _add_to_row(row, pixel, key, name, survey.pixels[pixel])
+            row |= classes
     unknown = sum(row["class"] == UNKNOWN for row in rows.values())
     return _csv_of_rows(list(rows.values())), unknown
 
