@@ -9,7 +9,7 @@ References:
     Wild, CVPR 2014.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 import dataclasses
 import functools
 
@@ -71,17 +71,21 @@ def check_names(labels: epath.Path) -> None:
     """
     if labels.name == PNGS:
         return
-    path = next((p for p in (labels.parent / NAMES, labels / NAMES) if p.exists()), None)
-    if path is None:
+    paths = [path for path in (labels.parent / NAMES, labels / NAMES) if path.exists()]
+    if not paths:
         return
+    path = paths[0]
     text = File.read(path, SourceError).data.decode("utf-8", "replace")
-    lines = (line.partition(":") for line in text.splitlines())
-    names = {number.strip(): name.strip() for number, _, name in lines}
+    name_by_number: dict[str, str] = {}
+    for line in text.splitlines():
+        number_in_text, _, name_in_text = line.partition(":")
+        name_by_number[number_in_text.strip()] = name_in_text.strip()
     for name, number in CONTEXT_NUMBERS.items():
-        if names.get(str(number)) != name:
+        name_in_text = name_by_number.get(str(number), "no class")
+        if name_in_text != name:
             raise SourceError(
                 path,
-                found=f"{number} is {names.get(str(number), 'no class')}",
+                found=f"{number} is {name_in_text}",
                 expected=f"{number} is {name}, as in the original labels of Pascal Context",
                 remedy="unpack the archive of Pascal Context again; its labels cannot be read "
                 "with other numbers",
@@ -131,15 +135,16 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
     Raises:
       ListError: if the lists share ids, or have the counts of two versions.
     """
-    both = set(train) & set(val)
-    of_train, of_val = (releases.splits()[name, split].counts for split in ("train", "validation"))
-    versions = list(zip(of_train, of_val, strict=True))
-    if both or (len(train), len(val)) not in versions:
+    shared_ids = set(train) & set(val)
+    train_counts = releases.splits()[name, "train"].counts
+    val_counts = releases.splits()[name, "validation"].counts
+    versions = list(zip(train_counts, val_counts, strict=True))
+    if shared_ids or (len(train), len(val)) not in versions:
         counts = " or ".join(f"{t} and {v}" for t, v in versions)
         raise ListError(
             where,
             found=f"train.txt with {len(train)} ids and val.txt with {len(val)}, "
-            f"which share {len(both)}",
+            f"which share {len(shared_ids)}",
             expected=f"lists of {counts} ids that share none",
             remedy="take both lists from one place, or build this folder as a part of Pascal "
             "Context under another name: "
@@ -149,12 +154,14 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
 
 def _tree(release: Release, fetcher: Fetcher) -> VocTree:
     """Returns VOC2010's tree with the labels, which are searched for first: no server has them."""
-    manual = fetcher.manual_dir
-    root = find_release(manual, release.year) if manual is not None else None
-    folders = [*([root, root.parent] if root else []), *([manual] if manual else [])]
-    places = [folder / PNGS for folder in folders]
-    places += [folder / name for folder in folders for name in MATS]
-    labels = next((place for place in places if place.is_dir()), None)
+    root = None
+    folders: list[epath.Path] = []
+    if fetcher.manual_dir is not None:
+        root = find_release(fetcher.manual_dir, release.year)
+        if root is not None:
+            folders += [root, root.parent]
+        folders.append(fetcher.manual_dir)
+    labels = _find_labels(folders)
     if labels is None:
         place = devkit.manual_place(fetcher)
         raise SourceError(
@@ -169,3 +176,13 @@ def _tree(release: Release, fetcher: Fetcher) -> VocTree:
         (archive,) = release.archives
         root = devkit.open_archive(release, archive, fetcher).root
     return context_tree(root, labels)
+
+
+def _find_labels(folders: Sequence[epath.Path]) -> epath.Path | None:
+    """Returns the first folder of labels in some folders; PNGs come before MATLAB files."""
+    paths = [folder / PNGS for folder in folders]
+    paths += [folder / name for folder in folders for name in MATS]
+    for path in paths:
+        if path.is_dir():
+            return path
+    return None

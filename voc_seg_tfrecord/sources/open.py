@@ -130,17 +130,16 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
             releases.check_ids(config.release, split, ids, tree.list_path(name))
         splits[split] = tree.pairs(split, ids, config.parts)
         folders += tree.image_folders(ids)
-    rule = config.index_rule(release.values or None)
-    spec = config.example_spec(rule)
-    if _verified(folders, fetcher):
+    spec = config.example_spec(config.index_rule(release.values or None))
+    if _are_verified(folders, fetcher):
         spec = dataclasses.replace(spec, decoding="none")
     return Source(splits, spec, fetcher.verified)
 
 
-def _verified(folders: Sequence[epath.Path], fetcher: Fetcher) -> bool:
+def _are_verified(folders: Sequence[epath.Path], fetcher: Fetcher) -> bool:
     """Says whether all folders of images come out of archives whose sha256 was verified.
 
-    What is no tree in the manual folder does: every archive is verified before it is unpacked.
+    Folders outside of the manual folder do: every archive is verified before it is unpacked.
     """
     folder = fetcher.manual_dir
     if folder is None:

@@ -132,10 +132,12 @@ class TrainaugTree(VocTree):
 
         A mask of VOC never comes from SBD's own folder.
         """
-        if self._sbd and not of_voc:
+        if self._sbd is not None:
+            if of_voc:
+                return self.root / VOC.masks, self.masks
             return self._sbd.root / sbd.MASKS, self._sbd.masks
-        in_both = image_id in self.masks and image_id in self._png_masks
-        if self.sbd_root is None and (image_id not in self.masks or (in_both and not of_voc)):
+        is_in_both = image_id in self.masks and image_id in self._png_masks
+        if image_id not in self.masks or (is_in_both and not of_voc):
             return self.root / MASKS, self._png_masks
         return self.root / VOC.masks, self.masks
 
