@@ -128,8 +128,8 @@ def _completed(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
     more: dict[str, Any] = {}
     if layout.filename not in record:
         more["filename"] = next((key for key in NAMES if key in record), "")
-    unsized = not (layout.height or layout.shape or layout.size)
-    if unsized and {"height", "width"} <= set(record):
+    has_no_size = not (layout.height or layout.shape or layout.size)
+    if has_no_size and {"height", "width"} <= set(record):
         more |= {"height": "height", "width": "width"}
     values = record.get(layout.label, [])
     if layout.label and values and isinstance(values[0], bytes):
@@ -403,13 +403,16 @@ def tensor_pixels(data: bytes) -> np.ndarray | None:
         shape = [_last(_fields(dim)[1, int]) for dim in dims]
     except DecodeError:
         return None
-    dtype, content = _DTYPES.get(_last(tensor[1, int])), (tensor[4, bytes] or [b""])[-1]
+    dtype = _DTYPES.get(_last(tensor[1, int]))
+    contents = tensor[4, bytes]
+    content = contents[-1] if contents else b""
     if dtype is None or len(shape) not in (2, 3) or min(shape) < 1:
         return None
     if math.prod(shape) * np.dtype(dtype).itemsize != len(content):
         return None
     array = np.frombuffer(content, dtype).reshape(shape)
-    return array.astype(np.uint8) if array.min() >= 0 and array.max() <= 255 else None
+    fits = array.min() >= 0 and array.max() <= 255
+    return array.astype(np.uint8) if fits else None
 
 
 def _fields(message: bytes) -> Mapping[tuple[int, type], list[Any]]:

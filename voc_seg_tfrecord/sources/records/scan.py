@@ -284,8 +284,9 @@ def _layout(
         return "as given", RecordLayout(**keys, size=size)
     detected = layouts.detect(record, size)
     if detected is None:
-        keys_of = {name: ", ".join(of.keys.values()) for name, of in layouts.KNOWN.items()}
-        known = "".join(f"\n    {name}: {keys}" for name, keys in keys_of.items())
+        known = ""
+        for name, layout in layouts.KNOWN.items():
+            known += f"\n    {name}: {', '.join(layout.keys.values())}"
         raise RecordError(
             where,
             found=f"features {', '.join(sorted(record))}, which match no known layout",
@@ -343,15 +344,23 @@ def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
     are named by file and number.
     """
     ids = [image_id(record.filename) for record in scan.records]
-    unique = all(ids) and len(set(ids)) == len(ids)
-    names = {record.file: posixpath.basename(record.file) for record in scan.records}
-    if len(set(names.values())) < len(names):
-        names = {file: f"{n}-{name}" for n, (file, name) in enumerate(names.items())}
-    split_of_file = splits_of_files(sorted(names))
-    splits: dict[str, list[RecordItem]] = {}
-    for record, key in zip(scan.records, ids, strict=True):
-        numbered = f"{names[record.file]}-{record.number:06}"
-        named: dict[str, Any] = {"id": key} if unique else {"id": numbered, "filename": numbered}
-        item = dataclasses.replace(record, **named)
-        splits.setdefault(split_of_file[record.file], []).append(item)
-    return splits
+    are_named_apart = all(ids) and len({*ids}) == len(ids)
+    name_by_file = _distinct_names([record.file for record in scan.records])
+    split_by_file = splits_of_files(sorted(name_by_file))
+    items_by_split: dict[str, list[RecordItem]] = {}
+    for record, own_id in zip(scan.records, ids, strict=True):
+        if are_named_apart:
+            item = dataclasses.replace(record, id=own_id)
+        else:
+            numbered = f"{name_by_file[record.file]}-{record.number:06}"
+            item = dataclasses.replace(record, id=numbered, filename=numbered)
+        items_by_split.setdefault(split_by_file[record.file], []).append(item)
+    return items_by_split
+
+
+def _distinct_names(files: Sequence[str]) -> dict[str, str]:
+    """Returns the name of each file, without its folder; with a number before it if two agree."""
+    name_by_file = {file: posixpath.basename(file) for file in files}
+    if len({*name_by_file.values()}) == len(name_by_file):
+        return name_by_file
+    return {file: f"{number}-{name}" for number, (file, name) in enumerate(name_by_file.items())}
