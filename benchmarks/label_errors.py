@@ -22,8 +22,11 @@ from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.formats import pillow, png_pixels
-from voc_seg_tfrecord.quality import fit, looks
-from voc_seg_tfrecord.quality.evidence import looks_of, regions_of
+from voc_seg_tfrecord.quality import appearance, fit
+from voc_seg_tfrecord.quality.evidence import measure_appearances
+from voc_seg_tfrecord.quality.misfits import find_misfits
+from voc_seg_tfrecord.quality.mislabeled_regions import compare_regions
+from voc_seg_tfrecord.quality.regions import find_regions
 from voc_seg_tfrecord.writing.examples import make_example
 
 FOLDS = 8
@@ -39,7 +42,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 def read(args: argparse.Namespace) -> Iterator[tuple[str, pillow.Still, np.ndarray]]:
     """Yields id, image and mask of the pairs of a folder that a build could read."""
     config, plan = find_config(epath.Path(args.root), name="own", **arguments.tree_fields(args))
-    spec = dataclasses.replace(config.example_spec(plan.rule), decoding="none")
+    spec = dataclasses.replace(config.example_spec(plan.mask_rule), decoding="none")
     for split, ids in plan.splits.items():
         for image_id in ids:
             try:
@@ -70,11 +73,11 @@ def mistakes(masks: Sequence[np.ndarray], seed: int) -> Iterator[list[np.ndarray
     for by in SHIFTS:
         shifts = random.choice([(by, 0), (-by, 0), (0, by), (0, -by)], len(masks)).tolist()
         yield [moved(mask, *shift) for mask, shift in zip(masks, shifts, strict=True)]
-    neighbours = []
+    neighbors = []
     for number, mask in enumerate(masks):
         others = (*masks[number + 1 :], *masks[:number])
-        neighbours.append(next((other for other in others if other.shape == mask.shape), mask))
-    yield neighbours
+        neighbors.append(next((other for other in others if other.shape == mask.shape), mask))
+    yield neighbors
 
 
 def row(name: str, pairs: Sequence[Pair], seed: int) -> str:
@@ -89,7 +92,7 @@ def row(name: str, pairs: Sequence[Pair], seed: int) -> str:
         for fold in range(FOLDS):
             planted = set(order[fold::FOLDS].tolist())
             fits = [bad[n] if n in planted else good[n] for n in range(len(pairs))]
-            suspects = set(fit.judge(fits).suspects)
+            suspects = {misfit.number for misfit in find_misfits(fits).misfits}
             named += len(suspects & planted)
             wrong += len(suspects - planted)
             right += len(order) - len(planted)
@@ -106,15 +109,15 @@ def swapped(mask: np.ndarray, place: int, label: int) -> np.ndarray:
 def row_of_swaps(name: str, args: argparse.Namespace) -> str:
     """Returns a row of the table of wrong classes, in percent.
 
-    A region that melts into a neighbour of its new class is none any more, and does not count.
+    A region that melts into a neighbor of its new class is none any more, and does not count.
     """
     ids, stills, masks = zip(*read(args), strict=True)
-    clean = [looks_of(*pair) for pair in zip(stills, masks, strict=True)]
+    clean = [measure_appearances(*pair) for pair in zip(stills, masks, strict=True)]
     regions = [  # image, class, box and first pixel
         (n, row[0], row[2:6], row[6])
         for n, mask in enumerate(masks)
-        for row in regions_of(mask, lambda table: table).tolist()
-        if row[1] >= looks.LEAST
+        for row in find_regions(mask, lambda table: table).rows.tolist()
+        if row[1] >= appearance.MIN_REGION_PIXELS
     ]
     classes = sorted({label for _, label, _, _ in regions})
     found = []
@@ -128,7 +131,7 @@ def row_of_swaps(name: str, args: argparse.Namespace) -> str:
             planted.add((n, other, *box))
         described = list(clean)
         for n in {place[0] for place in planted}:
-            described[n] = looks_of(stills[n], changed[n])
+            described[n] = measure_appearances(stills[n], changed[n])
         wrong = {
             (n, number)
             for n, other, *box in planted
@@ -136,8 +139,8 @@ def row_of_swaps(name: str, args: argparse.Namespace) -> str:
             if region.label == other
             and np.abs(np.subtract(box, region.box)).max() <= 0.05 * max(masks[n].shape)
         }
-        suspects = looks.compare(described, ids, []).suspects
-        hits = [(s.image, s.region) in wrong for s in suspects]
+        suspects = compare_regions(described, ids, []).mislabeled
+        hits = [(s.place.image, s.place.region) in wrong for s in suspects]
         alarms = np.cumsum(~np.array(hits, bool))
         of_clean = len(regions) - len(wrong)
         found.append(
@@ -147,7 +150,7 @@ def row_of_swaps(name: str, args: argparse.Namespace) -> str:
             ]
             + [np.mean(hits[: len(wrong) // 2] or [0]), sum(~np.array(hits, bool)) / of_clean]
         )
-    unaltered = len(looks.compare(clean, ids, []).suspects) / len(regions)
+    unaltered = len(compare_regions(clean, ids, []).mislabeled) / len(regions)
     cells = [f"{100 * share:.1f}" for share in (*np.mean(found, 0), unaltered)]
     return f"| {name} | {len(ids)} | {len(regions)} | {len(classes)} | {' | '.join(cells)} |"
 
@@ -161,6 +164,6 @@ if __name__ == "__main__":
     if args.swap:
         print(row_of_swaps(name, args))
     else:
-        sizes = ((still, mask, fit.scaled(mask.shape)) for _, still, mask in read(args))
+        sizes = ((still, mask, fit.reduced_size(mask.shape)) for _, still, mask in read(args))
         pairs = [(still.resized(*size).rgb(), mask) for still, mask, size in sizes]
         print(row(name, pairs, args.seed))

@@ -9,7 +9,7 @@ from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig, builder_from_tree, from_
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.commands import preview as preview_command
 from voc_seg_tfrecord.report.figure import SheetFigure
-from voc_seg_tfrecord.report.overlay import PANEL
+from voc_seg_tfrecord.report.sheet_example import PANEL_SIDE_PX
 
 
 def preview(sample, out, *words):
@@ -54,9 +54,9 @@ def test_background_that_is_not_the_first_class_is_black_in_vocs_colours(tmp_pat
         data_dir=tmp_path / "data",
     )
     assert preview(own, tmp_path / "a.png") == 0
-    assert has(tmp_path / "a.png", (0, 0, 0)) > PANEL * PANEL // 2
-    assert has(tmp_path / "a.png", voc_palette()[1]) > PANEL * PANEL // 2
-    assert has(tmp_path / "a.png", (200, 200, 200)) > 1.4 * PANEL * PANEL
+    assert has(tmp_path / "a.png", (0, 0, 0)) > PANEL_SIDE_PX * PANEL_SIDE_PX // 2
+    assert has(tmp_path / "a.png", voc_palette()[1]) > PANEL_SIDE_PX * PANEL_SIDE_PX // 2
+    assert has(tmp_path / "a.png", (200, 200, 200)) > 1.4 * PANEL_SIDE_PX * PANEL_SIDE_PX
 
 
 @pytest.mark.slow
@@ -149,7 +149,7 @@ def test_images_without_masks_are_drawn_too_and_have_no_classes_to_choose_by(tmp
         assert preview(only_images, tmp_path / "a.png", *words) == 0
         assert "1 example of test in" in capsys.readouterr().out
         with Image.open(tmp_path / "a.png") as image:
-            assert PANEL < image.width < 2 * PANEL
+            assert PANEL_SIDE_PX < image.width < 2 * PANEL_SIDE_PX
     assert preview(only_images, tmp_path / "a.png", "--by_class") == 2
     assert "leave out by_class" in capsys.readouterr().err
 

@@ -48,7 +48,7 @@ def test_groups_are_what_all_pairs_connect_also_where_few_pairs_are_kept(monkeyp
 
 
 def test_images_without_contrast_are_not_compared():
-    plain = [look(Image.new("RGB", (64, 64), color)) for color in ("white", "white", "grey")]
+    plain = [look(Image.new("RGB", (64, 64), color)) for color in ("white", "white", "gray")]
     assert list(near_duplicates.find_pairs(np.stack(plain))) == []
 
 

@@ -15,8 +15,10 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.dataset import check_splits, open_built
-from voc_seg_tfrecord.report import gather, thumbnails
-from voc_seg_tfrecord.report.overlay import Look, class_colors
+from voc_seg_tfrecord.report.gather import gather
+from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
+from voc_seg_tfrecord.report.selection import RecordPlace
+from voc_seg_tfrecord.report.thumbnails import read_thumbnails
 
 pytestmark = pytest.mark.slow  # a browser shows the pages
 
@@ -84,10 +86,10 @@ def shown(dataset, folder, **options):
 def test_processes_read_the_same(sample, page, tmp_path, monkeypatch):
     (tmp_path / "some.txt").write_text("2009_000003\n2007_000001\n")
     (part,) = check_splits(sample, ["train"], tmp_path / "some.txt")
-    alone = gather.gather(sample, [part])[part]
+    alone = gather(sample, [part])[part]
     monkeypatch.setattr(processes, "WORTH", 1)
     monkeypatch.setattr(processes.threads, "CORES", 2)
-    facts = gather.gather(sample, [part])[part]
+    facts = gather(sample, [part])[part]
     assert facts.fingerprint == alone.fingerprint
     assert [e.id for e in facts.evidence] == ["2007_000001", "2009_000003"]
     assert written(sample, tmp_path / "report.html").read_bytes() == page.read_bytes()
@@ -326,10 +328,10 @@ def test_images_alone_have_a_page_of_sizes_and_examples(tmp_path):
 
 def test_images_with_one_label_each_are_counted_by_class(tmp_path):
     images, _ = arrays(4, 2)
-    labelled = voc_seg_tfrecord.from_arrays(
-        images, labels=[0, 1, 1, 1], name="labelled", class_names=["ok", "bad"], data_dir=tmp_path
+    labeled = voc_seg_tfrecord.from_arrays(
+        images, labels=[0, 1, 1, 1], name="labeled", class_names=["ok", "bad"], data_dir=tmp_path
     )
-    with shown(labelled, tmp_path) as window:
+    with shown(labeled, tmp_path) as window:
         assert "Damaged records" not in window.locator("#findings").text_content()
         height, width = images[0].shape[:2]
         size = f"{width} \N{MULTIPLICATION SIGN} {height}"
@@ -409,10 +411,12 @@ def test_a_dataset_of_others_is_refused(tmp_path):
 
 
 def test_a_small_box_has_a_crop_of_the_image_and_one_of_the_mask(sample):
-    place, small, whole = ("train", 0), (1, 1, 3, 3), (0, 0, 500, 500)
+    place, small, whole = RecordPlace("train", 0), (1, 1, 3, 3), (0, 0, 500, 500)
+    style = ClassStyle((), class_colors(0), 0)
     boxes = [(place, small), (place, whole)]
-    shown = thumbnails.read(sample, {place}, (), Look((), class_colors(0), 0), boxes)[place]
-    assert [(box, len(urls)) for box, urls in shown.crops.items()] == [(small, 2)]
+    shown = read_thumbnails(sample, {place}, (), style, boxes)[place]
+    assert list(shown.crops) == [small]
+    assert shown.crops[small].image != shown.crops[small].mask
 
 
 def test_the_matrix_is_one_stop_of_the_tab_key_and_the_arrow_keys_go_through_it(window):

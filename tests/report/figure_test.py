@@ -9,9 +9,10 @@ from support.python import run_python
 import voc_seg_tfrecord
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.report import preview
-from voc_seg_tfrecord.report.figure import sheet
-from voc_seg_tfrecord.report.overlay import Example, Look, class_colors
+from voc_seg_tfrecord.report.figure import draw_sheet
+from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
 from voc_seg_tfrecord.report.preview import MAX_EXAMPLES
+from voc_seg_tfrecord.report.sheet_example import ExampleGroup, make_sheet_example
 
 
 def test_a_builder_a_name_and_a_folder_give_the_same_figure(sample):
@@ -99,10 +100,10 @@ def test_nobodys_settings_of_matplotlib_are_changed_and_none_change_the_sheet(sa
 
 def test_what_matplotlib_would_take_for_a_formula_is_written_as_it_is():
     for title in ("$x^{$", r"$\nothing$", "50% & _a {b}"):  # wrong formulas raise an error
-        look = Look((title, title), class_colors(0), 0)
+        style = ClassStyle((title, title), class_colors(0), 0)
         mask = np.eye(20, dtype=np.uint8)
-        example = Example(title, np.zeros((20, 20, 3), np.uint8), mask)
-        assert shown(sheet(title, [(None, [example])], look)).any()
+        example = make_sheet_example(title, np.zeros((20, 20, 3), np.uint8), mask)
+        assert shown(draw_sheet(title, [ExampleGroup(None, [example])], style)).any()
 
 
 @pytest.mark.parametrize("options", [{"ids": []}, {"ids": "2007_000001"}, {"num": 0}])
@@ -122,7 +123,7 @@ def test_ids_may_be_any_sequence(sample):
     [{"num": MAX_EXAMPLES // 10, "by_class": True}, {"ids": ["2007_000001"] * (MAX_EXAMPLES + 1)}],
 )
 def test_too_many_examples_are_refused_before_any_is_read(sample, monkeypatch, wanted):
-    monkeypatch.setattr(preview, "_example", lambda _: pytest.fail("read"))
+    monkeypatch.setattr(preview, "_as_sheet_example", lambda _: pytest.fail("read"))
     with pytest.raises(ConfigError, match=r"num: .* on one sheet"):
         voc_seg_tfrecord.preview(sample, **wanted)
 

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from support.building import examples
 
-from voc_seg_tfrecord.report.gather import MOST, NUM, choose, gather, least_common
+from voc_seg_tfrecord.report.gather import ObjectTable, gather
+from voc_seg_tfrecord.report.selection import (
+    MAX_EXAMPLES_IN_ALL_GALLERIES,
+    MAX_GALLERY_EXAMPLES,
+    choose_shown,
+    least_common_classes,
+)
 
 
 def split(images, objects=()):
@@ -13,18 +19,18 @@ def split(images, objects=()):
     for number, labels in enumerate(images):
         present[number, list(labels)] = True
     stats = types.SimpleNamespace(class_names=("background", "a", "b"), ids=())
-    found = np.array(objects, np.int64).reshape(-1, 5)
+    found = ObjectTable(np.array(objects, np.int64).reshape(-1, 5))
     return types.SimpleNamespace(present=present, stats=stats, objects=found, problems=())
 
 
 def chosen(facts):
-    return choose(facts, 0, [])
+    return choose_shown(facts, 0, [])
 
 
 def test_a_gallery_has_no_example_twice_and_is_always_the_same():
     facts = {"train": split([(0,)] * 100), "validation": split([(0,)] * 5)}
     gallery = chosen(facts).gallery
-    assert len(set(gallery["train"])) == NUM
+    assert len(set(gallery["train"])) == MAX_GALLERY_EXAMPLES
     assert gallery["train"] == sorted(gallery["train"])
     assert gallery["validation"] == [0, 1, 2, 3, 4]
     assert chosen(facts).gallery == gallery
@@ -34,14 +40,14 @@ def test_a_gallery_has_no_example_twice_and_is_always_the_same():
 @pytest.mark.parametrize("splits", [20, 500])
 def test_many_splits_share_the_examples_of_all_galleries(splits):
     facts = {f"s{n}": split([(0,)] * 30) for n in range(splits)}
-    assert sum(map(len, chosen(facts).gallery.values())) <= MOST
+    assert sum(map(len, chosen(facts).gallery.values())) <= MAX_EXAMPLES_IN_ALL_GALLERIES
 
 
 def test_least_common_classes_leave_out_background_and_what_is_nowhere():
     facts = {"train": split([(0, 1, 255), (1,)]), "validation": split([(1,), (1,)])}
-    assert least_common(facts, 0) == [1]
-    assert chosen(facts).rare[0][0] == 1
-    assert len(chosen(facts).rare[0][1]) == 4
+    assert least_common_classes(facts, 0) == [1]
+    assert chosen(facts).rare[0].label == 1
+    assert len(chosen(facts).rare[0].places) == 4
 
 
 def test_the_largest_objects_are_those_of_the_largest_share_and_the_smallest_of_fewest_pixels():

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from voc_seg_tfrecord import voc_palette
-from voc_seg_tfrecord.report.overlay import class_colors, layer, painted
+from voc_seg_tfrecord.report.overlay import class_colors, draw_layer, paint_mask
 
 COLORS = class_colors(0)
 
@@ -12,13 +12,13 @@ def blank(height, width, value=0):
 
 
 def overlay(image, mask, palette, background):
-    numbers, entries = layer(mask, palette, background)
-    drawn = entries[numbers] / 255
+    layer = draw_layer(mask, palette, background)
+    drawn = layer.entries[layer.numbers] / 255
     laid = image * (1 - drawn[..., 3:]) + 255 * drawn[..., :3] * drawn[..., 3:]
     return laid.round().astype(np.uint8)
 
 
-def test_own_colours_are_left_as_they_are_and_vocs_move_with_background():
+def test_own_colors_are_left_as_they_are_and_vocs_move_with_background():
     own = voc_palette().copy()
     own[2] = (1, 2, 3)
     assert (class_colors(1, own) == own).all()
@@ -52,7 +52,7 @@ def test_a_dark_region_has_a_white_line_around_it_and_a_bright_one_a_black_line(
         assert laid[10, 4].tolist() == [line] * 3
 
 
-def test_a_region_has_an_outline_in_its_colour_and_another_one_around_it():
+def test_a_region_has_an_outline_in_its_color_and_another_one_around_it():
     image = np.full((20, 20, 3), 100, np.uint8)
     mask = blank(20, 20)
     mask[5:15, 5:15] = 15
@@ -63,7 +63,7 @@ def test_a_region_has_an_outline_in_its_colour_and_another_one_around_it():
     assert laid[10, 3].tolist() == [100, 100, 100]
 
 
-def test_a_line_divides_classes_of_one_colour():
+def test_a_line_divides_classes_of_one_color():
     palette = COLORS.copy()
     palette[2] = palette[1]
     mask = blank(20, 20, 1)
@@ -74,7 +74,7 @@ def test_a_line_divides_classes_of_one_colour():
 
 
 @pytest.mark.parametrize("under", [0, 3, 255])
-def test_an_object_of_one_pixel_keeps_its_colour_and_is_ringed(under):
+def test_an_object_of_one_pixel_keeps_its_color_and_is_ringed(under):
     mask = blank(9, 9, under)
     mask[4, 4] = 1
     laid = overlay(np.full((9, 9, 3), 100, np.uint8), mask, COLORS, 0)
@@ -82,8 +82,8 @@ def test_an_object_of_one_pixel_keeps_its_colour_and_is_ringed(under):
     assert (laid[3, 3:6] == 255).all()
 
 
-def test_void_has_its_colour_and_dark_lines_over_it():
-    colored = painted(blank(60, 60, 255), COLORS)
+def test_void_has_its_color_and_dark_lines_over_it():
+    colored = paint_mask(blank(60, 60, 255), COLORS)
     found = {tuple(c) for c in np.unique(colored.reshape(-1, 3), axis=0).tolist()}
     assert tuple(COLORS[255].tolist()) in found
     assert len(found) == 2

@@ -61,7 +61,7 @@ def test_text_and_charts_have_enough_contrast_in_every_theme(theme):
         assert contrast(colors[f"series{number}"], colors["paper"]) >= 3, number
 
 
-def test_the_page_takes_the_colours_of_the_theme(pages):
+def test_the_page_takes_the_colors_of_the_theme(pages):
     for scheme, theme in (("light", LIGHT), ("dark", DARK)):
         with browser.opened(pages[0], color_scheme=scheme) as window:
             colors = dict(re.findall(r"--(\w+):(#\w+)", theme))

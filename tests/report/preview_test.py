@@ -7,16 +7,16 @@ from support.building import examples
 from voc_seg_tfrecord import from_arrays
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.report import figure, preview
-from voc_seg_tfrecord.report.overlay import Example
+from voc_seg_tfrecord.report.sheet_example import make_sheet_example
 
 ALL = {"train": 3, "validation": 2, "test": 1}
 
 
 def drawn(builder, **wanted):
     """Returns the groups of examples of a sheet, by their class, and what is said of it."""
-    with mock.patch.object(figure, "sheet") as sheet:
+    with mock.patch.object(figure, "draw_sheet") as draw_sheet:
         content = preview.preview(builder, **wanted).content
-    return dict(sheet.call_args.args[1]), content
+    return {group.label: group.examples for group in draw_sheet.call_args.args[1]}, content
 
 
 def some(builder, split, num, seed=None):
@@ -56,7 +56,7 @@ def test_an_example_has_the_pixels_that_tensorflow_decodes(sample):
         assert len(found) == number
         for one in found:
             (other,) = (e for name, e in decoded.items() if name.startswith(one.id))
-            whole = Example("a", other["image"], other["segmentation_mask"][..., 0])
+            whole = make_sheet_example("a", other["image"], other["segmentation_mask"][..., 0])
             assert (one.mask == whole.mask).all()
             assert one.shares == whole.shares
             assert abs(one.image.astype(int) - whole.image).max() <= 8  # two JPEG decoders
@@ -102,7 +102,7 @@ def test_every_class_has_the_example_in_which_it_is_largest(many):
 def test_the_examples_of_a_class_begin_with_the_one_in_which_it_is_largest(many):
     found = by_class(many, 12)
     for value, of_class in found.items():
-        shares = [dict(e.shares)[value] for e in of_class]
+        shares = [e.shares[value] for e in of_class]
         assert shares == sorted(shares, reverse=True)
 
 

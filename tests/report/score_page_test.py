@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.quality import appearance
 from voc_seg_tfrecord.report import label_errors
-from voc_seg_tfrecord.report.score_page import DIFFERENCE, confusions_of, difference
+from voc_seg_tfrecord.report.score_page import PIXEL_KINDS, classify_pixels, find_costly_confusions
 
 pytestmark = pytest.mark.slow  # a browser shows the pages
 
@@ -135,7 +135,7 @@ def test_a_gain_is_what_mending_a_confusion_really_gives():
     matrix[:3, 3], matrix[4, 3] = 0, 7  # and all of it in place of one other
     matrix[:, 2], matrix[2] = 0, 0  # and one that is absent
     result = Result(tuple("abcde"), matrix, per_image=(ImageScore("x", "train", 0, {(4, 3): 7}),))
-    found = {(one.truth, one.predicted): one.gain for one in confusions_of(result)}
+    found = {(one.truth, one.predicted): one.gain for one in find_costly_confusions(result)}
     assert len(found) == 7
     for (truth, predicted), gain in found.items():
         mended = matrix.copy()
@@ -148,10 +148,12 @@ def test_a_gain_is_what_mending_a_confusion_really_gives():
 def test_a_difference_tells_six_things_apart():
     mask = np.array([[0, 1, 255, 1, 0, 1]], np.uint8)
     classes = np.array([[0, 1, 1, 0, 1, 2]], np.uint8)
-    found = [DIFFERENCE[kind] for kind in difference(mask, classes, 0)[0]]
+    found = [PIXEL_KINDS[kind] for kind in classify_pixels(mask, classes, 0)[0]]
     expected = ["right, background", "right", "void", "missed", "too much", "another class"]
     assert found == expected
-    assert [DIFFERENCE[k] for k in difference(mask, classes, None)[0]][3:] == ["another class"] * 3
+    assert [PIXEL_KINDS[k] for k in classify_pixels(mask, classes, None)[0]][3:] == [
+        "another class"
+    ] * 3
 
 
 def test_where_a_page_cannot_be_written_it_is_said_before_anything_is_scored(

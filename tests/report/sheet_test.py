@@ -5,23 +5,24 @@ from PIL import Image
 import pytest
 
 from voc_seg_tfrecord import VOC_CLASSES, voc_palette
-from voc_seg_tfrecord.report.figure import sheet
-from voc_seg_tfrecord.report.overlay import CHIP, PANEL, Example, Look, class_colors
+from voc_seg_tfrecord.report.figure import CHIP_SIDE_PX, draw_sheet
+from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
+from voc_seg_tfrecord.report.sheet_example import PANEL_SIDE_PX, ExampleGroup, make_sheet_example
 
-VOC = Look(VOC_CLASSES, class_colors(0), 0)
+VOC = ClassStyle(VOC_CLASSES, class_colors(0), 0)
 
 
 def example(mask, name="a", shade=100):
-    return Example(name, np.full((*mask.shape, 3), shade, np.uint8), mask)
+    return make_sheet_example(name, np.full((*mask.shape, 3), shade, np.uint8), mask)
 
 
-def drawn(*masks, look=VOC, **options):
+def drawn(*masks, style=VOC, **options):
     examples = [example(mask, str(n)) for n, mask in enumerate(masks)]
-    return pixels_of([(None, examples)], look, **options)
+    return pixels_of([ExampleGroup(None, examples)], style, **options)
 
 
-def pixels_of(groups, look, **options):
-    shown = sheet("title", groups, look, **options)._repr_png_()
+def pixels_of(groups, style, **options):
+    shown = draw_sheet("title", groups, style, **options)._repr_png_()
     return np.asarray(Image.open(io.BytesIO(shown)).convert("RGB"))
 
 
@@ -33,33 +34,33 @@ def stripes(*values):
     return np.repeat(np.array(values, np.uint8)[None], 30, 0).repeat(30 // len(values), 1)
 
 
-def test_masks_and_legend_have_the_exact_colours_of_the_classes():
+def test_masks_and_legend_have_the_exact_colors_of_the_classes():
     rng = np.random.default_rng(0)
     for _ in range(3):
         palette = rng.integers(0, 255, (256, 3), dtype=np.uint8)
-        look = Look(tuple(f"class {i}" for i in range(21)), palette, 0)
-        pixels = drawn(stripes(3, 11, 20), look=look)
-        panel = PANEL * PANEL // 3
+        style = ClassStyle(tuple(f"class {i}" for i in range(21)), palette, 0)
+        pixels = drawn(stripes(3, 11, 20), style=style)
+        panel = PANEL_SIDE_PX * PANEL_SIDE_PX // 3
         for value in (3, 11, 20):
             # Two fields: one in the legend, one below the example. And the outline.
-            assert panel + 2 * CHIP**2 <= count(pixels, palette[value]) < 1.1 * panel
+            assert panel + 2 * CHIP_SIDE_PX**2 <= count(pixels, palette[value]) < 1.1 * panel
         assert count(pixels, palette[4]) == 0
 
 
 def test_a_field_of_the_legend_stands_for_the_class_whose_number_follows():
-    one = drawn(stripes(1), look=VOC)
-    two = drawn(stripes(1, 2), look=VOC)
+    one = drawn(stripes(1), style=VOC)
+    two = drawn(stripes(1, 2), style=VOC)
     field = (slice(50, 75), slice(20, 120))  # the first entry: 1 aeroplane
     assert (one[field] == two[field]).all()
-    assert count(one[field], voc_palette()[1]) == CHIP**2
-    other = drawn(stripes(2), look=VOC)
-    assert count(other[field], voc_palette()[2]) == CHIP**2
+    assert count(one[field], voc_palette()[1]) == CHIP_SIDE_PX**2
+    other = drawn(stripes(2), style=VOC)
+    assert count(other[field], voc_palette()[2]) == CHIP_SIDE_PX**2
     assert count(other, voc_palette()[1]) == 0
 
 
 def test_void_is_in_the_legend_only_where_there_is_void():
     assert count(drawn(stripes(1)), voc_palette()[255]) == 0
-    assert count(drawn(stripes(1, 255)), voc_palette()[255]) > PANEL * PANEL // 4
+    assert count(drawn(stripes(1, 255)), voc_palette()[255]) > PANEL_SIDE_PX * PANEL_SIDE_PX // 4
 
 
 def test_more_than_three_examples_stand_side_by_side():
@@ -73,7 +74,7 @@ def test_an_odd_size_makes_a_sheet_of_the_usual_width(size):
     pixels = drawn(np.ones(size, np.uint8))
     assert pixels.shape[1] == drawn(stripes(1)).shape[1]
     assert 90 < pixels.shape[0] < 500
-    assert count(pixels, voc_palette()[1]) > PANEL * 20  # a strip that is seen
+    assert count(pixels, voc_palette()[1]) > PANEL_SIDE_PX * 20  # a strip that is seen
 
 
 @pytest.mark.slow
@@ -83,9 +84,9 @@ def test_254_classes_and_names_in_any_script_are_drawn():
     mask = np.arange(256, dtype=np.uint8).reshape(16, 16)
     mask[mask == 254] = 255
     mask = mask.repeat(8, 0).repeat(8, 1)
-    pixels = drawn(mask, look=Look(names, class_colors(None), None))
+    pixels = drawn(mask, style=ClassStyle(names, class_colors(None), None))
     for value in (0, 100, 253):
-        assert count(pixels, class_colors(None)[value]) > 2 * CHIP**2
+        assert count(pixels, class_colors(None)[value]) > 2 * CHIP_SIDE_PX**2
 
 
 def test_an_object_of_one_pixel_in_a_large_image_is_seen():
@@ -93,23 +94,23 @@ def test_an_object_of_one_pixel_in_a_large_image_is_seen():
     mask[700, 901] = 1
     without = drawn(np.zeros((1500, 2000), np.uint8))
     pixels = drawn(mask)
-    assert count(pixels, voc_palette()[1]) == 2 * CHIP**2 + 2  # in the mask, and laid over
+    assert count(pixels, voc_palette()[1]) == 2 * CHIP_SIDE_PX**2 + 2  # in the mask, and laid over
     assert count(without, voc_palette()[1]) == 0
 
 
 def test_images_without_masks_are_one_panel_wide_and_may_have_a_class():
     image = np.full((30, 40, 3), 77, np.uint8)
-    look = Look(("cat", "dog"), class_colors(None), None)
-    only = pixels_of([(None, [Example("a", image)])], look)
-    labelled = pixels_of([(None, [Example("a", image, label=1)])], look)
-    assert only.shape[1] < 2 * PANEL
-    assert count(only, (77, 77, 77)) == PANEL * PANEL * 3 // 4
-    assert labelled.shape[0] > only.shape[0]
+    style = ClassStyle(("cat", "dog"), class_colors(None), None)
+    only = pixels_of([ExampleGroup(None, [make_sheet_example("a", image)])], style)
+    labeled = pixels_of([ExampleGroup(None, [make_sheet_example("a", image, label=1)])], style)
+    assert only.shape[1] < 2 * PANEL_SIDE_PX
+    assert count(only, (77, 77, 77)) == PANEL_SIDE_PX * PANEL_SIDE_PX * 3 // 4
+    assert labeled.shape[0] > only.shape[0]
 
 
 def test_groups_stand_under_their_names_and_single_examples_share_a_row():
     def of(sizes):
-        groups = [(v, [example(stripes(v))] * n) for v, n in sizes.items()]
+        groups = [ExampleGroup(v, [example(stripes(v))] * n) for v, n in sizes.items()]
         return pixels_of(groups, VOC)
 
     assert of({1: 1, 2: 1}).shape[0] < of({1: 2, 2: 1}).shape[0]
@@ -122,4 +123,4 @@ def test_of_a_large_example_only_what_is_drawn_is_kept():
     one = example(mask)
     assert max(one.image.size, one.mask.size) < mask.size
     assert one.size == mask.shape
-    assert one.shares == ((0, 1 - 1 / mask.size), (1, 1 / mask.size))
+    assert one.shares == {0: 1 - 1 / mask.size, 1: 1 / mask.size}

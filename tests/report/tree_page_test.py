@@ -149,7 +149,7 @@ def test_files_are_named_by_their_place_in_the_archive(broken, tmp_path, capsys)
 
 
 @pytest.mark.parametrize("kind", ["palette", "rgb", "grey"])
-def test_pixels_are_unknown_whose_value_or_colour_is_no_class(kind):
+def test_pixels_are_unknown_whose_value_or_color_is_no_class(kind):
     rule = index_rule(3)
     colors = {(9, 9, 9): 0, (0, 0, 128): 1}
     if kind != "grey":

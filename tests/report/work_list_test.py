@@ -8,7 +8,7 @@ import pytest
 from support import browser, planted
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.report import tree_page
+from voc_seg_tfrecord.report import cards as page_cards
 
 pytestmark = pytest.mark.slow  # a browser shows the pages
 
@@ -158,7 +158,7 @@ def test_a_page_of_many_suspects_stays_small_and_says_where_it_stops(tmp_path, m
     text = out.read_text()
     assert text.count('<figure class="card"') >= 200
     assert "of this page have no images" in text
-    monkeypatch.setattr(tree_page, "MOST", 20)
+    monkeypatch.setattr(page_cards, "MAX_CARDS", 20)
     check(root, "--no_fit", "--html", out, status=1)
     assert out.read_text().count('<figure class="card"') == 20
 

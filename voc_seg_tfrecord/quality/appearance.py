@@ -310,7 +310,11 @@ def _measure_edges(colors: _SampledColors) -> tuple[np.ndarray, np.ndarray, np.n
 
 
 def _measure_shape(mask_size: tuple[int, ...], region: _RegionPixels) -> tuple[float, ...]:
-    """Returns size, aspect ratio, height, width, share of the box, and length of the border."""
+    """Returns what the size and shape of a region are.
+
+    These are the logarithm of its share of the image, that of its aspect ratio, width and height as
+    shares of the image, its share of the box, and the length of its border relative to its size.
+    """
     mask_height, mask_width = mask_size
     height, width = region.is_inside.shape
     border = np.count_nonzero(region.is_inside[1:] != region.is_inside[:-1])

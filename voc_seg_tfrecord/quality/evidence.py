@@ -110,7 +110,7 @@ def examine(
     mask_fit = None
     if measured_mask is not None and still.full_size == measured_mask.shape:
         if appearance.is_available():
-            appearances = _measure_appearances(still, measured_mask, objects)
+            appearances = measure_appearances(still, measured_mask, objects)
         if not only_appearances:
             still = still.resized(*fit.reduced_size(measured_mask.shape))
             mask_fit = fit.measure(still.rgb(), measured_mask)
@@ -135,7 +135,7 @@ def _side_to_decode(measured_mask: np.ndarray | None) -> int:
     return max(for_duplicates, for_appearances)
 
 
-def _measure_appearances(
+def measure_appearances(
     still: pillow.Still, mask: np.ndarray, objects: np.ndarray | None
 ) -> tuple[RegionAppearance, ...]:
     """Measures what the regions of a mask look like; the image has the size of the mask."""

@@ -70,7 +70,7 @@ class Fit:
 
     Attributes:
       in_place: mean of the edges on the mask's border, 0 to 1.
-      gains: by how much this rises if the mask is put right, one value for each of `TRANSFORMS`,
+      gains: by how much this rises if the mask is corrected, one value for each of `TRANSFORMS`,
         then one for the best shift. That of a shift also counts by how much its peak is above its
         surroundings.
       shift: how the mask would be shifted to fit best, in pixels of the mask.

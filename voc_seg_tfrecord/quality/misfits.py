@@ -42,7 +42,7 @@ class Misfit:
       score: how likely the mask is wrong, 0.5 to 1.
       description: what is wrong: one of `fit.TRANSFORMS`, a shift in words, or `OF_ANOTHER_IMAGE`.
       is_shifted: whether the description is that of a shift.
-      other_image: the number of the image that the mask fits; None if it is put right in place.
+      other_image: the number of the image that the mask fits; None if it is to stay on its own.
     """
 
     number: int
@@ -117,23 +117,21 @@ def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
     excess = best_gains / limits
     misfits = []
     for row in np.flatnonzero(excess.max(1) > 1).tolist():
-        misfit = Misfit(
-            number=numbers[row],
-            score=float(1 - 0.5 / excess[row].max()),
-            description=TRANSFORMS[int(transform_gains[row].argmax())],
-        )
+        number = numbers[row]
+        score = float(1 - 0.5 / excess[row].max())
         by_transform, by_shift, by_other_image = excess[row]
         # A shift, or another image, often explains a part of what a transform explains better.
         is_transformed = by_transform > 1 and 2 * best_gains[row, 0] > best_gains[row, 1]
-        if by_other_image > (by_transform if is_transformed else by_shift):
-            misfit = dataclasses.replace(
-                misfit,
-                description=OF_ANOTHER_IMAGE,
-                other_image=numbers[others.images[row]],
-            )
-        elif not is_transformed:
-            description = describe_shift(known[row].shift)
-            misfit = dataclasses.replace(misfit, description=description, is_shifted=True)
+        in_place = by_transform if is_transformed else by_shift
+        if by_other_image > in_place:
+            other_image = numbers[others.images[row]]
+            misfit = Misfit(number, score, OF_ANOTHER_IMAGE, other_image=other_image)
+        elif is_transformed:
+            transform = TRANSFORMS[int(transform_gains[row].argmax())]
+            misfit = Misfit(number, score, transform)
+        else:
+            shift = describe_shift(known[row].shift)
+            misfit = Misfit(number, score, shift, is_shifted=True)
         misfits.append(misfit)
     return Judgment(tuple(misfits))
 

@@ -25,8 +25,8 @@ WIDTH = 18
 
 _HASH_BITS = 64
 _MAX_DIFFERENT_BITS = 4
-_MAX_MEAN_DIFFERENCE = 6  # brightness levels of 256
-_MIN_CONTRAST = 8  # standard deviation, brightness levels of 256
+_MAX_MEAN_DIFFERENCE_LEVELS = 6  # of 256
+_MIN_DEVIATION_LEVELS = 8  # of 256; a smaller standard deviation is no contrast
 _MAX_BLOCK_IMAGES = 2048  # hashes are compared in blocks of this many by this many: 16 MB
 
 
@@ -122,7 +122,7 @@ def _keep_close_pairs(brightness: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     first = brightness[pairs[:, 0]].astype(np.int16)
     second = brightness[pairs[:, 1]]
     mean_differences = np.abs(first - second).mean((1, 2))
-    return pairs[mean_differences <= _MAX_MEAN_DIFFERENCE]
+    return pairs[mean_differences <= _MAX_MEAN_DIFFERENCE_LEVELS]
 
 
 def _hash_signs(brightness: np.ndarray) -> np.ndarray:
@@ -130,9 +130,10 @@ def _hash_signs(brightness: np.ndarray) -> np.ndarray:
 
     An image without contrast has 0 everywhere, which is close to no hash.
     """
+    # Four values make one larger cell, of which there are 8 rows and 9 columns.
     blocks = brightness.reshape(-1, HEIGHT // 2, 2, WIDTH // 2, 2)
     cells = blocks.astype(np.float32).sum((2, 4))
     is_right_brighter = cells[:, :, 1:] > cells[:, :, :-1]
     signs = np.where(is_right_brighter, 1, -1).reshape(-1, _HASH_BITS)
-    has_contrast = brightness.reshape(-1, HEIGHT * WIDTH).std(1) >= _MIN_CONTRAST
+    has_contrast = brightness.reshape(-1, HEIGHT * WIDTH).std(1) >= _MIN_DEVIATION_LEVELS
     return (signs * has_contrast[:, np.newaxis]).astype(np.float32)

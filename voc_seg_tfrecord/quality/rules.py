@@ -92,11 +92,13 @@ class LabeledSet:
         first_of_file = [numbers[0] for numbers in self._numbers_by_hash]
         shape = (-1, near_duplicates.HEIGHT, near_duplicates.WIDTH)
         brightness = [self.examples[number].brightness for number in first_of_file]
-        found = near_duplicates.find_pairs_and_groups(
+        duplicates = near_duplicates.find_pairs_and_groups(
             np.array(brightness, np.uint8).reshape(shape), _MAX_COMPARED_PAIRS
         )
-        pairs = [(first_of_file[first], first_of_file[second]) for first, second in found.pairs]
-        groups = [[first_of_file[number] for number in numbers] for numbers in found.groups]
+        pairs = [
+            (first_of_file[first], first_of_file[second]) for first, second in duplicates.pairs
+        ]
+        groups = [[first_of_file[number] for number in numbers] for numbers in duplicates.groups]
         return NearDuplicates(pairs, groups)
 
     @functools.cached_property
@@ -254,8 +256,11 @@ def _find_mislabeled_regions(labeled_set: LabeledSet) -> RegionFindings:
 def _note_on_comparison(labeled_set: LabeledSet, comparison: RegionComparison) -> Finding | None:
     """Returns a note on regions or classes that were not compared; None if all were."""
     text = _why_not_compared(labeled_set, comparison)
-    if not text:
-        return None
+    return note_on_regions(text) if text else None
+
+
+def note_on_regions(text: str) -> Finding:
+    """Returns a note about the comparison of regions."""
     return Finding(NOTE, MISLABELED_REGION, text, IGNORED)
 
 
@@ -285,9 +290,9 @@ def _find_unusual_masks(labeled_set: LabeledSet) -> Iterator[Finding]:
     """Yields regions of unusual size, and masks of one class that have no such region."""
     unusual_sizes = list(_find_unusual_sizes(labeled_set))
     yield from unusual_sizes
-    named = {finding.ids for finding in unusual_sizes}
+    named_ids = {finding.ids for finding in unusual_sizes}
     for finding in _find_uniform_masks(labeled_set):
-        if finding.ids not in named:
+        if finding.ids not in named_ids:
             yield finding
 
 

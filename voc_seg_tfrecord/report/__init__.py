@@ -1,8 +1,12 @@
-"""The pages of a built dataset, of a tree before it is built, and of a score.
+"""The pages of a built dataset, of a folder before it is built, and of a score; and contact sheets.
 
-Enter at `write`. `gather` reads the records once and chooses examples, `charts` draws, and
-`thumbnails` makes small images and fills the templates. `dataset_page`, `tree_page` and
-`score_page` are the three pages.
+`dataset_page`, `tree_page` and `score_page` write the three pages, and `templating` fills their
+templates. For the first, `gather` reads the records once, `selection` chooses what is shown, and
+`notices`, `charts` and `heat_maps` make its sections. For the second, `cards` makes one card for
+each example to decide about, and `lenient_decoding` decodes what may be damaged. All three draw
+with `thumbnails` and `overlay`.
+`preview` chooses and reads the examples of a contact sheet, each a `sheet_example`, and `figure`
+draws it. `label_errors` finds labels that may be wrong.
 Only `commands` imports from here. As users import this room by name, it gives out `write`.
 """
 

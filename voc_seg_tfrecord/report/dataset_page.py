@@ -1,6 +1,6 @@
-"""The report page of a built dataset: what is read, and what stands in its sections."""
+"""Writes the report page of a built dataset."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import json
 from typing import Any
@@ -9,21 +9,29 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, leaks
-from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.audit.leaks import Overlap
 from voc_seg_tfrecord.core import staging, storage
 from voc_seg_tfrecord.core.description import description_of_built
-from voc_seg_tfrecord.core.errors import counted
-from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID, VOID
+from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID
 from voc_seg_tfrecord.core.package_versions import all_versions
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.quality import finding, rules
+from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.reading import dataset as datasets
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
-from voc_seg_tfrecord.report import charts, gather, thumbnails
-from voc_seg_tfrecord.report.charts import clean
-from voc_seg_tfrecord.report.gather import Chosen, SplitFacts
-from voc_seg_tfrecord.report.overlay import Look, class_colors
+from voc_seg_tfrecord.report import charts
+from voc_seg_tfrecord.report.charts import ClassAxis
+from voc_seg_tfrecord.report.clean_text import clean
+from voc_seg_tfrecord.report.gather import SplitFacts, gather, join_tables
+from voc_seg_tfrecord.report.heat_maps import draw_heat_maps
+from voc_seg_tfrecord.report.notices import find_notices
+from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
+from voc_seg_tfrecord.report.selection import PageSelection, choose_shown
+from voc_seg_tfrecord.report.templating import fill_template, hex_color, name_all_values
+from voc_seg_tfrecord.report.thumbnails import read_thumbnails
+
+_MAX_CLASSES_TOGETHER = 20  # in the table of classes that are in one image
+_COLOR_STEPS = 8  # of a cell of that table
+_MIN_STRONGEST_SHARE = 0.01  # where all shares are smaller, no cell has the strongest color
 
 
 def write(
@@ -42,7 +50,7 @@ def write(
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
-      out: the file to write; one that is there is replaced when the page is complete.
+      out: the file to write; one that exists is replaced when the page is complete.
       data_dir: the folder of datasets, for a name.
       splits: names of splits (all).
       fits: whether to look for masks that do not fit their images.
@@ -54,212 +62,211 @@ def write(
     """
     path = staging.check_file(out, "--out")
     builder = as_builder(dataset, data_dir)
-    chosen = datasets.check_splits(builder, splits or ())
+    checked_splits = datasets.check_splits(builder, splits or ())
     with storage.as_storage_error(builder.info.full_name):
-        text = _render(builder, chosen, fits, progress)
-    staging.write_file(path, text, "--out")
+        page = _render(builder, checked_splits, fits, progress)
+    staging.write_file(path, page, "--out")
 
 
 def _render(
     builder: tfds.core.DatasetBuilder, splits: Sequence[str], fits: bool, progress: bool
 ) -> str:
-    facts = gather.gather(builder, splits, fits=fits, progress=progress)
-    config = datasets.config_of(builder)
+    """Reads the dataset, and returns the page as HTML."""
+    facts = gather(builder, splits, fits=fits, progress=progress)
+    stats = [of_split.stats for of_split in facts.values()]
     names = tuple(clean(name) for name in datasets.class_names(builder))
-    masked = MASK in builder.info.features
-    unit = "tile" if TILE_IMAGE_ID in builder.info.features else "image"
     background = datasets.background(builder)
     colors = class_colors(background, datasets.palette(builder))
-    sides = [
-        leaks.Side(split, leaks.role_of(split), {e.id: e.image_sha256 for e in f.evidence})
-        for split, f in facts.items()
-    ]
-    shared = leaks.compare(sides, sides)
-    evidence = [example for f in facts.values() for example in f.evidence]
+    has_masks = MASK in builder.info.features
+    unit = "tile" if TILE_IMAGE_ID in builder.info.features else "image"
+
+    evidence = [example for of_split in facts.values() for example in of_split.evidence]
     label_errors = rules.find_all(evidence, names, background)
-    chosen = gather.choose(facts, background, label_errors)
-    look = Look(names, colors, background)
-    objects = (*chosen.largest, *chosen.smallest) if masked else ()
-    boxes = [(place, error.box) for place, error in chosen.suspects if error.box]
-    shown = thumbnails.read(builder, set(chosen.places()), objects, look, boxes)
-    images = sum((f.stats.images for f in facts.values()), np.zeros(len(names), np.int64))
-    order = sorted(range(len(names)), key=lambda label: (-images[label], label))
-    foreground = [label for label in order if label != background]
-    pixels = sum(int(f.stats.pixels.sum()) + f.stats.void for f in facts.values())
-    links, together = _links(facts, foreground, chosen)
-    shares = charts.count_shares(facts)
-    places = np.sum([f.places for f in facts.values()], 0)
-    return thumbnails.render(
+    selection = choose_shown(facts, background, label_errors)
+    boxes = [
+        (suspect.place, suspect.finding.box)
+        for suspect in selection.suspects
+        if suspect.finding.box
+    ]
+    thumbnails = read_thumbnails(
+        builder,
+        selection.places(),
+        [*selection.largest, *selection.smallest] if has_masks else [],
+        ClassStyle(names, colors, background),
+        boxes,
+    )
+
+    images = sum((of_split.images for of_split in stats), np.zeros(len(names), np.int64))
+    most_common_first = sorted(range(len(names)), key=lambda label: (-images[label], label))
+    foreground = [label for label in most_common_first if label != background]
+    is_linked = _classes_in_one_example(facts, selection)
+    links = _link_classes(is_linked, selection)
+    axis = ClassAxis(names, [hex_color(color) for color in colors], foreground, links)
+    void = sum(of_split.void for of_split in stats)
+    pixels = void + sum(int(of_split.pixels.sum()) for of_split in stats)
+    places = np.sum([of_split.places for of_split in facts.values()], 0)
+    config = datasets.config_of(builder)
+    fingerprints = {split: of_split.fingerprint for split, of_split in facts.items()}
+    return fill_template(
         "dataset",
         colors,
         range(len(names)),
         title=builder.info.full_name.removesuffix(f"/{builder.info.version}"),
         info=builder.info,
-        said=description_of_built(builder.info),
+        description=description_of_built(builder.info),
         archives=(builder.info.metadata or {}).get("archives", []),
         config=json.dumps(config, indent=2, ensure_ascii=False) if config else "",
-        names=[*names, *[f"class {n}" for n in range(len(names), VOID)], "void"],
+        names=name_all_values(names, "class"),
         background=background,
-        masked=masked,
-        views=masked,
+        masked=has_masks,
+        views=has_masks,
         bands=datasets.bands_of(builder),
         unit=unit,
-        void_share=sum(f.stats.void for f in facts.values()) / max(1, pixels),
-        instances=masked and all(f.has_objects for f in facts.values()),
+        void_share=void / max(1, pixels),
+        instances=has_masks and all(of_split.has_instances for of_split in facts.values()),
         splits=_split_rows(facts),
         classes=range(len(names)),
-        stats=[f.stats for f in facts.values()],
+        stats=stats,
         images=images,
-        findings=list(_findings(facts, shared, label_errors)),
-        charts=charts.draw_all(
-            facts,
-            shares,
-            names,
-            list(map(thumbnails.hex_color, colors)),
-            foreground,
-            links=links,
-            masked=masked,
-            unit=unit,
-        ),
+        notices=find_notices(facts, _find_shared_images(facts), label_errors),
+        charts=charts.draw_dataset_charts(facts, axis, has_masks=has_masks, unit=unit),
         links=links,
-        histograms=charts.rows_of(shares),
-        maps=charts.heat_maps(places, order) if masked else [],
-        together=together if masked else [],
-        objects=_object_rows(facts) if masked else [],
-        chosen=chosen,
-        shown=shown,
-        fingerprint=fingerprint.of_dataset({s: f.fingerprint for s, f in facts.items()}),
+        void_table=charts.table_of_ranges(charts.count_void_shares(facts), charts.VOID_PERCENTS),
+        object_table=charts.table_of_ranges(
+            charts.count_object_shares(facts), charts.OBJECT_PERCENTS
+        ),
+        maps=draw_heat_maps(places, most_common_first) if has_masks else [],
+        together=_together_rows(facts, foreground, is_linked) if has_masks else [],
+        objects=_object_rows(facts) if has_masks else [],
+        selection=selection,
+        thumbnails=thumbnails,
+        fingerprint=fingerprint.of_dataset(fingerprints),
         complete=set(splits) == set(builder.info.splits),
         versions=all_versions(),
     )
 
 
-_TOGETHER = 20  # classes in the table of classes that are in one image, at most
-_STEPS = 8  # of colour in it
+def _find_shared_images(facts: Mapping[str, SplitFacts]) -> list[Overlap]:
+    """Returns what each two splits share."""
+    sides = []
+    for split, of_split in facts.items():
+        hashes = {example.id: example.image_sha256 for example in of_split.evidence}
+        sides.append(leaks.Side(split, leaks.role_of(split), hashes))
+    return leaks.compare(sides, sides)
 
 
-def _links(
-    facts: Mapping[str, SplitFacts], labels: Sequence[int], chosen: Chosen
-) -> tuple[dict[int, str], list[tuple[int, list[tuple[int, int, int, str]]]]]:
-    """Returns where examples of classes are, and a row and a column for each of the first classes.
+def _classes_in_one_example(
+    facts: Mapping[str, SplitFacts], selection: PageSelection
+) -> np.ndarray:
+    """Returns which two mask values an example of the galleries has both, bool `[256, 256]`."""
+    present = [facts[split].present[numbers] for split, numbers in selection.gallery.items()]
+    present_in_examples = np.concatenate([np.zeros((0, 256), bool), *present]).astype(np.float32)
+    return np.asarray(present_in_examples.T @ present_in_examples > 0)
 
-    A link is `#rare-3`, or `#examples?3` for the galleries. A cell of the table has the column's
-    class; how many images have both; how strong its colour is, 0 to 8, by their share of the images
-    with the row's class; and the link to an example that has both, or nothing.
-    """
-    present = [facts[split].present[numbers] for split, numbers in chosen.gallery.items()]
-    shown = np.concatenate([np.zeros((0, 256), bool), *present]).astype(np.float32)
-    linked = shown.T @ shown > 0
-    links = {label: f"#examples?{label}" for label in np.flatnonzero(linked.any(0)).tolist()}
-    links |= {label: f"#rare-{label}" for label, _ in chosen.rare}
-    first = list(labels[:_TOGETHER])
-    counts = np.sum([f.together for f in facts.values()], 0)[np.ix_(first, first)]
-    shares = counts / np.maximum(1, np.diag(counts))[:, None]
-    np.fill_diagonal(shares, 0)
-    steps = np.ceil(shares * (_STEPS / max(0.01, shares.max(initial=0)))).astype(int).tolist()
-    rows = []
-    for row, *of_row in zip(first, counts.tolist(), steps, strict=True):
-        to = [f"#examples?{row} {column}" if linked[row, column] else "" for column in first]
-        rows.append((row, list(zip(first, *of_row, to, strict=True))))
-    return links, rows
+
+def _link_classes(is_linked: np.ndarray, selection: PageSelection) -> dict[int, str]:
+    """Returns a link to examples of each class that is shown: `#rare-3`, or `#examples?3`."""
+    labels = np.flatnonzero(is_linked.any(0)).tolist()
+    links = {label: f"#examples?{label}" for label in labels}
+    for rare_class in selection.rare:
+        links[rare_class.label] = f"#rare-{rare_class.label}"
+    return links
 
 
 @dataclasses.dataclass(frozen=True)
-class Finding:
-    """Something that its owner should know; `grave` if results would be wrong."""
+class _TogetherCell:
+    """A cell of the table of classes that are in one image.
 
-    title: str
-    text: str
-    grave: bool = False
-    items: tuple[str, ...] = ()
+    Attributes:
+      label: the class of the column.
+      images: how many have both the class of the row and that of the column.
+      color_step: how strong the color of the cell is, 0 to 8, by the share of these images in
+        those that have the class of the row.
+      link: the link to an example that has both; empty if none is shown.
+    """
 
-
-_SHOWN = 10  # lines of a finding
-
-# What the page says of a kind; the rest says all in its messages.
-_LABEL_ERRORS = {
-    finding.SIMILAR_IMAGES_IN_TWO_SPLITS: "Images in two splits look alike, though their files "
-    "differ. They may be copies that were scaled or encoded again, or frames of one film.",
-    finding.SIMILAR_IMAGES: "Images of one split look alike, though their files differ.",
-    finding.SAME_IMAGE: "Images of one split are the same file.",
-}
+    label: int
+    images: int
+    color_step: int
+    link: str
 
 
-def _findings(
-    facts: Mapping[str, SplitFacts],
-    shared: Sequence[Overlap],
-    label_errors: Sequence[finding.Finding],
-) -> Iterator[Finding]:
-    """Yields what was found, the gravest first, then the most suspicious labels."""
-    for both in (pair for pair in shared if pair.examples):
-        first, second = both.first.name, both.second.name
-        pairs = [a if a == b else f"{a} = {b}" for a, b in both.images]
-        yield Finding(
-            "Training data meets evaluation data" if both.is_leak else "Images in two splits",
-            f"{first} and {second} share {counted(both.examples, 'example')}.",
-            grave=both.is_leak,
-            items=_first(pairs or [f"{i}, by its id" for i in both.ids]),
-        )
-    problems = [(split, i, p) for split, f in facts.items() for _, i, p in f.problems]
-    if problems:
-        lines = [f"{split}, {image_id}: {problem}" for split, image_id, problem in problems]
-        yield Finding(
-            "Damaged records",
-            f"{counted(len(problems), 'problem')} in the records. The page counts what can "
-            "be read.",
-            grave=True,
-            items=_first(lines),
-        )
-    for kind in dict.fromkeys(error.kind for error in label_errors):
-        messages = [error.message for error in label_errors if error.kind == kind]
-        if kind in (finding.ALL_MASKS, "note"):
-            yield Finding(kind.capitalize(), f"{' '.join(messages).removesuffix('.')}.")
-        elif kind != finding.SAME_IMAGE_IN_TWO_SPLITS:  # this is among what is shared
-            text = _LABEL_ERRORS.get(kind) or f"{counted(len(messages), 'label')} may be wrong."
-            yield Finding(kind.capitalize(), text, items=_first(messages))
-    by_split = {split: ClassCounts(f.present.sum(0).astype(np.int64)) for split, f in facts.items()}
-    names = next((f.stats.class_names for f in facts.values()), ())
-    for sentence in missing_classes(names, by_split):
-        nowhere = sentence.startswith("no image")
-        text = f"{'N' + sentence[1:] if nowhere else 'Split ' + sentence}."
-        yield Finding("Absent classes", text)
+@dataclasses.dataclass(frozen=True)
+class _TogetherRow:
+    """A row of the table of classes that are in one image."""
+
+    label: int
+    cells: Sequence[_TogetherCell]
 
 
-def _first(lines: Sequence[str]) -> tuple[str, ...]:
-    more = [f"and {len(lines) - _SHOWN:,} more"] if len(lines) > _SHOWN else []
-    return (*lines[:_SHOWN], *more)
+def _together_rows(
+    facts: Mapping[str, SplitFacts], labels: Sequence[int], is_linked: np.ndarray
+) -> list[_TogetherRow]:
+    """Returns a row and a column for each of the first classes."""
+    labels = list(labels[:_MAX_CLASSES_TOGETHER])
+    images = np.sum([of_split.together for of_split in facts.values()], 0)
+    images = images[np.ix_(labels, labels)]
+    shares = images / np.maximum(1, np.diag(images))[:, np.newaxis]
+    np.fill_diagonal(shares, 0)
+    strongest = max(_MIN_STRONGEST_SHARE, shares.max(initial=0))
+    color_steps = np.ceil(shares * (_COLOR_STEPS / strongest)).astype(int)
+    rows = []
+    for row, row_label in enumerate(labels):
+        cells = []
+        for column, label in enumerate(labels):
+            link = f"#examples?{row_label} {label}" if is_linked[row_label, label] else ""
+            step = int(color_steps[row, column])
+            cells.append(_TogetherCell(label, int(images[row, column]), step, link))
+        rows.append(_TogetherRow(row_label, cells))
+    return rows
 
 
 def _split_rows(facts: Mapping[str, SplitFacts]) -> list[dict[str, Any]]:
+    """Returns the rows of the tables of splits and of sizes."""
     rows = []
-    for split, f in facts.items():
-        sizes = f.stats.sizes
+    for split, of_split in facts.items():
+        stats = of_split.stats
+        has_sizes = len(stats.sizes) > 0
+        sides: list[Any] = [None, None, None]
+        if has_sizes:
+            sides = np.quantile(stats.sizes, (0, 0.5, 1), axis=0).astype(int).tolist()
         rows.append(
             {
                 "split": split,
-                "examples": len(f.stats.ids),
-                "sources": f.sources,
-                "classes": int((f.stats.images > 0).sum()),
-                "objects": None if f.stats.objects is None else int(f.stats.objects.sum()),
-                "void": f.stats.void_share if len(f.shares) else None,
-                "sides": np.quantile(sizes, (0, 0.5, 1), axis=0).astype(int).tolist()
-                if len(sizes)
-                else [None] * 3,
-                "common": f.stats.most_common_sizes(3) if len(sizes) else [],
-                "list": f.stats.id_list,
-                "fingerprint": f.fingerprint,
+                "examples": len(stats.ids),
+                "sources": of_split.sources,
+                "classes": int((stats.images > 0).sum()),
+                "objects": None if stats.objects is None else int(stats.objects.sum()),
+                "void": stats.void_share if len(of_split.void_shares) else None,
+                "sides": sides,
+                "common": stats.most_common_sizes(3) if has_sizes else [],
+                "list": stats.id_list,
+                "fingerprint": of_split.fingerprint,
             }
         )
     return rows
 
 
-def _object_rows(facts: Mapping[str, SplitFacts]) -> list[tuple[Any, ...]]:
-    """Returns class, objects, their least, median and most pixels, and median share, by class."""
-    objects = np.concatenate([np.zeros((0, 5), np.int64), *(f.objects for f in facts.values())])
-    shares = np.concatenate([np.zeros(0), *(f.object_shares for f in facts.values())])
+@dataclasses.dataclass(frozen=True)
+class _ObjectRow:
+    """The sizes of the objects of a class: how many there are, pixels, and the median share."""
+
+    label: int
+    objects: int
+    smallest: int
+    median: int
+    largest: int
+    median_share: float
+
+
+def _object_rows(facts: Mapping[str, SplitFacts]) -> list[_ObjectRow]:
+    """Returns the sizes of objects by class."""
+    objects = join_tables(of_split.objects for of_split in facts.values())
     rows = []
-    for label in np.unique(objects[:, 2]).tolist():
-        of_class = objects[:, 2] == label
-        sizes = np.quantile(objects[of_class, 3], (0, 0.5, 1)).astype(int).tolist()
-        rows.append((label, int(of_class.sum()), *sizes, float(np.median(shares[of_class]))))
+    for label in np.unique(objects.labels).tolist():
+        is_of_class = objects.labels == label
+        pixels = objects.pixels[is_of_class]
+        smallest, median, largest = np.quantile(pixels, (0, 0.5, 1)).astype(int).tolist()
+        median_share = float(np.median(objects.shares[is_of_class]))
+        rows.append(_ObjectRow(label, len(pixels), smallest, median, largest, median_share))
     return rows

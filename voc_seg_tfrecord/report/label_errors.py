@@ -1,4 +1,4 @@
-"""Labels that may be wrong, in Python: of a built dataset, or of a folder before it is built."""
+"""Finds labels that may be wrong in a built dataset, or in a folder before it is built."""
 
 import functools
 from typing import Any
@@ -17,6 +17,7 @@ from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.quality import appearance, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.finding import Finding, as_finding, suspicious_first
+from voc_seg_tfrecord.quality.rules import RegionFindings
 from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.reading.records import Record
 
@@ -29,11 +30,11 @@ def find_label_errors(
     progress: bool = False,
     **options: Any,
 ) -> list[Finding]:
-    """Names labels that may be wrong, the most suspicious first. It needs no model.
+    """Finds labels that may be wrong, the most suspicious first. It needs no model.
 
     Args:
       data: the builder of a built dataset, or its name, such as `voc_seg_tfrecord/2012`; or the
-        folder, `.zip` or `.tar` that a labelling tool exported.
+        folder, `.zip` or `.tar` that a labeling tool exported.
       data_dir: the folder of datasets, for a name.
       fits: whether to look for masks that do not fit their images, and for regions that look like
         another class (with scikit-learn), which takes most of the time.
@@ -50,14 +51,14 @@ def find_label_errors(
       RecordError: if a shard of a built dataset cannot be read.
     """
     if isinstance(data, tfds.core.DatasetBuilder):
-        return _of_built(data, fits, progress)
+        return _find_in_built(data, fits, progress)
     try:
         builder = dataset.open_built(str(data), data_dir)
     except ConfigError:
         if not is_archive(data) and not epath.Path(data).expanduser().is_dir():
             raise
     else:
-        return _of_built(builder, fits, progress)
+        return _find_in_built(builder, fits, progress)
     with unpacked(data) as folder:
         _, report = check_folder(folder, fits=fits, **options)
     return suspicious_first(report.findings)
@@ -69,7 +70,7 @@ def check_folder(
     """Checks an exported folder, also one without class names; see `find_label_errors`.
 
     Returns:
-      What a build would be told, None if there is no tree to read; and what was found.
+      The config of a build, None if there is no tree to read; and what was found.
 
     Raises:
       ConfigError: if the options are wrong.
@@ -86,40 +87,65 @@ def check_folder(
         return None, check.Report([as_finding(error)])
     if plan.fault is None:
         return plan.config, report
-    # They are no real names.
-    without = [f for f in report.findings if f.kind != check.MISSING_CLASS]
-    report.findings = [as_finding(plan.fault), *without]
+    # The names of the classes stand in for real ones, so none of them is missing.
+    others = [finding for finding in report.findings if finding.kind != check.MISSING_CLASS]
+    report.findings = [as_finding(plan.fault), *others]
     return plan.config, report
 
 
-def _of_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
-    evidence = _evidence(builder, progress, measure_fit=fits)
-    names, background = dataset.class_names(builder), dataset.background(builder)
-    return suspicious_first(rules.find_all(evidence, names, background))
+def _find_in_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
+    """Finds labels of a built dataset that may be wrong."""
+    evidence = _examine_records(builder, progress=progress, measure_fit=fits)
+    names = dataset.class_names(builder)
+    findings = rules.find_all(evidence, names, dataset.background(builder))
+    return suspicious_first(findings)
 
 
-def find_strangers(builder: tfds.core.DatasetBuilder) -> tuple[list[Finding], str]:
-    """Returns regions of a built dataset that look like another class, the surest first; and why
-    there is none, or where none is looked for.
+def find_mislabeled_regions(builder: tfds.core.DatasetBuilder) -> RegionFindings:
+    """Finds regions of a built dataset that look like another class, the surest first.
+
+    The note says why none was found, or which classes were not compared.
     """
     if not appearance.is_available():
-        return [], rules.NEEDS_SCIKIT_LEARN
+        return RegionFindings([], rules.note_on_regions(rules.NEEDS_SCIKIT_LEARN))
     try:
-        evidence = _evidence(builder, False, measure_fit=True, only_appearances=True)
+        evidence = _examine_records(
+            builder, progress=False, measure_fit=True, only_appearances=True
+        )
     except VocSegError as error:  # an image that cannot be decoded may have a score all the same
-        return [], f"Regions could not be compared. {error}"
-    found = rules.find_mislabeled_regions(evidence, dataset.class_names(builder))
-    return suspicious_first(found.findings), found.note.message if found.note else ""
+        note = rules.note_on_regions(f"Regions could not be compared. {error}")
+        return RegionFindings([], note)
+    regions = rules.find_mislabeled_regions(evidence, dataset.class_names(builder))
+    return RegionFindings(suspicious_first(regions.findings), regions.note)
 
 
-def _evidence(builder: tfds.core.DatasetBuilder, progress: bool, **measured: Any) -> list[Evidence]:
+def _examine_records(
+    builder: tfds.core.DatasetBuilder,
+    *,
+    progress: bool,
+    measure_fit: bool,
+    only_appearances: bool = False,
+) -> list[Evidence]:
+    """Measures the records of all splits; see `evidence.examine`."""
     dataset.check_features(builder, (IMAGE, MASK))
-    examined = functools.partial(_examined, measured)
-    readings = records.scan_splits(builder, [*builder.info.splits], examined, progress=progress)
-    return [of_record for _, of_record in readings]
+    examine_one = functools.partial(
+        _examine_record, measure_fit=measure_fit, only_appearances=only_appearances
+    )
+    splits = list(builder.info.splits)
+    scanned = records.scan_splits(builder, splits, examine_one, progress=progress)
+    return [evidence for _, evidence in scanned]
 
 
-def _examined(measured: dict[str, Any], split: str, record: Record) -> Evidence:
+def _examine_record(
+    split: str, record: Record, *, measure_fit: bool, only_appearances: bool
+) -> Evidence:
     objects = record.pixels(INSTANCES) if INSTANCES in record.features else None
-    image, mask = record.file(IMAGE), record.pixels(MASK)
-    return examine(image, mask, image_id=record.id, split=split, objects=objects, **measured)
+    return examine(
+        record.file(IMAGE),
+        record.pixels(MASK),
+        image_id=record.id,
+        split=split,
+        measure_fit=measure_fit,
+        objects=objects,
+        only_appearances=only_appearances,
+    )

@@ -1,196 +1,206 @@
-"""An example as a sheet has it, and its colours: regions, outlines, void over the image. Of a mask
-the shares of its classes, and a smaller one that keeps each class.
+"""Draws masks: in the colors of their classes, laid over the image, and in another size.
 
-Masks are uint8 `[H, W]`, class indices and 255 for void. A palette is uint8 `[256, 3]`, as
-`class_colors` gives it. A background is its class index, None if there is none.
+Masks are uint8 `[H, W]`, class indices and 255 for void. A palette is uint8 `[256, 3]`, the color
+of each mask value, as `class_colors` returns it.
 """
 
 from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
-from PIL import Image
 
 from voc_seg_tfrecord.core.names import VOID, voc_palette
-from voc_seg_tfrecord.formats.pillow import thinned
 from voc_seg_tfrecord.formats.png_pixels import count_values
 
-PANEL, LEAST, CHIP = 300, 24, 14
-"""Pixels of an image's longer side, of the shorter one at least, and of a field of colour."""
+_VOID_LINE_COLOR = (96, 96, 96)
+_HALF_TRANSPARENT = 128  # alpha
+_OPAQUE = 255  # alpha
+_NO_COLOR = (0, 0, 0, 0)
+_HATCH_PERIOD_PX = 6  # from one line over void to the next
+_HATCH_LINE_PX = 2
 
-_VOID_LINE = (96, 96, 96)
-_HALF = 128  # of 255: half transparent
-_HATCH, _LINE = 6, 2  # pixels from one line over void to the next, and a line's width
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class ClassStyle:
+    """How classes are drawn.
 
-@dataclasses.dataclass
-class Example:
-    """One example, at the size that it has on the sheet, and what is said of it there.
-
-    It is made of the complete image, uint8 `[H, W, 3]`, and mask, uint8 `[H, W]`, class indices
-    and 255 for void; or of the class of the whole image, if the dataset has one in place of it.
+    Attributes:
+      names: the names of the classes, by index.
+      palette: the color of each mask value, uint8 `[256, 3]`.
+      background: the index of the background class; None if there is none.
     """
-
-    id: str
-    image: np.ndarray
-    mask: np.ndarray | None = None
-    label: int | None = None
-
-    def __post_init__(self) -> None:
-        self.size = height, width = self.image.shape[:2]
-        self.stretched = max(self.size) * LEAST > min(self.size) * PANEL
-        rows, columns = (max(LEAST, round(n * PANEL / max(self.size))) for n in (height, width))
-        # Enlarged, each pixel stays a square, as it does in the mask.
-        how = Image.Resampling.NEAREST if max(self.size) < PANEL else Image.Resampling.LANCZOS
-        image = Image.fromarray(thinned(self.image, PANEL))
-        self.image = np.asarray(image.resize((columns, rows), how))
-        self.shares = () if self.mask is None else shares(self.mask)
-        self.mask = None if self.mask is None else shrink(self.mask, rows, columns)
-
-
-Group = tuple[int | None, Sequence[Example]]
-"""Examples that stand together on a sheet, and their class; None if it is not divided by class."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Look:
-    """How classes are drawn; `names` are in mask order."""
 
     names: tuple[str, ...]
     palette: np.ndarray
     background: int | None
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Layer:
+    """What is laid over an image, as an indexed image.
+
+    Attributes:
+      numbers: the entry of each pixel, uint16 `[H, W]`.
+      entries: red, green, blue and alpha of each entry, uint8 `[N, 4]`; alpha is 0, 128 or 255.
+    """
+
+    numbers: np.ndarray
+    entries: np.ndarray
+
+
 def class_colors(
     background: int | None, colors: Sequence[Sequence[int]] | np.ndarray | None = None
 ) -> np.ndarray:
-    """Returns the colours to draw the 256 mask values in, uint8 `[256, 3]`.
+    """Returns the colors to draw the 256 mask values in, uint8 `[256, 3]`.
 
-    These are the dataset's own, as `built.dataset.palette` gives them, or else VOC's. If they are
-    VOC's, background is black, whichever index it has.
+    If they are VOC's, background is black, whichever index it has.
+
+    Args:
+      background: the index of the background class; None if there is none.
+      colors: the dataset's own, as `reading.dataset.palette` returns them; VOC's if None.
     """
-    chosen = np.array(voc_palette() if colors is None else colors, np.uint8)
-    if background and (chosen == voc_palette()).all():
-        chosen[[0, background]] = chosen[[background, 0]]
-    return chosen
+    palette = np.array(voc_palette() if colors is None else colors, np.uint8)
+    if background and (palette == voc_palette()).all():
+        palette[[0, background]] = palette[[background, 0]]
+    return palette
 
 
-def painted(mask: np.ndarray, palette: np.ndarray) -> np.ndarray:
-    """Returns a mask in its colours, with lines over void, uint8 `[H, W, 3]`."""
-    colored: np.ndarray = palette[mask]
-    colored[(mask == VOID) & _lines(*mask.shape)] = _VOID_LINE
-    return colored
+def paint_mask(mask: np.ndarray, palette: np.ndarray) -> np.ndarray:
+    """Returns a mask in its colors, with lines over void, uint8 `[H, W, 3]`."""
+    painted: np.ndarray = palette[mask]
+    painted[(mask == VOID) & _is_on_hatch_line(*mask.shape)] = _VOID_LINE_COLOR
+    return painted
 
 
-def _lines(height: int, width: int) -> np.ndarray:
+def _is_on_hatch_line(height: int, width: int) -> np.ndarray:
+    """Returns which pixels are on one of the diagonal lines over void, bool `[H, W]`."""
     rows, columns = np.ogrid[:height, :width]
-    return (rows + columns) % _HATCH < _LINE
+    return (rows + columns) % _HATCH_PERIOD_PX < _HATCH_LINE_PX
 
 
-def layer(
-    mask: np.ndarray, palette: np.ndarray, background: int | None
-) -> tuple[np.ndarray, np.ndarray]:
+def draw_layer(mask: np.ndarray, palette: np.ndarray, background: int | None) -> Layer:
     """Draws what is laid over an image: half transparent classes, with an outline around each.
 
-    The outline is a line in the class's colour, and a black or white one around it, whichever
+    The outline is a line in the color of the class, and a black or white one around it, whichever
     differs more, so that it is seen on any image. Background is transparent. Void has lines.
-
-    Returns:
-      The entry of each pixel, uint16 `[H, W]`; and the entries, uint8 `[N, 4]`: red, green, blue
-      and alpha, which is 0, 128 or 255.
     """
-    values = common_first(mask)
-    entries = [(0, 0, 0, 0) if v == background else (*palette[v], _HALF) for v in values]
-    number_of = np.zeros(256, np.uint16)
-    number_of[values] = range(len(values))
-    numbers = number_of[mask]
+    values = values_by_count(mask)
+    entries: list[tuple[int, ...]] = []
+    for value in values:
+        if value == background:
+            entries.append(_NO_COLOR)
+        else:
+            entries.append((*palette[value], _HALF_TRANSPARENT))
+    entry_of_value = np.zeros(256, np.uint16)
+    entry_of_value[values] = range(len(values))
+    numbers = entry_of_value[mask]
 
     def draw(pixels: np.ndarray, color: Sequence[int] | np.ndarray) -> None:
         numbers[pixels] = len(entries)
-        entries.append((*color, 255))
+        entries.append((*color, _OPAQUE))
 
     if VOID in values:
-        draw((mask == VOID) & _lines(*mask.shape), _VOID_LINE)
-    outlined = np.zeros(mask.shape, bool)
+        draw((mask == VOID) & _is_on_hatch_line(*mask.shape), _VOID_LINE_COLOR)
+    is_outlined = np.zeros(mask.shape, bool)
+    # The rarest class first, and no line over it, or an object of one pixel would be lost.
     for value in reversed(values):
-        if value not in (VOID, background):
-            # The rarest class first, and no line over it, or an object of one pixel would be lost.
-            region = mask == value
-            wide = grown(region)
-            draw(region & ~inner(region) & ~outlined, palette[value])
-            draw(wide & ~region & ~outlined, _contrast(palette[value]))
-            outlined |= wide
-    return numbers, np.array(entries, np.uint8)
+        if value in (VOID, background):
+            continue
+        region = mask == value
+        grown = grow_region(region)
+        draw(region & ~_shrink_region(region) & ~is_outlined, palette[value])
+        draw(grown & ~region & ~is_outlined, _contrasting_color(palette[value]))
+        is_outlined |= grown
+    return Layer(numbers, np.array(entries, np.uint8))
 
 
-def _contrast(color: Sequence[int] | np.ndarray) -> tuple[int, int, int]:
-    """Returns black or white, whichever differs more from a colour."""
-    red, green, blue = ((int(c) / 255) ** 2.2 for c in color)
-    bright = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.18
-    return (0, 0, 0) if bright else (255, 255, 255)
+def _contrasting_color(color: Sequence[int] | np.ndarray) -> tuple[int, int, int]:
+    """Returns black or white, whichever differs more from a color.
+
+    The relative luminance is that of WCAG 2 with a gamma of 2.2 in place of sRGB's curve. At 0.18
+    the contrast ratios to black and white are the same.
+    """
+    red, green, blue = ((int(channel) / 255) ** 2.2 for channel in color)
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    if luminance > 0.18:
+        return (0, 0, 0)
+    return (255, 255, 255)
 
 
-def common_first(mask: np.ndarray) -> list[int]:
-    """Returns the values of a mask, uint8 `[H, W]`, the most common first."""
+def values_by_count(mask: np.ndarray) -> list[int]:
+    """Returns the values that a mask has, the most common first."""
     counts = count_values(mask)
-    return [v for v in np.argsort(-counts, kind="stable").tolist() if counts[v]]
+    order = np.argsort(-counts, kind="stable").tolist()
+    return [value for value in order if counts[value]]
 
 
-def shares(mask: np.ndarray) -> tuple[tuple[int, float], ...]:
-    """Returns each value of a mask, uint8 `[H, W]`, and its share of the pixels, largest first."""
+def measure_shares(mask: np.ndarray) -> dict[int, float]:
+    """Returns the share of the pixels that each value of a mask has, the largest first."""
     counts = count_values(mask)
-    return tuple((value, float(counts[value] / mask.size)) for value in common_first(mask))
+    return {value: float(counts[value] / mask.size) for value in values_by_count(mask)}
 
 
-def shrink(mask: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Returns a mask in another size, so that no class of it disappears.
+def resize_mask(mask: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Returns a mask in another size, in which no class is lost.
 
-    The nearest pixel decides. Where an object would be lost between two of them, one pixel of
-    the result has its class all the same.
+    The nearest pixel decides. Where an object would be lost between two of them, one pixel of the
+    result has its class all the same.
 
     Args:
-      mask: uint8 `[H, W]`, class indices and 255 for void.
+      mask: class indices, uint8 `[H, W]`; 255 is void.
       height: of the result, 1 or more.
       width: of the result, 1 or more.
 
     Returns:
       uint8 `[height, width]`.
     """
-    rows, columns = (
-        ((np.arange(new) + 0.5) * old / new).astype(int)
-        for new, old in zip((height, width), mask.shape, strict=True)
-    )
-    small: np.ndarray = mask[rows[:, None], columns]
-    if height >= mask.shape[0] and width >= mask.shape[1]:
-        return small
-    for value in common_first(mask)[1:]:  # the rarest is painted last
+    rows = ((np.arange(height) + 0.5) * mask.shape[0] / height).astype(int)
+    columns = ((np.arange(width) + 0.5) * mask.shape[1] / width).astype(int)
+    resized: np.ndarray = mask[rows[:, np.newaxis], columns]
+    is_enlarged = height >= mask.shape[0] and width >= mask.shape[1]
+    if is_enlarged:
+        return resized
+    for value in values_by_count(mask)[1:]:  # the rarest is painted last
         if value != VOID:
-            lost = _anywhere(mask == value, height, width) & ~grown(small == value)
-            small[lost] = value
-    return small
+            is_in_area = _is_anywhere_in_area(mask == value, height, width)
+            is_lost = is_in_area & ~grow_region(resized == value)
+            resized[is_lost] = value
+    return resized
 
 
-def _anywhere(region: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Returns the pixels of a smaller mask in whose area a region has any pixel."""
-    for new in (height, width):  # rows, then columns as rows
-        starts = np.arange(new) * len(region) // new
-        ends = np.maximum(np.append(starts[1:], len(region)) - 1, starts)
-        taken = region[starts]
-        for step in range(1, int((ends - starts).max()) + 1):  # 9 times as fast as `reduceat`
-            taken |= region[np.minimum(starts + step, ends)]
-        region = np.ascontiguousarray(taken.T)
+def _is_anywhere_in_area(region: np.ndarray, height: int, width: int) -> np.ndarray:
+    """Returns for each pixel of a smaller mask whether the region has a pixel in its area.
+
+    Args:
+      region: bool `[H, W]`.
+      height: of the result.
+      width: of the result.
+
+    Returns:
+      bool `[height, width]`.
+    """
+    for size in (height, width):  # rows, then columns as rows
+        starts = np.arange(size) * len(region) // size
+        ends = np.append(starts[1:], len(region)) - 1
+        ends = np.maximum(ends, starts)
+        is_any = region[starts]
+        most_rows = int((ends - starts).max())
+        for step in range(1, most_rows + 1):  # 9 times as fast as `reduceat`
+            is_any |= region[np.minimum(starts + step, ends)]
+        region = np.ascontiguousarray(is_any.T)
     return region
 
 
-def grown(region: np.ndarray) -> np.ndarray:
-    """Returns a region with all pixels that touch it."""
+def grow_region(region: np.ndarray) -> np.ndarray:
+    """Returns a region, bool `[H, W]`, with all pixels that touch it, also at corners."""
     padded = np.pad(region, 1)
-    wide = padded[:, :-2] | padded[:, 1:-1] | padded[:, 2:]
-    return np.asarray(wide[:-2] | wide[1:-1] | wide[2:])
+    across = padded[:, :-2] | padded[:, 1:-1] | padded[:, 2:]
+    return np.asarray(across[:-2] | across[1:-1] | across[2:])
 
 
-def inner(region: np.ndarray) -> np.ndarray:
-    """Returns a region without its pixels that touch others, or the border."""
+def _shrink_region(region: np.ndarray) -> np.ndarray:
+    """Returns a region, bool `[H, W]`, without its pixels at its edge or at that of the image."""
     padded = np.pad(region, 1)
-    inner = padded[1:-1, :-2] & padded[1:-1, 2:] & padded[:-2, 1:-1] & padded[2:, 1:-1]
-    return np.asarray(region & inner)
+    has_sides = padded[1:-1, :-2] & padded[1:-1, 2:]
+    has_above_and_below = padded[:-2, 1:-1] & padded[2:, 1:-1]
+    return np.asarray(region & has_sides & has_above_and_below)

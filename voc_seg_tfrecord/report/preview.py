@@ -1,6 +1,6 @@
-"""Contact sheets: chooses examples of a built dataset, reads them, and has them drawn."""
+"""Chooses examples of a built dataset for a contact sheet, reads them, and has them drawn."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +18,8 @@ from voc_seg_tfrecord.reading.dataset import (
     palette,
 )
 from voc_seg_tfrecord.reading.records import Record, read_at
-from voc_seg_tfrecord.report.overlay import Example, Group, Look, class_colors
+from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
+from voc_seg_tfrecord.report.sheet_example import ExampleGroup, SheetExample, make_sheet_example
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,8 +27,9 @@ if TYPE_CHECKING:
 MAX_EXAMPLES = 600
 """More do not fit on a sheet: it would take gigabytes."""
 
-_NUM = 9
-_LOOKED_AT = 8  # examples of a class that are decoded for each one that is taken
+_DEFAULT_EXAMPLES = 9
+_DEFAULT_EXAMPLES_PER_CLASS = 1
+_READ_PER_SHOWN_EXAMPLE = 8  # examples of a class that are decoded for each one that is shown
 
 
 def preview(
@@ -59,7 +61,7 @@ def preview(
       data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
-      A figure of Matplotlib, 100 dots per inch. Masks and legend have the colours of
+      A figure of Matplotlib, 100 dots per inch. Masks and legend have the colors of
       `info.metadata['palette']`; if these are VOC's, background is black.
 
     Raises:
@@ -67,128 +69,206 @@ def preview(
       RecordError: if the examples cannot be read.
     """
     builder = as_builder(dataset, data_dir)
-    for name, value, least in (("num", num, 1), ("seed", seed, 0)):
-        if value is not None and value < least:
-            raise ConfigError(name, found=str(value), expected=f"{least} or more")
-    names, ground = class_names(builder), background(builder)
-    groups, split = _chosen(builder, num, split, ids, by_class, seed)
-    if not (groups := [group for group in groups if group[1]]):
-        raise ConfigError(
-            builder.info.full_name,
-            found=f"no example{' of any class' * by_class} in {split}",
-            expected="at least one example",
-            remedy=f"choose another split{', or leave out by_class' * by_class}",
-        )
-    shown = {ground, *(value for value, _ in groups)}
-    absent = [name for value, name in enumerate(names) if by_class and value not in shown]
-    classes = f"examples of {counted(len(groups), 'class')}"
-    examples = counted(len(groups[0][1]), "example")
-    content = f"{classes if by_class else examples} of {split}"
-    note = f"in no example of {split}: {', '.join(absent)}" if absent else ""
-    look = Look(names, class_colors(ground, palette(builder)), ground)
-    from voc_seg_tfrecord.report.figure import sheet  # after the reading, which needs memory
+    _check_at_least("num", num, 1)
+    _check_at_least("seed", seed, 0)
+    names = class_names(builder)
+    background_label = background(builder)
+    _check_ids(ids, has_other_choice=by_class or num is not None or seed is not None)
+    splits = [split] if split else _splits_train_first(builder)
+    examples_in_split = _count_examples(builder, splits[0])
+    if ids is not None:
+        _check_fits_on_sheet(len(ids))
+        groups, shown_splits = _read_ids(builder, splits, ids)
+    elif by_class:
+        num_per_class = num or _DEFAULT_EXAMPLES_PER_CLASS
+        _check_fits_on_sheet(num_per_class * max(1, len(names)))
+        groups = _read_by_class(builder, splits[0], num_per_class, seed)
+        shown_splits = splits[0]
+    else:
+        num = min(num or _DEFAULT_EXAMPLES, examples_in_split)
+        _check_fits_on_sheet(num)
+        groups = _read_some(builder, splits[0], num, examples_in_split, seed)
+        shown_splits = splits[0]
+    groups = [group for group in groups if group.examples]
+    if not groups:
+        raise _no_example_error(builder, shown_splits, by_class)
 
-    figure = sheet(f"{builder.info.full_name}: {content}", groups, look, note)
-    figure.content, figure.note = content, note
+    absent = _absent_classes(names, background_label, groups) if by_class else []
+    note = f"in no example of {shown_splits}: {', '.join(absent)}" if absent else ""
+    if by_class:
+        content = f"examples of {counted(len(groups), 'class')} of {shown_splits}"
+    else:
+        content = f"{counted(len(groups[0].examples), 'example')} of {shown_splits}"
+    colors = class_colors(background_label, palette(builder))
+    style = ClassStyle(names, colors, background_label)
+    from voc_seg_tfrecord.report.figure import draw_sheet  # after the reading, which needs memory
+
+    figure = draw_sheet(f"{builder.info.full_name}: {content}", groups, style, note)
+    figure.content = content
+    figure.note = note
     return figure
 
 
-def _chosen(
-    builder: tfds.core.DatasetBuilder,
-    num: int | None,
-    split: str | None,
-    ids: Sequence[str] | None,
-    by_class: bool,
-    seed: int | None,
-) -> tuple[list[Group], str]:
-    """Reads the examples of a sheet, in groups, and names the splits that they are from."""
-    beside = by_class or num is not None or seed is not None
-    if ids is not None and (beside or isinstance(ids, str) or not len(ids)):
-        raise ConfigError(
-            "ids",
-            found="ids together with num, by_class or seed" if beside else repr(ids),
-            expected="a list of image ids, which are all shown; or a choice without ids",
-        )
-    splits = [split] if split else sorted(builder.info.splits, key=lambda name: name != "train")
-    split = splits[0]
+def _check_at_least(name: str, value: int | None, least: int) -> None:
+    if value is not None and value < least:
+        raise ConfigError(name, found=str(value), expected=f"{least} or more")
+
+
+def _check_ids(ids: Sequence[str] | None, *, has_other_choice: bool) -> None:
+    if ids is None:
+        return
+    if has_other_choice:
+        found = "ids together with num, by_class or seed"
+    elif isinstance(ids, str) or not len(ids):
+        found = repr(ids)
+    else:
+        return
+    raise ConfigError(
+        "ids",
+        found=found,
+        expected="a list of image ids, which are all shown; or a choice without ids",
+    )
+
+
+def _splits_train_first(builder: tfds.core.DatasetBuilder) -> list[str]:
+    return sorted(builder.info.splits, key=lambda name: name != "train")
+
+
+def _count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
+    """Returns how many examples a split or a slice has.
+
+    Raises:
+      ConfigError: if there is no such split.
+    """
     try:
-        total = int(builder.info.splits[split].num_examples)
+        return int(builder.info.splits[split].num_examples)
     except (ValueError, KeyError):
         raise ConfigError(
             f"split {split!r}",
             found=f"no such split{did_you_mean(split, builder.info.splits)}",
             expected=f"one of {', '.join(builder.info.splits)}, or a slice such as train[20:26]",
         ) from None
-    classes = max(1, len(class_names(builder)))
-    num = (num or 1) * classes if by_class else min(num or _NUM, total)
-    if (examples := num if ids is None else len(ids)) > MAX_EXAMPLES:
+
+
+def _check_fits_on_sheet(examples: int) -> None:
+    if examples > MAX_EXAMPLES:
         raise ConfigError(
             "num",
             found=f"{examples} examples on one sheet",
             expected=f"1 to {MAX_EXAMPLES}",
             remedy="draw several sheets, of slices such as train[:100]",
         )
-    if ids is not None:
-        return _named(builder, splits, ids)
+
+
+def _no_example_error(
+    builder: tfds.core.DatasetBuilder, splits: str, by_class: bool
+) -> ConfigError:
+    found = f"no example in {splits}"
+    remedy = "choose another split"
     if by_class:
-        return _by_class(builder, split, num // classes, seed), split
-    order = range(total) if seed is None else np.random.default_rng(seed).permutation(total)
-    chosen = {(split, int(place)) for place in order[:num]}
-    return [(None, [_example(record) for _, record in read_at(builder, chosen)])], split
+        found = f"no example of any class in {splits}"
+        remedy = "choose another split, or leave out by_class"
+    return ConfigError(
+        builder.info.full_name, found=found, expected="at least one example", remedy=remedy
+    )
 
 
-def _example(record: Record) -> Example:
+def _absent_classes(
+    names: Sequence[str], background_label: int | None, groups: Iterable[ExampleGroup]
+) -> list[str]:
+    """Returns the names of the classes, background aside, that no group is about."""
+    shown_labels = {group.label for group in groups}
+    return [
+        name
+        for label, name in enumerate(names)
+        if label not in shown_labels and label != background_label
+    ]
+
+
+def _read_some(
+    builder: tfds.core.DatasetBuilder, split: str, num: int, total: int, seed: int | None
+) -> list[ExampleGroup]:
+    """Reads the first examples of a split, or by a seed others of it."""
+    order = np.arange(total)
+    if seed is not None:
+        order = np.random.default_rng(seed).permutation(total)
+    places = {(split, number) for number in order[:num].tolist()}
+    examples = [_as_sheet_example(record) for _, record in read_at(builder, places)]
+    return [ExampleGroup(None, examples)]
+
+
+def _as_sheet_example(record: Record) -> SheetExample:
     image = record.image()  # first, as decoding it takes more memory than its pixels do
     mask = record.pixels(MASK) if MASK in record.features else None
-    return Example(record.id, image, mask, next(iter(record.ints(LABEL)), None))
+    return make_sheet_example(record.id, image, mask, next(iter(record.ints(LABEL)), None))
 
 
-def _named(
+def _read_ids(
     builder: tfds.core.DatasetBuilder, splits: Sequence[str], ids: Sequence[str]
-) -> tuple[list[Group], str]:
+) -> tuple[list[ExampleGroup], str]:
     """Reads the examples of ids, in their order, and names the splits that they are in."""
-    found: dict[str, Example] = {}
-    seen: set[str] = set()
-    of_splits: dict[str, None] = {}
+    example_of_id: dict[str, SheetExample] = {}
+    all_ids: set[str] = set()
+    splits_with_ids: list[str] = []
     for split in splits:
-        for record in map(records.parse, records.read_shards(builder, split)):
-            seen.add(record.id)
-            if record.id in ids and record.id not in found:
-                found[record.id] = _example(record)
-                of_splits[split] = None
+        for serialized in records.read_shards(builder, split):
+            record = records.parse(serialized)
+            all_ids.add(record.id)
+            if record.id in ids and record.id not in example_of_id:
+                example_of_id[record.id] = _as_sheet_example(record)
+                if split not in splits_with_ids:
+                    splits_with_ids.append(split)
             del record  # it may be large
-        if len(found) == len(set(ids)):
+        if len(example_of_id) == len(set(ids)):
             break
     for image_id in ids:
-        if image_id not in found:
-            near = did_you_mean(image_id, sorted(seen))
+        if image_id not in example_of_id:
+            suggestion = did_you_mean(image_id, sorted(all_ids))
             raise ConfigError(
                 f"id {image_id!r}",
-                found=f"no such example in {', '.join(splits)}{near}",
+                found=f"no such example in {', '.join(splits)}{suggestion}",
                 expected="an image id, which is the name of its file without the ending",
             )
-    return [(None, [found[image_id] for image_id in ids])], ", ".join(of_splits)
+    examples = [example_of_id[image_id] for image_id in ids]
+    return [ExampleGroup(None, examples)], ", ".join(splits_with_ids)
 
 
-def _by_class(
+def _read_by_class(
     builder: tfds.core.DatasetBuilder, split: str, num: int, seed: int | None
-) -> list[Group]:
+) -> list[ExampleGroup]:
     """Reads examples of each class: of the first, or by a seed of others, those with most of it."""
-    places: dict[int, list[int]] = {c: [] for c in range(len(class_names(builder)))}
-    labels = records.scan(builder, split, lambda r: r.ints(LABEL) or r.ints(LABELS))
-    for place, values in enumerate(labels):
-        for value in values:
-            places[value].append(place)
-    most = num * _LOOKED_AT if MASK in builder.info.features else num
-    for value, of_class in places.items():
+    max_read = num * _READ_PER_SHOWN_EXAMPLE if MASK in builder.info.features else num
+    candidates = _find_records_of_classes(builder, split)
+    for label, numbers in candidates.items():
         if seed is not None:
-            np.random.default_rng((seed, value)).shuffle(of_class)
-        del of_class[most:]
-    found: dict[int, list[Example]] = {c: [] for c in places}
-    candidates = {(split, place) for of_class in places.values() for place in of_class}
-    for (_, place), record in read_at(builder, candidates):
-        example = _example(record)
-        for value in (c for c, of_class in places.items() if place in of_class):
-            both = [*found[value], example]
-            found[value] = sorted(both, key=lambda e: -dict(e.shares).get(value, 0))[:num]
-    return list(found.items())
+            np.random.default_rng((seed, label)).shuffle(numbers)
+        del numbers[max_read:]
+
+    places = {(split, number) for numbers in candidates.values() for number in numbers}
+    shown: dict[int, list[SheetExample]] = {label: [] for label in candidates}
+    for (_, number), record in read_at(builder, places):
+        example = _as_sheet_example(record)
+        for label, numbers in candidates.items():
+            if number in numbers:
+                by_share = _largest_share_first([*shown[label], example], label)
+                shown[label] = by_share[:num]
+    return [ExampleGroup(label, examples) for label, examples in shown.items()]
+
+
+def _find_records_of_classes(builder: tfds.core.DatasetBuilder, split: str) -> dict[int, list[int]]:
+    """Returns for each class the numbers of the records that have it."""
+    numbers_of_class: dict[int, list[int]] = {n: [] for n in range(len(class_names(builder)))}
+    for number, labels in enumerate(records.scan(builder, split, _labels_of)):
+        for label in labels:
+            numbers_of_class[label].append(number)
+    return numbers_of_class
+
+
+def _labels_of(record: Record) -> Sequence[int]:
+    """Returns the class of the whole image, or the classes of its mask."""
+    return record.ints(LABEL) or record.ints(LABELS)
+
+
+def _largest_share_first(examples: Iterable[SheetExample], label: int) -> list[SheetExample]:
+    """Returns examples by the share of a class, the largest first."""
+    return sorted(examples, key=lambda example: -example.shares.get(label, 0))

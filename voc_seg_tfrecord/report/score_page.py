@@ -1,6 +1,6 @@
-"""The page of a score: where predictions are wrong, worst first, and which labels may be wrong."""
+"""Writes the page of a score: where predictions are wrong, and which labels may be wrong."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import hashlib
@@ -19,36 +19,61 @@ from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.evaluation import folder
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
-from voc_seg_tfrecord.quality.finding import MISLABELED_REGION
+from voc_seg_tfrecord.quality.finding import MISLABELED_REGION, Finding
 from voc_seg_tfrecord.reading import dataset, records
-from voc_seg_tfrecord.report import thumbnails
-from voc_seg_tfrecord.report.charts import clean
-from voc_seg_tfrecord.report.label_errors import find_strangers
+from voc_seg_tfrecord.reading.records import Record
+from voc_seg_tfrecord.report.clean_text import clean
+from voc_seg_tfrecord.report.label_errors import find_mislabeled_regions
 from voc_seg_tfrecord.report.overlay import class_colors
-from voc_seg_tfrecord.report.thumbnails import Card, Shown, image_url, mask_url, small_mask
+from voc_seg_tfrecord.report.templating import fill_template, name_all_values
+from voc_seg_tfrecord.report.thumbnails import (
+    Card,
+    ExampleThumbnails,
+    ExtraPicture,
+    Pictures,
+    image_url,
+    mask_url,
+    reduce_mask,
+)
 
-_WORST, _LABELS = 12, 24  # images
-_CLASSES, _OF_A_CLASS = 20, 2  # classes, and images of each
-_CONFUSIONS, _OF_A_CONFUSION = 8, 3
+PIXEL_KINDS = ("right", "right, background", "void", "missed", "too much", "another class")
+"""What a pixel of the picture of differences is."""
 
-DIFFERENCE = ("right", "right, background", "void", "missed", "too much", "another class")
-"""What a pixel of the picture of differences is, and below its colour: told apart by people who see
-few colours, on a light and a dark page."""
+CONTRADICTED_LABEL = "label that the predictions contradict"
+"""The kind of label that decisions of this page are about."""
 
-KIND = "label that the predictions contradict"
-"""What decisions of this page are about."""
+_COLORS_OF_PIXEL_KINDS = (
+    (107, 114, 128),
+    (31, 36, 43),
+    (62, 68, 76),
+    (230, 159, 0),
+    (86, 180, 233),
+    (221, 110, 170),
+)
+"""For each of `PIXEL_KINDS` a color: told apart by people who see few colors, on a light and a dark
+page."""
 
-_COLORS = [(107, 114, 128), (31, 36, 43), (62, 68, 76), (230, 159, 0), (86, 180, 233)]
-_COLORS += [(221, 110, 170)]
+_MAX_WORST_IMAGES = 12
+_MAX_SUSPICIOUS_LABELS = 24
+_MAX_CLASSES_WITH_IMAGES = 20
+_IMAGES_OF_CLASS = 2
+_MAX_CONFUSIONS = 8
+_IMAGES_OF_CONFUSION = 3
+_CONFUSIONS_OF_IMAGE = 2
+
+CardPlace = tuple[str, int]
+"""The split and the number of the record that a card shows."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Confused:
+class CostlyConfusion:
     """One class that was taken for another.
 
     Attributes:
-      truth, predicted: class of the mask, and of the prediction.
-      share: of the pixels of the class in the masks.
+      truth: the class of the mask.
+      predicted: the class of the prediction.
+      pixels: how many there are.
+      share: their share of the pixels of the class in the masks.
       gain: by how much mIoU would rise if these pixels were right.
       images: where most of the pixels are.
     """
@@ -61,6 +86,41 @@ class Confused:
     images: Sequence[ImageScore]
 
 
+@dataclasses.dataclass(frozen=True)
+class ClassRow:
+    """The score of a class that occurs.
+
+    Attributes:
+      label: the class.
+      iou: intersection over union, 0 to 1.
+      dice: the Dice coefficient, 0 to 1.
+      accuracy: the share of its pixels in the masks that was predicted; None without such pixels.
+      pixels: how many it has in the masks.
+      missed: how many of these were predicted as another class.
+      extra: how many pixels of other classes were predicted as this one.
+      taken_for: the class that was predicted most often in its place; None if none was.
+      images: those with most wrong pixels of the class; only of the classes with the lowest IoU.
+    """
+
+    label: int
+    iou: float
+    dice: float
+    accuracy: float | None
+    pixels: int
+    missed: int
+    extra: int
+    taken_for: int | None
+    images: Sequence[ImageScore]
+
+
+@dataclasses.dataclass(frozen=True)
+class _ScoredRegion:
+    """A region that looks like another class, in an image that was scored."""
+
+    score: ImageScore
+    finding: Finding
+
+
 def render(
     builder: tfds.core.DatasetBuilder,
     result: Result,
@@ -70,9 +130,13 @@ def render(
 ) -> str:
     """Returns the page as HTML: one file that needs no network.
 
-    The result is of `evaluation.evaluate` with `per_image`, and the same predictions. A label that
-    decisions of earlier pages call right (see `decisions.parse_decisions`) is not among those that
-    may be wrong, as long as image and mask are the same.
+    Args:
+      builder: of the built dataset.
+      result: of `evaluation.evaluate` with `per_image`, for the same predictions.
+      predictions: the folder of predictions.
+      probabilities: how the predictions hold probabilities; None if they are classes.
+      decisions: of earlier pages; see `decisions.parse_decisions`. A label that they call right is
+        not among those that may be wrong, as long as image and mask are the same.
 
     Raises:
       RecordError: if a shard cannot be read.
@@ -80,53 +144,51 @@ def render(
     """
     names = tuple(clean(name) for name in result.class_names)
     colors = class_colors(result.background, dataset.palette(builder))
-    reader = Predictions(predictions, len(names), probabilities)
+    every_name = name_all_values(names, "class")
+    # Keys are the kind, the ids and the place in the image; values the hash of what was decided.
     right = called_right(decisions)
-    rated = [image for image in result.per_image if image.label_quality is not None]
-    labels = sorted(rated, key=lambda i: (i.label_quality, i.id))[: _LABELS + len(right)]
-    worst = _worst(result)
-    found, no_strangers = find_strangers(builder)
-    scored = {
-        (split, image.id): image
-        for image in result.per_image
-        for split in getattr(image.split, "splits", (image.split,))
-    }
-    places = [(scored.get((finding.split, finding.ids[0])), finding) for finding in found]
-    strangers = [(i, finding) for i, finding in places if i is not None][: _LABELS + len(right)]
-    classes = list(_class_rows(result))
-    confusions = confusions_of(result)
-    wanted = {*worst, *labels, *(image for image, _ in strangers)}
-    wanted |= {image for row in classes for image in row["images"]}
-    wanted |= {image for confused in confusions for image in confused.images}
-    every_name = [*names, *[f"class {n}" for n in range(len(names), VOID)], "void"]
-    cards = _cards(builder, result, wanted, reader, every_name, colors)
-    labels = [
-        i for i in labels if right.get((KIND, (i.id,), "")) != cards[i.split, i.number].sha256
+    # Some may have been called right, which is known once their cards are made.
+    max_candidates = _MAX_SUSPICIOUS_LABELS + len(right)
+    suspicious = _least_likely_labels(result)[:max_candidates]
+    regions = find_mislabeled_regions(builder)
+    scored_regions = _match_scores(result, regions.findings)[:max_candidates]
+    worst = _worst_images(result)
+    class_rows = list(_class_rows(result))
+    confusions = find_costly_confusions(result)
+
+    shown_images = {*worst, *suspicious, *(region.score for region in scored_regions)}
+    for row in class_rows:
+        shown_images.update(row.images)
+    for confusion in confusions:
+        shown_images.update(confusion.images)
+    reader = Predictions(predictions, len(names), probabilities)
+    cards = _make_cards(builder, result, shown_images, reader, every_name, colors)
+    suspicious = [
+        score
+        for score in suspicious
+        if right.get((CONTRADICTED_LABEL, (score.id,), "")) != cards[_place_of(score)].sha256
     ]
-    of_strangers = [(cards[image.split, image.number], finding) for image, finding in strangers]
-    unsure = [
-        dataclasses.replace(
-            card,
-            kind=MISLABELED_REGION,
-            sha256=f"{card.sha256} {finding.place}",
-            detail=finding.detail,
-        )
-        for card, finding in of_strangers
-        if right.get((MISLABELED_REGION, card.ids, finding.place)) != card.sha256
+    region_cards = [
+        _card_of_region(cards[_place_of(region.score)], region.finding)
+        for region in scored_regions
+        if right.get((MISLABELED_REGION, region.finding.ids, region.finding.place))
+        != cards[_place_of(region.score)].sha256
     ]
-    return thumbnails.render(
+    first_extra_color = len(colors)
+    extra_colors = range(first_extra_color, first_extra_color + len(PIXEL_KINDS))
+    return fill_template(
         "scores",
-        np.concatenate([colors, np.array(_COLORS, np.uint8)]),
-        [*range(len(names)), *range(256, 256 + len(_COLORS))],
+        np.concatenate([colors, np.array(_COLORS_OF_PIXEL_KINDS, np.uint8)]),
+        [*range(len(names)), *extra_colors],
         title=result.dataset,
         result=result,
         names=every_name,
-        difference=list(enumerate(DIFFERENCE, 256)),
-        classes=sorted(classes, key=lambda row: (row["iou"], row["label"])),
+        pixel_kinds=list(zip(extra_colors, PIXEL_KINDS, strict=True)),
+        classes=sorted(class_rows, key=lambda row: (row.iou, row.label)),
         worst=worst,
-        suspicious=labels[:_LABELS],
-        strangers=unsure[:_LABELS],
-        no_strangers=no_strangers,
+        suspicious=suspicious[:_MAX_SUSPICIOUS_LABELS],
+        region_cards=region_cards[:_MAX_SUSPICIOUS_LABELS],
+        region_note=regions.note.message if regions.note else "",
         confusions=confusions,
         cards=cards,
         work=f"evaluate {result.dataset} {result.fingerprint[:12]}",
@@ -134,138 +196,253 @@ def render(
     )
 
 
-def _worst(result: Result) -> list[ImageScore]:
-    scored = [(i.result(result.class_names).miou, i.id, i) for i in result.per_image]
-    wrong = [score for score in scored if score[0] < 1]  # no NaN: nothing is known there
-    return [image for _, _, image in sorted(wrong, key=lambda score: score[:2])[:_WORST]]
+def _least_likely_labels(result: Result) -> list[ImageScore]:
+    """Returns the images by the quality of their labels, the lowest first."""
+    rated = [
+        (score.label_quality, score.id, score)
+        for score in result.per_image
+        if score.label_quality is not None
+    ]
+    rated.sort(key=lambda item: item[:2])
+    return [score for _, _, score in rated]
 
 
-def _class_rows(result: Result) -> Iterator[dict[str, Any]]:
-    """Yields a row for each class that occurs; the 20 classes with the lowest IoU have images."""
-    matrix, iou, dice, accuracy = result.matrix, result.iou, result.dice, result.accuracy
+def _match_scores(result: Result, findings: Iterable[Finding]) -> list[_ScoredRegion]:
+    """Returns the findings about images that were scored."""
+    scores = {}
+    for score in result.per_image:
+        # The name of a slice knows the splits that it is of.
+        for split in getattr(score.split, "splits", (score.split,)):
+            scores[split, score.id] = score
+    return [
+        _ScoredRegion(scores[finding.split, finding.ids[0]], finding)
+        for finding in findings
+        if (finding.split, finding.ids[0]) in scores
+    ]
+
+
+def _worst_images(result: Result) -> list[ImageScore]:
+    """Returns the images with the lowest mIoU, of those with wrong pixels."""
+    rated = [(score.result(result.class_names).miou, score.id, score) for score in result.per_image]
+    wrong = [item for item in rated if item[0] < 1]  # NaN is left out: nothing is known there
+    wrong.sort(key=lambda item: item[:2])
+    return [score for _, _, score in wrong[:_MAX_WORST_IMAGES]]
+
+
+def _class_rows(result: Result) -> Iterator[ClassRow]:
+    """Yields a row for each class that occurs."""
     present = np.flatnonzero(result.present).tolist()
-    shown = sorted((c for c in present if c != result.background), key=lambda c: iou[c])
+    iou = result.iou
+    foreground = [label for label in present if label != result.background]
+    foreground.sort(key=lambda label: iou[label])
+    with_images = foreground[:_MAX_CLASSES_WITH_IMAGES]
     for label in present:
-        lost = matrix[label].copy()
-        lost[label] = 0
-        yield {
-            "label": label,
-            "iou": float(iou[label]),
-            "dice": float(dice[label]),
-            "accuracy": None if math.isnan(accuracy[label]) else float(accuracy[label]),
-            "pixels": int(matrix[label].sum()),
-            "missed": int(lost.sum()),
-            "extra": int(matrix[:, label].sum() - matrix[label, label]),
-            "taken_for": int(lost.argmax()) if lost.any() else None,
-            "images": _costliest(result.per_image, label) if label in shown[:_CLASSES] else [],
-        }
+        missed_as = result.matrix[label].copy()
+        missed_as[label] = 0
+        accuracy = float(result.accuracy[label])
+        predicted = int(result.matrix[:, label].sum())
+        yield ClassRow(
+            label=label,
+            iou=float(iou[label]),
+            dice=float(result.dice[label]),
+            accuracy=None if math.isnan(accuracy) else accuracy,
+            pixels=int(result.matrix[label].sum()),
+            missed=int(missed_as.sum()),
+            extra=predicted - int(result.matrix[label, label]),
+            taken_for=int(missed_as.argmax()) if missed_as.any() else None,
+            images=_costliest_images(result.per_image, label) if label in with_images else [],
+        )
 
 
-def _costliest(scores: Iterable[ImageScore], label: int) -> list[ImageScore]:
+def _costliest_images(scores: Iterable[ImageScore], label: int) -> list[ImageScore]:
     """Returns the images with most pixels that are wrong by having or not having a class."""
     costs = []
-    for image in scores:
-        cells = image.pixels.items()
-        wrong = sum(pixels for (i, j), pixels in cells if (i == label) != (j == label))
+    for score in scores:
+        wrong = 0
+        for (truth, predicted), pixels in score.pixels.items():
+            if truth != predicted and label in (truth, predicted):
+                wrong += pixels
         if wrong:
-            costs.append((-wrong, image.id, image))
-    return [image for _, _, image in sorted(costs, key=lambda f: f[:2])[:_OF_A_CLASS]]
+            costs.append((-wrong, score.id, score))
+    costs.sort(key=lambda item: item[:2])
+    return [score for _, _, score in costs[:_IMAGES_OF_CLASS]]
 
 
-def confusions_of(result: Result) -> list[Confused]:
-    """Returns the confusions of two classes that cost most mIoU, the costliest first."""
-    matrix, present = result.matrix, result.present
-    both, union = matrix.diagonal(), matrix.sum(0) + matrix.sum(1) - matrix.diagonal()
-    truth, predicted = np.nonzero(matrix * ~np.eye(len(matrix), dtype=bool))
+def find_costly_confusions(result: Result) -> list[CostlyConfusion]:
+    """Returns the confusions of two classes that cost most mIoU, the costliest first.
+
+    If the wrong pixels of a confusion were right, the class of the mask would win them without a
+    larger union. The predicted class would lose them from its union, and may even be gone then.
+    """
+    matrix = result.matrix
+    intersection = matrix.diagonal()
+    union = matrix.sum(0) + matrix.sum(1) - intersection
+    iou = np.divide(intersection, union, out=np.zeros(len(union)), where=result.present)
+    classes = np.count_nonzero(result.present)
+
+    is_wrong = ~np.eye(len(matrix), dtype=bool)
+    truth, predicted = np.nonzero(matrix * is_wrong)
     pixels = matrix[truth, predicted]
-    # If the pixels were right, the class of the mask would win them without a larger union, and
-    # the other class would lose them from its union; it may even be gone then.
-    left = union[predicted] - pixels
-    iou = np.divide(both, union, out=np.zeros(len(both)), where=present)
-    then = np.divide(both[predicted], left, out=np.zeros(len(left)), where=left > 0)
-    count = np.count_nonzero(present)
-    total = iou.sum() + pixels / union[truth] + then - iou[predicted]
-    gain = total / (count - (left == 0)) - iou.sum() / max(1, count)
+    union_if_right = union[predicted] - pixels
+    iou_of_predicted_if_right = np.divide(
+        intersection[predicted],
+        union_if_right,
+        out=np.zeros(len(pixels)),
+        where=union_if_right > 0,
+    )
+    gain_of_truth = pixels / union[truth]
+    sum_if_right = iou.sum() + gain_of_truth + iou_of_predicted_if_right - iou[predicted]
+    classes_if_right = classes - (union_if_right == 0)
+    gain = sum_if_right / classes_if_right - iou.sum() / max(1, classes)
+
     confusions = []
-    for n in np.argsort(-gain, kind="stable")[:_CONFUSIONS]:
-        cell = (int(truth[n]), int(predicted[n]))
-        having = [image for image in result.per_image if cell in image.pixels]
-        having.sort(key=lambda image: (-image.pixels[cell], image.id))
-        share = float(pixels[n] / matrix[cell[0]].sum())
-        images = having[:_OF_A_CONFUSION]
-        confusions.append(Confused(*cell, int(pixels[n]), share, float(gain[n]), images))
+    for index in np.argsort(-gain, kind="stable")[:_MAX_CONFUSIONS]:
+        cell = (int(truth[index]), int(predicted[index]))
+        confusions.append(
+            CostlyConfusion(
+                truth=cell[0],
+                predicted=cell[1],
+                pixels=int(pixels[index]),
+                share=float(pixels[index] / matrix[cell[0]].sum()),
+                gain=float(gain[index]),
+                images=_images_of_confusion(result.per_image, cell),
+            )
+        )
     return confusions
 
 
-def _cards(
+def _images_of_confusion(scores: Iterable[ImageScore], cell: tuple[int, int]) -> list[ImageScore]:
+    """Returns the images with most pixels of a true and a predicted class."""
+    with_cell = [score for score in scores if cell in score.pixels]
+    with_cell.sort(key=lambda score: (-score.pixels[cell], score.id))
+    return with_cell[:_IMAGES_OF_CONFUSION]
+
+
+def _place_of(score: ImageScore) -> CardPlace:
+    return score.split, score.number
+
+
+def _make_cards(
     builder: tfds.core.DatasetBuilder,
     result: Result,
-    wanted: Iterable[ImageScore],
+    shown_images: Collection[ImageScore],
     predictions: Predictions,
     names: Sequence[str],
     colors: np.ndarray,
-) -> dict[tuple[str, int], Card]:
-    """Reads the images that are shown once more, and draws them."""
-    scores = {(image.split, image.number): image for image in wanted}
+) -> dict[CardPlace, Card]:
+    """Reads the images that are shown once more, and makes a card of each."""
+    if not shown_images:
+        return {}
+    scores = {_place_of(score): score for score in shown_images}
 
-    def draw(item: tuple[tuple[str, int], records.Record]) -> Card:
+    def make_card(item: tuple[CardPlace, Record]) -> Card:
         place, record = item
-        shown, beside = _drawn(builder, record, predictions, result.background, colors)
-        alone = scores[place].result(result.class_names)
-        union = alone.matrix.sum(0) + alone.matrix.sum(1)
-        order = [c for c in np.argsort(-union, kind="stable").tolist() if union[c]]
-        shares = tuple((label, float(alone.iou[label])) for label in order)
-        notes = [f"mIoU {100 * alone.miou:.2f}"] if order else []
-        if (quality := scores[place].label_quality) is not None:
-            notes.append(f"label quality {quality:.3f}")
+        score = scores[place]
+        alone = score.result(result.class_names)
+        pixels = alone.matrix.sum(0) + alone.matrix.sum(1)
+        most_pixels_first = np.argsort(-pixels, kind="stable").tolist()
+        present = [label for label in most_pixels_first if pixels[label]]
+        notes = []
+        if present:
+            notes.append(f"mIoU {100 * alone.miou:.2f}")
+        if score.label_quality is not None:
+            notes.append(f"label quality {score.label_quality:.3f}")
+        pictures = _draw_prediction(builder, record, predictions, result.background, colors)
+        files = record.bytes(IMAGE) + record.bytes(MASK)
         return Card(
-            KIND,
-            (record.id,),
-            hashlib.sha256(record.bytes(IMAGE) + record.bytes(MASK)).hexdigest()[:32],
-            place[0],
-            _confused(scores[place], names),
-            dataclasses.replace(shown, shares=shares),
-            notes,
-            beside=beside,
+            kind=CONTRADICTED_LABEL,
+            ids=(record.id,),
+            sha256=hashlib.sha256(files).hexdigest()[:32],
+            splits=place[0],
+            detail=_describe_confusions(score, names),
+            example=ExampleThumbnails(
+                record.id,
+                record.id,
+                pictures.height,
+                pictures.width,
+                shares={label: float(alone.iou[label]) for label in present},
+                pictures=Pictures(pictures.image, pictures.mask),
+            ),
+            notes=notes,
+            beside=[
+                ExtraPicture("prediction", pictures.prediction),
+                ExtraPicture("difference", pictures.difference),
+            ],
         )
 
-    if not scores:
-        return {}
-    return {place: card for (place, _), card in ordered_map(draw, records.read_at(builder, scores))}
+    cards = ordered_map(make_card, records.read_at(builder, scores))
+    return {place: card for (place, _), card in cards}
 
 
-def _confused(score: ImageScore, names: Sequence[str]) -> str:
-    """Returns in words which classes were taken for which, the two that have most pixels."""
-    cells = [(-pixels, *cell) for cell, pixels in score.pixels.items() if cell[0] != cell[1]]
-    return "; ".join(
-        f"{names[truth]} taken for {names[predicted]}: {counted(-pixels, 'pixel')}"
-        for pixels, truth, predicted in sorted(cells)[:2]
+def _card_of_region(card: Card, finding: Finding) -> Card:
+    """Returns the card of an image as that of one of its regions."""
+    return dataclasses.replace(
+        card,
+        kind=MISLABELED_REGION,
+        sha256=f"{card.sha256} {finding.place}",
+        detail=finding.detail,
     )
 
 
-def _drawn(
+def _describe_confusions(score: ImageScore, names: Sequence[str]) -> str:
+    """Returns in words which classes were taken for which, the two that have most pixels."""
+    wrong = [
+        (-pixels, truth, predicted)
+        for (truth, predicted), pixels in score.pixels.items()
+        if truth != predicted
+    ]
+    wrong.sort()
+    return "; ".join(
+        f"{names[truth]} taken for {names[predicted]}: {counted(-negated_pixels, 'pixel')}"
+        for negated_pixels, truth, predicted in wrong[:_CONFUSIONS_OF_IMAGE]
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class _PredictionPictures:
+    """Data URLs of an image, its mask, the prediction and what is wrong; and the size in pixels.
+
+    The image is empty if it cannot be decoded.
+    """
+
+    height: int
+    width: int
+    image: str
+    mask: str
+    prediction: str
+    difference: str
+
+
+def _draw_prediction(
     builder: tfds.core.DatasetBuilder,
-    record: records.Record,
+    record: Record,
     predictions: Predictions,
     background: int | None,
     colors: np.ndarray,
-) -> tuple[Shown, list[tuple[str, str]]]:
-    """Returns image and mask, as far as they were compared; and prediction and difference."""
-    whole = record.pixels(MASK)
-    pair = folder.pair_with_prediction(record, whole, predictions, dataset.tiling_of(builder))
-    mask, classes = pair.mask, pair.prediction.classes.astype(np.uint8)
-    photo = ""
+) -> _PredictionPictures:
+    """Draws the part of an image that was compared with its prediction."""
+    pair = folder.pair_with_prediction(
+        record, record.pixels(MASK), predictions, dataset.tiling_of(builder)
+    )
+    mask = pair.mask
+    predicted = pair.prediction.classes.astype(np.uint8)
+    image = ""
     with contextlib.suppress(VocSegError):
-        photo = image_url(np.ascontiguousarray(record.image()[pair.window]))
-    wrong = difference(mask, classes, background), np.array(_COLORS, np.uint8)
-    drawn = [(mask, colors), (classes, colors), wrong]
-    urls = [mask_url(small_mask(values), palette) for values, palette in drawn]
-    shown = Shown(record.id, record.id, len(mask), mask.shape[1], (), photo, urls[0])
-    return shown, [("prediction", urls[1]), ("difference", urls[2])]
+        image = image_url(np.ascontiguousarray(record.image()[pair.window]))
+    kinds = classify_pixels(mask, predicted, background)
+    height, width = mask.shape
+    return _PredictionPictures(
+        height=height,
+        width=width,
+        image=image,
+        mask=mask_url(reduce_mask(mask), colors),
+        prediction=mask_url(reduce_mask(predicted), colors),
+        difference=mask_url(reduce_mask(kinds), np.array(_COLORS_OF_PIXEL_KINDS, np.uint8)),
+    )
 
 
-def difference(mask: np.ndarray, classes: np.ndarray, background: int | None) -> np.ndarray:
-    """Returns what each pixel of a prediction is, as an index of `DIFFERENCE`.
+def classify_pixels(mask: np.ndarray, classes: np.ndarray, background: int | None) -> np.ndarray:
+    """Returns what each pixel of a prediction is, as an index of `PIXEL_KINDS`.
 
     Args:
       mask: class indices, uint8 `[H, W]`; 255 is void.
@@ -275,13 +452,15 @@ def difference(mask: np.ndarray, classes: np.ndarray, background: int | None) ->
     Returns:
       uint8 `[H, W]`.
     """
-    right = mask == classes
-    kinds = {
+    is_right = mask == classes
+    # The first that is true of a pixel is its kind.
+    conditions = {
         "void": mask == VOID,
-        "right, background": right & (mask == background),
-        "right": right,
+        "right, background": is_right & (mask == background),
+        "right": is_right,
         "missed": classes == background,
         "too much": mask == background,
-        "another class": ~right,
+        "another class": ~is_right,
     }
-    return np.select([*kinds.values()], [*map(DIFFERENCE.index, kinds)]).astype(np.uint8)
+    numbers = [PIXEL_KINDS.index(kind) for kind in conditions]
+    return np.select(list(conditions.values()), numbers).astype(np.uint8)

@@ -1,24 +1,16 @@
-"""Small images of chosen records, as data URLs that stand in the page itself; and that page.
-
-The page forbids itself everything but its own style sheet and script, by their hashes, and images
-that stand in it. So even a name that got past the escaping could neither run nor load anything.
-"""
+"""Makes small images of examples, as data URLs that stand in the page itself."""
 
 import base64
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import contextlib
 import dataclasses
-import hashlib
-import pathlib
-from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import templates
-from voc_seg_tfrecord.core.errors import VocSegError, counted
+from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, VOID
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.formats import images, pillow, png
 from voc_seg_tfrecord.formats.png_pixels import count_values
@@ -27,43 +19,89 @@ from voc_seg_tfrecord.quality.fit import reduced_size
 from voc_seg_tfrecord.quality.regions import Box
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.records import Record, read_at
-from voc_seg_tfrecord.report.gather import Object, Place
-from voc_seg_tfrecord.report.overlay import Look, grown, layer, shares, shrink
+from voc_seg_tfrecord.report.overlay import (
+    ClassStyle,
+    draw_layer,
+    grow_region,
+    measure_shares,
+    resize_mask,
+)
+from voc_seg_tfrecord.report.selection import RecordPlace, ShownObject
 
-SIDE = 320
-"""Pixels of the longer side of a thumbnail, at most."""
+SIDE_PX = 320
+"""Longer side of a thumbnail, at most."""
 
-_CROP = 200  # of an object
-_RING = 2  # pixels between a box's content and the line around it in a crop
-_MARGIN = 24  # pixels around an object, at least
+_THUMBNAIL_JPEG_QUALITY = 78
+_CROP_JPEG_QUALITY = 85
+_CROP_SIDE_PX = 200
+_MIN_CROP_MARGIN_PX = 24  # around an object or a box
+_LINE_DISTANCE_PX = 2  # from the content of a box to the line around it
 
 
 @dataclasses.dataclass(frozen=True)
-class Shown:
+class Pictures:
+    """Data URLs of an example.
+
+    Attributes:
+      image: a JPEG; empty if the image cannot be decoded.
+      mask: a PNG in the colors of the classes; empty if there is no mask.
+      layer: a PNG that is laid over the image; empty if the classes are not known.
+    """
+
+    image: str = ""
+    mask: str = ""
+    layer: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Crops:
+    """Data URLs of a part of an image, and of the same part of its mask."""
+
+    image: str
+    mask: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ExampleThumbnails:
     """One example on the page.
 
     Attributes:
-      height, width: of the image, in pixels.
-      shares: each mask value that the image has, and its share of the pixels, the largest first;
-        with a label in place of a mask, that label.
-      image: data URL of a JPEG; empty if the image cannot be decoded.
-      mask: data URL of a PNG in the classes' colours; empty if there is none.
-      layer: data URL of a PNG that is laid over the image; empty if the classes are not known.
+      id: the image id.
+      filename: the name of the image file.
+      height: of the image, in pixels; 0 if unknown.
+      width: of the image, in pixels; 0 if unknown.
+      shares: the share of the pixels that each mask value has, the largest first; with a label in
+        place of a mask, 1 for that label.
+      pictures: the image, its mask and what is laid over the image.
       objects: data URLs of the objects that were asked for.
-      crops: of each box that was asked for, data URLs of what is in it and around it: in the image
-        and in the mask. Boxes of half the image and more are left out.
+      crops: of each box that was asked for, what is in it and around it. Boxes of half the image
+        and more are left out.
     """
 
     id: str
     filename: str
     height: int
     width: int
-    shares: tuple[tuple[int, float], ...] = ()
-    image: str = ""
-    mask: str = ""
-    layer: str = ""
-    objects: Mapping[Object, str] = dataclasses.field(default_factory=dict)
-    crops: Mapping[Box, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+    shares: Mapping[int, float] = dataclasses.field(default_factory=dict)
+    pictures: Pictures = Pictures()
+    objects: Mapping[ShownObject, str] = dataclasses.field(default_factory=dict)
+    crops: Mapping[Box, Crops] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
+class ExtraPicture:
+    """A picture that stands beside image and mask: its name, and its data URL."""
+
+    name: str
+    url: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparedThumbnail:
+    """A region of another image beside a card: its class, and its number among all such regions."""
+
+    class_name: str
+    number: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,19 +109,21 @@ class Card:
     """One example about which a person is to decide.
 
     Attributes:
-      kind, detail: of what was found.
+      kind: the kind of the finding.
       ids: all images that it is about, which are decided together.
       sha256: of their files.
       splits: those that have the image.
+      detail: what was found.
+      example: its thumbnails.
       notes: what was measured.
       boxes: around what is wrong, the largest first.
-      crops: data URLs of the first of them with what is around it: in the image and in the mask.
+      crops: of the first box; None if there is none.
       mask_size: height and width of the mask, if the image has another size.
       fix: what would put its mask right, if that is known.
-      other: data URL of the other image or mask that this needs.
-      beside: names and data URLs of what is to stand beside image and mask.
-      remedy: what to do about an error, which nobody can call right; empty of what may be.
-      regions: class and number of regions of other images, to be compared with the first box.
+      other: data URL of the other image or mask that the fix needs.
+      beside: what is to stand beside image and mask.
+      remedy: what to do about an error, which nobody can call right; empty of what may be right.
+      regions: regions of other images, to be compared with the first box.
     """
 
     kind: str
@@ -91,215 +131,238 @@ class Card:
     sha256: str
     splits: str
     detail: str
-    shown: Shown
+    example: ExampleThumbnails
     notes: Sequence[str] = ()
     boxes: Sequence[Box] = ()
-    crops: Sequence[str] = ()
-    mask_size: tuple[int, int] | None = None
+    crops: Crops | None = None
+    mask_size: tuple[int, ...] | None = None
     fix: Correction | None = None
     other: str = ""
-    beside: Sequence[tuple[str, str]] = ()
+    beside: Sequence[ExtraPicture] = ()
     remedy: str = ""
-    regions: Sequence[tuple[str, int]] = ()
+    regions: Sequence[ComparedThumbnail] = ()
 
     @property
-    def weight(self) -> int:
-        """Letters of its thumbnails."""
-        shown = self.shown
-        return sum(map(len, (shown.image, shown.mask, shown.layer, self.other, *self.crops)))
+    def characters(self) -> int:
+        """The length of its data URLs."""
+        pictures = self.example.pictures
+        urls = [pictures.image, pictures.mask, pictures.layer, self.other]
+        if self.crops:
+            urls += [self.crops.image, self.crops.mask]
+        return sum(len(url) for url in urls)
 
 
-def read(
+def read_thumbnails(
     builder: tfds.core.DatasetBuilder,
-    places: Collection[Place],
-    objects: Collection[Object],
-    look: Look,
-    boxes: Collection[tuple[Place, Box]] = (),
-) -> dict[Place, Shown]:
-    """Reads the records once more, and decodes those of which something is to be shown.
+    places: Collection[RecordPlace],
+    objects: Collection[ShownObject],
+    style: ClassStyle,
+    boxes: Collection[tuple[RecordPlace, Box]] = (),
+) -> dict[RecordPlace, ExampleThumbnails]:
+    """Reads records once more, and makes their thumbnails.
 
-    Of the boxes, which are in records among `places`, crops are shown.
+    Args:
+      builder: of the built dataset.
+      places: the records.
+      objects: objects of which crops are needed; their records are read too.
+      style: how classes are drawn.
+      boxes: boxes of which crops are needed, in records among `places`.
     """
 
-    def show(item: tuple[Place, Record]) -> Shown:
+    def make_thumbnails(item: tuple[tuple[str, int], Record]) -> ExampleThumbnails:
         place, record = item
-        mine = [o for o in objects if o.place == place]
-        its_boxes = [box for of, box in boxes if of == place]
+        objects_of_record = [shown for shown in objects if shown.place == place]
+        boxes_of_record = [box for place_of_box, box in boxes if place_of_box == place]
         with records.large_in_turn(record):
-            return _shown(record, mine, its_boxes, look)
+            return _make_thumbnails(record, objects_of_record, boxes_of_record, style)
 
-    needed = {*places, *(o.place for o in objects)}
-    return {place: shown for (place, _), shown in ordered_map(show, read_at(builder, needed))}
-
-
-def pictures(
-    image: np.ndarray | None, mask: np.ndarray | None, look: Look, side: int = SIDE
-) -> tuple[str, str, str]:
-    """Returns `image`, `mask` and `layer` of what is `Shown`, of this longer side.
-
-    The image is uint8 `[H, W, 3]`, None if it cannot be decoded; the mask uint8 `[H, W]`, or
-    `[H, W, 3]` if it holds colours, None if there is none.
-    """
-    photo = "" if image is None else image_url(image, side)
-    if mask is None:
-        return photo, "", ""
-    if mask.ndim == 3:
-        return photo, image_url(mask, side), ""
-    small = small_mask(mask, side)
-    return photo, mask_url(small, look.palette), layer_url(small, look)
+    needed = {*places, *(shown.place for shown in objects)}
+    thumbnails = ordered_map(make_thumbnails, read_at(builder, needed))
+    return {RecordPlace(*place): of_record for (place, _), of_record in thumbnails}
 
 
-def image_url(pixels: np.ndarray, side: int = SIDE) -> str:
-    """Returns a thumbnail of an image, uint8 `[H, W, 3]`, as the data URL of a JPEG."""
-    return _url("jpeg", pillow.encode_jpeg(pillow.shrink(pixels, side), 78))
-
-
-def mask_url(small: np.ndarray, colors: np.ndarray) -> str:
-    """Returns a `small_mask` as the data URL of a palette PNG."""
-    values = np.flatnonzero(count_values(small))
-    number_of = np.zeros(256, np.uint8)
-    number_of[values] = range(len(values))
-    return _palette_url(number_of[small], colors[values])
-
-
-def layer_url(small: np.ndarray, look: Look) -> str:
-    """Returns what `preview` lays over an image, as the data URL of a PNG, of a `small_mask`."""
-    numbers, entries = layer(small, look.palette, look.background)
-    if len(entries) > 256:
-        return _url("png", pillow.encode_png(entries[numbers]))
-    return _palette_url(numbers.astype(np.uint8), entries[:, :3], entries[:, 3].tobytes())
-
-
-def _palette_url(numbers: np.ndarray, colors: np.ndarray, alpha: bytes = b"") -> str:
-    grey = File(pillow.encode_png(numbers), "mask")
-    return _url("png", png.palette_png(grey, colors.tobytes(), alpha))
-
-
-def small_mask(mask: np.ndarray, side: int = SIDE) -> np.ndarray:
-    """Returns a thumbnail of a mask, uint8 `[H, W]`, in which no class disappears."""
-    return shrink(mask, *reduced_size(mask.shape, side))
-
-
-def _shown(record: Record, objects: list[Object], boxes: list[Box], look: Look) -> Shown:
-    image: np.ndarray | None = None
-    with contextlib.suppress(VocSegError):
-        whole = objects or boxes
-        file = record.file(IMAGE)
-        image = record.image() if whole else images.decode(file, side=SIDE).rgb()
-    masks: dict[str, np.ndarray] = {}
-    for name in (MASK, INSTANCES):
-        with contextlib.suppress(VocSegError):
-            masks |= {name: record.pixels(name)} if name in record.features else {}
-    mask = masks.get(MASK)
+def _make_thumbnails(
+    record: Record, objects: Sequence[ShownObject], boxes: Sequence[Box], style: ClassStyle
+) -> ExampleThumbnails:
+    """Decodes a record; what cannot be decoded is left out."""
+    needs_crops = bool(objects or boxes)
+    image = _decode_image(record, in_full=needs_crops)
+    mask = _decode_mask(record, MASK)
     height, width = records.size_of(record)
-    return Shown(
-        record.id,
-        record.bytes(FILENAME).decode(errors="replace"),
-        height,
-        width,
-        shares(mask) if mask is not None else tuple((v, 1.0) for v in record.ints(LABEL)),
-        *pictures(image, mask, look),
-        objects={drawn: url for drawn in objects if (url := _object_crop(image, masks, drawn))},
-        crops={box: two for box in boxes if (two := box_crops(image, mask, look.palette, box))},
+    label_shares = dict.fromkeys(record.ints(LABEL), 1.0)
+    pictures_of_objects = {}
+    if objects and image is not None:
+        instances = _decode_mask(record, INSTANCES)
+        for shown in objects:
+            region = _find_object(shown, mask, instances)
+            if region is not None and region.shape == image.shape[:2]:
+                pictures_of_objects[shown] = _crop_region(image, region)
+    crops_of_boxes = {}
+    for box in boxes:
+        crops = crop_box(image, mask, style.palette, box)
+        if crops is not None:
+            crops_of_boxes[box] = crops
+    return ExampleThumbnails(
+        id=record.id,
+        filename=record.bytes(FILENAME).decode(errors="replace"),
+        height=height,
+        width=width,
+        shares=label_shares if mask is None else measure_shares(mask),
+        pictures=make_pictures(image, mask, style),
+        objects=pictures_of_objects,
+        crops=crops_of_boxes,
     )
 
 
-def _object_crop(image: np.ndarray | None, masks: Mapping[str, np.ndarray], drawn: Object) -> str:
-    """Returns the crop of an object; empty if there is no image of the mask's size."""
-    name, value = (INSTANCES, drawn.number) if drawn.number else (MASK, drawn.label)
-    if image is None or name not in masks or masks[name].shape != image.shape[:2]:
-        return ""
-    return _crop(image, masks[name] == value)
+def _decode_image(record: Record, *, in_full: bool) -> np.ndarray | None:
+    """Returns the image of a record, uint8 `[H, W, 3]`; None if it cannot be decoded."""
+    with contextlib.suppress(VocSegError):
+        file = record.file(IMAGE)
+        return record.image() if in_full else images.decode(file, side=SIDE_PX).rgb()
+    return None
 
 
-def _crop(pixels: np.ndarray, region: np.ndarray, colors: np.ndarray | None = None) -> str:
-    """Returns a region, bool `[H, W]`, a line around it, and more, as a data URL.
+def _decode_mask(record: Record, name: str) -> np.ndarray | None:
+    """Returns a mask of a record, uint8 `[H, W]`; None if there is none, or it is damaged."""
+    with contextlib.suppress(VocSegError):
+        return record.pixels(name) if name in record.features else None
+    return None
 
-    The pixels are uint8 `[H, W, 3]`; or `[H, W]`, and then what `colors` has for them.
+
+def _find_object(
+    shown: ShownObject, mask: np.ndarray | None, instances: np.ndarray | None
+) -> np.ndarray | None:
+    """Returns the pixels of an object, bool `[H, W]`; None if its mask cannot be decoded."""
+    if shown.number:
+        return None if instances is None else instances == shown.number
+    # An object without a number is all that its class has in the image.
+    return None if mask is None else mask == shown.label
+
+
+def make_pictures(
+    image: np.ndarray | None, mask: np.ndarray | None, style: ClassStyle, side: int = SIDE_PX
+) -> Pictures:
+    """Makes the thumbnails of an image and its mask.
+
+    Args:
+      image: uint8 `[H, W, 3]`; None if it cannot be decoded.
+      mask: class indices, uint8 `[H, W]`, or colors, uint8 `[H, W, 3]`; None if there is none.
+      style: how classes are drawn.
+      side: the longer side of a thumbnail, at most.
     """
-    window = []
-    for axis in (1, 0):  # rows, then columns
-        first, last = np.flatnonzero(region.any(axis))[[0, -1]].tolist()
-        margin = max(_MARGIN, (last - first) // 4)
-        window.append(slice(max(0, first - margin), last + 1 + margin))
-    around, inside = pixels[tuple(window)], region[tuple(window)]
-    small = pillow.shrink(around if colors is None else colors[around], _CROP).copy()
-    inside = shrink(pillow.thinned(inside, _CROP).view(np.uint8), *small.shape[:2]).view(bool)
-    small[grown(inside) & ~inside] = 0
-    small[inside & grown(~inside)] = 255
-    return _url("jpeg", pillow.encode_jpeg(small, 85))
+    photo = "" if image is None else image_url(image, side)
+    if mask is None:
+        return Pictures(photo)
+    if mask.ndim == 3:
+        return Pictures(photo, image_url(mask, side))
+    small = reduce_mask(mask, side)
+    return Pictures(photo, mask_url(small, style.palette), layer_url(small, style))
+
+
+def image_url(pixels: np.ndarray, side: int = SIDE_PX) -> str:
+    """Returns a thumbnail of an image, uint8 `[H, W, 3]`, as the data URL of a JPEG."""
+    small = pillow.shrink(pixels, side)
+    return _data_url("jpeg", pillow.encode_jpeg(small, _THUMBNAIL_JPEG_QUALITY))
+
+
+def mask_url(reduced: np.ndarray, colors: np.ndarray) -> str:
+    """Returns a mask from `reduce_mask` as the data URL of a palette PNG.
+
+    Args:
+      reduced: uint8 `[h, w]`.
+      colors: of the mask values, uint8 `[256, 3]`.
+    """
+    values = np.flatnonzero(count_values(reduced))
+    entry_of_value = np.zeros(256, np.uint8)
+    entry_of_value[values] = range(len(values))
+    return _palette_png_url(entry_of_value[reduced], colors[values])
+
+
+def layer_url(reduced: np.ndarray, style: ClassStyle) -> str:
+    """Returns what is laid over an image as the data URL of a PNG, for a mask of `reduce_mask`."""
+    layer = draw_layer(reduced, style.palette, style.background)
+    if len(layer.entries) > 256:
+        return _data_url("png", pillow.encode_png(layer.entries[layer.numbers]))
+    colors = layer.entries[:, :3]
+    alpha = layer.entries[:, 3]
+    return _palette_png_url(layer.numbers.astype(np.uint8), colors, alpha.tobytes())
+
+
+def reduce_mask(mask: np.ndarray, side: int = SIDE_PX) -> np.ndarray:
+    """Returns a thumbnail of a mask, uint8 `[H, W]`, in which no class is lost."""
+    return resize_mask(mask, *reduced_size(mask.shape, side))
 
 
 def is_small(box: Box, size: tuple[int, ...]) -> bool:
     """Says whether a box has less than half of the pixels of this height and width."""
-    return 2 * box[2] * box[3] < size[0] * size[1]
+    _, _, width, height = box
+    return 2 * width * height < size[0] * size[1]
 
 
-def box_crops(
+def crop_box(
     image: np.ndarray | None, mask: np.ndarray | None, colors: np.ndarray, box: Box
-) -> tuple[str, ...]:
-    """Returns what is in a box of an image and of its mask, and around it, as two data URLs.
+) -> Crops | None:
+    """Crops what is in a box, and around it.
 
-    There is none if the box is not `is_small`, or there are not both of them in one size. The mask
-    is uint8 `[H, W]`, or `[H, W, 3]` if it holds colours; `colors` are of its values.
+    Args:
+      image: uint8 `[H, W, 3]`; None if it cannot be decoded.
+      mask: class indices, uint8 `[H, W]`, or colors, uint8 `[H, W, 3]`; None if there is none.
+      colors: of the mask values, uint8 `[256, 3]`.
+      box: the box.
+
+    Returns:
+      None if the box is not `is_small`, or image and mask do not have one size.
     """
     if image is None or mask is None or image.shape[:2] != mask.shape[:2]:
-        return ()
+        return None
     if not is_small(box, mask.shape[:2]):
-        return ()
+        return None
     left, top, width, height = box
-    within = np.zeros(mask.shape[:2], bool)
-    rows = slice(max(0, top - _RING), top + height + _RING)
-    within[rows, max(0, left - _RING) : left + width + _RING] = True
-    return _crop(image, within), _crop(mask, within, colors if mask.ndim == 2 else None)
+    rows = slice(max(0, top - _LINE_DISTANCE_PX), top + height + _LINE_DISTANCE_PX)
+    columns = slice(max(0, left - _LINE_DISTANCE_PX), left + width + _LINE_DISTANCE_PX)
+    is_in_box = np.zeros(mask.shape[:2], bool)
+    is_in_box[rows, columns] = True
+    return Crops(
+        _crop_region(image, is_in_box),
+        _crop_region(mask, is_in_box, colors if mask.ndim == 2 else None),
+    )
 
 
-def _url(kind: str, data: bytes) -> str:
-    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"
+def _crop_region(pixels: np.ndarray, region: np.ndarray, colors: np.ndarray | None = None) -> str:
+    """Returns a region with a line around it, and what is around that, as a data URL.
 
-
-_TEMPLATES = pathlib.Path(__file__).parent / "templates"
-
-
-def render(name: str, colors: np.ndarray, labels: Iterable[int], **shown: Any) -> str:
-    """Returns the page of a template, in which all text is escaped.
-
-    The colours are of the mask values, uint8 `[256, 3]`, the labels those of classes on the page.
+    Args:
+      pixels: uint8 `[H, W, 3]`; or mask values, uint8 `[H, W]`, if `colors` are given.
+      region: bool `[H, W]`, with at least one pixel.
+      colors: of the mask values, uint8 `[256, 3]`.
     """
-    import markupsafe  # which Jinja2 brings
-
-    environment = templates.load_templates(
-        _TEMPLATES, autoescape=True, number="{:,}".format, percent=_percent, amount=counted
-    )
-    # `.c15{--class:#c08080}` for each class.
-    of_classes = [f".c{n}{{--class:{hex_color(colors[n])}}}" for n in sorted({*labels, VOID})]
-    style = (_TEMPLATES / "page.css").read_text() + "".join(of_classes) + "\n"
-    script = (_TEMPLATES / "page.js").read_text()
-    policy = (
-        "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
-        f"style-src '{_sha256(style)}'; script-src '{_sha256(script)}'"
-    )
-    return environment.get_template(f"{name}.html").render(
-        style=markupsafe.Markup(style),
-        script=markupsafe.Markup(script),
-        policy=policy,
-        void=VOID,
-        **shown,
-    )
+    rows = _window_around(np.any(region, axis=1))
+    columns = _window_around(np.any(region, axis=0))
+    window = pixels[rows, columns]
+    if colors is not None:
+        window = colors[window]
+    crop = pillow.shrink(window, _CROP_SIDE_PX).copy()
+    thinned = pillow.thinned(region[rows, columns], _CROP_SIDE_PX)
+    height, width = crop.shape[:2]
+    is_inside = resize_mask(thinned.view(np.uint8), height, width).view(bool)
+    # A black line outside and a white line inside: one of them is seen on any image.
+    crop[grow_region(is_inside) & ~is_inside] = 0
+    crop[is_inside & grow_region(~is_inside)] = 255
+    return _data_url("jpeg", pillow.encode_jpeg(crop, _CROP_JPEG_QUALITY))
 
 
-def hex_color(color: np.ndarray) -> str:
-    """Returns red, green and blue as `#rrggbb`."""
-    return "#{:02x}{:02x}{:02x}".format(*map(int, color))
+def _window_around(has_region: np.ndarray) -> slice:
+    """Returns the rows or columns to show, given which have pixels of a region, bool `[N]`."""
+    first, last = np.flatnonzero(has_region)[[0, -1]].tolist()
+    margin = max(_MIN_CROP_MARGIN_PX, (last - first) // 4)
+    return slice(max(0, first - margin), last + 1 + margin)
 
 
-def _sha256(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+def _palette_png_url(numbers: np.ndarray, colors: np.ndarray, alpha: bytes = b"") -> str:
+    """Returns an indexed image, uint8 `[h, w]`, as the data URL of a palette PNG."""
+    indexed = File(pillow.encode_png(numbers), "mask")
+    return _data_url("png", png.palette_png(indexed, colors.tobytes(), alpha))
 
 
-def _percent(value: float) -> str:
-    if not value:
-        return "0 %"
-    if value < 0.0001:
-        return "<0.01 %"
-    return f"{100 * value:.2f} %" if value < 0.1 else f"{100 * value:.1f} %"
+def _data_url(kind: str, data: bytes) -> str:
+    return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"

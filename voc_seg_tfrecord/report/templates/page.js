@@ -253,7 +253,7 @@
     });
   });
 
-  // The slider, and the class under the pointer: a pixel of the mask has its class's colour, as has
+  // The slider, and the class under the pointer: a pixel of the mask has its class's color, as has
   // the swatch of the class's name below it.
   const pixels = new WeakMap();
   const read = (mask) => {
@@ -266,7 +266,7 @@
     }
     return pixels.get(mask);
   };
-  const colour = (chip) => getComputedStyle(chip.querySelector(".swatch")).backgroundColor;
+  const color = (chip) => getComputedStyle(chip.querySelector(".swatch")).backgroundColor;
   const names = (card) => all(".chips li", card).filter((chip) => chip.querySelector(".swatch"));
   const under = (card, picture, event) => {
     const mask = card.querySelector(".mask"), box = picture.getBoundingClientRect();
@@ -277,7 +277,7 @@
     if (x < 0 || y < 0 || x >= mask.naturalWidth || y >= mask.naturalHeight) return "";
     const start = 4 * (y * mask.naturalWidth + x);
     const rgb = "rgb(" + [...read(mask).slice(start, start + 3)].join(", ") + ")";
-    const found = names(card).filter((chip) => colour(chip) === rgb);
+    const found = names(card).filter((chip) => color(chip) === rgb);
     return found.map((chip) => chip.querySelector("bdi").textContent).join(" or ");
   };
   const say = (frame, text) => {

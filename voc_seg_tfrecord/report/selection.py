@@ -1,0 +1,243 @@
+"""Chooses which records and objects the report page shows: by a seed where there is a choice."""
+
+from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+import random
+from typing import NamedTuple
+
+import numpy as np
+
+from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.quality.finding import (
+    SAME_IMAGE_IN_TWO_SPLITS,
+    SIMILAR_IMAGES_IN_TWO_SPLITS,
+    Finding,
+)
+from voc_seg_tfrecord.report.gather import SplitFacts
+
+MAX_GALLERY_EXAMPLES = 24
+"""Examples in each split's gallery, at most."""
+
+MAX_EXAMPLES_IN_ALL_GALLERIES = 240
+"""Examples in all galleries together, at most."""
+
+_SHOWN_RARE_CLASSES = 5
+_SHOWN_EXAMPLES_OF_RARE_CLASS = 4
+_SHOWN_OBJECTS = 6  # of the largest, and of the smallest
+_SHOWN_PAIRS = 6
+_SHOWN_PROBLEMS = 6
+_SHOWN_SUSPECTS = 12
+
+
+class RecordPlace(NamedTuple):
+    """A split, and the number of a record in it."""
+
+    split: str
+    number: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ShownObject:
+    """An object to show.
+
+    Attributes:
+      place: its record.
+      number: its number in the instance mask; 0 for all that the class has in the image.
+      label: its class.
+      pixels: how many it has.
+      share: its share of the image's pixels.
+    """
+
+    place: RecordPlace
+    number: int
+    label: int
+    pixels: int
+    share: float
+
+
+@dataclasses.dataclass(frozen=True)
+class RareClass:
+    """One of the least common classes, and examples of it."""
+
+    label: int
+    places: Sequence[RecordPlace]
+
+
+@dataclasses.dataclass(frozen=True)
+class SuspiciousLabel:
+    """A record whose label may be wrong, and what was found."""
+
+    place: RecordPlace
+    finding: Finding
+
+
+@dataclasses.dataclass(frozen=True)
+class PageSelection:
+    """What the report page shows.
+
+    Attributes:
+      gallery: the numbers of the records in each split's gallery, ascending.
+      rare: the least common classes, the least common first.
+      largest: objects, the largest share of the image first.
+      smallest: objects, the fewest pixels first.
+      pairs: two images that are the same, or look alike, in two splits.
+      problems: records with problems.
+      suspects: records whose labels may be wrong, the most suspicious first.
+    """
+
+    gallery: Mapping[str, Sequence[int]]
+    rare: Sequence[RareClass]
+    largest: Sequence[ShownObject]
+    smallest: Sequence[ShownObject]
+    pairs: Sequence[tuple[RecordPlace, RecordPlace]]
+    problems: Sequence[RecordPlace]
+    suspects: Sequence[SuspiciousLabel]
+
+    def places(self) -> set[RecordPlace]:
+        """Returns the records of which thumbnails are needed."""
+        places = {
+            RecordPlace(split, number)
+            for split, numbers in self.gallery.items()
+            for number in numbers
+        }
+        for rare_class in self.rare:
+            places.update(rare_class.places)
+        for pair in self.pairs:
+            places.update(pair)
+        places.update(self.problems)
+        places.update(suspect.place for suspect in self.suspects)
+        return places
+
+
+def choose_shown(
+    facts: Mapping[str, SplitFacts], background: int | None, label_errors: Sequence[Finding]
+) -> PageSelection:
+    """Chooses what is shown; the same input gives the same choice.
+
+    Args:
+      facts: of each split.
+      background: index of the background class, None if there is none.
+      label_errors: labels that may be wrong, the most suspicious first.
+    """
+    candidates = _largest_and_smallest_objects(facts)
+    numbers_of_ids = {
+        split: {image_id: number for number, image_id in enumerate(of_split.stats.ids)}
+        for split, of_split in facts.items()
+    }
+    return PageSelection(
+        gallery=_choose_galleries(facts),
+        rare=_choose_rare_classes(facts, background),
+        largest=sorted(candidates, key=_largest_share_first)[:_SHOWN_OBJECTS],
+        smallest=sorted(candidates, key=_fewest_pixels_first)[:_SHOWN_OBJECTS],
+        pairs=_choose_pairs(numbers_of_ids, label_errors),
+        problems=_choose_problems(facts),
+        suspects=_choose_suspects(numbers_of_ids, label_errors),
+    )
+
+
+def _choose_galleries(facts: Mapping[str, SplitFacts]) -> dict[str, list[int]]:
+    """Chooses the records of each split's gallery at random."""
+    max_examples = MAX_EXAMPLES_IN_ALL_GALLERIES // max(1, len(facts))
+    max_examples = min(MAX_GALLERY_EXAMPLES, max_examples)
+    gallery = {}
+    for split, of_split in facts.items():
+        total = len(of_split.present)
+        # Seeded by the split's name, so that another split does not change the choice.
+        generator = random.Random(f"0 {split}")
+        gallery[split] = sorted(generator.sample(range(total), min(max_examples, total)))
+    return gallery
+
+
+def least_common_classes(facts: Mapping[str, SplitFacts], background: int | None) -> list[int]:
+    """Returns the classes by how many images have them, ascending; only those that any has."""
+    images = sum(of_split.present.sum(0) for of_split in facts.values())
+    classes = min((len(of_split.stats.class_names) for of_split in facts.values()), default=0)
+    present = [
+        label for label in range(min(classes, VOID)) if label != background and images[label]
+    ]
+    return sorted(present, key=lambda label: (images[label], label))
+
+
+def _choose_rare_classes(
+    facts: Mapping[str, SplitFacts], background: int | None
+) -> list[RareClass]:
+    """Chooses the least common classes, and examples of each at random."""
+    rare = []
+    for label in least_common_classes(facts, background)[:_SHOWN_RARE_CLASSES]:
+        places = [
+            RecordPlace(split, number)
+            for split, of_split in facts.items()
+            for number in np.flatnonzero(of_split.present[:, label]).tolist()
+        ]
+        count = min(_SHOWN_EXAMPLES_OF_RARE_CLASS, len(places))
+        chosen = random.Random(f"0 {label}").sample(places, count)
+        rare.append(RareClass(label, sorted(chosen)))
+    return rare
+
+
+def _largest_and_smallest_objects(facts: Mapping[str, SplitFacts]) -> list[ShownObject]:
+    """Returns of each split the objects that may be among the largest and smallest of all."""
+    candidates = []
+    for split, of_split in facts.items():
+        objects = of_split.objects
+        shares = objects.shares
+        largest = np.argsort(-shares, kind="stable")[:_SHOWN_OBJECTS]
+        smallest = np.argsort(objects.pixels, kind="stable")[:_SHOWN_OBJECTS]
+        for row in {*largest.tolist(), *smallest.tolist()}:
+            record, number, label, pixels, _ = objects.rows[row].tolist()
+            place = RecordPlace(split, record)
+            candidates.append(ShownObject(place, number, label, pixels, float(shares[row])))
+    return candidates
+
+
+def _largest_share_first(shown: ShownObject) -> tuple[float, RecordPlace, int, int]:
+    return (-shown.share, shown.place, shown.number, shown.label)
+
+
+def _fewest_pixels_first(shown: ShownObject) -> tuple[int, RecordPlace, int, int]:
+    return (shown.pixels, shown.place, shown.number, shown.label)
+
+
+def _choose_pairs(
+    numbers_of_ids: Mapping[str, Mapping[str, int]], label_errors: Sequence[Finding]
+) -> list[tuple[RecordPlace, RecordPlace]]:
+    """Returns two images of each group in two splits: first of the same, then of similar ones."""
+    pairs = []
+    for kind in (SAME_IMAGE_IN_TWO_SPLITS, SIMILAR_IMAGES_IN_TWO_SPLITS):
+        for finding in label_errors:
+            if finding.kind == kind:
+                first, *others = _places_of_copies(numbers_of_ids, finding)
+                second = next(place for place in others if place.split != first.split)
+                pairs.append((first, second))
+    return pairs[:_SHOWN_PAIRS]
+
+
+def _places_of_copies(
+    numbers_of_ids: Mapping[str, Mapping[str, int]], finding: Finding
+) -> Iterator[RecordPlace]:
+    """Yields where the images of a finding about several splits are."""
+    for image_id in finding.ids:
+        for split in finding.split.split(", "):
+            if image_id in numbers_of_ids[split]:
+                yield RecordPlace(split, numbers_of_ids[split][image_id])
+
+
+def _choose_problems(facts: Mapping[str, SplitFacts]) -> list[RecordPlace]:
+    places = [
+        RecordPlace(split, problem.number)
+        for split, of_split in facts.items()
+        for problem in of_split.problems
+    ]
+    return list(dict.fromkeys(places))[:_SHOWN_PROBLEMS]
+
+
+def _choose_suspects(
+    numbers_of_ids: Mapping[str, Mapping[str, int]], label_errors: Sequence[Finding]
+) -> list[SuspiciousLabel]:
+    """Returns the first findings about one record; of copies, about the later one."""
+    suspects = []
+    for finding in label_errors:
+        if finding.box:
+            number = numbers_of_ids[finding.split][finding.ids[-1]]
+            suspects.append(SuspiciousLabel(RecordPlace(finding.split, number), finding))
+    return suspects[:_SHOWN_SUSPECTS]
