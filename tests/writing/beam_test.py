@@ -14,10 +14,10 @@ import tensorflow_datasets as tfds
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.build_from.run import ArrayItem
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.mask_rule import index_rule
+from voc_seg_tfrecord.sources.arrays import ArrayItem
 from voc_seg_tfrecord.writing import engines
 
 OWN = VocSegConfig(name="own")
