@@ -1,15 +1,19 @@
 """Where a tree's class file lies, what several of them mean, and which class is background."""
 
+import re
+
 import numpy as np
 import pytest
 from support import exports
 from support.building import examples, from_tree
 from support.folders import refused
 from support.own_tree import read_as
+from support.paths import REPOSITORY
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.folder.classes.rules import RULES
 
 TRUTH = exports.truth("a")  # has 0, 1 and 2
 
@@ -415,3 +419,12 @@ def test_the_background_that_datumaro_names_fills_missing_masks(apple):
     exports.put(root, "dataset_meta.json", meta)
     builder = from_tree(root, missing_mask="background")
     assert (examples(builder, "train")["b.jpg"]["segmentation_mask"] == 1).all()
+
+
+def test_the_page_lists_the_rules_as_the_table_has_them():
+    page = (REPOSITORY / "docs" / "guides" / "own-data.md").read_text()
+    _, _, section = page.partition("### Class files")
+    section, _, _ = section.partition("### Names of masks")
+    _, _, table = section.partition("| rule | what it says |\n|---|---|\n")
+    listed = re.findall(r"^\| (.*?) \| (.*?) \|$", table, re.M)
+    assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]

@@ -1,4 +1,6 @@
 import contextlib
+import csv
+import io
 import json
 
 from etils import epath
@@ -86,6 +88,13 @@ def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
 def test_what_no_tool_writes_or_what_may_mean_two_things_is_refused(tmp_path, name, text, words):
     with pytest.raises(LayoutError, match=words):
         read(tmp_path, name, text)
+
+
+@pytest.mark.parametrize("name", ["&amp;", "a;b", "a,", ";", ",", "a;;", '"a"', "7", "a:1,2,3"])
+def test_a_name_survives_the_class_file_of_an_export(tmp_path, name):
+    text = io.StringIO()
+    csv.writer(text).writerows([("id", "name"), (0, "background"), (1, name)])
+    assert read(tmp_path, "labelmap.csv", text.getvalue()).class_names == ("background", name)
 
 
 @pytest.mark.parametrize("name", ["Void", "VOID", "ignore", "Ignored", "__IGNORE__"])

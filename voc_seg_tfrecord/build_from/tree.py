@@ -229,7 +229,10 @@ def _facts_of_classes(plan: FolderPlan, config: VocSegConfig) -> list[_Fact]:
     shown = [f"{index} {name}" for index, name in enumerate(names)]
     if len(shown) > _MAX_SHOWN_CLASSES:
         shown = [*shown[: _MAX_SHOWN_CLASSES - 2], "...", shown[-1]]
-    facts = [("classes", f"{len(names)} {source}: {', '.join(shown)}")]
+    classes = f"{len(names)} {source}: {', '.join(shown)}"
+    if plan.fault:
+        classes = "unknown"
+    facts = [("classes", classes)]
     if config.classes:
         facts.append(("from", config.table.describe()))
     facts.append(("void", ", ".join(_void_keys(plan)) or "none"))

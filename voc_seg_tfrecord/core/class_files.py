@@ -1,6 +1,6 @@
 """The files in which labeling tools say which value or color means which class."""
 
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 import dataclasses
 import pathlib
 import re
@@ -14,10 +14,10 @@ from voc_seg_tfrecord.core.class_parsers import (
     Entry,
     is_table,
 )
-from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.errors import LayoutError, command
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.core.names import VOID, VOID_COLOR, Color, unprintable
+from voc_seg_tfrecord.core.names import VOID, VOID_COLOR, Color, plain, unprintable
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 
 _LARGEST = 1 << 20  # bytes; 255 names are far below
@@ -85,6 +85,41 @@ def may_be_void(entry: Entry) -> bool:
 def is_void_name(name: str) -> bool:
     """Says whether a name means void; upper and lower case do not matter."""
     return name.casefold() in VOID_NAMES
+
+
+_NAMES_OF_WHAT_IS_LEFT = (
+    *VOID_NAMES,
+    *_UNLABELED,
+    *("none", "other", "unknown", "undefined", "unclassified", "unannotated", "nodata", "empty"),
+)
+"""Names, in small letters, of classes that are often the background, if they cover most pixels."""
+
+
+def may_be_background(name: str) -> bool:
+    """Says whether a class is called void, unlabeled or the like; spelling does not matter."""
+    word = plain(name).replace(" ", "").replace("-", "").replace("_", "")
+    return name.casefold() in VOID_NAMES or word in _NAMES_OF_WHAT_IS_LEFT
+
+
+def note_possible_background(
+    pixels_by_class: Mapping[str, int], total: int, given: Container[str]
+) -> str:
+    """Returns a note on the class that covers most pixels, if it `may_be_background`.
+
+    Args:
+      pixels_by_class: how many pixels each class has.
+      total: how many pixels there are.
+      given: the classes of which the user said what they become.
+
+    Returns:
+      The note with the option that makes it background; empty if there is no such class.
+    """
+    name, pixels = max(pixels_by_class.items(), key=lambda item: item[1], default=("", 0))
+    if 2 * pixels <= total or name in given or not may_be_background(name):
+        return ""
+    share = f"{pixels / total:.0%}"
+    option = command(classes=f"{name}=background")
+    return f"{name} covers {share} of the pixels. If it is the background, say {option}."
 
 
 def read_all(

@@ -225,19 +225,14 @@ def parse_table(text: str) -> list[Entry]:
     Lines are `name`, `value name`, `name value`, `name r g b`, `r g b name` or `value name r g b`,
     between blanks, commas, semicolons or tabs. A head line names columns in any order.
     """
-    lines = [line.rstrip(",;") for line in lines_with_content(text)]
-    lines = [line for line in lines if line]
+    lines = [line for line in lines_with_content(text) if line.strip(",;")]
     if not lines:
         return []
     for delimiter in ",;\t":
-        rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
-        columns = [_column_name(cell) for cell in rows[0]]
-        if len(columns) < 2 or {*columns}.isdisjoint(_NAME_COLUMNS):
-            continue
-        if _has_values_or_colors(columns):
-            return number_by_place([_read_row(columns, row) for row in rows[1:]])
-        if len(rows) > 1 and all(len(row) == len(columns) for row in rows):
-            raise ValueError(f"the head line {lines[0][:80]!r} names no value and no color")
+        entries = _read_rows_below_head_line(lines, delimiter)
+        if entries is not None:
+            return number_by_place(entries)
+    lines = [line.rstrip(",;") for line in lines]
     if len(lines) > 1 and lines[0].casefold() in _HEADS_OF_NAMES:
         lines = lines[1:]
     if len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0]):
@@ -248,6 +243,32 @@ def parse_table(text: str) -> list[Entry]:
     lines_of_names(text[text.index(lines[0]) :])  # checks that no line between them is empty
     names = [line.strip(" \t\"'") for line in lines]
     return number_by_place([Entry(0, name, by_place=True) for name in names])
+
+
+def _read_rows_below_head_line(lines: Sequence[str], delimiter: str) -> list[Entry] | None:
+    """Reads lines below one that names columns; returns None if the first line names none.
+
+    Raises:
+      ValueError: if the columns hold names, and neither values nor colors.
+    """
+    rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+    columns = [_column_name(cell) for cell in _without_empty_end(rows[0], 0)]
+    if len(columns) < 2 or {*columns}.isdisjoint(_NAME_COLUMNS):
+        return None
+    rows = [_without_empty_end(row, len(columns)) for row in rows[1:]]
+    if _has_values_or_colors(columns):
+        return [_read_row(columns, row) for row in rows]
+    if rows and all(len(row) == len(columns) for row in rows):
+        raise ValueError(f"the head line {lines[0][:80]!r} names no value and no color")
+    return None
+
+
+def _without_empty_end(row: Sequence[str], number: int) -> list[str]:
+    """Returns a row without the empty cells at its end that are more than a number of cells."""
+    cells = list(row)
+    while len(cells) > number and not cells[-1].strip():
+        cells.pop()
+    return cells
 
 
 def _column_name(cell: str) -> str:

@@ -109,7 +109,7 @@ def _no_names(evidence: SplitEvidence, config: VocSegConfig, notes: Sequence[str
     survey = tree.labels.survey(of_images or tree.masks, all_colors=True)
     advice = advise_table(tree.given, tree.layout, config, named=False)
     ways = [*propose_classes(survey, official_note(evidence)), advice]
-    why = " ".join(notes).rstrip(".") or f"none of {', '.join(CLASS_FILE_NAMES)} is there"
+    why = " ".join(notes).rstrip(".") or f"there is no class file ({', '.join(CLASS_FILE_NAMES)})"
     found = f"no class names: {why}"
     held = list_pixels(survey)
     if held:

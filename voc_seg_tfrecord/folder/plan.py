@@ -274,8 +274,10 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
     splits = opened.splits
     choice = problems.try_step(_choose_class_file, opened.tree, config, opened.class_file)
     meaning = None
-    if rule is None and choice is not None:
+    if rule is None and choice is not None and opened.fault is None:
         meaning = problems.try_step(_choose_meaning, config, choice.file, splits)
+    elif rule is None and choice is not None:
+        meaning = _choose_meaning_of_values(config, splits)
     undecided = set[str]()
     if splits.undecided:
         undecided.add(SPLITS)
@@ -408,6 +410,17 @@ def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits
     used_ids = splits.used
     ids = [i for i in tree.images if i in used_ids and i in tree.masks]
     return choose_meaning_of_labels(tree.labels, ids, config, file, advice)
+
+
+def _choose_meaning_of_values(config: VocSegConfig, splits: Splits) -> MaskMeaning | None:
+    """Returns what masks mean by names that stand for values; None if they are not read by value.
+
+    That the masks have no class names is a problem of its own.
+    """
+    try:
+        return _choose_meaning(config, None, splits)
+    except VocSegError:
+        return None
 
 
 def _divide_stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:

@@ -363,17 +363,25 @@ def _check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) -
         raise MaskError(
             where,
             found=several(unknown, MAX_LISTED_UNKNOWN),
-            expected=_describe_known_values(known),
+            expected=_describe_known_values(rule),
             remedy=rule.remedy,
             kind=UNKNOWN_VALUE,
         )
 
 
-def _describe_known_values(known: Mapping[int, int]) -> str:
-    """Returns which values have a class: `0 to 20, or 255 or -1 for void`."""
-    classes = sorted(value for value, index in known.items() if index != VOID)
-    voids = sorted(value for value, index in known.items() if index == VOID)
-    if classes and classes == list(range(classes[0], classes[-1] + 1)):
+def _describe_known_values(rule: MaskRule) -> str:
+    """Returns which values have a class: `0 to 20, or 255 or -1 for void`.
+
+    If no value has a class, but colors have, it names these.
+    """
+    classes = sorted(value for value, index in rule.all_values.items() if index != VOID)
+    voids = sorted(value for value, index in rule.all_values.items() if index == VOID)
+    if not classes:
+        words = "a class for each value"
+        colors = [color_key(color) for color, index in rule.all_colors.items() if index != VOID]
+        if colors:
+            words += f", as for the colors {several(colors, MAX_LISTED_EXPECTED)}"
+    elif classes == list(range(classes[0], classes[-1] + 1)):
         words = f"{classes[0]} to {classes[-1]}"
     else:
         words = several(map(str, classes), MAX_LISTED_EXPECTED)

@@ -169,5 +169,5 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
 
 
 def _has_class_file(folder: epath.Path) -> bool:
-    """Says whether a folder has a class file that is not nnU-Net's, which lies in the set."""
+    """Says whether a folder has a class file that may lie elsewhere than its images."""
     return any((folder / kind.name).exists() for kind in CLASS_FILES if not kind.needs_its_folder)

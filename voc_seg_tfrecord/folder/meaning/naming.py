@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.class_files import ClassFile, is_void
+from voc_seg_tfrecord.core.class_files import ClassFile, is_void, may_be_background
 from voc_seg_tfrecord.core.class_parsers import Entry
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.names import VOC_CLASSES, plain
@@ -81,4 +81,5 @@ class ClassNaming:
         """Says whether it matters which of VOC's colors the masks with VOC's palette use."""
         has_rows = bool(self.table.values or self.table.colors) or self.table.star_of_keys
         moved = self.file is None and self.has_voc_names_at_other_values()
-        return self.has_colors or has_rows or moved
+        has_possible_background = any(may_be_background(entry.name) for entry in self.entries)
+        return self.has_colors or has_rows or moved or has_possible_background

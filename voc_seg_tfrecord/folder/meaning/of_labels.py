@@ -1,8 +1,9 @@
 """Looks at the labels of a folder, and chooses what they mean."""
 
 from collections.abc import Collection, Sequence
+import dataclasses
 
-from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_files import ClassFile, note_possible_background
 from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole, table_error
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
@@ -17,6 +18,7 @@ from voc_seg_tfrecord.folder.meaning.choose import (
 )
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
+from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.pairs import Labels
 
 
@@ -58,7 +60,17 @@ def choose_meaning_of_labels(
     if meaning.candidate.reads_255_as_class:  # a mask that no list names may show that it is void
         survey = labels.survey(labels.names, all_colors=naming.needs_colors())
         meaning = choose_meaning(survey, [naming], remedy)
+    if isinstance(labels, DrawnLabels):
+        note = _note_possible_background(labels, naming)
+        meaning = dataclasses.replace(meaning, notes=(*meaning.notes, *note))
     return meaning
+
+
+def _note_possible_background(labels: DrawnLabels, naming: ClassNaming) -> list[str]:
+    """Names a class of shapes that is called void or the like, and covers most pixels."""
+    pixels = labels.pixels_by_class()
+    note = note_possible_background(pixels, pixels.total(), naming.table.named)
+    return [note] if note else []
 
 
 def choose_numbering(

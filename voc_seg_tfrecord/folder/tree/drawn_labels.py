@@ -271,6 +271,16 @@ class DrawnLabels(Labels):
                 notes.append(f"{counted(totals[kind], noun)} {text}.")
         return notes
 
+    def pixels_by_class(self) -> collections.Counter[str]:
+        """Returns how many pixels each class has in the masks that were drawn; void is one name."""
+        assert self.class_file  # the classes of shapes are known
+        names = {entry.value: entry.name for entry in self.class_file.entries}
+        pixels = collections.Counter[str]()
+        for content in self._looks.values():
+            for value, count in content.values.items():
+                pixels[names[value]] += count
+        return pixels
+
 
 _BACKGROUND = "background"  # counts images, where other counts are those of shapes
 

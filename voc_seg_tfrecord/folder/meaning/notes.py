@@ -1,0 +1,120 @@
+"""Notes on the meaning of masks that was chosen: what the user should look at."""
+
+import collections
+
+from voc_seg_tfrecord.core.class_files import note_possible_background
+from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_table import VOID_CLASS, ClassTable, color_key
+from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.folder.decide import Decision
+from voc_seg_tfrecord.folder.meaning import palettes, rules
+from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
+from voc_seg_tfrecord.folder.meaning.evidence import MeaningEvidence
+from voc_seg_tfrecord.folder.meaning.words import compare_candidates, list_first
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+
+
+def list_notes(
+    taken: MeaningCandidate, decision: Decision[MeaningCandidate], evidence: MeaningEvidence
+) -> list[str]:
+    """Returns what the user should look at, if the masks are read by a candidate."""
+    survey = evidence.survey
+    notes = [
+        _note_255_as_class(taken),
+        _note_colors(taken, decision, evidence),
+        _note_equal_channels(taken, survey),
+        _note_absent_rows(taken.naming.table, survey),
+        _note_255_as_void(taken, survey),
+        _note_possible_background(taken, survey),
+    ]
+    return [note for note in notes if note]
+
+
+def _note_255_as_class(taken: MeaningCandidate) -> str:
+    if not taken.reads_255_as_class or VOID in taken.naming.table.values:
+        return ""
+    values = taken.name_rule.values
+    return (
+        f"The masks hold only the values 0 and 255, and there are two classes. So 0 is {values[0]} "
+        f"and 255 is {values[VOID]}. If 255 is void, say --classes 255=void."
+    )
+
+
+def _note_colors(
+    taken: MeaningCandidate, decision: Decision[MeaningCandidate], evidence: MeaningEvidence
+) -> str:
+    """Says what colors or values mean where one would not expect it."""
+    survey = evidence.survey
+    masks = evidence.masks_read[taken]
+    others = []
+    for candidate, reason in decision.lost.items():
+        differs = evidence.classes[candidate] != evidence.classes[taken]
+        is_possible = evidence.masks_read[candidate] >= masks
+        if reason.rule == rules.FILE_COLORS.name and is_possible and differs:
+            others.append(candidate)
+    if others:
+        compared = compare_candidates(survey, [*others, taken])
+        return f"The colors are {taken.source}, and give the classes. {compared}"
+    is_out_of_place = bool(palettes.entries_out_of_place(survey))
+    if taken.by == "color" and not taken.uses_file_colors and is_out_of_place:
+        meanings = compare_candidates(survey, [taken])
+        return f"The colors are VOC's, in another order. {meanings}"
+    if taken.source == "a private palette" and taken.naming.entries:
+        return (
+            "The palette's colors are not VOC's, so the values are taken as classes. Look at a "
+            "preview."
+        )
+    return ""
+
+
+def _note_equal_channels(taken: MeaningCandidate, survey: Survey) -> str:
+    if taken.by == "value" and any(pixel.kind == "equal" for pixel in survey.pixels):
+        return "In RGB masks whose red, green and blue are equal, red is the class."
+    return ""
+
+
+def _note_absent_rows(table: ClassTable, survey: Survey) -> str:
+    """Names the rows with classes for which no mask has a pixel."""
+    if not survey.pixels or survey.voc.masks:
+        return ""
+    absent: list[str] = []
+    for value, name in table.values.items():
+        if value not in survey.values and name != VOID_CLASS:
+            absent.append(f"{value} ({name})")
+    for color, name in table.colors.items():
+        if color not in survey.colors and name != VOID_CLASS:
+            absent.append(f"{color_key(color)} ({name})")
+    if not absent:
+        return ""
+    return f"No mask has what these rows of the table of classes name: {list_first(absent)}."
+
+
+def _note_255_as_void(taken: MeaningCandidate, survey: Survey) -> str:
+    if survey.binary.masks and rules.reads_255_as_void_without_row(taken):
+        return f"{rules.count_255(survey)}. So 255 is void."
+    return ""
+
+
+def _note_possible_background(taken: MeaningCandidate, survey: Survey) -> str:
+    """Names a class that is called void, unlabeled or the like, and covers most pixels."""
+    pixels_by_name = collections.Counter[str]()
+    total = 0
+    for pixel, occurrence in survey.pixels.items():
+        total += occurrence.pixels
+        entry = _entry_of(pixel, taken)
+        if entry is not None:
+            pixels_by_name[entry.name] += occurrence.pixels
+    return note_possible_background(pixels_by_name, total, taken.naming.table.named)
+
+
+def _entry_of(pixel: StoredPixel, taken: MeaningCandidate) -> Entry | None:
+    """Returns the class, by the class file or the names, of a pixel without a row of the user."""
+    if taken.rule.given_classes(pixel.value, pixel.color):
+        return None
+    by_color = taken.uses_file_colors and pixel.kind != "grey"
+    for entry in taken.naming.entries:
+        if by_color and entry.color == pixel.color:
+            return entry
+        if not by_color and entry.value == pixel.value:
+            return entry
+    return None
