@@ -1,9 +1,12 @@
 """VIA's regions: their classes, their shapes, and what is refused."""
 
+import csv
+import io
 import json
 
 import numpy as np
 import pytest
+from support import exports, folders
 
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
@@ -124,3 +127,138 @@ def test_a_project_holds_the_same():
     project = {"_via_settings": {}, "_via_img_metadata": {"a.jpg9": entry}, "_via_attributes": {}}
     sheet = via.read(File(json.dumps(project).encode(), "via.json"))
     assert labels_of(sheet) == ["car"]
+
+
+# The same regions in the forms of VIA's files.
+
+REGIONS_BY_IMAGE = {
+    "a.jpg": [region(TRIANGLE, kind="car"), region(RECTANGLE, kind="tree")],
+    "b.jpg": [region({"name": "circle", "cx": 20, "cy": 20, "r": 8}, kind="tree")],
+    "c.jpg": [],
+}
+
+
+def as_csv(head="filename,"):
+    text = io.StringIO()
+    text.write(
+        f"{head}file_size,file_attributes,region_count,region_id,region_shape_attributes,"
+        "region_attributes\n"
+    )
+    rows = csv.writer(text)
+    for name, regions in REGIONS_BY_IMAGE.items():
+        for number, of_region in enumerate(regions):
+            shape, attributes = of_region["shape_attributes"], of_region["region_attributes"]
+            counts = (9, "{}", len(regions), number)
+            rows.writerow([name, *counts, json.dumps(shape), json.dumps(attributes)])
+        if not regions:
+            rows.writerow([name, 9, "{}", 0, 0, "{}", "{}"])
+    return text.getvalue()
+
+
+def as_annotations():
+    entries = {}
+    for name, regions in REGIONS_BY_IMAGE.items():
+        entries[f"{name}9"] = {"filename": name, "file_attributes": {}, "regions": regions}
+    return json.dumps(entries)
+
+
+NUMBERS = {"rect": (2, "x y width height"), "circle": (3, "cx cy r")}
+
+
+def as_via_3(**changed):
+    attribute = {"aname": "kind", "anchor_id": "FILE1_Z0_XY1", "type": 4}
+    attribute["options"] = {"0": "car", "7": "tree"}
+    data = {
+        "project": {"pid": "__VIA_PROJECT_ID__", "data_format_version": "3.1.1"},
+        "config": {},
+        "attribute": {"1": attribute},
+        "file": {},
+        "view": {},
+        "metadata": {"_file": {"vid": "1", "flg": 0, "z": [], "xy": [], "av": {"2": "day"}}},
+    }
+    for number, (name, regions) in enumerate(REGIONS_BY_IMAGE.items(), 1):
+        data["file"][str(number)] = {"fid": str(number), "fname": name, "type": 2, "loc": 1}
+        data["view"][str(number)] = {"fid_list": [str(number)]}
+        for place, of_region in enumerate(regions):
+            shape = of_region["shape_attributes"]
+            if shape["name"] == "polygon":
+                pairs = zip(shape["all_points_x"], shape["all_points_y"], strict=True)
+                xy = [7, *(number for pair in pairs for number in pair)]
+            else:
+                kind, names = NUMBERS[shape["name"]]
+                xy = [kind, *(shape[name] for name in names.split())]
+            value = {"car": "0", "tree": "7"}[of_region["region_attributes"]["kind"]]
+            record = {"vid": str(number), "flg": 0, "z": [], "xy": xy, "av": {"1": value}}
+            data["metadata"][f"{number}_{place}"] = record
+    return json.dumps(data | changed)
+
+
+FORMS = {
+    "via_region_data.json": as_annotations(),
+    "via_region_data.csv": as_csv(),
+    "via_1.csv": as_csv("#filename,"),
+    "via_3.json": as_via_3(),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_each_form_of_vias_files_has_the_same_shapes(name):
+    expected = via.read(File(FORMS["via_region_data.json"].encode(), "via_region_data.json"))
+    found = via.read(File(FORMS[name].encode(), name))
+    assert [image.image for image in found.annotations] == ["a.jpg", "b.jpg", "c.jpg"]
+    for image, other in zip(found.annotations, expected.annotations, strict=True):
+        assert image.shapes == other.shapes
+
+
+@pytest.mark.parametrize("names", [[name] for name in FORMS] + [[*FORMS]])
+def test_a_folder_of_each_form_is_read_and_several_forms_agree(tmp_path, names):
+    for image in REGIONS_BY_IMAGE:
+        exports.put_image(tmp_path, image)
+    for name in names:
+        exports.put(tmp_path, name, FORMS[name])
+    plan = folders.plan_of(tmp_path, class_names=None)
+    assert plan.config.class_names == ("background", "car", "tree")
+    assert plan.splits == {"train": ["a", "b", "c"]}
+    assert not plan.unused
+
+
+def test_an_extreme_rectangle_is_the_box_around_its_points():
+    record = {"vid": "1", "flg": 0, "z": [], "av": {"1": "0"}}
+    points = [8, 9, 30, 4, 20, 2, 12, 34, 11]
+    data = json.loads(as_via_3())
+    data["metadata"] = {"1": {**record, "xy": points}}
+    sheet = via.read(File(json.dumps(data).encode(), "via.json"))
+    (shape,) = sheet.annotations[0].shapes
+    assert (min(shape.points[::2]), max(shape.points[::2])) == (2, 34)
+    assert (min(shape.points[1::2]), max(shape.points[1::2])) == (11, 30)
+
+
+def of_via_3(text):
+    return lambda: File(text.encode(), "via.json")
+
+
+def of_csv(old, new):
+    return lambda: File(as_csv().replace(old, new).encode(), "via.csv")
+
+
+# What is wrong with a file of another form.
+WRONG_FILES = {
+    "two files": (
+        of_via_3(as_via_3(view={"1": {"fid_list": ["1", "2"]}}, metadata={})),
+        "of 2 files",
+    ),
+    "a video": (
+        of_via_3(as_via_3(file={n: {"fname": "v.mp4", "type": 4} for n in "123"})),
+        "no image",
+    ),
+    "no attribute": (of_via_3(as_via_3(attribute={})), "no '1'"),
+    "no JSON": (of_csv('"{""name""', '"{name'), "CSV as VIA 1 and 2 write it"),
+    "a cell more": (of_csv(",{},2,", ",{},2,,"), "other columns"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_FILES)
+def test_a_file_of_another_form_is_an_error(case):
+    make_file, found = WRONG_FILES[case]
+    with pytest.raises(MaskError, match=found):
+        via.read(make_file())

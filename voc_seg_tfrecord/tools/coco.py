@@ -307,7 +307,10 @@ def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes
 COCO = Tool(
     name="COCO",
     shapes=ShapeFiles(
-        ending=".json", word=b'"annotations"', pattern=rb'"images"\s*:\s*\[', read=read
+        ending=".json",
+        words=(b'"annotations"',),
+        pattern=rb'"images"\s*:\s*\[',
+        read=read,
     ),
     refused_masks=RefusedMasks(
         file="{folder}.json",

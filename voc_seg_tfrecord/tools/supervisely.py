@@ -215,7 +215,7 @@ SUPERVISELY = Tool(
     ),
     shapes=ShapeFiles(
         ending=".json",
-        word=b'"objects"',
+        words=(b'"objects"',),
         pattern=rb'"classTitle"\s*:|"size"\s*:\s*\{\s*"(height|width)"',
         read=read,
         is_per_image=True,

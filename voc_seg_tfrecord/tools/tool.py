@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 import dataclasses
 import posixpath
+import re
 from typing import Literal
 
 from etils import epath
@@ -69,13 +70,14 @@ LABELS_TXT = ClassList(
 class ShapeFiles:
     """The files in which a tool writes shapes.
 
-    A file is read by `read` if its name has the ending, and its bytes the word and the pattern. A
-    folder may have thousands of other files, and most are passed over by the word. A tool whose
-    files do not say what they are has `read_folder` instead.
+    A file is read by `read` if its name has one of the endings, and its bytes one of the words and
+    the pattern. A folder may have thousands of other files, and most are passed over by the words.
+    A tool whose files do not say what they are has `read_folder` instead.
 
     Attributes:
-      ending: of the files' names.
-      word: what all of the files have.
+      ending: of the files' names, mostly.
+      other_endings: of the files' names in further forms.
+      words: each of the files has one of these.
       pattern: a regular expression that all of the files match.
       read: reads a file.
       read_folder: returns what the label files of a folder hold, by their paths; nothing if the
@@ -91,7 +93,8 @@ class ShapeFiles:
     """
 
     ending: str
-    word: bytes = b""
+    other_endings: Sequence[str] = ()
+    words: Sequence[bytes] = ()
     pattern: bytes = b""
     read: Callable[[File], Sheet] | None = None
     read_folder: Callable[[FolderFiles], dict[str, Sheet]] | None = None
@@ -101,6 +104,16 @@ class ShapeFiles:
     name_files: Sequence[str] = ()
     read_image: Callable[[File], File] | None = None
     not_drawn: str = "which is in no mask"
+
+    def may_have_name(self, name: str) -> bool:
+        """Says whether a file is called as those of the tool that are read by themselves."""
+        endings = (self.ending, *self.other_endings)
+        return self.read is not None and name.lower().endswith(endings)
+
+    def may_have_content(self, data: bytes) -> bool:
+        """Says whether a file holds what those of the tool hold."""
+        has_word = any(word in data for word in self.words)
+        return has_word and re.search(self.pattern, data) is not None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

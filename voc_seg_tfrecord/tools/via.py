@@ -1,13 +1,21 @@
-"""VIA 1 and 2, the VGG Image Annotator: one JSON file for many images, with the regions of each.
+"""VIA, the VGG Image Annotator: one JSON or CSV file for many images, with the regions of each.
+
+VIA 1 and 2 write annotations and projects as JSON, and annotations as CSV. VIA 3 writes projects as
+JSON of another form.
 
 References:
   VIA 2.0, `via_region_shape_to_coco_annotation`: in VIA's export to COCO circles and ellipses are
     polygons with a corner every five degrees. It leaves out regions whose attributes are texts, and
     turns no ellipse, so the regions are read from VIA's own files. They are drawn as COCO's are.
+  VIA 3, its page on code documentation, `_via_metadata.js`: the numbers of shapes, and what
+    `metadata` hold.
 """
 
 import collections
 from collections.abc import Callable, Iterator, Mapping, Sequence
+import csv
+import dataclasses
+import io
 import json
 import math
 from typing import Any
@@ -33,27 +41,40 @@ from voc_seg_tfrecord.tools.tool import (
 )
 
 _DEGREES_BETWEEN_CORNERS = 5
-_NOT_DRAWN = ("point", "polyline")
+_NOT_DRAWN = ("point", "line", "polyline")
 _ATTRIBUTES_OF_CLASS = ("class", "class_name", "classname", "label", "category")
 _CLASS_WITHOUT_ATTRIBUTE = "region"
 
 
+Region = Mapping[str, Any]
+"""A region as VIA 2 writes it: its `shape_attributes`, and its `region_attributes` by name."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Entry:
+    """An image in a file of VIA's: its name, and its regions."""
+
+    name: str
+    regions: Sequence[Region]
+
+
 def read(file: File) -> Sheet:
-    """Reads VIA's annotations or a project. What is wrong with a region is the image's `error`.
+    """Reads annotations or a project of VIA. What is wrong with a region is the image's `error`.
 
     Raises:
       MaskError: if the file is not VIA's, or it is not clear which attribute is the class.
     """
-    data = load_json(file)
-    with as_written(file.where, "JSON as VIA 2 writes it"):
-        entries = [*data.get("_via_img_metadata", data).values()]
-        regions_of = [_regions_of(entry) for entry in entries]
-        attribute = _find_class_attribute(regions_of, file.where)
-        images = []
-        for entry, regions in zip(entries, regions_of, strict=True):
-            images.append(_read_image(str(entry["filename"]), regions, attribute, file.where))
+    if file.where.lower().endswith(".csv"):
+        entries = _entries_of_csv(file)
+    else:
+        data = load_json(file)
+        with as_written(file.where, "JSON as VIA writes it"):
+            entries = _entries_of_via_3(data) if "view" in data else _entries_of_via_2(data)
+    with as_written(file.where, "regions with attributes, as VIA writes them"):
+        attribute = _find_class_attribute([entry.regions for entry in entries], file.where)
+    images = [_read_image(entry, attribute, file.where) for entry in entries]
     notes = []
-    if not attribute and any(regions_of):
+    if not attribute and any(entry.regions for entry in entries):
         notes.append(
             "VIA's regions have no attribute that names a class, so all are one, called "
             f"{_CLASS_WITHOUT_ATTRIBUTE}. --classes {_CLASS_WITHOUT_ATTRIBUTE}=NAME renames it."
@@ -61,13 +82,134 @@ def read(file: File) -> Sheet:
     return Sheet((), images, notes)
 
 
-def _regions_of(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Returns the regions of an image, which VIA 1 writes as an object."""
-    regions = entry["regions"]
-    return [*(regions.values() if isinstance(regions, dict) else regions)]
+# The forms of VIA's files.
 
 
-def _find_class_attribute(regions_of: Sequence[Sequence[Mapping[str, Any]]], where: str) -> str:
+def _entries_of_via_2(data: Mapping[str, Any]) -> list[_Entry]:
+    """Returns the images of annotations or of a project; VIA 1 writes regions as an object."""
+    entries = []
+    for entry in data.get("_via_img_metadata", data).values():
+        regions = entry["regions"]
+        regions = regions.values() if isinstance(regions, dict) else regions
+        entries.append(_Entry(str(entry["filename"]), [*regions]))
+    return entries
+
+
+_CSV_COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
+
+
+def _entries_of_csv(file: File) -> list[_Entry]:
+    """Returns the images of VIA's CSV, which has a line for each region, and for each image.
+
+    The line of an image without regions has an empty object as its shape.
+    """
+    regions_by_image: dict[str, list[Region]] = {}
+    with as_written(file.where, "CSV as VIA 1 and 2 write it"):
+        text = file.data.decode("utf-8-sig").removeprefix("#")  # VIA 1 begins with it
+        rows = csv.DictReader(io.StringIO(text, newline=None), strict=True)
+        try:
+            for number, row in enumerate(rows, 1):
+                name, shape, attributes = (row[column] for column in _CSV_COLUMNS)
+                if not name or shape is None or attributes is None or None in row:
+                    raise ValueError(f"line {number} below the head line has other columns")
+                regions = regions_by_image.setdefault(name, [])
+                shape_attributes = json.loads(shape)
+                if shape_attributes:
+                    region_attributes = json.loads(attributes)
+                    regions.append(
+                        {
+                            "shape_attributes": shape_attributes,
+                            "region_attributes": region_attributes,
+                        }
+                    )
+        except csv.Error as error:
+            raise ValueError(str(error)) from None
+    return [_Entry(name, regions) for name, regions in regions_by_image.items()]
+
+
+# VIA 3 numbers the kinds of shapes and files, and the options of attributes.
+_KINDS_OF_VIA_3 = {
+    1: "point",
+    2: "rect",
+    3: "circle",
+    4: "ellipse",
+    5: "line",
+    6: "polyline",
+    7: "polygon",
+    8: "extreme rectangle",
+    9: "extreme circle",
+}
+_IMAGE_OF_VIA_3 = 2
+_TEXT_OF_VIA_3, _CHECKBOX_OF_VIA_3 = 1, 2
+
+
+def _entries_of_via_3(data: Mapping[str, Any]) -> list[_Entry]:
+    """Returns the images of a project of VIA 3.
+
+    Its `metadata` belong to views of one file each, and those without `xy` describe the file.
+
+    Raises:
+      ValueError: if a view shows several files, or another file than an image.
+    """
+    regions_by_view: dict[str, list[Region]] = {view_id: [] for view_id in data["view"]}
+    for metadata in data["metadata"].values():
+        if metadata["xy"]:
+            regions_by_view[metadata["vid"]].append(_region_of_via_3(metadata, data["attribute"]))
+    entries = []
+    for view_id, regions in regions_by_view.items():
+        file_ids = data["view"][view_id]["fid_list"]
+        if len(file_ids) != 1:
+            raise ValueError(f"the view {view_id} of {len(file_ids)} files, not of one image")
+        file = data["file"][str(file_ids[0])]
+        if file["type"] != _IMAGE_OF_VIA_3:
+            raise ValueError(f"{str(file['fname'])[:80]}, which is no image")
+        entries.append(_Entry(str(file["fname"]), regions))
+    return entries
+
+
+def _region_of_via_3(metadata: Mapping[str, Any], attributes: Mapping[str, Any]) -> Region:
+    """Returns a region of VIA 3 in the form of VIA 2."""
+    number, *numbers = metadata["xy"]
+    values = {}
+    for attribute_id, value in metadata["av"].items():
+        attribute = attributes[attribute_id]
+        values[attribute["aname"]] = _value_of_via_3(attribute, value)
+    return {
+        "shape_attributes": _shape_of_via_3(_KINDS_OF_VIA_3[number], numbers),
+        "region_attributes": values,
+    }
+
+
+def _shape_of_via_3(kind: str, numbers: Sequence[Any]) -> dict[str, Any]:
+    """Returns the numbers of a shape by their names in VIA 2."""
+    if kind == "extreme rectangle":  # has a point on each of its sides
+        x, y = numbers[::2], numbers[1::2]
+        numbers = [min(x), min(y), max(x) - min(x), max(y) - min(y)]
+        kind = "rect"
+    names = {
+        "rect": ("x", "y", "width", "height"),
+        "circle": ("cx", "cy", "r"),
+        "ellipse": ("cx", "cy", "rx", "ry"),
+    }
+    if kind in names:
+        return {"name": kind, **dict(zip(names[kind], numbers, strict=True))}
+    return {"name": kind, "all_points_x": numbers[::2], "all_points_y": numbers[1::2]}
+
+
+def _value_of_via_3(attribute: Mapping[str, Any], value: str) -> Any:
+    """Returns the text of an attribute's value, which is the number of an option, or several."""
+    if attribute["type"] == _TEXT_OF_VIA_3 or value == "":
+        return value
+    options = attribute["options"]
+    if attribute["type"] == _CHECKBOX_OF_VIA_3:
+        return {options[option_id]: True for option_id in value.split(",")}
+    return options[value]
+
+
+# The classes and shapes of regions.
+
+
+def _find_class_attribute(regions_of: Sequence[Sequence[Region]], where: str) -> str:
     """Returns the attribute that names the class; empty if no region has an attribute."""
     used = set[str]()
     for regions in regions_of:
@@ -101,14 +243,12 @@ def _text_of(value: Any) -> str:
     return str(value)
 
 
-def _read_image(
-    filename: str, regions: Sequence[Mapping[str, Any]], attribute: str, where: str
-) -> Annotation:
-    name = filename.replace("\\", "/")
+def _read_image(entry: _Entry, attribute: str, where: str) -> Annotation:
+    name = entry.name.replace("\\", "/")
     left_out: dict[str, int] = collections.Counter()
     shapes = []
     try:
-        for number, region in enumerate(regions, 1):
+        for number, region in enumerate(entry.regions, 1):
             place = f"image {name[-80:]}, region {number}"
             with as_written(f"{where}, {place}", "a region with a shape and its attributes"):
                 kind = region["shape_attributes"]["name"]
@@ -121,7 +261,7 @@ def _read_image(
     return Annotation(where, name, None, shapes, "smaller", left_out=left_out)
 
 
-def _read_region(region: Mapping[str, Any], attribute: str, place: str, where: str) -> Shape:
+def _read_region(region: Region, attribute: str, place: str, where: str) -> Shape:
     label = _CLASS_WITHOUT_ATTRIBUTE
     if attribute:
         label = _text_of(region["region_attributes"].get(attribute, ""))
@@ -201,16 +341,17 @@ VIA = Tool(
     name="VIA",
     shapes=ShapeFiles(
         ending=".json",
-        word=b'"file_attributes"',
-        pattern=rb'"regions"\s*:\s*[\[{]',
+        other_endings=(".csv",),
+        words=(b'"file_attributes"', b'"fid_list"', b"region_shape_attributes"),
+        pattern=rb'"regions"\s*:\s*[\[{]|"metadata"\s*:\s*\{|filename,file_size,',
         read=read,
         class_list=LABELS_TXT,
         not_drawn="which has no area",
     ),
     example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
     shapes_row=ShapesRow(
-        tool="VIA 1 and 2",
-        files="`via_region_data.json` or a project, one or several",
+        tool="VIA 1, 2 and 3",
+        files="`via_region_data.json` or `.csv`, or a project, one or several",
         pixels="pycocotools, as VIA's export to COCO; ellipses are turned too",
         above="the smaller one",
         classes="the regions' one attribute, or that called class, label or category; numbered as "

@@ -182,8 +182,7 @@ class _FileOfTool:
 def _read_sheets(files: FolderFiles) -> _FoundSheets:
     """Reads the files that say themselves which tool wrote them."""
     found = _FoundSheets(collections.defaultdict(dict), [], [])
-    endings = {tool.shapes.ending for tool in SHAPE_TOOLS if tool.shapes and tool.shapes.read}
-    names = [name for name in files.labels if name.lower().endswith(tuple(endings))]
+    names = [name for name in files.labels if _may_have_shapes(name)]
     class_lists = [tool.shapes.class_list for tool in SHAPE_TOOLS if tool.shapes]
     names_of_lists = {class_list.name for class_list in class_lists if class_list}
     read = functools.partial(_read_sheet, files)
@@ -193,7 +192,8 @@ def _read_sheets(files: FolderFiles) -> _FoundSheets:
             if of_file.tool and _shapes_of(of_file.tool).is_per_image:
                 found.by_tool[of_file.tool][name] = _damaged_sheet(name, of_file.error)
         elif of_file.sheet is None:
-            if posixpath.basename(name) not in names_of_lists:
+            is_table = name.lower().endswith(".csv")
+            if not is_table and posixpath.basename(name) not in names_of_lists:
                 found.others.append(name)
         else:
             found.by_tool[of_file.tool][name] = of_file.sheet
@@ -201,6 +201,10 @@ def _read_sheets(files: FolderFiles) -> _FoundSheets:
         if _shapes_of(tool).is_per_image:
             _add_damaged_files(files, tool, sheets, found)
     return found
+
+
+def _may_have_shapes(name: str) -> bool:
+    return any(tool.shapes.may_have_name(name) for tool in SHAPE_TOOLS if tool.shapes)
 
 
 def _read_sheet(files: FolderFiles, name: str) -> _FileOfTool:
@@ -211,9 +215,9 @@ def _read_sheet(files: FolderFiles, name: str) -> _FileOfTool:
         return _FileOfTool(error=error)
     for tool in SHAPE_TOOLS:
         shapes = tool.shapes
-        if not shapes or not shapes.read or not name.lower().endswith(shapes.ending):
+        if not shapes or not shapes.read or not shapes.may_have_name(name):
             continue
-        if shapes.word in file.data and re.search(shapes.pattern, file.data):
+        if shapes.may_have_content(file.data):
             try:
                 return _FileOfTool(tool.name, sheet=shapes.read(file))
             except MaskError as error:
