@@ -1,6 +1,6 @@
 """The files in which labeling tools say which value or color means which class."""
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 import dataclasses
 import pathlib
 import re
@@ -114,12 +114,13 @@ def note_possible_background(
     Returns:
       The note with the option that makes it background; empty if there is no such class.
     """
-    name, pixels = max(pixels_by_class.items(), key=lambda item: item[1], default=("", 0))
-    if 2 * pixels <= total or name in given or not may_be_background(name):
-        return ""
-    share = f"{pixels / total:.0%}"
-    option = command(classes=f"{name}=background")
-    return f"{name} covers {share} of the pixels. If it is the background, say {option}."
+    for name, pixels in pixels_by_class.items():
+        covers_most = pixels > total / 2
+        if covers_most and may_be_background(name) and name not in given:
+            share = f"{pixels / total:.0%}"
+            option = command(classes=f"{name}=background")
+            return f"{name} covers {share} of the pixels. If it is the background, say {option}."
+    return ""
 
 
 def read_all(
@@ -180,32 +181,37 @@ def _read(
         raise _unlike(path, kind, found)
     try:
         text = read(path).data.decode("utf-8-sig")
-        if kind.is_common and (images := _images_in(text, image_ids)):
+        images = _find_images(text, image_ids) if kind.is_common else ""
+        if images:
             raise _unlike(path, kind, images)
         entries = kind.parse(text)
     except UNREADABLE as error:
         found = f"not readable as a class file: {str(error)[:200] or type(error).__name__}"
         raise _unlike(path, kind, found) from None
     _check_numbers(path, entries)
-    if wrong := _wrong(entries):
-        raise _unlike(path, kind, wrong)
+    fault = _find_fault(entries)
+    if fault:
+        raise _unlike(path, kind, fault)
     return ClassFile(kind.name, tuple(entries), kind.background_of(text))
 
 
-def _images_in(text: str, image_ids: Container[str]) -> str:
+def _find_images(text: str, image_ids: Container[str]) -> str:
     """Says which images a text lists, perhaps with labels behind them; empty if it lists none.
 
-    Only where each line starts with one of the `image_ids` these are no names of classes.
+    Names of classes may be ids of images by chance. So ids count only if each line begins with one.
     """
+    first_word = ""
+    lines_of_ids = 0
     lines = [line for line in map(str.strip, text.splitlines()) if line]
-    first = [re.split(r"[\s,;:]+", line)[0] for line in lines]
-    if lines and all(
-        names[0] in image_ids or names[1] in image_ids for names in zip(lines, first, strict=True)
-    ):
-        return f"ids of images, such as {first[0][:80]!r}"
-    for number, word in enumerate(first, start=1):
+    for number, line in enumerate(lines, start=1):
+        word = re.split(r"[\s,;:]+", line)[0]
+        first_word = first_word or word
         if word.lower().endswith(IMAGE_SUFFIXES):
             return f"the image {word[:80]!r} in line {number}"
+        if line in image_ids or word in image_ids:
+            lines_of_ids += 1
+    if lines and lines_of_ids == len(lines):
+        return f"ids of images, such as {first_word[:80]!r}"
     return ""
 
 
@@ -220,36 +226,61 @@ def _unlike(path: epath.Path, kind: ClassFileFormat, found: str) -> LayoutError:
 
 def _check_numbers(path: epath.Path, entries: list[Entry]) -> None:
     """Checks that no class of a long file has the value of void, or one above it."""
-    beyond = [e for e in entries if e.value >= VOID and e.name.casefold() not in VOID_NAMES]
-    if len(entries) > VOID and beyond:
-        raise LayoutError(
-            path,
-            found=f"{len(entries)} names; {beyond[0].name[:80]!r} would have the value {VOID}",
-            expected=f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
-            remedy="remove classes that no mask has, or put a void class last and call it void",
-        )
+    if len(entries) <= VOID:
+        return
+    for entry in entries:
+        if entry.value >= VOID and not is_void_name(entry.name):
+            raise LayoutError(
+                path,
+                found=f"{len(entries)} names; {entry.name[:80]!r} would have the value {VOID}",
+                expected=f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
+                remedy="remove classes that no mask has, or put a void class last and call it void",
+            )
 
 
-def _wrong(entries: list[Entry]) -> str:
+def _find_fault(entries: Sequence[Entry]) -> str:
     """Says what is wrong with the entries of a file; empty if they are fine."""
     if not entries:
         return "no names"
+    for entry in entries:
+        fault = _find_fault_of_entry(entry)
+        if fault:
+            return fault
+    fault = _find_shared_value_or_color(entries)
+    if fault:
+        return fault
     names = [entry.name for entry in entries]
-    owner: dict[int, str] = {VOID: ""}
-    of_color: dict[Color | None, str] = {}
-    for value, name, color in ((entry.value, entry.name, entry.color) for entry in entries):
-        if not name:
-            return f"a class without a name, at value {value}"
-        if name == "?":  # in a labelmap.txt that an error showed
-            return "the class name ?, which is to be replaced"
-        if unprintable(name):
-            return f"the class name {name[:80]!r}, which has a control character"
-        if not -1 <= value <= VOID:
-            return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
-        if value not in (-1, VOID) and owner.setdefault(value, name) != name:
-            return f"the value {value} for {owner[value][:80]!r} and for {name[:80]!r}"
-        if color and of_color.setdefault(color, name) != name:  # by color they would be one
-            shown = ",".join(map(str, color))
-            return f"the color {shown} for {of_color[color][:80]!r} and for {name[:80]!r}"
     same = find_same_name(names)
-    return describe_same_name(names[same.first], names[same.second]) if same else ""
+    if same is None:
+        return ""
+    return describe_same_name(names[same.first], names[same.second])
+
+
+def _find_fault_of_entry(entry: Entry) -> str:
+    name, value = entry.name, entry.value
+    if not name:
+        return f"a class without a name, at value {value}"
+    if name == "?":  # in a labelmap.txt that an error showed
+        return "the class name ?, which is to be replaced"
+    if unprintable(name):
+        return f"the class name {name[:80]!r}, which has a control character"
+    if not -1 <= value <= VOID:
+        return f"the value {value} for class {name[:80]!r}; masks have values of 0 to {VOID}"
+    return ""
+
+
+def _find_shared_value_or_color(entries: Sequence[Entry]) -> str:
+    """Names two classes of one value, or of one color: by these they would be one class."""
+    name_of_value: dict[int, str] = {}
+    name_of_color: dict[Color, str] = {}
+    for entry in entries:
+        if entry.value not in (-1, VOID):
+            other = name_of_value.setdefault(entry.value, entry.name)
+            if other != entry.name:
+                return f"the value {entry.value} for {other[:80]!r} and for {entry.name[:80]!r}"
+        if entry.color:
+            other = name_of_color.setdefault(entry.color, entry.name)
+            if other != entry.name:
+                color = ",".join(map(str, entry.color))
+                return f"the color {color} for {other[:80]!r} and for {entry.name[:80]!r}"
+    return ""

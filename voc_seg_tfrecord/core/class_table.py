@@ -153,7 +153,8 @@ def check_rows(rows: Iterable[Sequence[Any]] | Mapping[Any, str]) -> Rows:
         if key in checked:
             raise table_error(f"the key {key!r} in two places", "each key once")
         checked[key] = VOID_CLASS if is_void_name(name) else name
-    if unknown := [key for key, name in checked.items() if name == UNKNOWN]:
+    unknown = [key for key, name in checked.items() if name == UNKNOWN]
+    if unknown:
         raise table_error(
             f"no class for {several(map(str, unknown), MAX_LISTED_NAMES)}",
             "a class for each row, or void",
@@ -164,17 +165,21 @@ def check_rows(rows: Iterable[Sequence[Any]] | Mapping[Any, str]) -> Rows:
 
 def _key(key: Any) -> Key:
     """Returns a key in its normal form: a value, a color as `#804080`, or a name."""
-    if isinstance(key, list | tuple) and len(key) == 3 and all(part in range(256) for part in key):
+    if isinstance(key, list | tuple) and _are_color(key):
         return color_key(key)
     if isinstance(key, str) and key.strip() and not unprintable(key):
         word = key.strip()
         return word.lower() if _COLOR.fullmatch(word) else word
-    is_number = isinstance(key, int) and not isinstance(key, bool)
-    if is_number and 0 <= key <= HIGHEST:
+    if isinstance(key, int) and not isinstance(key, bool) and 0 <= key <= HIGHEST:
         return int(key)
     raise table_error(
         f"the key {key!r:.80}", f"a value of 0 to {HIGHEST}, a color such as #804080, or a name"
     )
+
+
+def _are_color(parts: Sequence[Any]) -> bool:
+    """Says whether some numbers are red, green and blue."""
+    return len(parts) == 3 and all(part in range(256) for part in parts)
 
 
 def parse_file(text: str, where: object) -> Rows:
@@ -380,15 +385,17 @@ class ClassTable:
 
         It is what the background of the masks becomes, so it may be void.
         """
-        value_of_name = {
-            name: value for value, name in enumerate(self.names) if not is_void_name(name)
-        }
-        names = list(value_of_name)
-        old = None
-        if not self.background or self.background in names:
-            old = background_index(names, self.background)
-        name = self.background_name if old is None else self._at(value_of_name[names[old]])
+        old = self._old_background()
+        name = self.background_name if old is None else self._at(self.names.index(old))
         return self.index(name) if name else None
+
+    def _old_background(self) -> str | None:
+        """Returns the background among the classes of the masks; None if none is known."""
+        names = [name for name in self.names if not is_void_name(name)]
+        if self.background and self.background not in names:
+            return None
+        index = background_index(names, self.background)
+        return None if index is None else names[index]
 
     def index(self, name: str) -> int:
         """Returns the index of a class of the dataset; that of `void` is 255."""
@@ -405,14 +412,16 @@ class ClassTable:
         Args:
           places: the place among the names, or 255, of each value; by default the value is it.
         """
-        places = dict(enumerate(range(len(self.names)))) if places is None else places
-        by_place = {
-            value: VOID if place == VOID else self.index(self.target(self.names[place]))
-            for value, place in places.items()
-            if value not in self.values
-        }
-        by_row = {value: self.index(name) for value, name in self.values.items()}
-        return {-1: VOID, VOID: VOID, **by_place, **by_row}
+        if places is None:
+            places = {value: value for value in range(len(self.names))}
+        classes = {-1: VOID, VOID: VOID}
+        for value, place in places.items():
+            if value in self.values:
+                continue
+            classes[value] = VOID if place == VOID else self.index(self.target(self.names[place]))
+        for value, name in self.values.items():
+            classes[value] = self.index(name)
+        return classes
 
     def describe(self) -> str:
         """Returns the table in words: `0 background from sky; 1 vehicle from car, bus`."""

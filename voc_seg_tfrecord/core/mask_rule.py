@@ -78,16 +78,19 @@ class MaskRule:
 
     def _found_class(self, kind: str, value: int | None, color: Color | None) -> Any:
         """Returns the class of a pixel without the user's rows; None if it has none."""
-        by_color = self.colors is not None and (kind != "grey" or self.grey_is_color)
-        if not by_color:
-            return None if value is None else self.values.get(value)
-        assert self.colors is not None
-        if kind != "grey" or value is None:
+        if self.colors is None:
+            return self._class_of_value(value)
+        if kind != "grey":
             return None if color is None else self.colors.get(color)
+        if not self.grey_is_color or value is None:
+            return self._class_of_value(value)
         grey = (value, value, value)
-        if grey not in self.colors and value == VOID:
+        if value == VOID and grey not in self.colors:
             return VOID
         return self.colors.get(grey)
+
+    def _class_of_value(self, value: int | None) -> Any:
+        return None if value is None else self.values.get(value)
 
     def with_classes(self, new_class: Callable[[Any], Any]) -> "MaskRule":
         """Returns the rule with other classes.

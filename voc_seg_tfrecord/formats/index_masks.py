@@ -7,7 +7,7 @@ accepts only values and colors that the rule knows.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import hashlib
 
@@ -374,17 +374,31 @@ def _describe_known_values(rule: MaskRule) -> str:
 
     If no value has a class, but colors have, it names these.
     """
-    classes = sorted(value for value, index in rule.all_values.items() if index != VOID)
-    voids = sorted(value for value, index in rule.all_values.items() if index == VOID)
-    if not classes:
-        words = "a class for each value"
-        colors = [color_key(color) for color, index in rule.all_colors.items() if index != VOID]
-        if colors:
-            words += f", as for the colors {several(colors, MAX_LISTED_EXPECTED)}"
-    elif classes == list(range(classes[0], classes[-1] + 1)):
-        words = f"{classes[0]} to {classes[-1]}"
-    else:
-        words = several(map(str, classes), MAX_LISTED_EXPECTED)
+    classes = []
+    voids = []
+    for value, index in sorted(rule.all_values.items()):
+        if index == VOID:
+            voids.append(str(value))
+        else:
+            classes.append(value)
+    words = _describe_numbers(classes) if classes else _describe_known_colors(rule)
     if voids:
-        words += f", or {' or '.join(map(str, voids))} for void"
+        words += f", or {' or '.join(voids)} for void"
+    return words
+
+
+def _describe_numbers(numbers: Sequence[int]) -> str:
+    """Returns ascending numbers in words: `0 to 20`, or `0, 7, 9`."""
+    first, last = numbers[0], numbers[-1]
+    if list(numbers) == list(range(first, last + 1)):
+        return f"{first} to {last}"
+    return several(map(str, numbers), MAX_LISTED_EXPECTED)
+
+
+def _describe_known_colors(rule: MaskRule) -> str:
+    """Says that values need classes, and which colors have some."""
+    colors = [color_key(color) for color, index in rule.all_colors.items() if index != VOID]
+    words = "a class for each value"
+    if colors:
+        words += f", as for the colors {several(colors, MAX_LISTED_EXPECTED)}"
     return words

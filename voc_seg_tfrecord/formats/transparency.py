@@ -33,8 +33,9 @@ def transparent_values(header: Header, chunks: Sequence[Chunk]) -> frozenset[int
     if header.color is ColorType.PALETTE:
         return frozenset(value for value, alpha in enumerate(content) if alpha != _OPAQUE)
     if header.color is ColorType.GREY and content:
-        bits_of_a_sample = (1 << header.depth) - 1  # the others of the 16 bits do not count
-        return frozenset([int.from_bytes(content, "big") & bits_of_a_sample])
+        (value,) = struct.unpack(">H", content)
+        number_of_values = 1 << header.depth
+        return frozenset([value % number_of_values])  # further bits do not count
     return frozenset()
 
 

@@ -80,14 +80,17 @@ def read(file: File) -> Sheet:
 
 def _name_other_kind(data: Mapping[str, Any]) -> str:
     """Names what a file of COCO's holds in place of masks of objects; empty if it holds them."""
+    has_outline = False
     shapes = [shape for shape in data["annotations"] if isinstance(shape, dict)]
-    if any("segments_info" in shape for shape in shapes):
-        return "panoptic segments, whose masks are PNGs"
-    if any("keypoints" in category for category in data["categories"]):
-        return "keypoints"
-    if shapes and not any(shape.get("segmentation") for shape in shapes):
-        return "boxes only"
-    return ""
+    for shape in shapes:
+        if "segments_info" in shape:
+            return "panoptic segments, whose masks are PNGs"
+        if shape.get("segmentation"):
+            has_outline = True
+    for category in data["categories"]:
+        if "keypoints" in category:
+            return "keypoints"
+    return "boxes only" if shapes and not has_outline else ""
 
 
 def _read_categories(categories: Sequence[Any]) -> dict[Any, str]:
@@ -110,15 +113,16 @@ def _without_group_of_one_name(categories: Sequence[Any], shapes: Sequence[Any])
     objects, and the others have it as their supercategory.
     """
     ids_in_use = {shape.get("category_id") for shape in shapes if isinstance(shape, dict)}
+    names_of_own_group = set()
+    for category in categories:
+        if category["name"] == category.get("supercategory"):
+            names_of_own_group.add(category["name"])
     kept = []
     for category in categories:
-        is_group = category.get("supercategory") == "none" and category["id"] not in ids_in_use
-        others = [other for other in categories if other is not category]
-        has_class_of_its_name = any(
-            other["name"] == other.get("supercategory") == category["name"] for other in others
-        )
-        if not (is_group and has_class_of_its_name):
-            kept.append(category)
+        may_be_group = category.get("supercategory") == "none" and category["id"] not in ids_in_use
+        if may_be_group and category["name"] in names_of_own_group:
+            continue
+        kept.append(category)
     return kept
 
 
@@ -237,8 +241,11 @@ def _read_runs(outline: Mapping[str, Any], size: tuple[int, int]) -> Any:
     runs = outline["counts"]
     if isinstance(runs, str):
         runs = _decode_runs(runs)
-    are_counts = all(type(run) is int and run >= 0 for run in runs)
-    if not are_counts or sum(runs) != size[0] * size[1] or outline["size"] != [*size]:
+    for run in runs:
+        if type(run) is not int or run < 0:
+            raise ValueError(f"the run {str(run)[:40]}")
+    height, width = size
+    if outline["size"] != [height, width] or sum(runs) != height * width:
         raise ValueError(f"runs of other pixels, for the size {str(outline['size'])[:40]}")
     return array("q", runs) if isinstance(runs, list) else runs
 

@@ -70,6 +70,7 @@ LABELMAP = ClassFileFormat(
 
 # The XML of shapes.
 
+_MAX_DIGITS_OF_RUN = 15
 _NOT_DRAWN = ("polyline", "points", "cuboid", "skeleton")
 
 
@@ -202,12 +203,14 @@ def _read_shape(element: ET.Element, place: str, names: Set[str], where: str) ->
 def _read_runs(element: ET.Element, where: str) -> list[int]:
     """Returns the box of a mask, and its runs of pixels outside and inside in turn."""
     box = [int(side) for side in _read_numbers(element, "left top width height", where)]
-    _, _, width, height = box
-    words = element.get("rle", "").split(",")
-    are_counts = all(word.strip().isdecimal() and len(word) < 16 for word in words)
-    runs = [int(word) for word in words] if are_counts else []
-    fill_the_box = sum(runs) == width * height > 0
-    if not fill_the_box or min(box) < 0:
+    left, top, width, height = box
+    runs = []
+    for word in element.get("rle", "").split(","):
+        if not word.strip().isdecimal() or len(word) > _MAX_DIGITS_OF_RUN:
+            raise wrong(where, f"the run of pixels {word[:20]!r}", "whole numbers")
+        runs.append(int(word))
+    has_pixels = width > 0 and height > 0
+    if not has_pixels or min(left, top) < 0 or sum(runs) != width * height:
         raise wrong(where, "runs of pixels that do not fill its box", "a mask of CVAT's")
     return [*box, *runs]
 

@@ -210,15 +210,19 @@ def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
     if shape.kind == "rectangle":
         return True
     has_parts = shape.kind in ("parts", "holed") and len(shape.data) > 1
-    if len(shape.points) != 8 or has_parts:
+    has_four_corners = len(shape.points) == 8
+    if has_parts or not has_four_corners:
         return False
     corners = np.reshape(shape.points, (4, 2))
     if shape.kind == "fractions":
         corners = corners * size[::-1]
-    a, b, c, d = corners
-    if np.abs(a + c - b - d).max() > 1:  # the diagonals cross elsewhere than in their middles
+    first, second, third, fourth = corners
+    between_middles = (first + third) / 2 - (second + fourth) / 2
+    if np.abs(between_middles).max() > 0.5:  # of the diagonals
         return False
-    return bool(abs(np.hypot(*(a - c)) - np.hypot(*(b - d))) <= 1)
+    diagonal = np.linalg.norm(first - third)
+    other_diagonal = np.linalg.norm(second - fourth)
+    return bool(abs(diagonal - other_diagonal) <= 1)
 
 
 # The pixels of one shape.
@@ -265,10 +269,11 @@ class _Canvas:
 
     def _take_off(self, x: Sequence[float], y: Sequence[float], reach: float) -> Patch:
         """Returns what was drawn around points, and empties the image there."""
-        left = max(int(min(x) - reach), 0)
-        top = max(int(min(y) - reach), 0)
-        right = max(int(max(x) + reach) + 1, 0)
-        bottom = max(int(max(y) + reach) + 1, 0)
+        height, width = self.size
+        left = _within(int(min(x) - reach), 0, width)
+        top = _within(int(min(y) - reach), 0, height)
+        right = _within(int(max(x) + reach) + 1, 0, width)
+        bottom = _within(int(max(y) + reach) + 1, 0, height)
         drawn = self._pixels[top:bottom, left:right]
         patch = _make_patch(drawn.copy(), top, left)
         drawn[:] = 0
@@ -372,13 +377,20 @@ def _draw_parts(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     """Draws polygons as pycocotools does."""
     parts = _split_parts(shape)
     x, y = shape.points[::2], shape.points[1::2]
-    _check_outline(parts, len(x) * (max(y) - min(y) + max(x) - min(x)), where)
+    left, right, top, bottom = min(x), max(x), min(y), max(y)
+    half_of_box = (right - left) + (bottom - top)
+    _check_outline(parts, len(x) * half_of_box, where)
     # Columns and rows behind the last point take time, and change nothing.
-    height = max(min(size[0], int(max(y)) + 2), 1)
-    width = max(min(size[1], int(max(x)) + 2), 1)
-    pixels, left = _draw_from_first_column(parts, height, width, where)
-    top = min(max(int(min(y)) - 1, 0), height)
-    return _make_patch(pixels[top:], top, left)
+    height = _within(int(bottom) + 2, 1, size[0])
+    width = _within(int(right) + 2, 1, size[1])
+    pixels, first_column = _draw_from_first_column(parts, height, width, where)
+    first_row = _within(int(top) - 1, 0, height)
+    return _make_patch(pixels[first_row:], first_row, first_column)
+
+
+def _within(number: int, least: int, most: int) -> int:
+    """Returns a number, or the bound that it is beyond."""
+    return max(least, min(number, most))
 
 
 def _split_parts(shape: Shape) -> list[list[float]]:
@@ -417,19 +429,33 @@ def _draw_from_first_column(
             remedy="pip install pycocotools",
         ) from None
     runs = coco_masks.frPyObjects(parts, height, width)
-    counts = (runs[0] if len(parts) == 1 else coco_masks.merge(runs))["counts"]
+    merged = runs[0] if len(parts) == 1 else coco_masks.merge(runs)
+    counts = merged["counts"]
     followed_digits = len(counts) - len(counts.lstrip(_FOLLOWED_DIGITS))
-    first = counts[: followed_digits + 1]
-    run = 0
-    for place, character in enumerate(first):
-        run += (character - _DIGIT_OF_TEXT & 31) << 5 * place
-    left = min(run // height, width - 1)
-    rest = run - left * height
-    digits = [rest & 31, rest >> 5 & 31, rest >> 10 & 31, rest >> 15 & 31]
-    new_first = bytes(digit + _IS_FOLLOWED + _DIGIT_OF_TEXT for digit in digits) + b"0"
-    new_counts = new_first + counts[len(first) :]
+    first, later = counts[: followed_digits + 1], counts[followed_digits + 1 :]
+    pixels_outside = _decode_run(first)
+    left = min(pixels_outside // height, width - 1)
+    new_counts = _encode_run(pixels_outside - left * height) + later
     pixels = coco_masks.decode({"size": [height, width - left], "counts": new_counts})
     return pixels, left
+
+
+def _decode_run(text: bytes) -> int:
+    """Returns the run that pycocotools writes as digits of five bits, the lowest first."""
+    run = 0
+    for place, character in enumerate(text):
+        digit = (character - _DIGIT_OF_TEXT) & 31
+        run += digit << (5 * place)
+    return run
+
+
+def _encode_run(run: int) -> bytes:
+    """Returns a run below 2 ** 20 as four digits, and a last one that is 0."""
+    text = bytearray()
+    for place in range(4):
+        digit = (run >> (5 * place)) & 31
+        text.append(digit + _IS_FOLLOWED + _DIGIT_OF_TEXT)
+    return bytes(text) + b"0"
 
 
 _DRAWN_WITHOUT_PILLOW: dict[str, Callable[[Shape, str, tuple[int, int]], Patch]] = {

@@ -11,6 +11,7 @@ References:
     `metadata` hold.
 """
 
+import cmath
 import collections
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import csv
@@ -234,10 +235,10 @@ def _find_class_attribute(regions_of: Sequence[Sequence[Region]], where: str) ->
 def _text_of(value: Any) -> str:
     """Returns the text of an attribute, or the one option of it that is ticked."""
     if isinstance(value, dict):
-        ticked = [option for option, is_ticked in value.items() if is_ticked]
+        ticked = [option for option, is_ticked in value.items() if is_ticked] or [""]
         if len(ticked) > 1:
             raise ValueError(f"several values of an attribute: {', '.join(ticked)[:80]}")
-        value = ticked[0] if ticked else ""
+        (value,) = ticked
     if not isinstance(value, str | int):
         raise ValueError(f"the value {str(value)[:80]} of an attribute")
     return str(value)
@@ -301,13 +302,13 @@ def _points_on_ellipse(
     shape: Mapping[str, Any], x_radius: float, y_radius: float, rotation: float
 ) -> list[Any]:
     """Returns the corners of an ellipse, turned by an angle in radians."""
+    center = complex(shape["cx"], shape["cy"])
     points = []
     for degrees in range(0, 360, _DEGREES_BETWEEN_CORNERS):
-        turn = math.radians(degrees)
-        x, y = x_radius * math.cos(turn), y_radius * math.sin(turn)
-        turned_x = x * math.cos(rotation) - y * math.sin(rotation)
-        turned_y = x * math.sin(rotation) + y * math.cos(rotation)
-        points.append([shape["cx"] + turned_x, shape["cy"] + turned_y])
+        angle = math.radians(degrees)
+        corner = complex(x_radius * math.cos(angle), y_radius * math.sin(angle))
+        turned = center + corner * cmath.rect(1, rotation)
+        points.append([turned.real, turned.imag])
     return points
 
 
