@@ -50,10 +50,38 @@ def test_a_flag_is_read_as_tools_write_it(text, flag):
     assert found["is_difficult"] is flag
 
 
-def test_boxes_of_the_same_image_in_another_scale_are_scaled():
-    scaled = "<size><width>200</width><height>160</height></size>"
-    (found,) = read(annotation(f"<name>dog</name>{BOX}", scaled))
-    assert found["bbox"] == [0.125, 0.05, 0.25, 0.2525]
+def size_of(width, height):
+    return f"<size><width>{width}</width><height>{height}</height></size>"
+
+
+def test_boxes_that_reach_beyond_a_scaled_image_are_scaled_with_it():
+    (found,) = read(annotation(f"<name>dog</name>{BOX}", size_of(100, 80)), height=20, width=25)
+    assert found["bbox"] == [0.25, 0.1, 0.5, 0.505]
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        ((200, 160), "a size of 200 x 160 .* for an image of 100 x 80, and all boxes lie inside"),
+        ((50.5, 40.4), "and all boxes lie inside both"),
+        ((80, 100), "a size of 80 x 100 .* turn the boxes too"),
+        ((640, 480), "a size of 640 x 480"),
+        ((80, 80), "a size of 80 x 80"),
+    ],
+)
+def test_a_size_that_may_be_wrong_is_refused(size, words):
+    with pytest.raises(AnnotationError, match=f"(?s){words}"):
+        read(annotation(f"<name>dog</name>{BOX}", size_of(*size)))
+
+
+@pytest.mark.parametrize("size", [(100, 80), (101, 80), (99, 79), (0, 0), ("", "")])
+def test_a_size_that_is_rounded_or_not_there_does_no_harm(size):
+    (found,) = read(annotation(f"<name>dog</name>{BOX}", size_of(*size)))
+    assert found["bbox"] == pytest.approx([0.25, 0.1, 0.5, 0.505], abs=0.02)
+
+
+def test_a_wrong_size_without_boxes_does_no_harm():
+    assert read(f"<annotation>{size_of(7, 9)}</annotation>") == []
 
 
 def test_sizes_of_official_annotations_are_taken_as_they_are():

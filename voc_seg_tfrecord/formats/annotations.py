@@ -37,35 +37,32 @@ def read_objects(
       AnnotationError: if the file is not a VOC annotation, it is one of an image of another
         shape, or an object's class, pose, box or flag cannot be.
     """
+    root = _parse_xml(file)
+    image_size = (height, width)
+    size = _read_size(root, image_size, file.where)
+    elements = root.findall("object")
+    if elements and not official:
+        _check_size(size, image_size, elements, file.where)
+    objects = []
+    for number, element in enumerate(elements, start=1):
+        objects.append(_read_object(element, class_names, size, f"{file.where}, object {number}"))
+    return objects
+
+
+def _parse_xml(file: File) -> ET.Element:
     if len(file.data) > _MAX_BYTES:
         expected = f"a VOC annotation of at most {_MAX_BYTES} bytes"
         remedy = "export the boxes again, one file for each image"
         raise _wrong(file.where, f"{len(file.data)} bytes", expected, remedy)
     try:
-        root = ET.fromstring(file.data)
+        return ET.fromstring(file.data)
     except ET.ParseError as error:
-        found, remedy = (
-            f"not XML ({len(file.data)} bytes): {error}",
-            "copy or export the file again",
-        )
+        found = f"not XML ({len(file.data)} bytes): {error}"
         raise _wrong(file.where, found, "a VOC annotation", "export the file again") from None
     except (ValueError, LookupError, RecursionError) as error:
         found = f"XML in an encoding that cannot be read: {error}"
         remedy = "save the file as UTF-8, and correct the encoding in its first line"
         raise _wrong(file.where, found, "a VOC annotation in UTF-8", remedy) from None
-    size = (_size(root, "height", file.where) or height, _size(root, "width", file.where) or width)
-    if not official and not _have_one_shape(size, (height, width)):
-        raise _wrong(
-            file.where,
-            f"a size of {size[1]:g} x {size[0]:g} (width x height) for an image of "
-            f"{width} x {height}",
-            "the size of the image, or of the same image scaled",
-            "export the boxes of this image again; if the image was turned, turn the boxes too",
-        )
-    return [
-        _read_object(element, class_names, size, f"{file.where}, object {number}")
-        for number, element in enumerate(root.findall("object"), start=1)
-    ]
 
 
 def _read_object(
@@ -94,13 +91,81 @@ def _read_object(
     }
 
 
-def _have_one_shape(size: tuple[float, float], other: tuple[int, int]) -> bool:
-    """Says whether two sizes, height and width, differ by a scale at most, up to one pixel."""
-    height, width = other
-    return abs(size[1] * height - size[0] * width) <= max(height, width)
+def _read_size(root: ET.Element, image_size: tuple[int, int], where: str) -> tuple[float, float]:
+    """Returns the height and width that a file gives for its image; else those of the image."""
+    height = _read_side(root, "height", where) or image_size[0]
+    width = _read_side(root, "width", where) or image_size[1]
+    return height, width
 
 
-_FLAGS = {"": False, "0": False, "false": False, "no": False, "unspecified": False} | {
+def _read_side(root: ET.Element, side: str, where: str) -> float:
+    """Returns a side as the file has it; 0 if it does not."""
+    try:
+        pixels = float(_text(root, f"size/{side}"))
+    except ValueError:
+        return 0.0
+    if not math.isfinite(pixels) or pixels < 0:
+        raise _wrong(where, f"a {side} of {pixels:g} pixels", "the size of the image")
+    return pixels
+
+
+def _check_size(
+    size: tuple[float, float],
+    image_size: tuple[int, int],
+    elements: Sequence[ET.Element],
+    where: str,
+) -> None:
+    """Checks that boxes belong to the size that a file gives for its image.
+
+    A size that is not the image's may be wrong, or the image was scaled after the boxes were drawn.
+    The boxes are those of the size in the file if one of them reaches beyond the image.
+
+    Raises:
+      AnnotationError: if the image has another shape, or nothing shows that it was scaled.
+    """
+    height, width = image_size
+    if abs(size[0] - height) <= 1 and abs(size[1] - width) <= 1:
+        return
+    found = (
+        f"a size of {size[1]:g} x {size[0]:g} (width x height) for an image of {width} x {height}"
+    )
+    has_same_shape = abs(size[1] * height - size[0] * width) <= max(height, width)
+    if not has_same_shape:
+        raise _wrong(
+            where,
+            found,
+            "the size of the image, or of the same image scaled",
+            "export the boxes of this image again; if the image was turned, turn the boxes too",
+        )
+    if not _reach_beyond(elements, image_size):
+        raise _wrong(
+            where,
+            f"{found}, and all boxes lie inside both",
+            "the size of the image",
+            "correct <size>; if the image was scaled after the boxes were drawn, scale them too",
+        )
+
+
+def _reach_beyond(elements: Sequence[ET.Element], image_size: tuple[int, int]) -> bool:
+    """Says whether a box reaches beyond the image."""
+    height, width = image_size
+    for element in elements:
+        try:
+            bottom = float(_text(element, "bndbox/ymax"))
+            right = float(_text(element, "bndbox/xmax"))
+        except ValueError:
+            continue  # an error of its own
+        if bottom > height or right > width:
+            return True
+    return False
+
+
+_FLAGS = {
+    "": False,
+    "0": False,
+    "false": False,
+    "no": False,
+    "unspecified": False,
     "1": True,
     "true": True,
     "yes": True,
@@ -117,28 +182,18 @@ def _read_flag(element: ET.Element, name: str, where: str) -> bool:
 
 
 def _read_box(element: ET.Element, size: tuple[float, float], where: str) -> list[float]:
-    corners = [_text(element, f"bndbox/{name}") for name in _BOX]
+    corners = {name: _text(element, f"bndbox/{name}") for name in _BOX}
+    height, width = size
     try:
-        ymin, xmin, ymax, xmax = box = [
-            float(corner) / side for corner, side in zip(corners, size * 2, strict=True)
-        ]
+        ymin, ymax = float(corners["ymin"]) / height, float(corners["ymax"]) / height
+        xmin, xmax = float(corners["xmin"]) / width, float(corners["xmax"]) / width
+        is_inside = 0 <= ymin <= ymax <= 1 and 0 <= xmin <= xmax <= 1
     except ValueError:
-        box = []
-    if not box or not (0 <= ymin <= ymax <= 1 and 0 <= xmin <= xmax <= 1):
-        found = f"box {dict(zip(_BOX, corners, strict=True))}"
-        found += f" in an image of {size[0]:g} x {size[1]:g}"
+        is_inside = False
+    if not is_inside:
+        found = f"box {corners} in an image of {height:g} x {width:g}"
         raise _wrong(where, found, "a box inside the image")
-    return box
-
-
-def _size(root: ET.Element, side: str, where: str) -> float:
-    try:
-        size = float(_text(root, f"size/{side}"))
-    except ValueError:
-        return 0.0
-    if not math.isfinite(size) or size < 0:
-        raise _wrong(where, f"a {side} of {size:g} pixels", "the size of the image")
-    return size
+    return [ymin, xmin, ymax, xmax]
 
 
 def _wrong(
