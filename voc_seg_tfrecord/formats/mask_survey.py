@@ -63,7 +63,7 @@ class Occurrence:
 
 
 class StoredPixel(NamedTuple):
-    """What a mask stores of a pixel; see `rule.MaskRule.class_of`.
+    """What a mask stores of a pixel; see `mask_rule.MaskRule.class_of`.
 
     Attributes:
       kind: the kind of the mask.
@@ -89,7 +89,7 @@ class MaskContent:
     """What one mask uses, without its pixels.
 
     Attributes:
-      kind: that of `rule.MaskRule.class_of`; or `damaged`; or `voc`: VOC's own palette, and not
+      kind: that of `mask_rule.MaskRule.class_of`; or `damaged`; or `voc`: VOC's own palette, and not
         decoded.
       values: number of pixels of each value in use, ascending; none of an RGB mask.
       palette: the colors of a palette mask.
@@ -217,10 +217,10 @@ def survey(
         now are added.
       all_colors: whether masks with VOC's palette have to be decoded like any other.
     """
-    kept = {} if contents is None else contents
+    known_contents = {} if contents is None else contents
 
     def content_of(mask_id: Any) -> MaskContent:
-        content = kept.get(mask_id)
+        content = known_contents.get(mask_id)
         if content is None or (content is _VOC_PALETTE and all_colors):
             return _read_content(path_of(mask_id), all_colors)
         return content
@@ -235,8 +235,8 @@ def survey(
     )
     for mask_id, content in progress:
         used = len(content.colors) + len(content.values)
-        if used <= MAX_VALUES_OF_MASK and len(kept) < MAX_KEPT_CONTENTS:
-            kept[mask_id] = content
+        if used <= MAX_VALUES_OF_MASK and len(known_contents) < MAX_KEPT_CONTENTS:
+            known_contents[mask_id] = content
         result.add(str(path_of(mask_id)), content)
     return result
 

@@ -117,13 +117,13 @@ def _without_group_of_one_name(categories: Sequence[Any], shapes: Sequence[Any])
     for category in categories:
         if category["name"] == category.get("supercategory"):
             names_of_own_group.add(category["name"])
-    kept = []
+    classes = []
     for category in categories:
         may_be_group = category.get("supercategory") == "none" and category["id"] not in ids_in_use
         if may_be_group and category["name"] in names_of_own_group:
             continue
-        kept.append(category)
-    return kept
+        classes.append(category)
+    return classes
 
 
 def _ids_by_file_name(images: Sequence[Any]) -> dict[str, list[Any]]:

@@ -114,7 +114,8 @@ def _unite(root: epath.Path, name: str, files: Sequence[ClassFile]) -> ClassFile
                 if other != entry:
                     raise _splits_contradict(root, entry, file.source, other, source)
     longest = max(files, key=lambda file: len(file.entries))
-    missing = {entry for entry, _ in owners.values() if entry not in longest.entries}
+    known = {entry for entry, _ in owners.values()}
+    missing = known.difference(longest.entries)
     entries = (*longest.entries, *sorted(missing, key=lambda entry: entry.value))
     return dataclasses.replace(longest, source=name, entries=entries)
 
@@ -154,18 +155,29 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
     gave the set itself. What lies above the folder that the user gave may belong to other data, if
     there are more folders than that of the set.
     """
+    path_up = ""
+    for folder in _folders_above(tree):
+        path_up += "../"
+        if _has_class_file(folder):
+            files, _ = class_files.read_all(folder, CLASS_FILES, read=tree.read_text)
+            return [dataclasses.replace(file, source=path_up + file.source) for file in files]
+    return []
+
+
+def _folders_above(tree: VocTree) -> list[epath.Path]:
+    """Returns the folders above a set that may have its class file, the nearest first."""
     root = epath.Path(tree.root)
-    folder, source = root.parent, "../"
-    is_below_given = tree.root != tree.given and folder.is_relative_to(tree.given)
+    parent = root.parent
+    is_below_given = tree.root != tree.given and parent.is_relative_to(tree.given)
     if is_below_given:
-        while not _has_class_file(folder) and folder != tree.given:
-            folder, source = folder.parent, f"../{source}"
-    elif subfolders(folder) != [root.name] and folder.name.lower() != _DEVKIT:
+        folders = [parent]
+        while folders[-1] != tree.given:
+            folders.append(folders[-1].parent)
+        return folders
+    has_other_folders = subfolders(parent) != [root.name]
+    if has_other_folders and parent.name.lower() != _DEVKIT:
         return []
-    if not _has_class_file(folder):
-        return []
-    files, _ = class_files.read_all(folder, CLASS_FILES, read=tree.read_text)
-    return [dataclasses.replace(file, source=source + file.source) for file in files]
+    return [parent]
 
 
 def _has_class_file(folder: epath.Path) -> bool:

@@ -154,11 +154,11 @@ def _choose(
     """Applies the rules, and asks if several files are left."""
     evidence = ClassFileEvidence(given_names, candidates)
     decision = decide(candidates, RULES, evidence)
-    left = [decision.taken] if decision.taken else list(decision.alternatives)
-    if len({candidate.source for candidate in left}) > 1:
-        raise _ask_which_file(tree.given, left, config)
+    candidates_left = [decision.taken] if decision.taken else list(decision.alternatives)
+    if len({candidate.source for candidate in candidates_left}) > 1:
+        raise _ask_which_file(tree.given, candidates_left, config)
     notes = [*notes, *_note_names_in_order(decision)]
-    numberings = tuple(candidate.file for candidate in left)
+    numberings = tuple(candidate.file for candidate in candidates_left)
     return ClassFileChoice(numberings, tuple(notes), _describe_lost(decision))
 
 
@@ -204,9 +204,11 @@ def _note_table(tree: VocTree, config: VocSegConfig) -> list[str]:
 
 def _note_order(file: ClassFile, config: VocSegConfig) -> list[str]:
     """Says what the order of the user's names means, if it is not that of the file."""
-    names, given = list(file.class_names), list(config.named_classes)
+    names = list(file.class_names)
+    given = list(config.named_classes)
     if background_index(given, config.background) == 0:  # background in front is expected
-        names = [given[0], *(name for name in names if name != given[0])]
+        names = [name for name in names if name != given[0]]
+        names.insert(0, given[0])
     if names == given or set(names) != set(given):
         return []
     return [
@@ -221,11 +223,14 @@ def _check_names_of_labels(file: ClassFile, config: VocSegConfig) -> None:
     A version keeps the numbers of classes that no shape has any more, if their names number the
     classes. A second background is refused, because what has no shape is the first one.
     """
-    names, given = set(file.class_names), set(config.named_classes)
+    names = set(file.class_names)
+    given = set(config.named_classes)
     if names == given:
         return
-    has_second_background = background_index([*(given - names)]) is not None
-    if file.by_name and names < given and not has_second_background:
+    added = given - names
+    names_are_kept = names.issubset(given)
+    has_second_background = background_index([*added]) is not None
+    if file.by_name and names_are_kept and not has_second_background:
         return
     raise _other_names(file, config)
 

@@ -41,14 +41,18 @@ def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
     keys = {key for key, _ in rows}
     names = []
     for entry in file.entries:
-        has_row = is_void_name(entry.name) and entry.name in keys
-        if not is_void(entry) or has_row:
+        is_void_with_row = is_void_name(entry.name) and entry.name in keys
+        if is_void_with_row or not is_void(entry):
             names.append(entry.name)
-    first = file.entries[0]
-    ignored_counts = first.name == IGNORED and first.by_place and first.value == 0
-    if ignored_counts and IGNORED not in names:
+    if _counts_ignored(file) and IGNORED not in names:
         names.insert(0, IGNORED)
     return tuple(names)
+
+
+def _counts_ignored(file: ClassFile) -> bool:
+    """Says whether `__ignore__` in the first line of a file is value 0."""
+    first = file.entries[0]
+    return first.name == IGNORED and first.by_place and first.value == 0
 
 
 def names_at_values(file: ClassFile) -> tuple[str, ...]:
@@ -136,11 +140,15 @@ def check_void(file: ClassFile, table: ClassTable) -> None:
       ConfigError: if there is such a class without a row.
     """
     for entry in file.entries:
-        has_row = (
-            entry.value in table.values or entry.color in table.colors or entry.name in table.named
-        )
-        if may_be_void(entry) and not has_row:
+        if may_be_void(entry) and not _has_row(entry, table):
             raise _may_be_void(file, entry)
+
+
+def _has_row(entry: Entry, table: ClassTable) -> bool:
+    """Says whether the user gave a class to an entry, by its value, color or name."""
+    if entry.value in table.values or entry.color in table.colors:
+        return True
+    return entry.name in table.named
 
 
 def _may_be_void(file: ClassFile, entry: Entry) -> ConfigError:

@@ -72,11 +72,14 @@ def numbering_of_given_names(
     `__ignore__` in the first line counts if the user gave it as the first name.
     """
     given = set(config.named_classes)
-    same = [file for file in numberings if set(file.class_names) == given]
-    if len(same) > 1 and _has_ignored_first(same[0]):
-        counts = config.class_names[0] == IGNORED
-        return same[1] if counts else same[0]
-    return same[0] if same else None
+    fitting = [file for file in numberings if set(file.class_names) == given]
+    if not fitting:
+        return None
+    if len(fitting) > 1 and _has_ignored_first(fitting[0]):
+        without_ignored, with_ignored = fitting
+        ignored_counts = config.class_names[0] == IGNORED
+        return with_ignored if ignored_counts else without_ignored
+    return fitting[0]
 
 
 def _has_background(file: ClassFile, background: str) -> bool:
@@ -86,7 +89,8 @@ def _has_background(file: ClassFile, background: str) -> bool:
         return True
     if background_index(names, background) is not None:
         return True
-    return any(entry.color == _BLACK for entry in file.entries)
+    colors = [entry.color for entry in file.entries]
+    return _BLACK in colors
 
 
 def _format_of(file: ClassFile) -> ClassFileFormat | None:

@@ -60,12 +60,13 @@ def another_file_numbers_otherwise(
 
 def _sources_against(candidate: ClassFileCandidate, evidence: ClassFileEvidence) -> list[str]:
     """Returns the other files that contradict a candidate in each way to number them."""
-    agrees_by_source: dict[str, bool] = {}
+    sources: list[str] = []
+    sources_that_agree = {candidate.source}
     for other in evidence.candidates:
-        if other.source != candidate.source:
-            agrees = not find_difference(candidate.file, other.file)
-            agrees_by_source[other.source] = agrees_by_source.get(other.source, False) or agrees
-    return [source for source, agrees in agrees_by_source.items() if not agrees]
+        sources.append(other.source)
+        if not find_difference(candidate.file, other.file):
+            sources_that_agree.add(other.source)
+    return [source for source in dict.fromkeys(sources) if source not in sources_that_agree]
 
 
 def says_less(

@@ -3,6 +3,7 @@
 Enter at `choose.choose_meaning`. `naming` is what gives the classes their names, and `candidates`
 lists the ways in which the masks may be read. `evidence` and `palettes` say what the masks show.
 `rules` has the table of rules by which candidates lose, and the table of doubts for which the user
-is asked although one candidate is left. `words` names candidates and pixels in messages. The
-outcome is a `masks.rule.MaskRule`, which `masks.read` applies to every mask.
+is asked although one candidate is left. `notes` lists what the user should look at, `proposals` has
+the options by which an error asks, and `words` names candidates and pixels in messages. The outcome
+is a `core.mask_rule.MaskRule`, which `formats.index_masks` applies to every mask.
 """

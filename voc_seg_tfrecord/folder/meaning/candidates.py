@@ -18,6 +18,8 @@ from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.palettes import entries_out_of_place
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
+_WHITE = (255, 255, 255)
+
 
 @dataclasses.dataclass(frozen=True)
 class MeaningCandidate:
@@ -131,12 +133,18 @@ def _by_value(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
 
 def _source_of_values(survey: Survey) -> str:
     """Returns what the values are, in words: those of grey masks, or of a kind of palette."""
-    if {pixel.kind for pixel in survey.pixels} == {"equal"}:
+    kinds = {pixel.kind for pixel in survey.pixels}
+    if kinds == {"equal"}:
         return "red, green and blue equal"
     if entries_out_of_place(survey):
         return "a private palette"
-    has_colors = any(pixel.color != (pixel.value,) * 3 for pixel in survey.palettes)
-    return "VOC's palette" if has_colors or survey.voc.masks else "grey values"
+    if survey.voc.masks:
+        return "VOC's palette"
+    for pixel in survey.palettes:
+        is_gray = pixel.color == (pixel.value,) * 3
+        if not is_gray:
+            return "VOC's palette"
+    return "grey values"
 
 
 def _may_have_255_as_class(naming: ClassNaming, survey: Survey) -> bool:
@@ -163,9 +171,12 @@ def _by_file_colors(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
         if entry.color:
             colors[entry.color] = naming.class_of_entry(entry)
     greys = {pixel.value for pixel in survey.pixels if pixel.kind == "grey"}
-    if classes.get(VOID, VOID) == VOID and (255, 255, 255) not in colors:
+    white_is_void = classes.get(VOID, VOID) == VOID and _WHITE not in colors
+    if white_is_void:
         greys.discard(VOID)
-    greys_are_colors = bool(greys - {0}) and all((grey,) * 3 in colors for grey in greys)
+    colors_of_greys = {(grey, grey, grey) for grey in greys if grey is not None}
+    has_shades = bool(greys - {0})
+    greys_are_colors = has_shades and colors_of_greys <= colors.keys()
     rule = MaskRule({**VOID_VALUES, **classes}, colors, greys_are_colors)
     source = _source_of_file(naming)
     return MeaningCandidate("color", source, naming.numbering, False, naming, rule, True)
@@ -173,12 +184,16 @@ def _by_file_colors(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
 
 def _by_file_greys(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
     """The values of palette masks may mean the greys of the class file: 7 is the color 7,7,7."""
+    has_palettes = any(pixel.kind == "palette" for pixel in survey.pixels)
     values: dict[int, str | int] = {}
     for entry in naming.entries:
-        if entry.color and entry.color == (entry.color[0],) * 3:
-            values[entry.color[0]] = naming.class_of_entry(entry)
-    has_palettes = any(pixel.kind == "palette" for pixel in survey.pixels)
-    if not has_palettes or not values.keys() - {0}:
+        if entry.color is None:
+            continue
+        red, green, blue = entry.color
+        if red == green == blue:
+            values[red] = naming.class_of_entry(entry)
+    has_shades = bool(values.keys() - {0})
+    if not has_palettes or not has_shades:
         return []
     rule = MaskRule({**VOID_VALUES, **values})
     source = f"the greys {_source_of_file(naming)}"
@@ -191,28 +206,59 @@ def _source_of_file(naming: ClassNaming) -> str:
 
 def _by_voc_colors(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
     """Colors are those of VOC's palette: color n is class n, or VOC's class n by its name."""
-    greys_alone = all(pixel.color in (None, (pixel.value,) * 3) for pixel in survey.pixels)
-    if greys_alone and not survey.voc.masks:
+    if not survey.voc.masks and not _has_colors(survey):
         return []  # some greys are VOC's by chance
     names = naming.names_by_voc_number()
     moved = naming.has_voc_names_at_other_values()
     candidates = []
     has_other_names = names is None or naming.file is not None or len(names) < len(VOC_CLASSES)
     if has_other_names or not moved:
-        classes = {**VOID_VALUES, **naming.classes_by_value()}
-        colors = {color: classes[n] for color, n in VOC_NUMBERS.items() if n in classes}
-        rule = MaskRule(classes, colors)
-        candidates.append(
-            MeaningCandidate("color", "with VOC's palette", naming.numbering, False, naming, rule)
-        )
-    elsewhere = any(
-        pixel.color and VOC_NUMBERS.get(pixel.color) != pixel.value for pixel in survey.pixels
-    )
-    if names is not None and moved and (naming.file is None or elsewhere):
-        named_colors: dict[Color, str | int] = {VOID_COLOR: VOID}
-        named_colors |= {color: names[n] for color, n in VOC_NUMBERS.items() if n in names}
-        # The values of greyscale masks are VOC's numbers then.
-        rule = MaskRule({**VOID_VALUES, **names}, named_colors)
-        source = "with VOC's palette, by name"
-        candidates.append(MeaningCandidate("color", source, naming.numbering, False, naming, rule))
+        candidates.append(_by_voc_colors_in_order(naming))
+    colors_may_be_named = naming.file is None or _has_voc_colors_elsewhere(survey)
+    if names is not None and moved and colors_may_be_named:
+        candidates.append(_by_voc_names(naming, names))
     return candidates
+
+
+def _has_colors(survey: Survey) -> bool:
+    """Says whether a pixel has another color than the gray of its value."""
+    for pixel in survey.pixels:
+        if pixel.color is not None and pixel.color != (pixel.value,) * 3:
+            return True
+    return False
+
+
+def _has_voc_colors_elsewhere(survey: Survey) -> bool:
+    """Says whether a pixel has a color that VOC's palette has not at its value."""
+    for pixel in survey.pixels:
+        if pixel.color and VOC_NUMBERS.get(pixel.color) != pixel.value:
+            return True
+    return False
+
+
+def _by_voc_colors_in_order(naming: ClassNaming) -> MeaningCandidate:
+    """Color n of VOC's palette is the class of value n."""
+    classes = {**VOID_VALUES, **naming.classes_by_value()}
+    colors: dict[Color, str | int] = {}
+    for color, number in VOC_NUMBERS.items():
+        if number in classes:
+            colors[color] = classes[number]
+    rule = MaskRule(classes, colors)
+    source = "with VOC's palette"
+    return MeaningCandidate("color", source, naming.numbering, False, naming, rule)
+
+
+def _by_voc_names(naming: ClassNaming, names: Mapping[int, str]) -> MeaningCandidate:
+    """Color n of VOC's palette is VOC's class n, by its name; greyscale masks have VOC's numbers.
+
+    Args:
+      naming: the names of the classes.
+      names: which of them stands for which of VOC's numbers.
+    """
+    colors: dict[Color, str | int] = {VOID_COLOR: VOID}
+    for color, number in VOC_NUMBERS.items():
+        if number in names:
+            colors[color] = names[number]
+    rule = MaskRule({**VOID_VALUES, **names}, colors)
+    source = "with VOC's palette, by name"
+    return MeaningCandidate("color", source, naming.numbering, False, naming, rule)

@@ -85,12 +85,12 @@ def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) 
     table = namings[0].table
     _check_rows(survey, table)
     evidence, decision = _decide(survey, namings)
-    left = [decision.taken] if decision.taken else decision.alternatives
+    candidates_left = [decision.taken] if decision.taken else decision.alternatives
     taken = decision.taken
     if taken is None or not _reads_most_masks(taken, evidence):
         taken = _candidate_for_star(list(evidence.classes), survey)
     if taken is None:
-        raise _ask(survey, left, remedy)
+        raise _ask(survey, candidates_left, remedy)
     notes = list[str]()
     if table.star_of_keys:
         taken, notes = _with_star(taken, survey)
@@ -176,8 +176,8 @@ def _candidate_for_star(
     if not first.naming.table.star_of_keys:
         return None
     has_rows_alone = not first.naming.entries
-    has_values_alone = all(pixel.value is not None for pixel in survey.pixels)
-    return first if has_rows_alone or has_values_alone else None
+    pixels_without_value = [pixel for pixel in survey.pixels if pixel.value is None]
+    return first if has_rows_alone or not pixels_without_value else None
 
 
 def _with_star(candidate: MeaningCandidate, survey: Survey) -> tuple[MeaningCandidate, list[str]]:
@@ -191,7 +191,7 @@ def _with_star(candidate: MeaningCandidate, survey: Survey) -> tuple[MeaningCand
     by_color = candidate.name_rule.colors is not None
     classes: dict[Key, str] = {}
     pixels_of_star = collections.Counter[Key]()
-    for pixel, seen in survey.pixels.items():
+    for pixel, occurrence in survey.pixels.items():
         if candidate.class_of(pixel) is not None:
             continue
         key = pixel.key(by_color=by_color)
@@ -199,7 +199,7 @@ def _with_star(candidate: MeaningCandidate, survey: Survey) -> tuple[MeaningCand
             classes[key] = VOID_CLASS
         else:
             classes[key] = star
-            pixels_of_star[key] += seen.pixels
+            pixels_of_star[key] += occurrence.pixels
     candidate = dataclasses.replace(candidate, star_classes=classes)
     if not pixels_of_star:
         return candidate, []
@@ -239,12 +239,13 @@ def _check_rows(survey: Survey, table: ClassTable) -> None:
         raise table_error("values, but the masks hold only colors", "rows with colors or names")
     if table.colors and not table.values and not has_colors:
         raise table_error("colors, but the masks hold only values", "rows with values or names")
-    rule = MaskRule({}, given_values=table.values, given_colors=table.colors)
-    for (kind, value, color), seen in survey.pixels.items():
-        if kind == "grey" or value is None or color is None:
+    for pixel, occurrence in survey.pixels.items():
+        if pixel.kind == "grey" or pixel.value is None or pixel.color is None:
             continue
-        if len(rule.given_classes(value, color)) > 1:
-            raise two_classes(value, color, seen.pixels, seen.first)
+        by_value = table.values.get(pixel.value)
+        by_color = table.colors.get(pixel.color)
+        if by_value and by_color and by_value != by_color:
+            raise two_classes(pixel.value, pixel.color, occurrence.pixels, occurrence.first)
 
 
 def _check_colors(candidate: MeaningCandidate, survey: Survey) -> None:
@@ -293,9 +294,9 @@ def _ask(survey: Survey, candidates: Sequence[MeaningCandidate], remedy: str) ->
             pixels_with_several.append(pixel)
     if pixels_without_class:
         return _ask_for_classes(survey, pixels_without_class, remedy)
-    seen = survey.pixels[pixels_with_several[0]] if pixels_with_several else survey.voc
+    occurrence = survey.pixels[pixels_with_several[0]] if pixels_with_several else survey.voc
     compared = compare_candidates(survey, candidates)
-    return _undecided(seen.first, f"masks with two meanings: {compared}", remedy)
+    return _undecided(occurrence.first, f"masks with two meanings: {compared}", remedy)
 
 
 def _ask_for_classes(survey: Survey, pixels: Sequence[StoredPixel], remedy: str) -> MaskError:

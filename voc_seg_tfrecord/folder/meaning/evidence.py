@@ -52,9 +52,9 @@ def collect_evidence(survey: Survey, candidates: Sequence[MeaningCandidate]) -> 
 def count_masks_read(candidate: MeaningCandidate, survey: Survey) -> int:
     """Returns in how many masks a candidate knows the class of each pixel."""
     masks = survey.voc.masks
-    for pixels, seen in survey.masks_by_pixels.items():
+    for pixels, occurrence in survey.masks_by_pixels.items():
         if candidate.reads(pixels):
-            masks += seen.masks
+            masks += occurrence.masks
     return masks
 
 

@@ -120,19 +120,29 @@ def _propose_void(survey: Survey, naming: ClassNaming) -> list[str]:
 
 def _propose_rows_of_naming(survey: Survey, naming: ClassNaming) -> list[str]:
     """Returns how to choose one of several meanings, or how to name what has no class."""
-    _, left = weigh_candidates(survey, [naming])
-    if len(left) > 1 and (proposals := _propose_candidates(survey, left)):
-        return proposals
+    _, candidates_left = weigh_candidates(survey, [naming])
+    if len(candidates_left) > 1:
+        proposals = _propose_candidates(survey, candidates_left)
+        if proposals:
+            return proposals
     if naming.file is None:
         rows = propose_rows(survey, naming.table.names)
         return [f"in place of --class_names, {rows}"] if rows else []
-    unknown = [pixel for pixel in survey.pixels if left[0].class_of(pixel) is None]
-    keys = list(dict.fromkeys(pixel.key(by_color=left[0].by == "color") for pixel in unknown))
-    if not keys or len(keys) > MAX_PROPOSED_CLASSES:
-        return []
-    rows_of_unknown = tuple(zip(keys, _placeholders(keys), strict=True))
-    option = _option_of_rows(survey, naming, rows_of_unknown)
+    option = _option_of_missing_classes(survey, candidates_left[0])
     return [f"name what is missing with {option}"] if option else []
+
+
+def _option_of_missing_classes(survey: Survey, candidate: MeaningCandidate) -> str:
+    """Returns the option that names the pixels without a class; empty if it is long or fails."""
+    keys: list[Key] = []
+    for pixel in survey.pixels:
+        if candidate.class_of(pixel) is None:
+            keys.append(pixel.key(by_color=candidate.by == "color"))
+    keys = list(dict.fromkeys(keys))
+    if not keys or len(keys) > MAX_PROPOSED_CLASSES:
+        return ""
+    rows = tuple(zip(keys, _placeholders(keys), strict=True))
+    return _option_of_rows(survey, candidate.naming, rows)
 
 
 def propose_numberings(survey: Survey, namings: Sequence[ClassNaming]) -> list[str]:
@@ -169,15 +179,11 @@ def _propose_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) 
 
 def _placeholders(keys: Sequence[Key]) -> list[str]:
     """Returns `background` for 0 or black, and NAME1, NAME2 and so on for the others."""
-    names = []
-    others = sum(key not in (0, _BLACK) for key in keys)
-    for key in keys:
-        if key in (0, _BLACK):
-            names.append("background")
-        else:
-            number = len([name for name in names if name != "background"]) + 1
-            names.append(f"NAME{number}" if others > 1 else "NAME")
-    return names
+    others = [key for key in keys if key not in (0, _BLACK)]
+    name_of_key: dict[Key, str] = {0: "background", _BLACK: "background"}
+    for number, key in enumerate(others, 1):
+        name_of_key[key] = f"NAME{number}" if len(others) > 1 else "NAME"
+    return [name_of_key[key] for key in keys]
 
 
 def _option_of_rows(survey: Survey, naming: ClassNaming, rows: Rows) -> str:
@@ -212,8 +218,8 @@ def list_pixels(survey: Survey) -> str:
         survey.pixels.items(), key=lambda item: (-item[1].masks, -item[1].pixels, item[0])
     )
     lines = []
-    for pixel, seen in by_masks[:MAX_LISTED_PIXELS]:
-        line = f"{describe_pixel(pixel)} in {counted(seen.masks, 'mask')}, {seen.pixels} pixels"
+    for pixel, occurrence in by_masks[:MAX_LISTED_PIXELS]:
+        line = f"{describe_pixel(pixel)} in {counted(occurrence.masks, 'mask')}, {occurrence.pixels} pixels"
         lines.append(line + (", void if no row names it" if _is_void(pixel) else ""))
     if len(by_masks) > MAX_LISTED_PIXELS:
         lines.append(f"and {len(by_masks) - MAX_LISTED_PIXELS} more")
@@ -228,9 +234,9 @@ def _is_void(pixel: StoredPixel) -> bool:
 def advise_smoothed(survey: Survey) -> str:
     """Returns what to do with greys between 0 and 255 at the edges of masks; empty if none are."""
     pixels_by_value: dict[int, int] = {}
-    for pixel, seen in survey.pixels.items():
+    for pixel, occurrence in survey.pixels.items():
         if pixel.kind == "grey" and pixel.value is not None:
-            pixels_by_value[pixel.value] = seen.pixels
+            pixels_by_value[pixel.value] = occurrence.pixels
     if len(pixels_by_value) < MIN_SMOOTHED_VALUES:
         return ""
     ends = pixels_by_value.get(0, 0) + pixels_by_value.get(VOID, 0)

@@ -167,12 +167,13 @@ def voc_colors_are_in_another_order(candidate: MeaningCandidate, survey: Survey)
     Example: value 1 has VOC's color of a person. It matters only if a class file has other colors;
     without one, VOC's colors are a candidate.
     """
-    pixels = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
-    if not _doubts_values(candidate, survey) or not candidate.naming.has_colors:
-        return None
     has_rows = bool(candidate.naming.table.values)
-    if has_rows or any(pixel.color not in VOC_NUMBERS for pixel in pixels):
+    if has_rows or not candidate.naming.has_colors or not _doubts_values(candidate, survey):
         return None
+    pixels = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
+    for pixel in pixels:
+        if pixel.color not in VOC_NUMBERS:
+            return None
     words = "VOC's colors in another order, and no class file with them"
     return Doubt(survey.pixels[pixels[0]].first, f"{words}. So values and colors contradict")
 
