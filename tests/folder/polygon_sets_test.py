@@ -432,6 +432,13 @@ def test_the_page_of_a_check_is_written(street, tmp_path):
 FORMS_OF_PATHS = ["{}", "..\\imgs\\{}", "C:\\d\\{}", "/home/x/{}", "../imgs/{}", "file:///d/{}"]
 
 
+@pytest.mark.parametrize("name", ["street_2.png", "street_2.JPG", "Street_2.jpg", " street_2.jpg "])
+def test_a_file_that_names_another_image_by_another_ending_or_spelling_is_an_error(street, name):
+    root = street("labelme")
+    change(root / "street_1.json", imagePath=name)
+    refused(root, r"street_1\.json: the shapes of .*treet_2\.", MaskError)
+
+
 @pytest.mark.parametrize("apart", [False, True], ids=["beside", "in a folder"])
 @pytest.mark.parametrize("form", FORMS_OF_PATHS)
 def test_a_file_that_names_another_image_of_the_folder_is_an_error_however_it_names_it(

@@ -40,7 +40,7 @@ class MaskRule:
     remedy: str = "say the class of each value or color with --classes, or correct the mask"
 
     def needs_colors(self, kind: str) -> bool:
-        """Says whether colors may give the classes of a mask of a kind of `mask_samples.Samples`."""
+        """Says whether colors may give the classes of a mask of a kind; see `class_of`."""
         by_color = self.colors is not None
         if kind == "grey":
             return by_color and self.grey_is_color

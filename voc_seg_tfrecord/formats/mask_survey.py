@@ -89,8 +89,8 @@ class MaskContent:
     """What one mask uses, without its pixels.
 
     Attributes:
-      kind: that of `mask_rule.MaskRule.class_of`; or `damaged`; or `voc`: VOC's own palette, and not
-        decoded.
+      kind: that of `mask_rule.MaskRule.class_of`; or `damaged`; or `voc`: VOC's own palette, and
+        not decoded.
       values: number of pixels of each value in use, ascending; none of an RGB mask.
       palette: the colors of a palette mask.
       colors: number of pixels of each color of an RGB mask.

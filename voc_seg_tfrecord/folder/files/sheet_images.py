@@ -53,6 +53,9 @@ class SheetImages:
             self._paths_by_name[name].append(path)
             # The names of a video's frames may lack the ending.
             self._paths_by_name[posixpath.splitext(name)[0]].append(path)
+        self._paths_by_form_of_stem: dict[str, list[str]] = collections.defaultdict(list)
+        for path in paths:
+            self._paths_by_form_of_stem[_form_of_stem(path)].append(path)
         self._moved: dict[str, str] = {}  # by what files call them: where images are
 
     def find(self, file: str, annotation: Annotation) -> str | None:
@@ -91,12 +94,22 @@ class SheetImages:
         for path in of_same_name:
             if composed(posixpath.basename(path)) == name:
                 return path
-        of_other_name = set(self._paths_by_name.get(name, [])) - {*of_same_name}
-        if of_other_name:
+        if self._is_another_image(file, image, of_same_name):
             raise _names_another_image(file, image, of_same_name[0])
         if image and stem(image) != stem(file):
             self._moved[image] = of_same_name[0]
         return of_same_name[0]
+
+    def _is_another_image(self, file: str, image: str, of_same_name: Sequence[str]) -> bool:
+        """Says whether an image that is here is called as a file says, and not as the file.
+
+        Endings, capitals and blanks at the ends do not count: images may have been converted.
+        """
+        form = _form_of_stem(image)
+        if form == _form_of_stem(file):
+            return False
+        paths = self._paths_by_form_of_stem.get(form, [])
+        return any(path not in of_same_name for path in paths)
 
     def _check_name_of_file(self, file: str, image: str, path: str | None) -> None:
         """Checks that no other image beside the one that a file names is called as the file."""
@@ -209,6 +222,11 @@ class SheetImages:
         name, path = min(self._moved.items())
         where = f"in other places than {self._tool}'s files say, such as {name}, read from {path}"
         return [f"{counted(len(self._moved), 'image')} {where}."]
+
+
+def _form_of_stem(path: str) -> str:
+    """Returns what is the same of names that differ in ending, capitals or blanks alone."""
+    return composed(stem(path.strip())).casefold().strip()
 
 
 def _names_another_image(file: str, image: str, of_same_name: str) -> MaskError:

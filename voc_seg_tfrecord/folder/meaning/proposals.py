@@ -219,8 +219,11 @@ def list_pixels(survey: Survey) -> str:
     )
     lines = []
     for pixel, occurrence in by_masks[:MAX_LISTED_PIXELS]:
-        line = f"{describe_pixel(pixel)} in {counted(occurrence.masks, 'mask')}, {occurrence.pixels} pixels"
-        lines.append(line + (", void if no row names it" if _is_void(pixel) else ""))
+        masks = counted(occurrence.masks, "mask")
+        line = f"{describe_pixel(pixel)} in {masks}, {occurrence.pixels} pixels"
+        if _is_void(pixel):
+            line += ", void if no row names it"
+        lines.append(line)
     if len(by_masks) > MAX_LISTED_PIXELS:
         lines.append(f"and {len(by_masks) - MAX_LISTED_PIXELS} more")
     return "\n    ".join(lines)
