@@ -108,7 +108,10 @@ def test_a_rotated_ellipse_lies_below_a_later_box():
         ('<ellipse label="car" cx="9" cy="9" rx="2" ry="-3"/>', "a negative radius"),
         ('<heart label="car"/>', "the kind 'heart'"),
         ('<mask label="car" rle="1,2" left="0" top="0" width="2" height="2"/>', "do not fill"),
-        ('<mask label="car" rle="1,x" left="0" top="0" width="2" height="2"/>', "do not fill"),
+        (
+            '<mask label="car" rle="1,x" left="0" top="0" width="2" height="2"/>',
+            "the run of pixels 'x'",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_shape_is_the_error_of_its_image(element, found):

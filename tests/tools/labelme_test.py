@@ -71,7 +71,7 @@ def test_a_rectangle_of_four_corners_is_drawn_as_one_of_two():
         ({"label": "a", "points": [[1, 1], [2, True], [3, 3]]}, "the coordinate True"),
         ({"label": "a", "points": [[1, 1], [2e6, 2], [3, 3]]}, "the coordinate 2000000.0"),
         ({"label": "a", "points": [[1, 1], [2, 3, 4]]}, "the coordinate [1, 1]"),
-        ({"label": "a", "points": "1,1"}, "the coordinate ?"),
+        ({"label": "a", "points": "1,1"}, "'1,1' in place of a list of points"),
         ({"label": "a", "points": [[1, 1]], "shape_type": "points"}, "the type 'points'"),
         ({"label": "a", "points": [[1, 1]] * 3, "shape_type": "circle"}, "3 points"),
         ({"label": " ", "points": [[1, 1]] * 3}, "the label ' '"),

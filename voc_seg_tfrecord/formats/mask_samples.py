@@ -126,9 +126,12 @@ def _samples_of_channels(values: np.ndarray, file: File) -> Samples:
     if has_alpha:
         transparency.check_alpha(values[..., -1], file)
         values = values[..., :-1]
-    has_one_channel = values.shape[2] == 1
-    if has_one_channel or (values.max() > 255 and equal_channels(values)):
-        return Samples("grey", values[..., 0])
+    red = values[..., 0]
+    if values.shape[2] == 1:
+        return Samples("grey", red)
+    is_deep = values.max() > 255
+    if is_deep and equal_channels(values):
+        return Samples("grey", red)
     return Samples("rgb", _eight_bit_colors(values, file))
 
 
@@ -163,9 +166,11 @@ def _eight_bit_colors(colors: np.ndarray, file: File) -> np.ndarray:
     """Returns colors `[H, W, 3]` as uint8; 16 bits hold them as they are, or stretched."""
     if colors.max() < 256:
         return colors.astype(np.uint8, copy=False)
-    high_byte, low_byte = colors >> 8, colors & 255
-    is_times_256_or_257 = (low_byte == 0) | (low_byte == high_byte)
-    if not is_times_256_or_257.all():
+    high_byte = colors >> 8
+    low_byte = colors & 255
+    is_times_256 = low_byte == 0
+    is_times_257 = low_byte == high_byte
+    if not np.logical_or(is_times_256, is_times_257).all():
         raise _inexact(file, "colors of 16 bits", "colors of 8 bits, or these times 256 or 257")
     return high_byte.astype(np.uint8)
 

@@ -153,7 +153,7 @@ def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> 
         size = checked_size(height, width, f"{where}, {place}")
         numbered = [*enumerate(image, 1)]
         # CVAT makes polygons of rotated boxes, and adds them at the end.
-        numbered.sort(key=lambda pair: pair[1].tag == "box" and "rotation" in pair[1].attrib)
+        numbered.sort(key=lambda pair: _is_rotated_box(pair[1]))
         for shape_number, element in numbered:
             if element.tag in _NOT_DRAWN:
                 left_out[element.tag] += 1
@@ -163,6 +163,10 @@ def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> 
     except MaskError as error:
         return Annotation(where, name, None, error=error, subset=subset)
     return Annotation(where, name, size, shapes, "level", left_out=left_out, subset=subset)
+
+
+def _is_rotated_box(element: ET.Element) -> bool:
+    return element.tag == "box" and "rotation" in element.attrib
 
 
 def _read_numbers(element: ET.Element, names: str, where: str) -> list[float]:

@@ -377,9 +377,10 @@ def _draw_parts(shape: Shape, where: str, size: tuple[int, int]) -> Patch:
     """Draws polygons as pycocotools does."""
     parts = _split_parts(shape)
     x, y = shape.points[::2], shape.points[1::2]
-    left, right, top, bottom = min(x), max(x), min(y), max(y)
-    half_of_box = (right - left) + (bottom - top)
-    _check_outline(parts, len(x) * half_of_box, where)
+    left, right = min(x), max(x)
+    top, bottom = min(y), max(y)
+    longest_line = (right - left) + (bottom - top)
+    _check_outline(parts, len(x) * longest_line, where)
     # Columns and rows behind the last point take time, and change nothing.
     height = _within(int(bottom) + 2, 1, size[0])
     width = _within(int(right) + 2, 1, size[1])

@@ -14,7 +14,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core.class_files import IGNORED, ClassFile, is_void_name
 from voc_seg_tfrecord.core.class_parsers import Entry
-from voc_seg_tfrecord.core.errors import LayoutError, MaskError, did_you_mean, several
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.core.spelling import describe_same_name, show_name, visible_form
@@ -257,19 +257,20 @@ def _check_names_differ(defined: _Definitions) -> None:
 
 def number_names(names: Sequence[str], root: epath.Path) -> tuple[Entry, ...]:
     """Returns background and the classes after it as entries, and those that mean void last."""
-    void = [name for name in names if is_void_name(name)]
-    classes = [name for name in names if name not in void]
+    void_names = [name for name in names if is_void_name(name)]
+    classes = [name for name in names if not is_void_name(name)]
     place = background_index(classes)
     background = "background" if place is None else classes.pop(place)
-    if len(classes) >= VOID - 1:
+    if len(classes) > VOID - 2:
         raise LayoutError(
             root,
             found=f"{len(classes)} classes",
             expected=f"at most {VOID - 2} classes and background, which a mask can hold",
             remedy="merge classes in the tool",
         )
-    entries = tuple(Entry(value, name) for value, name in enumerate([background, *classes]))
-    return entries + tuple(Entry(VOID, name) for name in void)
+    entries = [Entry(value, name) for value, name in enumerate([background, *classes])]
+    entries += [Entry(VOID, name) for name in void_names]
+    return tuple(entries)
 
 
 def _values_of_labels(entries: Sequence[Entry], labels: Iterable[str]) -> dict[str, int]:
@@ -281,16 +282,15 @@ def _values_of_labels(entries: Sequence[Entry], labels: Iterable[str]) -> dict[s
 def _note_respelled_labels(defined: _Definitions, first_uses: Mapping[str, str]) -> list[str]:
     """Names a label that is spelled otherwise than its class."""
     names = {definition.name for definition in defined.classes}
-    respelled = [label for label in first_uses if label not in names]
-    if not respelled:
-        return []
-    label = respelled[0]
-    (name,) = [name for name in defined.names if visible_form(name) == visible_form(label)]
-    others = f", and {len(respelled) - 1} more labels likewise" if len(respelled) > 1 else ""
-    return [
-        f"The label {show_name(label)} in {first_uses[label]} is read as {name}{others}: they look "
-        "the same."
-    ]
+    name_of_form = {visible_form(name): name for name in defined.names}
+    notes = []
+    for label, where in first_uses.items():
+        if label not in names:
+            name = name_of_form[visible_form(label)]
+            notes.append(f"The label {show_name(label)} in {where} is read as {name}.")
+    if len(notes) > 1:
+        return [f"{notes[0]} Likewise {counted(len(notes) - 1, 'more label')}."]
+    return notes
 
 
 def _note_void_labels(labels: Iterable[str], values: Mapping[str, int]) -> list[str]:

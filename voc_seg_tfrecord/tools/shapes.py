@@ -177,33 +177,48 @@ def checked_points(values: object, where: str, least: int) -> "array[float]":
     Raises:
       MaskError: if they are something else, or too few.
     """
-    coordinates = _in_turn(values)
+    if not isinstance(values, list | array):
+        found = f"{str(values)[:40]!r} in place of a list of points"
+        raise wrong(where, found, "a list of x and y of each point")
+    coordinates = _flatten_pairs(values)
     if not _are_coordinates(coordinates):
-        bad = next(value for value in coordinates if not _are_coordinates([value]))
-        expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
-        raise wrong(where, f"the coordinate {str(bad)[:80]}", expected)
-    if len(coordinates) % 2 or len(coordinates) < 2 * least:
+        raise _wrong_coordinate(coordinates, where)
+    is_complete = len(coordinates) % 2 == 0
+    if not is_complete or len(coordinates) < 2 * least:
         found = f"{len(coordinates)} coordinates"
         raise wrong(where, found, f"x and y of at least {least} points")
     return array("d", coordinates)
 
 
-def _in_turn(values: object) -> Sequence[Any]:
-    """Returns the coordinates of pairs, or values that are no pairs as they are."""
-    if not isinstance(values, list | array):
-        return ["?"]
-    are_pairs = {*map(type, values)} == {list} and {*map(len, values)} == {2}
-    return [*itertools.chain.from_iterable(values)] if are_pairs else values
+def _flatten_pairs(values: Sequence[Any]) -> Sequence[Any]:
+    """Returns the coordinates of pairs in turn, or values that are no pairs as they are."""
+    types = {*map(type, values)}
+    if types != {list}:
+        return values
+    lengths = {*map(len, values)}
+    if lengths != {2}:
+        return values
+    return [*itertools.chain.from_iterable(values)]
 
 
 def _are_coordinates(values: Sequence[Any]) -> bool:
     if not values:
         return True
-    if not {*map(type, values)} <= {int, float}:
+    types = {*map(type, values)}
+    if not types.issubset((int, float)):
         return False
     if min(values) < -MAX_SIDE or max(values) > MAX_SIDE:
         return False
     return math.isfinite(sum(values))  # NaN is neither less nor more
+
+
+def _wrong_coordinate(values: Sequence[Any], where: str) -> MaskError:
+    """Returns the error about the first of some values that is no coordinate."""
+    expected = f"x and y of each point, between {-MAX_SIDE} and {MAX_SIDE}"
+    for value in values:
+        if not _are_coordinates([value]):
+            return wrong(where, f"the coordinate {str(value)[:80]}", expected)
+    return wrong(where, "coordinates whose sum is no number", expected)
 
 
 def checked_size(height: Any, width: Any, where: str) -> tuple[int, int]:

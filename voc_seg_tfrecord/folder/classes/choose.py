@@ -72,15 +72,24 @@ def choose_class_file(tree: VocTree, config: VocSegConfig, background: str = "")
     if tree.labels.class_file:
         return ClassFileChoice((tree.labels.class_file,))
     found = find_class_files(tree)
-    others = tuple(kind.name for kind in CLASS_FILES if kind.needs_its_folder)
-    misnamed = [error for error in found.misnamed if not error.where.endswith(others)]
-    if misnamed and not found.files:
-        raise misnamed[0]
+    if not found.files:
+        _check_misnamed(found.misnamed)
     notes = [*found.notes, *_note_misnamed(found.misnamed), *_note_table(tree, config)]
     if not found.files:
         return ClassFileChoice(notes=tuple(notes))
     candidates = list_candidates(found.files, background)
     return _choose(tree, config, candidates, (), notes)
+
+
+def _check_misnamed(errors: Sequence[LayoutError]) -> None:
+    """Raises the first error about a file that is called as a class file, and may be none.
+
+    Most files of some names, such as `dataset.json`, are none.
+    """
+    names_of_others = tuple(kind.name for kind in CLASS_FILES if kind.needs_its_folder)
+    for error in errors:
+        if not error.where.endswith(names_of_others):
+            raise error
 
 
 def choose_class_file_of_names(tree: VocTree, config: VocSegConfig) -> ClassFileChoice:

@@ -21,11 +21,11 @@ from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 _WHITE = (255, 255, 255)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class MeaningCandidate:
     """One way to read the masks of a set.
 
-    Two candidates are the same if their first four attributes are.
+    Two candidates are the same if they read by the same, and their source, numbering and 255 are.
 
     Attributes:
       by: what of a pixel gives its class.
@@ -42,7 +42,7 @@ class MeaningCandidate:
     by: Literal["value", "color"]
     source: str
     numbering: str
-    reads_255_as_class: bool
+    reads_255_as_class: bool = False
     naming: ClassNaming = dataclasses.field(compare=False)
     name_rule: MaskRule = dataclasses.field(compare=False)
     uses_file_colors: bool = dataclasses.field(default=False, compare=False)
@@ -114,6 +114,14 @@ def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[Mean
     return candidates
 
 
+def _make_candidate(
+    by: Literal["value", "color"], source: str, naming: ClassNaming, rule: MaskRule
+) -> MeaningCandidate:
+    return MeaningCandidate(
+        by=by, source=source, numbering=naming.numbering, naming=naming, name_rule=rule
+    )
+
+
 def _by_rows_alone(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """The user's rows say all; 255 and VOC's color of void are void without a row, too."""
     by_color = bool(naming.table.colors) or any(pixel.kind == "rgb" for pixel in survey.pixels)
@@ -121,14 +129,15 @@ def _by_rows_alone(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     by: Literal["value", "color"] = "value"
     if by_color and not naming.table.values:
         by = "color"
-    return MeaningCandidate(by, "as you said", "", False, naming, rule)
+    return MeaningCandidate(
+        by=by, source="as you said", numbering="", naming=naming, name_rule=rule
+    )
 
 
 def _by_value(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """Values are the values of the class file, or the places of the user's names."""
     rule = MaskRule({**VOID_VALUES, **naming.classes_by_value()})
-    source = _source_of_values(survey)
-    return MeaningCandidate("value", source, naming.numbering, False, naming, rule)
+    return _make_candidate("value", _source_of_values(survey), naming, rule)
 
 
 def _source_of_values(survey: Survey) -> str:
@@ -159,8 +168,8 @@ def _by_value_with_255(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """255 is the second of two classes: the first is background in `0` and crack in `255`."""
     classes = naming.classes_by_value()
     rule = MaskRule({-1: VOID, 0: classes[0], VOID: classes[1]})
-    source = _source_of_values(survey)
-    return MeaningCandidate("value", source, naming.numbering, True, naming, rule)
+    candidate = _make_candidate("value", _source_of_values(survey), naming, rule)
+    return dataclasses.replace(candidate, reads_255_as_class=True)
 
 
 def _by_file_colors(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
@@ -178,8 +187,8 @@ def _by_file_colors(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     has_shades = bool(greys - {0})
     greys_are_colors = has_shades and colors_of_greys <= colors.keys()
     rule = MaskRule({**VOID_VALUES, **classes}, colors, greys_are_colors)
-    source = _source_of_file(naming)
-    return MeaningCandidate("color", source, naming.numbering, False, naming, rule, True)
+    candidate = _make_candidate("color", _source_of_file(naming), naming, rule)
+    return dataclasses.replace(candidate, uses_file_colors=True)
 
 
 def _by_file_greys(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
@@ -197,7 +206,7 @@ def _by_file_greys(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate
         return []
     rule = MaskRule({**VOID_VALUES, **values})
     source = f"the greys {_source_of_file(naming)}"
-    return [MeaningCandidate("value", source, naming.numbering, False, naming, rule)]
+    return [_make_candidate("value", source, naming, rule)]
 
 
 def _source_of_file(naming: ClassNaming) -> str:
@@ -245,7 +254,7 @@ def _by_voc_colors_in_order(naming: ClassNaming) -> MeaningCandidate:
             colors[color] = classes[number]
     rule = MaskRule(classes, colors)
     source = "with VOC's palette"
-    return MeaningCandidate("color", source, naming.numbering, False, naming, rule)
+    return _make_candidate("color", source, naming, rule)
 
 
 def _by_voc_names(naming: ClassNaming, names: Mapping[int, str]) -> MeaningCandidate:
@@ -261,4 +270,4 @@ def _by_voc_names(naming: ClassNaming, names: Mapping[int, str]) -> MeaningCandi
             colors[color] = names[number]
     rule = MaskRule({**VOID_VALUES, **names}, colors)
     source = "with VOC's palette, by name"
-    return MeaningCandidate("color", source, naming.numbering, False, naming, rule)
+    return _make_candidate("color", source, naming, rule)

@@ -176,8 +176,12 @@ def _candidate_for_star(
     if not first.naming.table.star_of_keys:
         return None
     has_rows_alone = not first.naming.entries
-    pixels_without_value = [pixel for pixel in survey.pixels if pixel.value is None]
-    return first if has_rows_alone or not pixels_without_value else None
+    if has_rows_alone:
+        return first
+    for pixel in survey.pixels:
+        if pixel.value is None:
+            return None
+    return first
 
 
 def _with_star(candidate: MeaningCandidate, survey: Survey) -> tuple[MeaningCandidate, list[str]]:
@@ -239,6 +243,15 @@ def _check_rows(survey: Survey, table: ClassTable) -> None:
         raise table_error("values, but the masks hold only colors", "rows with colors or names")
     if table.colors and not table.values and not has_colors:
         raise table_error("colors, but the masks hold only values", "rows with values or names")
+    _check_rows_agree(survey, table)
+
+
+def _check_rows_agree(survey: Survey, table: ClassTable) -> None:
+    """Checks that no palette entry has one class by the row of its value, and another by its color.
+
+    Raises:
+      MaskError: if one has, with the first mask that uses it.
+    """
     for pixel, occurrence in survey.pixels.items():
         if pixel.kind == "grey" or pixel.value is None or pixel.color is None:
             continue
