@@ -24,7 +24,7 @@ STAR = "*"
 UNKNOWN = "?"
 """The class of a row that is to be filled in."""
 
-HIGHEST = 65535
+HIGHEST_VALUE = 65535
 """The highest value that a row may have, and so the largest number of values."""
 
 Key = int | str
@@ -170,10 +170,11 @@ def _key(key: Any) -> Key:
     if isinstance(key, str) and key.strip() and not unprintable(key):
         word = key.strip()
         return word.lower() if _COLOR.fullmatch(word) else word
-    if isinstance(key, int) and not isinstance(key, bool) and 0 <= key <= HIGHEST:
+    if isinstance(key, int) and not isinstance(key, bool) and 0 <= key <= HIGHEST_VALUE:
         return int(key)
     raise table_error(
-        f"the key {key!r:.80}", f"a value of 0 to {HIGHEST}, a color such as #804080, or a name"
+        f"the key {key!r:.80}",
+        f"a value of 0 to {HIGHEST_VALUE}, a color such as #804080, or a name",
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 
 from voc_seg_tfrecord.core.class_table import (
-    HIGHEST,
+    HIGHEST_VALUE,
     VOID_CLASS,
     ClassTable,
     Key,
@@ -284,7 +284,7 @@ def _check_colors(candidate: MeaningCandidate, survey: Survey) -> None:
 
 def check_number_of_keys(survey: Survey) -> None:
     """Raises a MaskError if a table cannot have a row for each value and color in use."""
-    if len(survey.values) <= HIGHEST + 1 and len(survey.colors) <= HIGHEST:
+    if len(survey.values) <= HIGHEST_VALUE + 1 and len(survey.colors) <= HIGHEST_VALUE:
         return
     raise _undecided(
         "masks",
