@@ -1,6 +1,7 @@
 """Images of more than RGB of 8 bits, from their files through each reader and back."""
 
 import json
+import re
 
 import imagecodecs
 import numpy as np
@@ -197,15 +198,37 @@ def deep(tmp_path):
     return tmp_path
 
 
-def test_without_the_options_a_note_has_them_ready_to_paste(deep):
-    _, plan = find_config(deep, name="n", class_names=NAMES)
-    assert any("--bands all --dtype uint16 keeps all bits" in note for note in plan.notes)
+def test_without_the_options_the_build_stops_with_both_answers_ready_to_paste(deep, capsys):
+    words = ["build", str(deep), "--name=n", f"--data_dir={deep / 'd'}", "--class_names"]
+    words += [",".join(NAMES)]
+    assert cli.main(words) == 1
+    error = capsys.readouterr().err
+    answers = re.findall(r"--bands \w+(?: --dtype \w+)?", error)
+    assert answers == ["--bands all --dtype uint16", "--bands rgb"]
+    stored = {}
+    for number, answer in enumerate(answers):
+        assert cli.main([*words, *answer.split(), f"--version=1.0.{number}"]) == 0
+        folder = deep / "d" / "voc_seg_tfrecord" / "n" / f"1.0.{number}"
+        assert cli.main(["verify", str(folder), "--source", str(deep)]) == 0
+        examples = data_source(str(folder), split="train")
+        stored[answer] = {e["image/filename"].decode()[0]: e["image"] for e in examples}
+    for image_id in IDS:
+        whole = pixels(image_id, 3, "uint16")
+        np.testing.assert_array_equal(stored["--bands all --dtype uint16"][image_id], whole)
+        np.testing.assert_array_equal(stored["--bands rgb"][image_id], whole >> 8)
+
+
+def test_each_image_that_would_lose_bits_is_named_by_check(deep, capsys):
+    assert cli.main(["check", str(deep), "--class_names", ",".join(NAMES)]) == 1
+    assert f"{len(IDS)} x bands or bits that would be lost" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("options", "found"),
     [
         ({"dtype": "uint16"}, "option dtype"),
+        ({"bands": "rgb", "dtype": "uint16"}, "option dtype"),
+        ({"bands": "bgr"}, "or rgb"),
         ({"bands": [0, 0]}, "each once"),
         ({"bands": [-1]}, "numbers of bands from 0"),
         ({"bands": [0], "dtype": "int8"}, "uint8, uint16, float32"),

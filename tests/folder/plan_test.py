@@ -165,20 +165,6 @@ def test_a_mask_that_changed_since_the_survey_is_decoded_again(tmp_path):
         build_source(own_source(plan), config, data_dir=tmp_path / "data", overwrite=True)
 
 
-@pytest.mark.parametrize("ending", ["png", "tif"])
-def test_an_image_of_16_bits_is_named_with_its_range(tmp_path, capsys, ending):
-    flat(tmp_path, {"a": GREY})
-    (tmp_path / "JPEGImages" / "a.jpg").unlink()
-    values = np.linspace(300, 4095, GREY.size).reshape(GREY.shape).astype(np.uint16)
-    Image.fromarray(values).save(tmp_path / "JPEGImages" / f"a.{ending}")
-    names = ["background", "crack"]
-    plan = plan_of(tmp_path, class_names=names)
-    lost = "16 bits with values 300 to 4095, of which the high byte is kept, so 1 to 15 is stored"
-    assert any(lost in note for note in plan.notes)
-    assert cli.main(["check", str(tmp_path), "--class_names", ",".join(names)]) == 0
-    assert "1 x image of 16 bits (does not change a build)" in capsys.readouterr().out
-
-
 def test_of_an_account_with_many_folders_the_rest_is_counted(tmp_path, capsys):
     exports.put_pair(tmp_path, "a")
     exports.put(tmp_path, "class_names.txt", "a\nb\nc\n")

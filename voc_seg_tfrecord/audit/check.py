@@ -17,7 +17,7 @@ from tqdm import tqdm
 from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.decisions import called_right
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.example import ALL_PARTS, ExampleSpec
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
@@ -318,9 +318,6 @@ def _doubts(image: File) -> Iterable[Finding]:
     if doubt := images.doubt(image):
         message = f"{where}: {doubt}: cameras add such bytes, and damage does: look at it"
         yield Finding("image that may be damaged", where, message, IGNORED)
-    if lost := images.lost_bits(image):
-        remedy = f"say {command(bands='all', dtype='uint16')} if the low byte matters"
-        yield Finding("image of 16 bits", where, f"{where}: {lost}", IGNORED, remedy=remedy)
 
 
 def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:

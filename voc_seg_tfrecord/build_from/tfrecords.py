@@ -4,10 +4,11 @@ Masks hold luminances where class indices should be if the palette was lost when
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+import dataclasses
 import functools
 import itertools
 import posixpath
-from typing import Any
+from typing import Any, Literal
 import warnings
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out, spelled_out
@@ -32,6 +33,7 @@ def import_records(
     splits: Mapping[str, float] | None = None,
     keys: Mapping[str, str] | None = None,
     shape: Sequence[int] = (),
+    bands: Literal["rgb"] | None = None,
     repair: bool = False,
     seed: int = 0,
     data_dir: PathLike | None = None,
@@ -52,6 +54,7 @@ def import_records(
       keys: which feature holds what, as in `RecordLayout`; detected for known layouts.
       shape: height and width, or height, width and channels, of all images, if no feature
         holds them.
+      bands: `rgb` takes RGB of 8 bits of images with more bits, which are an error by default.
       repair: whether to map luminances of VOC's palette back to classes, where each belongs
         to one class.
       seed: seed for assigning records to splits by ratio.
@@ -79,7 +82,7 @@ def import_records(
                 remedy="give them with --class_names (class_names)",
             )
         config = VocSegConfig(
-            name=name, class_names=names, classes=classes, task=task, exif="ignore"
+            name=name, class_names=names, classes=classes, bands=bands, task=task, exif="ignore"
         )
         rule = _rule(config, scan, repair, note)
         if scan.problems:
@@ -88,7 +91,8 @@ def import_records(
         by_split = make_items(scan)
         if splits is not None:
             by_split = share_out(itertools.chain(*by_split.values()), splits, seed)
-        source = Source(by_split, config.example_spec(rule))
+        spec = dataclasses.replace(config.example_spec(rule), can_keep_bands=False)
+        source = Source(by_split, spec)
         return build_source(source, config, data_dir=data_dir, **options)
 
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 import dataclasses
+import itertools
 from typing import Any
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
 from voc_seg_tfrecord.core.class_table import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
 from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
@@ -24,13 +26,17 @@ from voc_seg_tfrecord.folder.plan import (
 )
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
+from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.archives import unpacked
+from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 from voc_seg_tfrecord.writing.tiles import QUALITY
 
 _MAX_SHOWN_REASONS = 6
 _MAX_SHOWN_CLASSES = 24
+_MAX_CHECKED_IMAGES = 8
+_DEEP_ENDINGS = (".png", ".tif", ".tiff")
 
 
 def builder_from_tree(
@@ -84,7 +90,29 @@ def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegCon
         plan = planner.plan()
     except QuestionError as question:
         raise planner.check_question(question) from None
+    _check_first_images(plan)
     return plan.config, plan
+
+
+def _check_first_images(plan: FolderPlan) -> None:
+    """Asks which bands and bits of the first images to keep, before all others are read.
+
+    Raises:
+      ImageError: if one of the first images would lose some.
+    """
+    if plan.config.bands is not None:
+        return
+    tree = plan.tree
+    ids = itertools.chain(*plan.splits.values())
+    paths = (tree.image_file(image_id) for image_id in ids if image_id in tree.images)
+    deep_paths = (path for path in paths if path.suffix.lower() in _DEEP_ENDINGS)
+    for path in itertools.islice(deep_paths, _MAX_CHECKED_IMAGES):
+        try:
+            images.open_image(File.read(path), decoding="none")
+        except VocSegError as error:
+            if error.kind == WOULD_BE_LOST:
+                raise
+            # What else is wrong with it the build says, with all others that are wrong.
 
 
 class FolderPlanner:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from etils import epath
 
 from voc_seg_tfrecord.core import storage
-from voc_seg_tfrecord.core.bands import Dtype
+from voc_seg_tfrecord.core.bands import RGB, Dtype
 from voc_seg_tfrecord.core.class_table import Rows, parse_file, parse_pairs
 from voc_seg_tfrecord.core.config_checks import MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.core.decisions import parse_decisions
@@ -163,7 +163,8 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         "--bands",
         metavar="NUMBERS",
         help="keep these bands of images, such as 3,0 (from 0, in the order wanted), or all, "
-        "with all their bits; default: RGB of 8 bits",
+        "with all their bits; or rgb: take RGB of 8 bits, whatever is lost; default: RGB of 8 "
+        "bits, and an image that would lose bands or bits is an error",
     )
     classes.add_argument(
         "--dtype",
@@ -268,10 +269,10 @@ def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 def _bands(text: str) -> str | list[int]:
     numbers = text.replace(" ", "").split(",")
-    if text.strip() == "all":
-        return "all"
+    if text.strip() in ("all", RGB):
+        return text.strip()
     if not all(number.isdecimal() for number in numbers):
-        expected = "all, or numbers from 0 such as 3,0"
+        expected = f"all, {RGB}, or numbers from 0 such as 3,0"
         raise ConfigError(f"--bands {text}", found=repr(text), expected=expected)
     return [*map(int, numbers)]
 

@@ -15,6 +15,7 @@ from etils import epath
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_table import parse_pairs
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.sources.records.layouts import Record, Value, parse
@@ -30,7 +31,7 @@ SUMMARY = "build a dataset from hand-written TFRecords"
 EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"
 
 
-_PASSED_ON = ("name", "repair", "seed", "data_dir", "overwrite", "version", "workers")
+_PASSED_ON = ("name", "bands", "repair", "seed", "data_dir", "overwrite", "version", "workers")
 _SHOWN = 3  # records of a file, problems of an import
 
 
@@ -65,6 +66,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--repair", action="store_true", help="map grey values of VOC's palette back to classes"
+    )
+    parser.add_argument(
+        "--bands",
+        choices=[RGB],
+        help="take RGB of 8 bits of images with more bits, which are an error by default",
     )
     parser.add_argument("--dry_run", action="store_true", help="show the records and build nothing")
     parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")

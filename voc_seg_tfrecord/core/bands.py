@@ -8,6 +8,9 @@ from voc_seg_tfrecord.core.errors import counted
 Dtype = Literal["uint8", "uint16", "float32"]
 """What a band may be stored as."""
 
+RGB = "rgb"
+"""The value of the option `bands` that takes RGB of 8 bits, whatever is lost."""
+
 PNG_BAND_COUNTS = (1, 3, 4)
 """The numbers of bands that a PNG can hold."""
 

@@ -5,12 +5,12 @@ import copy
 import dataclasses
 import functools
 import json
-from typing import Any, Self, cast
+from typing import Any, Literal, Self, cast
 
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core import config_checks, display
-from voc_seg_tfrecord.core.bands import Bands, Dtype
+from voc_seg_tfrecord.core.bands import RGB, Bands, Dtype
 from voc_seg_tfrecord.core.class_files import is_void_name
 from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole, check_rows
 from voc_seg_tfrecord.core.config_checks import (
@@ -76,9 +76,10 @@ class VocSegConfig(tfds.core.BuilderConfig):
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
         out.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.open_image`.
-      bands: the numbers of the bands that images keep, from 0, in the order wanted. By default
-        images are RGB of 8 bits. `all`, of `builder_from_tree` and the command `build`, becomes
-        the numbers of all bands of the first image.
+      bands: the numbers of the bands that images keep, from 0, in the order wanted; or `rgb` for
+        RGB of 8 bits, whatever is lost. By default images are RGB of 8 bits, and one that would
+        lose bands or bits is refused. `all`, of `builder_from_tree` and the command `build`,
+        becomes the numbers of all bands of the first image.
       dtype: what bands are stored as: `uint8`, `uint16` or `float32`; see `formats.bands`.
       task: `segmentation`; `classification` for records and arrays that have one label per
         image and no mask; or `images` for records that have neither. Images alone have no
@@ -121,7 +122,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     missing_mask: MissingMask = "error"
     missing_image: MissingImage = "error"
     exif: Exif = "auto"
-    bands: Sequence[int] | None = None
+    bands: Sequence[int] | Literal["rgb"] | None = None
     dtype: Dtype = "uint8"
     task: Task = "segmentation"
     trust_images: bool = False
@@ -163,7 +164,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.task, self.class_names = "images", ()
         elif official is not None and tuple(self.class_names) == VOC_CLASSES:
             self.class_names = official.class_names
-        self.bands = None if self.bands is None else tuple(map(int, self.bands))
+        if self.bands is not None and not isinstance(self.bands, str):
+            self.bands = tuple(map(int, self.bands))
         if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
             self.splits = by_split_name(self.splits, "option splits")
         config_checks.check_release(self)
@@ -262,7 +264,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     @property
     def kept_bands(self) -> Bands | None:
         """Which bands images keep; None if they are RGB of 8 bits."""
-        if self.bands is None:
+        if self.bands is None or isinstance(self.bands, str):
             return None
         return Bands(tuple(self.bands), self.dtype)
 
@@ -300,6 +302,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             tiling=self.tiling,
             table=self.table if self.task == "segmentation" else None,
             bands=self.kept_bands,
+            is_rgb_said=self.bands == RGB,
         )
 
     def __repr__(self) -> str:

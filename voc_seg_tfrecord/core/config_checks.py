@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.bands import Dtype
+from voc_seg_tfrecord.core.bands import RGB, Dtype
 from voc_seg_tfrecord.core.class_files import is_void_name
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
@@ -226,11 +226,17 @@ def _check_bands(config: Any) -> None:
     if config.bands is None:
         _check_default(config, ["dtype"], "the option bands with it, such as all")
         return
+    what = f"the release {config.release}" if config.release else config.task
+    if config.bands == RGB:
+        if config.release:
+            expected = "no such option: images of releases are RGB of 8 bits"
+            raise option_error("bands", f"{RGB} for {what}", expected)
+        _check_default(config, ["dtype"], "numbers of bands with it, or all")
+        return
     numbers = list(config.bands)
     if not numbers or min(numbers) < 0 or len({*numbers}) < len(numbers):
         raise option_error("bands", numbers, "numbers of bands from 0, each once")
     if config.release or config.task != "segmentation":
-        what = f"the release {config.release}" if config.release else config.task
         expected = "no such option: only own data with masks have bands"
         raise option_error("bands", f"{numbers} for {what}", expected)
     if config.tile_format == "jpeg":
@@ -386,7 +392,10 @@ _FIELDS: dict[str, tuple[Test, str]] = {
         'a list, a folder or a ratio for each split, such as {"train": 0.8, "test": 0.2}',
     ),
     "layout": (_none_or(_mapping(_text)), 'names of folders, such as {"masks": "labels"}'),
-    "bands": (_none_or(_several(_whole)), "a list of the bands' numbers, from 0, such as [3, 0]"),
+    "bands": (
+        _none_or(lambda value: value == RGB or _several(_whole)(value)),
+        f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}",
+    ),
     "tile": (_none_or(_whole), "a number of pixels"),
     "tile_overlap": (_whole, "a number of pixels"),
     "group_by": (_text, "folder, prefix:CHARACTERS, regex:PATTERN or none"),

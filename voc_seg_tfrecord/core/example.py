@@ -114,7 +114,9 @@ class ExampleSpec:
       background: name of the class that is background, if its name does not say so.
       decoding: what is tried with the bytes of images; see `images.open_image`.
       tiling: how images are cut into tiles; None if they are not.
-      bands: which bands images keep, and as what; None of RGB of 8 bits.
+      bands: which bands images keep, and as what; None if they become RGB of 8 bits.
+      is_rgb_said: whether the user wants RGB of 8 bits, whatever bands or bits are lost.
+      can_keep_bands: whether the option `bands` could keep them; records of others cannot.
       table: what the source's classes became. The rule and the class names have the new ones;
         annotations name the source's.
     """
@@ -132,6 +134,8 @@ class ExampleSpec:
     tiling: Tiling | None = None
     table: ClassTable | None = None
     bands: Bands | None = None
+    is_rgb_said: bool = False
+    can_keep_bands: bool = True
 
     @functools.cached_property
     def background_index(self) -> int | None:

@@ -130,6 +130,8 @@ _MAGIC = (
     (b"BM", Kind.BMP),
     (b"II*\0", Kind.TIFF),
     (b"MM\0*", Kind.TIFF),
+    (b"II+\0", Kind.TIFF),  # BigTIFF
+    (b"MM\0+", Kind.TIFF),
     (b"\x93NUMPY", Kind.NUMPY),
     (b"version https://git-lfs", Kind.GIT_LFS),
     (b"<", Kind.MARKUP),

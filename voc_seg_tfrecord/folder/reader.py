@@ -38,7 +38,7 @@ class _FileOptions:
     def of(cls, config: VocSegConfig) -> "_FileOptions":
         """Returns those of a config."""
         layout = tuple(sorted((config.layout or {}).items()))
-        return cls(layout, config.exif, config.bands is not None)
+        return cls(layout, config.exif, config.kept_bands is not None)
 
 
 class FolderReader:

@@ -41,6 +41,36 @@ def read_numpy(
     Raises:
       VocSegError: of that class, if the file is damaged or holds something else.
     """
+    shape, by_columns, dtype, start = _read_numpy_header(file, expected, error)
+    length = len(file.data) - start
+    found = f"an array {dtype}{list(shape)}"
+    if dtype.kind not in kinds or dtype.itemsize > 8:
+        remedy = "convert the array to this type and shape before numpy.save"
+        raise error(file.where, found=found, expected=expected, remedy=remedy)
+    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != length:
+        raise damaged_error(error, file.where, f"{found} in {length} bytes", expected)
+    array = np.frombuffer(file.data, dtype, math.prod(shape), start)
+    return array.reshape(shape, order="F" if by_columns else "C")
+
+
+def read_dtype(file: File) -> np.dtype:
+    """Returns the dtype of a NumPy file.
+
+    Raises:
+      MaskError: if the file is damaged.
+    """
+    _, _, dtype, _ = _read_numpy_header(file, "a NumPy file", MaskError)
+    return dtype
+
+
+def _read_numpy_header(
+    file: File, expected: str, error: type[VocSegError]
+) -> tuple[tuple[int, ...], bool, np.dtype, int]:
+    """Returns shape, whether columns come first, dtype, and where the numbers begin.
+
+    Raises:
+      VocSegError: of the class `error`, if the header is damaged.
+    """
     stream = io.BytesIO(file.data)
     try:
         version = np.lib.format.read_magic(stream)
@@ -49,20 +79,12 @@ def read_numpy(
         read_header = of_version.get(version, np.lib.format.read_array_header_2_0)
         with _ONE_HEADER:
             shape, by_columns, dtype = read_header(stream)
-        length = len(file.data) - stream.tell()
         if {*map(type, shape)} - {int} or version > (3, 0):
             raise ValueError(f"the shape {shape} in a file of version {version}")
     except Exception as reason:  # NumPy raises whatever the damage leads it to
         found = f"a NumPy file that cannot be read: {reason or type(reason).__name__}"
         raise damaged_error(error, file.where, found, expected) from None
-    found = f"an array {dtype}{list(shape)}"
-    if dtype.kind not in kinds or dtype.itemsize > 8:
-        remedy = "convert the array to this type and shape before numpy.save"
-        raise error(file.where, found=found, expected=expected, remedy=remedy)
-    if any(side < 0 for side in shape) or math.prod(shape) * dtype.itemsize != length:
-        raise damaged_error(error, file.where, f"{found} in {length} bytes", expected)
-    array = np.frombuffer(file.data, dtype, math.prod(shape), stream.tell())
-    return array.reshape(shape, order="F" if by_columns else "C")
+    return shape, by_columns, dtype, stream.tell()
 
 
 Whose = Literal["SBD", "Pascal Context"]

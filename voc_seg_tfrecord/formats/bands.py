@@ -11,7 +11,6 @@ bits and several bands are decoded by imagecodecs.
 from collections.abc import Sequence
 import dataclasses
 import io
-import struct
 from typing import Any, cast
 
 import numpy as np
@@ -20,8 +19,8 @@ from zlib_ng import zlib_ng
 from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.bands import Bands, Dtype
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, counted
-from voc_seg_tfrecord.core.file import MAX_SIDE, File, Kind, animated_error, damaged_error
-from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels
+from voc_seg_tfrecord.core.file import MAX_SIDE, File, Kind, damaged_error
+from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels, tiff
 
 MOST_BYTES = 1 << 30
 """Of the pixels of an image; more may be a decompression bomb."""
@@ -29,7 +28,6 @@ MOST_BYTES = 1 << 30
 _ALWAYS, _MOST_PER_BYTE = 1 << 24, 1 << 12  # bytes that a file may unpack to, and for each of its
 _MOST_BANDS = 4096
 _WHOLE = 1 << 24  # up to which float32 holds all whole numbers
-_PAGES = 16  # of a TIFF that are looked at
 _WIDER: tuple[Dtype, ...] = ("uint16", "float32")
 _PNG_TYPES = {1: png.ColorType.GREY, 3: png.ColorType.RGB, 4: png.ColorType.RGBA}
 
@@ -326,7 +324,7 @@ def _axis_of_bands(file: File, shape: tuple[int, ...], size: tuple[int, int] | N
 
 
 def _read_tiff(file: File) -> np.ndarray:
-    _check_pages(file)
+    tiff.read_header(file)  # which checks that it has one image
     try:
         import tifffile
     except ImportError:
@@ -362,24 +360,3 @@ def _check_strips(file: File, page: Any) -> None:
     wrong = [at for at, size in pieces if at < 8 or size < 1 or at + size > len(file.data)]
     if wrong or not pieces or len(page.dataoffsets) != len(page.databytecounts):
         raise _damaged(file.where, f"{len(wrong)} of {len(pieces)} strips outside of the file")
-
-
-def _check_pages(file: File) -> None:
-    """Checks, without a library, that a TIFF has one image; smaller copies of it may follow."""
-    data = file.data
-    order = "<" if data[:2] == b"II" else ">"
-    seen: set[int] = set()
-    try:
-        (at,) = struct.unpack_from(f"{order}I", data, 4)
-        while at:
-            if at in seen or len(seen) >= _PAGES:
-                raise animated_error(file, ImageError, Kind.TIFF)
-            (count,) = struct.unpack_from(f"{order}H", data, at)
-            tags = (struct.unpack_from(f"{order}HHII", data, at + 2 + 12 * n) for n in range(count))
-            kinds = {tag: value for tag, _, _, value in tags}
-            if seen and not kinds.get(254, 0) & 0b101:  # a smaller copy, or a mask of transparency
-                raise animated_error(file, ImageError, Kind.TIFF)
-            seen.add(at)
-            (at,) = struct.unpack_from(f"{order}I", data, at + 2 + 12 * count)
-    except struct.error:
-        raise _damaged(file.where, "a TIFF whose directory is cut off") from None

@@ -2,8 +2,8 @@
 
 A file's bytes are stored untouched wherever TFDS's decoders, TensorFlow's and NumPy's, both read
 them to the right uint8 `[H, W, 3]`. `Decoding` says how that is tried. What only one of them reads
-right (palettes, alpha, 16 bits, CMYK, WebP, TIFF, an image to be rotated) is stored as an RGB PNG
-of its pixels.
+right (palettes, alpha, CMYK, WebP, TIFF, an image to be rotated) is stored as an RGB PNG of its
+pixels. `narrow` refuses what would lose bands or bits.
 
 TFDS decodes with TensorFlow in `as_dataset` and with Pillow in `data_source`. Both decode JPEGs by
 libjpeg-turbo, forgive much of the damage that it warns of, and round in different ways.
@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 import simplejpeg
 
-from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError, command
+from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.example import Decoding, Exif
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels, once_per_file
 from voc_seg_tfrecord.core.processes import in_turn
-from voc_seg_tfrecord.formats import bands, jpeg, pillow, png, png_pixels
+from voc_seg_tfrecord.formats import bands, jpeg, narrow, pillow, png, png_pixels
 
 # Orientations that EXIF numbers.
 _MIRRORED_OR_UPSIDE_DOWN = (2, 3, 4)
@@ -62,6 +62,7 @@ def open_image(
     exif: Exif = "ignore",
     mask_size: tuple[int, int] | None = None,
     decoding: Decoding = "alike",
+    is_rgb_said: bool = False,
 ) -> StoredImage | pillow.Still:
     """Reads an image of any kind that people have under `JPEGImages`. Nothing is encoded.
 
@@ -71,6 +72,7 @@ def open_image(
         labelling tools do, or `auto`: decide by the mask's size.
       mask_size: height and width of the mask, for `auto`.
       decoding: what is tried with bytes that are kept. The result is the same.
+      is_rgb_said: whether the user wants RGB of 8 bits, whatever bands or bits are lost.
 
     Returns:
       The image as it is stored, the file's own bytes; or, where these are not right, the decoded
@@ -78,61 +80,27 @@ def open_image(
 
     Raises:
       ImageError: if this is not a complete image, is too large, is animated, or is mirrored
-        or upside down under `auto`, so that nothing tells which way its mask was drawn; or if
-        decoders fail on it, or read it differently.
+        or upside down under `auto`, so that nothing tells which way its mask was drawn; if it
+        has bands or bits that would be lost; or if decoders fail on it, or read it differently.
     """
     kind = file.kind
     if kind is Kind.JPEG:
         return _read_jpeg(file, exif, mask_size, decoding)
     if kind is Kind.PNG:
-        return _read_png(file, exif, mask_size, decoding)
-    size = _size_of_plain_bmp(file.data) if kind is Kind.BMP else None
-    if size is None:
-        try:
-            still = pillow.decode(file, ImageError)
-        except ImageError as error:
-            if kind is not Kind.TIFF or error.kind != "damaged file":
-                raise
-            remedy = f"say {command(bands='all', dtype='uint16')} if it has other bands than RGB"
-            raise error.changed(remedy=f"{remedy}; or {error.remedy}") from None
-        if kind is Kind.TIFF:
-            _check_nothing_is_lost(file, still)
+        return _read_png(file, exif, mask_size, decoding, is_rgb_said=is_rgb_said)
+    if kind is Kind.TIFF:
         # Pillow has rotated a TIFF already.
-        return (kind is Kind.WEBP and _rotated(file, exif, mask_size)) or still
-    check_pixels(*size, file, ImageError)
-    return StoredImage(file.data, size[1], size[0])
-
-
-def _check_nothing_is_lost(file: File, still: pillow.Still) -> None:
-    """Refuses a TIFF that has other bands than RGB, or numbers that 8 bits cannot hold.
-
-    Pillow drops the infrared band of four, takes the first band of 13 three times, and makes 0 of
-    every float below 1.
-    """
-    count = still.tiff_bands()
-    if count > 3:
-        keep = command(bands="all", dtype="uint8")
-        choose = command(bands="0,1,2")
-        raise ImageError(
-            file.where,
-            found=f"a TIFF of {count} bands",
-            expected="one band or three, as images are RGB of 8 bits",
-            remedy=f"keep all with {keep} (or uint16, float32), or choose three with {choose}",
-            kind="bands that would be lost",
-        )
-    if not still.has_floats:
-        return
-    values = still.values()
-    low, high = float(values.min()), float(values.max())
-    if low < 0 or high > 255 or (values != np.floor(values)).any():
-        raise ImageError(
-            file.where,
-            found=f"a TIFF of floats from {low:g} to {high:g}",
-            expected="whole numbers from 0 to 255, as images are RGB of 8 bits",
-            remedy=f"keep the floats with {command(bands='all', dtype='float32')}, or scale them "
-            "to 0 to 255 yourself",
-            kind="floats that would be lost",
-        )
+        return narrow.open_tiff(file, is_rgb_said=is_rgb_said)
+    size = _size_of_plain_bmp(file.data) if kind is Kind.BMP else None
+    if size is not None:
+        check_pixels(*size, file, ImageError)
+        return StoredImage(file.data, size[1], size[0])
+    still = pillow.decode(file, ImageError)
+    if not is_rgb_said:
+        narrow.check_transparency(file, still)
+    if kind is Kind.WEBP:
+        return _rotated(file, exif, mask_size) or still
+    return still
 
 
 def _size_of_plain_bmp(data: bytes) -> tuple[int, int] | None:
@@ -177,7 +145,12 @@ def _read_jpeg(
 
 
 def _read_png(
-    file: File, exif: Exif, mask_size: tuple[int, int] | None, decoding: Decoding
+    file: File,
+    exif: Exif,
+    mask_size: tuple[int, int] | None,
+    decoding: Decoding,
+    *,
+    is_rgb_said: bool,
 ) -> StoredImage | pillow.Still:
     with MaskError.raised_as(ImageError):
         header = png.read_header(file)
@@ -187,6 +160,13 @@ def _read_png(
         keeps_bytes = keeps_bytes and all(chunk.kind != b"tRNS" for chunk in chunks)
         if not keeps_bytes or decoding != "none":
             png_pixels.check(file, header, chunks)
+    if header.depth == 16 and not is_rgb_said:
+        whole = narrow.open_deep_png(file, header, chunks)
+        if whole is not file:
+            return _read_png(whole, exif, mask_size, decoding, is_rgb_said=False)
+    if header.color in (png.ColorType.GREY_ALPHA, png.ColorType.RGBA) and not is_rgb_said:
+        bare = File(png.critical_chunks(chunks), file.where)
+        narrow.check_transparency(file, pillow.decode(bare, ImageError))
     if keeps_bytes and decoding != "none":
         check_readable(file)
     if any(chunk.kind == b"eXIf" for chunk in chunks):
@@ -265,23 +245,6 @@ def doubt(file: File) -> str:
     if jpeg.read_header(file).components in _KEPT:
         return check_alike(file)
     return _read_strictly(file, "Gray", **_EIGHTH)[1]
-
-
-def lost_bits(file: File) -> str:
-    """Says what an image of 16 bits loses, as images have 8; empty of any other.
-
-    Raises:
-      ImageError: if it cannot be read.
-    """
-    deep = file.kind is Kind.PNG and png.read_header(file).depth == 16
-    if not deep and file.kind is not Kind.TIFF:
-        return ""
-    values = pillow.decode(file, ImageError).values()
-    if values.dtype.kind not in "iu" or values.itemsize == 1:
-        return "16 bits per channel, of which the high byte is kept" if deep else ""
-    low, high = int(values.min()), int(values.max())
-    stored = f"so {low >> 8} to {high >> 8} is stored"
-    return f"16 bits with values {low} to {high}, of which the high byte is kept, {stored}"
 
 
 @once_per_file

@@ -8,10 +8,12 @@ the file.
 
 from collections.abc import Callable, Iterable, Iterator
 import contextlib
+import ctypes
 import dataclasses
 import io
 import itertools
 import re
+import threading
 from typing import Any
 import warnings
 
@@ -29,14 +31,17 @@ from voc_seg_tfrecord.core.file import (
     damaged_error,
     describe_kind,
 )
+from voc_seg_tfrecord.formats import tiff
 
 _ORIENTATION = 0x0112
-_SAMPLES_PER_PIXEL, _EXTRA_SAMPLES, _PHOTOMETRIC = 277, 338, 262  # tags of a TIFF
-_ALPHA_KINDS = (1, 2)  # of the tag of extra samples
-_CMYK = 5  # of the photometric interpretation
 _TURNS = range(2, 9)  # orientations that are not upright
 PNG_TEXTS = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
 """Chunks of a PNG in which readers look for an orientation."""
+
+UNKNOWN_FORM = "image of an unknown form"
+"""The kind of the error about a file whose header Pillow cannot make sense of."""
+
+_UNKNOWN_MODE = "unknown raw mode"  # says Pillow of some TIFFs, when it is to decode them
 
 _PIECE = 1 << 22  # pixels that are copied at once
 # Memory of large images in blocks that the C library gives back to the system at once. Those of
@@ -51,6 +56,35 @@ _ALIKE = {
     "orientation": (274, 1, (1,), "1 (upright)"),
     "number of slices": (32997, 1, (1,), "1"),
 }
+
+
+_libtiff_errors = threading.local()
+
+
+def _note_libtiff_error(*_: object) -> None:
+    """Takes an error of libtiff, which would print it without the file's name.
+
+    Pillow does not ask for it: of some compressions it returns whatever was decoded.
+    """
+    _libtiff_errors.found = True
+
+
+_LIBTIFF_HANDLER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)(
+    _note_libtiff_error
+)
+
+
+def _listen_to_libtiff() -> None:
+    """Makes libtiff report its errors to this module, where Pillow has it as a shared library."""
+    try:
+        # Symbols are looked for in what Pillow is linked with, too.
+        library = ctypes.CDLL(Image.core.__file__)  # type: ignore[attr-defined]
+        library.TIFFSetErrorHandler(_LIBTIFF_HANDLER)
+    except (OSError, AttributeError):  # it is a part of Pillow, as on Windows
+        return
+
+
+_listen_to_libtiff()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,21 +136,6 @@ class Still:
                 return colors.reshape(-1, 4)[:, :3]
             return colors[: len(colors) // 3 * 3].reshape(-1, 3)
 
-    def tiff_bands(self) -> int:
-        """Returns how many bands a TIFF has beside alpha, as its header says; CMYK counts as 3."""
-        with translated(self._where, self._error):
-            tags = self._image.tag_v2
-            count = int(tags.get(_SAMPLES_PER_PIXEL, 1))
-            if tags.get(_PHOTOMETRIC) == _CMYK and count == 4:
-                return 3  # which it becomes
-            extra = tags.get(_EXTRA_SAMPLES, ())
-            return count - sum(kind in _ALPHA_KINDS for kind in extra)
-
-    @property
-    def has_floats(self) -> bool:
-        """Whether the samples are floats."""
-        return self._image is not None and self._image.mode == "F"
-
     @property
     def transparent_value(self) -> int | None:
         """The palette index or grey value of a GIF that is not opaque; None if there is none."""
@@ -144,7 +163,8 @@ class Still:
     def stored(self) -> bytes:
         """Returns what a record has of it: the pixels of `rgb` as an RGB PNG."""
         with translated(self._where, self._error):
-            return encode_png_by_pillow(_rgb(self._image))
+            image = self._image or Image.fromarray(self.rgb())
+            return encode_png_by_pillow(_rgb(image))
 
     def grey(self, height: int, width: int) -> np.ndarray:
         """Returns the brightness of the image squeezed to this size, uint8 `[height, width]`."""
@@ -217,10 +237,13 @@ def decode(
         if side is not None:
             image.draft("RGB", (side, side))  # it does nothing to other kinds than JPEG
         ImageFile.LOAD_TRUNCATED_IMAGES = damaged  # `tfds.as_dataframe` sets it, for good
+        _libtiff_errors.found = False
         try:
             image.load()
         finally:
             ImageFile.LOAD_TRUNCATED_IMAGES = False
+        if _libtiff_errors.found and not damaged:
+            raise OSError("libtiff finds that its pixels are damaged")
     if image.mode in ("P", "PA") and image.palette is None:
         found = "a palette image without its palette"
         raise damaged_error(error, file.where, found, "a palette, the PLTE chunk of a PNG")
@@ -321,11 +344,15 @@ def _opened(file: File, error: type[VocSegError]) -> Image.Image:
         )
     if kind is Kind.WEBP:
         check_webp(file, error)
+    if kind is Kind.TIFF:
+        with ImageError.raised_as(error):
+            tiff.read_header(file)
     # Only the plugin of this kind is asked: others would start programs, such as Ghostscript.
     image: Any = Image.open(io.BytesIO(file.data), formats=(kind.name,))
     check_pixels(image.width, image.height, file, error)
-    # Known without decoding a frame. Further images in a JPEG are previews or depth maps.
-    if kind is not Kind.JPEG and getattr(image, "is_animated", False):
+    # Known without decoding a frame. Further images in a JPEG are previews or depth maps, and those
+    # of a TIFF were looked at above.
+    if kind not in (Kind.JPEG, Kind.TIFF) and getattr(image, "is_animated", False):
         raise animated_error(file, error, kind)
     _correct(image, file)
     return image
@@ -366,10 +393,14 @@ def translated(where: str, error: type[VocSegError]) -> Iterator[None]:
         raise
     except Exception as reason:  # Pillow raises whatever the damage leads it to
         said = str(reason) or type(reason).__name__
-        if isinstance(reason, UnidentifiedImageError):  # which says the address of an object
+        is_unknown = isinstance(reason, UnidentifiedImageError)
+        if is_unknown:  # whose text is the address of an object
             said = "its header is damaged"
         found = f"it cannot be decoded: {said}"
-        raise damaged_error(error, where, found, "a complete image file") from None
+        wrong = damaged_error(error, where, found, "a complete image file")
+        if is_unknown or _UNKNOWN_MODE in said:
+            wrong.kind = UNKNOWN_FORM
+        raise wrong from None
 
 
 def encode_png(pixels: np.ndarray, *, photo: bool = False) -> bytes:

@@ -284,7 +284,7 @@ def image_size(file: File) -> tuple[int, int]:
     if file.kind is Kind.NUMPY:
         height, width = bands.read(file).shape[:2]
         return height, width
-    image = images.open_image(file, decoding="none")
+    image = images.open_image(file, decoding="none", is_rgb_said=True)
     return image.height, image.width
 
 

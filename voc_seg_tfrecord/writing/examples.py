@@ -10,8 +10,9 @@ from typing import Any, cast
 import numpy as np
 
 from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_table import VOID_CLASS
-from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError, command
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, RawExample
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.file_names import name_fault, show_name
@@ -29,6 +30,7 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.formats import annotations, bands, images, index_masks, mask_samples, pillow
 from voc_seg_tfrecord.formats.bands import Banded
+from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
 from voc_seg_tfrecord.writing.tiles import cut_tiles
 
 
@@ -148,9 +150,18 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pill
         _check_upright(raw.image, spec)
         pixels = bands.read_chosen(raw.image, spec.bands, mask_size)
         return Banded(pixels, spec.bands, raw.image)
-    image = images.open_image(
-        raw.image, exif=spec.exif, mask_size=mask_size, decoding=spec.decoding
-    )
+    try:
+        image = images.open_image(
+            raw.image,
+            exif=spec.exif,
+            mask_size=mask_size,
+            decoding=spec.decoding,
+            is_rgb_said=spec.is_rgb_said,
+        )
+    except ImageError as error:
+        if error.kind != WOULD_BE_LOST or spec.can_keep_bands:
+            raise
+        raise error.changed(remedy=f"take 8-bit RGB with {command(bands=RGB)}") from None
     keeps_bytes = isinstance(image, images.StoredImage) and raw.image.kind is Kind.JPEG
     if spec.official and not keeps_bytes:
         raise ImageError(

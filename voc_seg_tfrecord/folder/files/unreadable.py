@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, MaskError, command
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, command
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core.storage import open_file
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of, split_word
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats import array_files
 from voc_seg_tfrecord.tools.nnunet import is_split_word
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
 from voc_seg_tfrecord.tools.tool import ChannelFiles, Explanation, FolderContent
@@ -74,8 +75,17 @@ def _explain_arrays(content: FolderContent) -> Explanation | None:
         found=f"NumPy arrays as images, and {len(content.masks)} masks: {len(arrays)} arrays, such "
         f"as {arrays[0]}",
         expected="which of their bands are wanted, or an image file for each mask",
-        remedy=f"say {command(bands='all', dtype='uint16')}, or float32 for floats",
+        remedy=f"say {command(bands='all', dtype=_stored_dtype(content, arrays[0]))}",
     )
+
+
+def _stored_dtype(content: FolderContent, name: str) -> str:
+    """Returns the dtype of bands that holds the values of an array."""
+    try:
+        dtype = str(array_files.read_dtype(content.read(name)))
+    except VocSegError:
+        dtype = ""
+    return dtype if dtype in ("uint8", "uint16") else "float32"
 
 
 def _is_array_of_image(name: str) -> bool:

@@ -1,0 +1,257 @@
+"""Images of more than 8-bit RGB: what would be lost, and how they become RGB if the user says so.
+
+An image becomes gray or RGB of 8 bits unless the option `bands` says otherwise. An image that would
+lose a band, or a bit that is in use, is refused with both answers: keep them, or `--bands rgb`.
+
+1. Nothing is lost if all values are whole numbers from 0 to 255, or if the low byte of 16 bits only
+   repeats the high byte or is 0.
+2. Alpha is no band, unless its values look like those of a photo: GDAL declares a fourth band of 8
+   bits as alpha, whatever it is.
+3. `--bands rgb` takes the first three bands, or the first of two, and the high byte of 16 bits.
+   Other numbers have no fixed range, so they are refused.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from voc_seg_tfrecord.core.bands import RGB
+from voc_seg_tfrecord.core.errors import ImageError, MissingPackageError, command, counted
+from voc_seg_tfrecord.core.file import File, check_pixels
+from voc_seg_tfrecord.formats import bands, pillow, png, tiff
+
+WOULD_BE_LOST = "bands or bits that would be lost"
+"""The kind of the errors about it."""
+
+_COLOR_BANDS = (1, 3)  # which an image of 8 bits holds
+_WHITE_IS_ZERO, _BLACK_IS_ZERO, _PHOTOMETRIC_RGB = 0, 1, 2
+_PLAIN_COLORS = (_WHITE_IS_ZERO, _BLACK_IS_ZERO, _PHOTOMETRIC_RGB)
+_LIBTIFF_COMPRESSIONS = (1, 2, 3, 4, 5, 6, 7, 8, 32771, 32773, 32946, 34676, 34677, 34925, 50000)
+"""The compressions of TIFFs that Pillow's libtiff has, as the format numbers them."""
+
+_READ_BY_PILLOW = ("uint16", "float32")  # of one band; all others need tifffile
+
+# A cutout has a soft edge. A band has some value everywhere.
+_MIN_SHARE_OF_PARTLY_TRANSPARENT = 0.1
+_MIN_ALPHA_VALUES = 17
+
+
+def open_tiff(file: File, *, is_rgb_said: bool) -> pillow.Still:
+    """Decodes a TIFF to what can be stored as RGB of 8 bits.
+
+    Args:
+      file: the TIFF.
+      is_rgb_said: whether the user wants RGB of 8 bits, whatever is lost.
+
+    Raises:
+      ImageError: if the file is damaged, has several images or an unknown color model, or if
+        bands or bits would be lost that nobody gave up.
+    """
+    header = tiff.read_header(file)
+    check_pixels(header.width, header.height, file, ImageError)
+    if header.photometric in tiff.UNKNOWN_COLORS:
+        raise ImageError(
+            file.where,
+            found=f"a TIFF of the color model {tiff.UNKNOWN_COLORS[header.photometric]}",
+            expected="gray, RGB, CMYK, YCbCr or a palette",
+            remedy="save the image as RGB",
+        )
+    holds_all_bands = header.color_bands in _COLOR_BANDS
+    if holds_all_bands and header.dtype == "uint8":
+        still = _decode_8_bit_tiff(file, header)
+        if header.alpha_bands and not is_rgb_said:
+            check_transparency(file, still)
+        return still
+    if is_rgb_said:
+        return _narrow_tiff(file, header)
+    values = _read_samples(file, header) if holds_all_bands else None
+    exact = None if values is None else _as_8_bits(values)
+    if exact is not None:
+        return pillow.as_still(_as_rgb(exact), file.where, ImageError)
+    has_alpha = header.alpha_bands > 0 and holds_all_bands
+    bands_to_keep = _numbers_below(header.color_bands) if has_alpha else "all"
+    raise _lost_error(file, header.bands, header.dtype, values, bands_to_keep)
+
+
+def open_deep_png(file: File, header: png.Header, chunks: tuple[png.Chunk, ...]) -> File:
+    """Returns the PNG of 16 bits itself if its high bytes are all of it, or a PNG of 8 bits.
+
+    Raises:
+      ImageError: if bits would be lost.
+    """
+    color_bands = 1 if header.channels < 3 else 3
+    try:
+        values = bands.read(File(png.critical_chunks(chunks), file.where))[..., :color_bands]
+    except MissingPackageError:
+        values = None
+    if values is not None:
+        if _is_in_high_byte(values):
+            return file
+        exact = _as_8_bits(values)
+        if exact is not None:
+            data = png.encode(exact)
+            exif = b"".join(chunk.raw for chunk in chunks if chunk.kind == b"eXIf")
+            return File(data[:_PNG_HEADER_BYTES] + exif + data[_PNG_HEADER_BYTES:], file.where)
+    has_alpha = header.channels in (2, 4)
+    bands_to_keep = _numbers_below(color_bands) if has_alpha else "all"
+    raise _lost_error(file, header.channels, "uint16", values, bands_to_keep)
+
+
+_PNG_HEADER_BYTES = 33  # the signature and IHDR
+
+
+def check_transparency(file: File, still: pillow.Still) -> None:
+    """Refuses an alpha channel whose values look like those of a photo.
+
+    Raises:
+      ImageError: if more than a tenth of the pixels are partly transparent, in many degrees.
+    """
+    values = still.values()
+    if values.ndim < 3 or values.shape[2] not in (2, 4):
+        return
+    alpha = values[..., -1]
+    partly = alpha[(alpha > 0) & (alpha < np.iinfo(alpha.dtype).max)]
+    if partly.size <= _MIN_SHARE_OF_PARTLY_TRANSPARENT * alpha.size:
+        return
+    degrees = len(np.unique(partly))
+    if degrees < _MIN_ALPHA_VALUES:
+        return
+    raise ImageError(
+        file.where,
+        found=f"an alpha channel of {degrees} values, which looks like another band",
+        expected="alpha that is opaque or transparent in most pixels",
+        remedy=f"keep it as a band with {command(bands='all')}; or leave it out with "
+        f"{command(bands=RGB)}",
+        kind=WOULD_BE_LOST,
+    )
+
+
+def _decode_8_bit_tiff(file: File, header: tiff.Header) -> pillow.Still:
+    """Decodes one or three bands of 8 bits by Pillow, or by tifffile if Pillow cannot."""
+    # Of three bands that are declared as gray Pillow may read one three times.
+    is_gray_of_three = header.color_bands == 3 and header.photometric == _BLACK_IS_ZERO
+    if header.compression in _LIBTIFF_COMPRESSIONS and not is_gray_of_three:
+        try:
+            return pillow.decode(file, ImageError)
+        except ImageError as error:
+            if error.kind != pillow.UNKNOWN_FORM or header.photometric not in _PLAIN_COLORS:
+                raise
+    pixels = bands.read(file)[..., : header.color_bands]
+    if header.photometric == _WHITE_IS_ZERO:
+        pixels = np.iinfo(pixels.dtype).max - pixels
+    return pillow.as_still(_as_rgb(pixels), file.where, ImageError)
+
+
+def _read_samples(file: File, header: tiff.Header) -> np.ndarray | None:
+    """Returns the color bands `[H, W, N]` in the file's dtype; None without the package for it."""
+    if header.bands == 1 and header.dtype in _READ_BY_PILLOW:
+        values = pillow.decode(file, ImageError).values()[..., np.newaxis]
+    else:
+        try:
+            values = bands.read(file)[..., : header.color_bands]
+        except MissingPackageError:
+            return None
+    if header.photometric == _WHITE_IS_ZERO and values.dtype.kind == "u":
+        values = ((1 << header.bits) - 1) - values
+    return values
+
+
+def _narrow_tiff(file: File, header: tiff.Header) -> pillow.Still:
+    """Takes the first three bands, or the first of two, and the highest 8 bits of each sample."""
+    if header.dtype not in ("uint8", "uint16") or header.photometric not in _PLAIN_COLORS:
+        keep = _keep_command(header.dtype, "all")
+        raise ImageError(
+            file.where,
+            found=f"{counted(header.bands, 'band')} of {header.dtype}",
+            expected=f"whole numbers of 8 or 16 bits without a sign for {command(bands=RGB)}",
+            remedy=f"keep them with {keep}, or scale them to 0 to 255 yourself",
+            kind=WOULD_BE_LOST,
+        )
+    # Pillow takes the high byte too, but mixes up bands of 16 bits that lie alone.
+    is_rgb = header.color_bands == 3 and header.photometric == _PHOTOMETRIC_RGB
+    if is_rgb and not header.is_planar:
+        try:
+            return pillow.decode(file, ImageError)
+        except ImageError as error:
+            if error.kind != pillow.UNKNOWN_FORM:
+                raise
+    if header.bands == 1 and header.dtype in _READ_BY_PILLOW:
+        pixels = pillow.decode(file, ImageError).values()[..., np.newaxis]
+    else:
+        pixels = bands.read(file)
+    pixels = pixels[..., : 3 if header.color_bands >= 3 else 1]
+    if header.photometric == _WHITE_IS_ZERO:
+        pixels = ((1 << header.bits) - 1) - pixels
+    if header.bits > 8:
+        pixels = (pixels >> (header.bits - 8)).astype(np.uint8)
+    return pillow.as_still(_as_rgb(pixels), file.where, ImageError)
+
+
+def _as_8_bits(values: np.ndarray) -> np.ndarray | None:
+    """Returns values as uint8 if that loses nothing; else None."""
+    if values.dtype.kind not in "uif":
+        return None
+    if _is_in_high_byte(values):
+        return (values >> 8).astype(np.uint8)
+    lowest, highest = values.min(), values.max()
+    # Written so that NaN is refused.
+    if not (lowest >= 0 and highest <= 255):
+        return None
+    is_share_of_white = values.dtype.kind == "f" and 0 < highest <= 1
+    if is_share_of_white or (values != np.floor(values)).any():
+        return None
+    return values.astype(np.uint8)
+
+
+def _is_in_high_byte(values: np.ndarray) -> bool:
+    """Whether the low byte of 16 bits is 0 everywhere, or the high byte again everywhere."""
+    if values.dtype != np.uint16:
+        return False
+    low, high = values & 0xFF, values >> 8
+    return not low.any() or bool((low == high).all())
+
+
+def _as_rgb(pixels: np.ndarray) -> np.ndarray:
+    return np.repeat(pixels, 3, axis=2) if pixels.shape[2] == 1 else np.ascontiguousarray(pixels)
+
+
+def _numbers_below(count: int) -> str:
+    """Returns `0,1,2` for 3."""
+    return ",".join(map(str, range(count)))
+
+
+def _keep_command(dtype: str, bands_to_keep: str) -> str:
+    """Returns the options that keep all values of a dtype."""
+    kept = dtype if dtype in ("uint8", "uint16") else "float32"
+    return command(bands=bands_to_keep, dtype=kept)
+
+
+def _lost_error(
+    file: File, count: int, dtype: str, values: np.ndarray | None, bands_to_keep: str
+) -> ImageError:
+    """Returns the error about an image that does not fit into RGB of 8 bits."""
+    found = f"{counted(count, 'band')} of {dtype}"
+    if values is not None:
+        lowest, highest = _number(values.min()), _number(values.max())
+        found += f" with values from {lowest} to {highest}"
+        if values.dtype == np.uint16:
+            found += f", of which the high byte is {values.min() >> 8} to {values.max() >> 8}"
+    keep = _keep_command(dtype, bands_to_keep)
+    if dtype in ("uint8", "uint16"):
+        remedy = (
+            f"keep all of it with {keep}; or take 8-bit RGB, the first three bands and the high "
+            f"byte, with {command(bands=RGB)}"
+        )
+    else:
+        remedy = f"keep all of it with {keep}; or scale the images to 0 to 255 yourself"
+    return ImageError(
+        file.where,
+        found=found,
+        expected="gray or RGB of 8 bits, or your word on what to keep",
+        remedy=remedy,
+        kind=WOULD_BE_LOST,
+    )
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if value.dtype.kind == "f" else str(value)

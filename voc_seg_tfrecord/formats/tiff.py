@@ -1,0 +1,182 @@
+"""The headers of TIFF files: sizes, bands and what a sample is, read without a library.
+
+Pillow and tifffile each read a part of all TIFFs. The header says what a file holds whether or not
+one of them reads it, so that a message can name it and no band is lost on the way.
+
+References:
+  TIFF Revision 6.0, sections 2 and 8; the BigTIFF design.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import struct
+
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.file import File, Kind, animated_error, damaged_error, once_per_file
+
+# Tags.
+_SUBFILE = 254
+_WIDTH, _HEIGHT = 256, 257
+_BITS, _COMPRESSION, _PHOTOMETRIC = 258, 259, 262
+_SAMPLES, _PLANAR, _EXTRA_SAMPLES, _SAMPLE_FORMAT = 277, 284, 338, 339
+
+_MAX_PAGES = 16
+_MAX_VALUES = 4096  # of a tag; a sample each
+_SMALLER_COPY_OR_TRANSPARENCY = 0b101  # bits of the tag of subfiles
+_ALPHA_KINDS = (1, 2)  # of the tag of extra samples: premultiplied or not
+_CMYK = 5
+
+_INTEGERS = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
+"""The types of tags that hold whole numbers, and how `struct` reads them."""
+
+_FORMATS = {1: "uint", 2: "int", 3: "float", 4: "uint", 5: "complex int", 6: "complex"}
+"""What a sample is; 4 is undefined, which all programs take for whole numbers."""
+
+UNKNOWN_COLORS = {
+    4: "a mask of transparency",
+    8: "CIELab",
+    9: "ICCLab",
+    10: "ITULab",
+    32803: "the raw colors of a sensor",
+    32844: "LogL",
+    32845: "LogLuv",
+}
+"""The color models that no reader turns into RGB."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Header:
+    """What the first page of a TIFF is.
+
+    Attributes:
+      width: in pixels.
+      height: in pixels.
+      bands: samples per pixel, alpha included.
+      bits: per sample, the most of all bands.
+      sample_format: such as `uint` or `float`.
+      compression: as the format numbers it.
+      photometric: the color model as the format numbers it: 0 and 1 gray, 2 RGB, 3 palette.
+      alpha_bands: how many bands are declared as transparency.
+      is_planar: whether each band lies alone, and not all samples of a pixel together.
+    """
+
+    width: int
+    height: int
+    bands: int
+    bits: int
+    sample_format: str
+    compression: int
+    photometric: int
+    alpha_bands: int
+    is_planar: bool
+
+    @property
+    def dtype(self) -> str:
+        """The NumPy dtype that holds a sample, such as `uint16` for 12 or 16 bits."""
+        for size in (8, 16, 32, 64):
+            if self.bits <= size:
+                return f"{self.sample_format}{size}"
+        return f"{self.sample_format}{self.bits}"
+
+    @property
+    def color_bands(self) -> int:
+        """How many bands become colors: alpha is left out, and CMYK becomes RGB."""
+        colors = self.bands - self.alpha_bands
+        return 3 if self.photometric == _CMYK and colors == 4 else colors
+
+
+@once_per_file
+def read_header(file: File) -> Header:
+    """Reads the header of a TIFF or BigTIFF that has one image; smaller copies may follow.
+
+    Raises:
+      ImageError: if the file is cut off, or has several images.
+    """
+    pages = _read_pages(file)
+    tags = pages[0]
+    for page in pages[1:]:
+        if not page.get(_SUBFILE, (0,))[0] & _SMALLER_COPY_OR_TRANSPARENCY:
+            raise _several_pages(file)
+    width, height = tags.get(_WIDTH, (0,))[0], tags.get(_HEIGHT, (0,))[0]
+    if width < 1 or height < 1:
+        raise _damaged(file, f"a TIFF of {width} x {height} pixels")
+    extra_samples = tags.get(_EXTRA_SAMPLES, ())
+    bands = tags.get(_SAMPLES, (1,))[0]
+    alpha_bands = sum(kind in _ALPHA_KINDS for kind in extra_samples)
+    return Header(
+        width=width,
+        height=height,
+        bands=bands,
+        bits=max(tags.get(_BITS, (1,))),
+        sample_format=_FORMATS.get(tags.get(_SAMPLE_FORMAT, (1,))[0], "unknown"),
+        compression=tags.get(_COMPRESSION, (1,))[0],
+        photometric=tags.get(_PHOTOMETRIC, (1,))[0],
+        alpha_bands=min(alpha_bands, bands - 1),
+        is_planar=bands > 1 and tags.get(_PLANAR, (1,))[0] == 2,
+    )
+
+
+def _read_pages(file: File) -> list[Mapping[int, tuple[int, ...]]]:
+    """Returns the tags of each page that hold whole numbers.
+
+    Raises:
+      ImageError: if a directory lies outside of the file, or there are too many.
+    """
+    data = file.data
+    order = "<" if data[:2] == b"II" else ">"
+    is_big = data[2:4] in (b"+\0", b"\0+")
+    offset_code = "Q" if is_big else "I"
+    pages: list[Mapping[int, tuple[int, ...]]] = []
+    starts: set[int] = set()
+    try:
+        (start,) = struct.unpack_from(order + offset_code, data, 8 if is_big else 4)
+        while start:
+            if start in starts or len(pages) >= _MAX_PAGES:
+                raise _several_pages(file)
+            starts.add(start)
+            tags, end = _read_tags(data, start, order, is_big=is_big)
+            pages.append(tags)
+            (start,) = struct.unpack_from(order + offset_code, data, end)
+    except struct.error:
+        raise _damaged(file, "a TIFF whose directory is cut off") from None
+    if not pages:
+        raise _damaged(file, "a TIFF without an image")
+    return pages
+
+
+def _read_tags(
+    data: bytes, start: int, order: str, *, is_big: bool
+) -> tuple[Mapping[int, tuple[int, ...]], int]:
+    """Returns the tags of whole numbers of a directory, and where it ends.
+
+    Raises:
+      struct.error: if something lies outside of the data.
+    """
+    count_code, entry_code = ("Q", "HHQQ") if is_big else ("H", "HHII")
+    offset_size = 8 if is_big else 4
+    entry_size = 4 + 2 * offset_size
+    (count,) = struct.unpack_from(order + count_code, data, start)
+    entries = start + struct.calcsize(order + count_code)
+    end = entries + count * entry_size
+    if end > len(data):
+        raise struct.error("a directory that is cut off")
+    tags = {}
+    for entry in range(entries, end, entry_size):
+        tag, kind, length, offset = struct.unpack_from(order + entry_code, data, entry)
+        code = _INTEGERS.get(kind)
+        if code is None or not 1 <= length <= _MAX_VALUES:
+            continue
+        is_inline = length * struct.calcsize(order + code) <= offset_size
+        place = entry + 4 + offset_size if is_inline else offset
+        if place + length * struct.calcsize(order + code) > len(data):
+            continue  # a tag that is not needed may lie anywhere
+        tags[tag] = struct.unpack_from(f"{order}{length}{code}", data, place)
+    return tags, end
+
+
+def _several_pages(file: File) -> VocSegError:
+    return animated_error(file, ImageError, Kind.TIFF)
+
+
+def _damaged(file: File, found: str) -> VocSegError:
+    return damaged_error(ImageError, file.where, found, "a complete image file")
