@@ -83,6 +83,14 @@ def test_painted_images_of_another_size_say_nothing_and_the_others_decide(tmp_pa
     assert read(tmp_path)[0] == {"train": pairs}
 
 
+@pytest.mark.parametrize("folder", ["images", "masks"])
+def test_a_line_end_in_a_name_is_refused_at_once(tmp_path, folder):
+    put(tmp_path, "images/{}.png", "masks/{}.png", ["a0", "a1", "a2", "a3"])
+    (tmp_path / folder / "a3.png").rename(tmp_path / folder / "a\nb.png")
+    with pytest.raises(VocSegError, match="has a control character"):
+        plan_of(tmp_path, class_names=["background", "a", "b"])
+
+
 PARTS = """
 rgb/{}.jpg seg/{}.png | validation/rgb/{}.jpg validation/seg/{}.png
 img/{}.jpg labels/{}.png | test/img/{}.jpg test/labels/{}.png

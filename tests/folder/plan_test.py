@@ -165,6 +165,13 @@ def test_a_mask_that_changed_since_the_survey_is_decoded_again(tmp_path):
         build_source(own_source(plan), config, data_dir=tmp_path / "data", overwrite=True)
 
 
+def test_a_build_names_the_folders_of_the_system_that_it_leaves_out(tmp_path):
+    flat(tmp_path, {"a": GREY})
+    exports.put_image(tmp_path, "JPEGImages/@eaDir/a.jpg/SYNOPHOTO_THUMB_M.jpg")
+    (note,) = plan_of(tmp_path, class_names=["background", "crack"]).notes[-1:]
+    assert note == "The folder JPEGImages/@eaDir belongs to the system, so it is left out."
+
+
 def test_of_an_account_with_many_folders_the_rest_is_counted(tmp_path, capsys):
     exports.put_pair(tmp_path, "a")
     exports.put(tmp_path, "class_names.txt", "a\nb\nc\n")

@@ -278,7 +278,7 @@ def test_arrays_as_images_are_named_with_the_options_that_read_them(tmp_path):
         np.save(path.with_suffix(".npy"), np.asarray(Image.open(path)))
         path.unlink()
     text = refused(tmp_path, "NumPy arrays as images, and 3 masks: 3 arrays")
-    assert "--bands all --dtype uint16" in text
+    assert "--bands all --dtype uint8" in text
     told = {"class_names": NAMES, "bands": "all"}
     assert built(tmp_path, tmp_path / "out", **told) == (NAMES, {"train": {*CASES}})
 

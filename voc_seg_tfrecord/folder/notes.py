@@ -33,6 +33,7 @@ def list_notes(
         notes += meaning.notes
     notes += tree.labels.notes()
     notes += _link_notes(tree)
+    notes.append(_system_folders_note(tree))
     notes.append(_background_note(config))
     notes.append(official_note(splits.evidence))
     return tuple(note for note in notes if note)
@@ -56,6 +57,16 @@ def _link_notes(tree: VocTree) -> list[str]:
         f"The link {link} leads to {target}, so it is left out."
         for link, target in tree.listing.links.items()
     ]
+
+
+def _system_folders_note(tree: VocTree) -> str:
+    """Says which folders of the system are left out; empty if there are none."""
+    if tree.listing is None or not tree.listing.system_folders:
+        return ""
+    folders = tree.listing.system_folders
+    if len(folders) == 1:
+        return f"The folder {folders[0]} belongs to the system, so it is left out."
+    return f"{len(folders)} folders belong to the system, such as {folders[0]}: they are left out."
 
 
 def _background_note(config: VocSegConfig) -> str:

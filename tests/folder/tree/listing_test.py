@@ -50,6 +50,18 @@ def test_a_loop_of_links_and_a_second_way_to_a_folder_give_no_file_twice(tmp_pat
     assert sorted(found.links) == ["again", "sub/up", "the same"]
 
 
+@pytest.mark.parametrize(
+    "name", ["lost+found", "System Volume Information", "$RECYCLE.BIN", "sub/@eaDir"]
+)
+def test_folders_of_the_system_are_left_out_and_named_though_nobody_may_list_them(tmp_path, name):
+    put(tmp_path, "sub/a.jpg", f"{name}/a.jpg/SYNOPHOTO_THUMB_M.jpg")
+    (tmp_path / name).chmod(0)
+    found = Listing.of(epath.Path(tmp_path))
+    (tmp_path / name).chmod(0o700)
+    assert list(found.below()) == ["sub/a.jpg"]
+    assert found.system_folders == [name]
+
+
 @pytest.mark.parametrize("name", [b"a\nb.jpg", b"caf\xe9.jpg", b"a\\b.jpg"])
 def test_a_name_that_cannot_be_an_id_or_no_export_may_have_is_refused(tmp_path, name):
     folder = put(tmp_path, os.fsdecode(name), "z\x01.jpg")

@@ -192,11 +192,12 @@ def find_companions(listing: Listing, pairing: Pairing) -> Iterator[Companion]:
 
 def _names_with(parts: Sequence[str], names: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yields the names that have one of a few texts in them, with the text."""
-    lines = "\n".join(["", *names, ""])  # one search of all names takes less than one of each
+    # One search of all names takes less than one of each. No name has the character between them.
+    lines = "\0".join(["", *names, ""])
     for part in parts:
         end = lines.find(part)
         while end >= 0:
-            start, end = lines.rfind("\n", 0, end) + 1, lines.find("\n", end)
+            start, end = lines.rfind("\0", 0, end) + 1, lines.find("\0", end)
             yield part, lines[start:end]
             end = lines.find(part, end)
 

@@ -121,9 +121,25 @@ _FILES = frozenset(
 names are not followed: git-annex has one per file."""
 
 
+SYSTEM_FOLDERS = frozenset(
+    (
+        "lost+found",
+        "system volume information",
+        "$recycle.bin",
+        "recycler",
+        "#recycle",
+        "@recycle",
+        "@eadir",
+        "__macosx",
+    )
+)
+"""Folders that systems put among those of users, in lower case: often nobody may list them, and
+what lies in them is deleted, or thumbnails."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Listing:
-    """All files at and below a folder, hidden ones apart.
+    """All files at and below a folder, without hidden ones and those in folders of the system.
 
     Attributes:
       root: the folder.
@@ -131,11 +147,13 @@ class Listing:
         root, which itself is the empty text.
       links: linked folders that were left out because they lead to an ancestor or to what was
         listed already, and where each leads.
+      system_folders: the paths of folders that were left out because a system made them.
     """
 
     root: epath.Path
     folders: Mapping[str, Sequence[str]]
     links: Mapping[str, str]
+    system_folders: Sequence[str] = ()
 
     @classmethod
     def of(cls, root: epath.Path) -> "Listing":
@@ -150,6 +168,7 @@ class Listing:
         seen = {real}
         waiting: list[tuple[str, str]] = [("", real)]
         linked: list[str] = []
+        system_folders: list[str] = []
         count = 0
         while waiting or linked:
             if not waiting:  # folders come before links to them
@@ -166,6 +185,8 @@ class Listing:
                 path = f"{folder}/{name}" if folder else name
                 if not is_folder:
                     files.append(name)
+                elif name.lower() in SYSTEM_FOLDERS:
+                    system_folders.append(path)
                 elif is_link:
                     linked.append(path)
                 elif (to := f"{real_folder.rstrip('/')}/{name}") not in seen:
@@ -182,7 +203,7 @@ class Listing:
             folders[folder] = sorted(files)
             waiting += sorted(below, reverse=True)
             linked.sort()
-        return cls(root, dict(sorted(folders.items())), links)
+        return cls(root, dict(sorted(folders.items())), links, sorted(system_folders))
 
     def below(self, folder: str = "", *, deep: bool = True) -> Iterator[str]:
         """Yields the names of the files below a folder, relative to it.
