@@ -101,6 +101,12 @@ def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
     by_name = parse_file("name,class\ncar,vehicle\n*,void\n", "c")
     assert by_name == (("car", "vehicle"), ("*", "void"))
     assert parse_file("value,class\r0,a\r", "c") == ((0, "a"),)
+    for column, key in (("value", "7"), ("color", "#808000")):
+        rows = dict(parse_file(f"{column},class\n{key},car\n*,void\n", "c"))
+        assert [*rows.values()] == ["car", "void"]
+        assert "*" in rows
+    with pytest.raises(ConfigError, match=r"the value 'seven' in line 2"):
+        parse_file("value,class\nseven,a\n", "c")
     assert not has_unknown(FILE)
     assert has_unknown(FILE.replace("crop", "?"))
     assert has_unknown(FILE.replace("crop", ""))

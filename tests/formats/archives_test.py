@@ -238,3 +238,40 @@ def test_a_tar_that_lost_a_few_bytes_is_refused_and_not_taken_for_one_that_ends_
     for place in range(0, len(data) - 10_240, 499):
         path.write_bytes(data[:place] + data[place + 9 :])
         assert_refused(path, "cannot be unpacked")
+
+
+class _OtherEncoding(zipfile.ZipInfo):
+    """A member whose name is written in an encoding that the archive does not say."""
+
+    encoding = "utf-8"
+
+    def _encodeFilenameFlags(self):  # noqa: N802 - the name that `zipfile` calls
+        return self.filename.encode(self.encoding), self.flag_bits & ~0x800
+
+
+def zip_with_name(path, name, encoding):
+    with zipfile.ZipFile(path, "w") as archive:
+        info = _OtherEncoding(name)
+        info.encoding = encoding
+        archive.writestr(info, b"content")
+    return path
+
+
+def test_names_in_utf_8_are_read_without_the_flag_that_says_so(tmp_path):
+    archive = zip_with_name(tmp_path / "a.zip", "JPEGImages/裂缝1.jpg", "utf-8")
+    with unpacked(archive) as folder:
+        (file,) = (folder / "JPEGImages").iterdir()
+        assert file.name == "裂缝1.jpg"
+        assert file.read_bytes() == b"content"
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"), [("裂缝1.jpg", "gbk"), ("é.jpg", "cp437"), ("é.jpg", "latin-1")]
+)
+def test_names_of_which_nobody_says_the_encoding_are_refused(tmp_path, name, encoding):
+    archive = zip_with_name(tmp_path / "a.zip", f"JPEGImages/{name}", encoding)
+    with (
+        pytest.raises(LayoutError, match="whose encoding the archive does not say"),
+        unpacked(archive),
+    ):
+        pass

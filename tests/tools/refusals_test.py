@@ -38,7 +38,7 @@ REFUSED = {
     ),
     "masks without images": (
         [("SegmentationClass/a.png", None)],
-        "no image, but 1 masks(?s:.*)in CVAT, tick 'Save images'",
+        "no image, but 1 mask(?s:.*)in CVAT, tick 'Save images'",
     ),
     "masks of other names": (
         [*((f"images/{n}.jpg", None) for n in "ab"), *((f"masks/{n}.png", None) for n in "xy")],

@@ -240,10 +240,12 @@ def _key_of_cell(column: str, cell: str) -> Key:
     Raises:
       ValueError: if it is no value or no color, and the column has these.
     """
-    if column == "value":
-        return int(cell)
-    if column == "name":
+    if column == "name" or cell == STAR:
         return cell
+    if column == "value":
+        if not _VALUE.fullmatch(cell):
+            raise ValueError(f"the value {cell[:40]!r}")
+        return int(cell)
     if _COLOR.fullmatch(cell):
         return cell.lower()
     numbers = [int(part) for part in re.split(r"[\s,;]+", cell)]

@@ -109,7 +109,8 @@ def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
     most = storage.most_unpacked(packed)
     with contextlib.ExitStack() as stack:
         if where.name.lower().endswith(".zip"):
-            members = _in_zip(stack.enter_context(zipfile.ZipFile(_Within(file, packed))))
+            archive = stack.enter_context(zipfile.ZipFile(_Within(file, packed)))
+            members = _in_zip(archive, where)
         else:
             start = file.read(6)
             file.seek(0)
@@ -136,13 +137,39 @@ def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
 _COMPRESSED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
 
 
-def _in_zip(archive: zipfile.ZipFile) -> list[_Member]:
+_UTF_8_FLAG = 0x800  # of a member of a zip, whose name is UTF-8 then
+
+
+def _in_zip(archive: zipfile.ZipFile, where: epath.Path) -> list[_Member]:
     members = []
     for info in archive.infolist():
         is_file = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
         opened = functools.partial(archive.open, info)
-        members.append(_Member(info.filename, info.file_size, info.is_dir(), is_file, opened))
+        name = _name_in_zip(info, where)
+        members.append(_Member(name, info.file_size, info.is_dir(), is_file, opened))
     return members
+
+
+def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
+    """Returns the name of a member, which is UTF-8 with or without the flag that says so.
+
+    Raises:
+      LayoutError: if its bytes are no UTF-8: programs on Windows write them in the encoding of
+        their language, and nothing in the archive says which.
+    """
+    if info.flag_bits & _UTF_8_FLAG:
+        return info.filename
+    name = info.filename.encode("cp437")  # by which `zipfile` has decoded it
+    try:
+        return name.decode("utf-8")
+    except UnicodeDecodeError:
+        raise LayoutError(
+            where,
+            found=f"the name {name!r}, whose encoding the archive does not say",
+            expected="names in UTF-8",
+            remedy="unpack it on the system that it was made on, or with the encoding of its "
+            "language (unzip -O GBK), and give the folder",
+        ) from None
 
 
 def _in_tar(archive: tarfile.TarFile) -> list[_Member]:

@@ -30,10 +30,16 @@ def test_a_name_a_folder_and_a_pattern_find_the_same_files_sorted(tmp_path):
     assert scan.find_files(both) == both
 
 
-@pytest.mark.parametrize("name", ["nothing.tfrecord", "*.tfrecord", ""])
+@pytest.mark.parametrize("name", ["nothing.tfrecord", "*.tfrecord"])
 def test_a_name_that_matches_no_file_is_named(tmp_path, name):
     with pytest.raises(SourceError, match=f"{tmp_path}.*: no such file"):
         scan.find_files([tmp_path / name])
+
+
+def test_a_folder_without_records_is_called_so(tmp_path):
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(SourceError, match=f"{tmp_path}: a folder without such a file"):
+        scan.find_files([tmp_path])
 
 
 def test_a_gzip_file_is_copied_uncompressed_and_others_are_left_where_they_are(records, tmp_path):

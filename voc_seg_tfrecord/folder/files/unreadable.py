@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, command
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, command, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
@@ -110,9 +110,10 @@ def _explain_masks_alone(content: FolderContent) -> Explanation | None:
     """Explains masks without any image."""
     if not content.masks:
         return None
+    masks = f"{counted(len(content.masks), 'mask')}, such as {content.masks[0]}"
     advice = ", ".join(tool.images_advice for tool in TOOLS if tool.images_advice)
     return Explanation(
-        found=f"no image, but {len(content.masks)} masks, such as {content.masks[0]}",
+        found=f"no image, but {masks}",
         expected="an image for each mask",
         remedy=f"export again with the images ({advice}), or copy them there",
     )

@@ -47,7 +47,7 @@ def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
         if not paths:
             raise SourceError(
                 path,
-                found="no such file",
+                found="a folder without such a file" if path.is_dir() else "no such file",
                 expected="a TFRecord file, or a folder of files named *tfrecord*",
                 remedy="check the path",
             )
