@@ -172,6 +172,35 @@ def test_a_build_names_the_folders_of_the_system_that_it_leaves_out(tmp_path):
     assert note == "The folder JPEGImages/@eaDir belongs to the system, so it is left out."
 
 
+@pytest.mark.parametrize("before", ["L", "P", "RGB"])
+@pytest.mark.parametrize("after", ["L", "P", "RGB"])
+def test_a_mask_that_is_stored_otherwise_than_in_the_survey_is_refused(tmp_path, before, after):
+    colors = [0, 0, 0, 128, 0, 0]
+
+    def put_mask(mode):
+        image = Image.fromarray(GREY.astype(np.uint8))
+        if mode != "L":
+            image.putpalette(colors)
+        if mode == "RGB":
+            image = image.convert("RGB")
+        image.save(tmp_path / "SegmentationClass" / "a.png")
+
+    flat(tmp_path, {"a": GREY})
+    put_mask(before)
+    config, plan = find_config(tmp_path, name="mine", class_names=["background", "crack"])
+    put_mask(after)
+
+    def build():
+        return build_source(own_source(plan), config, data_dir=tmp_path / "data")
+
+    if before == after:
+        built = examples(build(), "train")
+        assert (built["a.jpg"]["segmentation_mask"][..., 0] == GREY).all()
+    else:
+        with pytest.raises(VocSegError, match=r"a mask that is .* now|color|value"):
+            build()
+
+
 def test_of_an_account_with_many_folders_the_rest_is_counted(tmp_path, capsys):
     exports.put_pair(tmp_path, "a")
     exports.put(tmp_path, "class_names.txt", "a\nb\nc\n")

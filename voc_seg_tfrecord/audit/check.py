@@ -279,7 +279,7 @@ def _read_one(
             if blank and raw.mask is not None:
                 size = mask_samples.read_samples(raw.mask).values.shape[:2]
                 nothing = File(index_masks.filled(size, 0).png, raw.mask.where)
-                raw = dataclasses.replace(raw, mask=nothing)
+                raw = dataclasses.replace(raw, mask=nothing, counted=None)
             example = make_example(raw, spec)
             same = example[IMAGE] is raw.image.data
             image = raw.image if same else bands.as_file(example[IMAGE], str(pair.image))

@@ -64,15 +64,16 @@ def read_mask(
       size: height and width of its image; compared before anything is decoded.
       official: whether only the kinds of PNG that a release holds are accepted: palette and
         8-bit greyscale.
-      counted: what a survey has found in a file. It counts if this file has the same bytes.
+      counted: what a survey has found in the file. Its numbers count if the file still has the
+        same bytes.
 
     Returns:
       Class indices and 255. 8-bit PNGs whose values stay keep their compressed pixels.
 
     Raises:
       MaskError: if the file is damaged, of another size than its image, not of the rule's
-        kind, or has values or colors that the rule does not know, naming them with their
-        number of pixels.
+        kind or of another kind than in the survey, or has values or colors that the rule does
+        not know, naming them with their number of pixels.
     """
     header = None
     if official or file.kind is Kind.PNG:
@@ -83,9 +84,11 @@ def read_mask(
             _check_official(header, file)
     kind = "palette" if header and header.color is png.ColorType.PALETTE else "grey"
     if header and png_pixels.holds_values(header) and not rule.needs_colors(kind):
+        _check_kind(kind, counted, file)
         return _read_eight_bits(file, header, rule, counted)
     samples = mask_samples.read_samples(file)
     _check_size(samples.values.shape[:2], size, file)
+    _check_kind(samples.kind, counted, file)
     return _index_mask(class_indices(samples, rule, file.where))
 
 
@@ -119,7 +122,7 @@ def _read_eight_bits(
     """Reads an 8-bit PNG that holds values; its compressed pixels stay if its values do."""
     chunks = png.read_chunks(file, header)
     transparent = transparency.transparent_values(header, chunks)
-    if counted and _are_classes(counted, file, rule):
+    if counted and counted[1] and _are_classes(counted, file, rule):
         transparency.check_counts(dict(counted[1]), transparent, file)
         grey = png.grey_index_png(file, header, chunks)
         return IndexMask(grey, header.height, header.width, dict(counted[1]))
@@ -138,7 +141,7 @@ def _are_classes(counted: Counted, file: File, rule: MaskRule) -> bool:
     Raises:
       MaskError: if it has values that the rule does not know.
     """
-    sha256, counts = counted
+    sha256, counts, _ = counted
     if sha256 != hashlib.sha256(file.data).hexdigest():
         return False
     _check_values(dict(counts), rule, file.where)
@@ -148,6 +151,19 @@ def _are_classes(counted: Counted, file: File, rule: MaskRule) -> bool:
 def _stay(counts: Mapping[int, int], rule: MaskRule) -> bool:
     """Says whether the values of a mask are the classes."""
     return all(rule.all_values[value] == value for value in counts)
+
+
+def _check_kind(kind: str, counted: Counted | None, file: File) -> None:
+    """Checks that a mask is stored as it was when it was decided what masks mean."""
+    if counted is None or counted[2] == kind:
+        return
+    raise MaskError(
+        file.where,
+        found=f"a mask that is {kind} now, and was {counted[2]} when the folder was looked at",
+        expected="a folder that does not change during a build",
+        remedy="wait until no program writes there, and build again",
+        kind="mask changed",
+    )
 
 
 def _check_size(mask_size: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:

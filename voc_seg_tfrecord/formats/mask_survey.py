@@ -84,6 +84,12 @@ class StoredPixel(NamedTuple):
         return self.value
 
 
+_DAMAGED_KIND = "damaged"
+
+_STORED_KINDS = {"voc": "palette", "equal": "rgb"}
+"""How a mask is stored, where its kind says more than that."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class MaskContent:
     """What one mask uses, without its pixels.
@@ -105,8 +111,11 @@ class MaskContent:
 
     @property
     def counted(self) -> Counted | None:
-        """What the gate can use, as plain data; None of a mask without values."""
-        return (self.sha256, tuple(self.values.items())) if self.values else None
+        """What the gate can use, as plain data; None if the mask is damaged."""
+        if self.kind == _DAMAGED_KIND:
+            return None
+        values = tuple(self.values.items()) if self.sha256 else ()
+        return self.sha256, values, _STORED_KINDS.get(self.kind, self.kind)
 
     def count_pixels(self) -> Iterator[tuple[StoredPixel, int]]:
         """Yields what is in use, and on how many pixels."""
@@ -122,7 +131,7 @@ class MaskContent:
         return self.palette[value] if 0 <= value < len(self.palette) else None
 
 
-_DAMAGED = MaskContent("damaged")
+_DAMAGED = MaskContent(_DAMAGED_KIND)
 _VOC_PALETTE = MaskContent("voc")
 
 
