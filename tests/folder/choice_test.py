@@ -6,8 +6,9 @@ import re
 
 import apache_beam
 import numpy as np
+from PIL import Image
 import pytest
-from support import exports
+from support import exports, made_folders
 from support.building import build, examples, from_tree, records
 from support.folders import NAMES, images_of, pairs_of, plan_of, proposed, refused, said_by, write
 
@@ -213,6 +214,74 @@ REFUSED = {
 @pytest.mark.parametrize(("sets", "words"), [*REFUSED.values()], ids=REFUSED)
 def test_what_is_no_set_beyond_doubt_is_refused(tmp_path, sets, words):
     refused(write(tmp_path, *sets), f"(?s){words}", VocSegError)
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        (f"abc {TRAIN}", f"de {VAL}", "abcde - test/masks/{}.png"),
+        (
+            "abc images/train/{}.jpg masks/train/{}.png",
+            "de images/val/{}.jpg masks/val/{}.png",
+            "xy - masks/test/{}.png",
+        ),
+    ],
+    ids=["in the folder of the split", "in the folder of masks"],
+)
+def test_masks_of_test_images_that_are_not_there_stand_in_the_account(tmp_path, sets):
+    plan = plan_of(write(tmp_path, *sets))
+    assert_right(plan, TWO)
+    assert [folder for folder, _ in plan.unused] in (["test/masks"], ["masks/test"])
+
+
+@pytest.mark.parametrize(("drawings", "count"), [("show", 2), ("beside", 3)])
+def test_photos_of_two_folders_of_masks_have_a_line_for_each(tmp_path, drawings, count):
+    for name in "abcd":
+        pixels, labels = made_folders.draw(np.random.default_rng(ord(name)), (40, 48))
+        inner = (labels > 0).astype(np.uint8)
+        outer = np.zeros_like(inner)
+        outer[:36, :44] = 2
+        shown = made_folders.painted(pixels, np.where(inner, inner, outer), 0.3)
+        files = {"images": pixels, "inner_labels": inner, "outer_labels": outer, drawings: shown}
+        for folder, content in files.items():
+            if name in "ab" or folder in ("images", "inner_labels"):
+                (tmp_path / folder).mkdir(exist_ok=True)
+                Image.fromarray(content).save(tmp_path / folder / f"{name}.png")
+    text = refused(tmp_path, f"{count} ways to read images and masks")
+    lines = proposed(text)
+    assert ("4 images with masks", "--images images --masks inner_labels") in lines
+    assert ("2 images with masks", "--images images --masks outer_labels") in lines
+
+
+def draw(name, size=(40, 48)):
+    return made_folders.draw(np.random.default_rng(ord(name)), size)
+
+
+def small(pixels):
+    return np.ascontiguousarray(pixels[::2, ::2])
+
+
+# Folders beside `images` and `masks` that lose to one of them: what is in each, by an image's id.
+LOSING = {
+    "images_small": lambda name: small(draw(name)[0]),
+    "images_aug": lambda name: draw(name.upper())[0],
+    "masks_small": lambda name: small(draw(name)[1]),
+    "annotations": lambda name: draw(name.upper())[0],
+}
+
+
+@pytest.mark.parametrize("folder", LOSING)
+def test_folders_that_lose_by_their_sizes_colors_or_names_are_not_asked_about(tmp_path, folder):
+    for name in "abcdef":
+        pixels, mask = draw(name)
+        files = {"images": pixels, "masks": mask, folder: LOSING[folder](name)}
+        for place, content in files.items():
+            (tmp_path / place).mkdir(exist_ok=True)
+            Image.fromarray(content).save(tmp_path / place / f"{name}.png")
+    plan = plan_of(tmp_path)
+    assert {image.parent.name for image in pairs_of(plan)["train"]} == {"images"}
+    assert {mask.parent.name for mask in pairs_of(plan)["train"].values()} == {"masks"}
+    assert any(reason.startswith(f"{folder} lost to ") for reason in plan.reasons)
 
 
 def test_test_images_without_masks_make_no_split(tmp_path):

@@ -577,6 +577,22 @@ def of_coco(root, names, **files):
     return photos(root, *names.split())
 
 
+def test_photos_of_few_colors_that_coco_names_are_no_masks_of_one_another(tmp_path):
+    for number, split in enumerate(("train", "valid", "test")):
+        for name in ("1.png", "2.png"):
+            path = tmp_path / split / name
+            path.parent.mkdir(exist_ok=True)
+            Image.new("RGB", SIZE, (90, 40 * number, int(name[0]))).save(path)
+        coco_file(tmp_path / split / "_annotations.coco.json", "1.png", "2.png")
+    plan = find_config(tmp_path, name="street")[1]
+    assert {split: len(ids) for split, ids in plan.splits.items()} == {
+        "train": 2,
+        "validation": 2,
+        "test": 2,
+    }
+    assert plan.tree.labels.tool == "COCO"
+
+
 def sizes_of_shapes(root):
     """Returns how many pixels the shapes of each image have, by its path."""
     tree = find_config(root, name="street")[1].tree

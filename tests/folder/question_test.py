@@ -180,9 +180,9 @@ def test_the_plans_of_a_question_look_at_each_file_once(tmp_path, monkeypatch):
             path.parent.mkdir(parents=True)
             Image.fromarray(array).save(path)
     looked_at = []
-    looks_drawn = pixels.looks_drawn
+    looks_like_mask = pixels.looks_like_mask
     monkeypatch.setattr(
-        pixels, "looks_drawn", lambda path: looked_at.append(str(path)) or looks_drawn(path)
+        pixels, "looks_like_mask", lambda path: looked_at.append(str(path)) or looks_like_mask(path)
     )
     assert "ways to read images and masks" in question_about(tmp_path)
     assert looked_at

@@ -13,6 +13,7 @@ ANOTHER_MASK = {
     "a version": ("images/{}.jpg", "masks/{}.png", "masks/{}-v2.png"),
     "a version in one folder": ("{}.jpg", "{}.png", "{}-v2.png"),
     "a word": ("images/{}.jpg", "masks/{}_mask.png", "masks/{}_mask_corrected.png"),
+    "a number behind the word for masks": ("{}.png", "{}_mask.png", "{}_mask2.png"),
     "a word before": ("images/{}.jpg", "masks/{}.png", "masks/second_{}.png"),
     "another person": ("images/{}.jpg", "masks/{}_anna.png", "masks/{}_ben.png"),
     "another object": ("images/{}.jpg", "masks/{}_obj0.png", "masks/{}_obj1.png"),

@@ -227,3 +227,29 @@ def test_copied_images_keep_the_stated_pairs(tmp_path, form):
     words = ["check", str(root), "--ids", str(tmp_path / "ids.txt"), "--copy_to"]
     assert cli.main([*words, str(tmp_path / "copy"), "--class_names", ",".join(NAMES)]) == 0
     assert masks_of(plan_of(tmp_path / "copy")) == {"a": "c", "b": "a"}
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("train.txt", "{image} {mask}"),
+        ("pairs.csv", "{image},{mask}"),
+        ("table.csv", "{mask},{image}"),
+    ],
+)
+def test_folders_that_are_not_called_images_and_masks_are_read_as_stated(tmp_path, text, content):
+    files = []
+    for image_id, mask in MASK_OF.items():
+        exports.put_image(tmp_path, f"north/x{image_id}1.png")
+        exports.put_mask(tmp_path, f"south/{ord(mask)}.png", exports.truth(mask))
+        files.append((f"north/x{image_id}1.png", f"south/{ord(mask)}.png"))
+    lines_of_text = [content.format(image=image, mask=mask) for image, mask in files]
+    if text == "table.csv":
+        lines_of_text.insert(0, "mask,picture")
+    refused(tmp_path, "no masks")
+    exports.put(tmp_path, text, "\n".join(lines_of_text))
+    found = pairs_of(plan_of(tmp_path))["train"]
+    assert {
+        (image.relative_to(tmp_path).as_posix(), mask.relative_to(tmp_path).as_posix())
+        for image, mask in found.items()
+    } == set(files)

@@ -32,7 +32,7 @@ DRAWN = _set(
     backups bak old tmp temp trash deprecated archive archived color colors colour colours
     colored coloured colormap instance instances object objects panoptic boundary boundaries
     check checks qa contour contours edge edges debug heatmap heatmaps painted drawn
-    drawing drawings depth depthmap depthmaps disparity trimap trimaps prob probs
+    drawing drawings show shows shown depth depthmap depthmaps disparity trimap trimaps prob probs
     probability probabilities logit logits confidence confidences copy copies
     """
 )

@@ -13,9 +13,10 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.folder.files import discovery
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
-from voc_seg_tfrecord.folder.files.unreadable import NO_MASKS
+from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
 from voc_seg_tfrecord.folder.second_masks import ask_which_masks
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.stated_folders import find_stated_folders
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -83,7 +84,10 @@ class FolderReader:
             except LayoutError as error:
                 if error.kind != NO_MASKS:
                     raise
-                raise self.ask_which_masks(config) or error from None
+                tree = self._find_stated_tree(options)
+                if tree is None:
+                    raise self.ask_which_masks(config) or error from None
+                self._trees[options] = tree
         return self._trees[options]
 
     def find_split_evidence(self, config: VocSegConfig) -> SplitEvidence:
@@ -114,6 +118,14 @@ class FolderReader:
             )
 
         return ask_which_masks(self.listing, find_with)
+
+    def _find_stated_tree(self, options: _FileOptions) -> VocTree | None:
+        """Returns the tree of the folders that a text of pairs names; None if there is none."""
+        folders = None if options.layout else find_stated_folders(self.listing)
+        if folders is None:
+            return None
+        layout = (("images", folders.images), ("masks", folders.masks))
+        return self._find_tree(dataclasses.replace(options, layout=layout))
 
     def _find_tree(self, options: _FileOptions) -> VocTree:
         return discovery.find_tree(

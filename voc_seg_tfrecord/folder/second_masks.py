@@ -15,7 +15,7 @@ from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command, coun
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of
-from voc_seg_tfrecord.folder.files.pixels import are_same, looks_drawn, sizes_agree
+from voc_seg_tfrecord.folder.files.pixels import are_same, looks_like_mask, sizes_agree
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -181,7 +181,7 @@ def _is_mask_of(tree: VocTree, mask: SecondMask) -> bool:
     own = tree.given / tree.mask_path(mask.image_id)
     return (
         sizes_agree(tree.image_file(mask.image_id), file)
-        and looks_drawn(file)
+        and looks_like_mask(file)
         and not are_same(own, file)
     )
 
@@ -200,7 +200,7 @@ def ask_which_masks(listing: Listing, find: Callable[[str], VocTree]) -> LayoutE
       The question, or the error that says which image has several; None if no image has.
     """
     for image, masks in _several_masks(listing):
-        if not all(looks_drawn(listing.root / mask) for mask in masks):
+        if not all(looks_like_mask(listing.root / mask) for mask in masks):
             continue
         first, second, *_ = masks
         alternatives = _patterns(image, masks, find)

@@ -12,52 +12,22 @@ A list with lines such as `images/2.png masks/0.png`, a CSV file with the column
    of an image and of a mask.
 """
 
-import collections
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 import dataclasses
-import functools
-import itertools
-import os
 import posixpath
 import re
-import unicodedata
 
-from voc_seg_tfrecord.core.errors import LayoutError, ListError, command, counted
-from voc_seg_tfrecord.core.id_lists import decode
-from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.folder.files.folder_names import role, role_of, same_parts
+from voc_seg_tfrecord.core.errors import LayoutError, command, counted
+from voc_seg_tfrecord.folder.files.folder_names import role_of
+from voc_seg_tfrecord.folder.pair_reader import STATED_PAIRS, PairReader, StatedMask
+from voc_seg_tfrecord.folder.path_index import without_ending
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.tree.listing import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pair_tables
-from voc_seg_tfrecord.formats.pair_tables import PairTable, names_file
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
 
-KIND = "stated pairs"
-"""The kind of the errors about pairs that texts state."""
-
-_MAX_TEXT_BYTES = 64 << 20
-_MAX_SAMPLED_ROWS = 200
 _MAX_TEXTS_OF_FOLDER = 500
-_MIN_IDS = 3  # different words in rows, which otherwise are labels
-_MIN_SHARE = 0.5  # of the sampled rows, in which a column has to name files
-
-
-@dataclasses.dataclass(frozen=True)
-class StatedMask:
-    """The mask that a row states for an image.
-
-    Attributes:
-      written: how the row writes it.
-      path: where it lies below the given folder; empty if there is no such file.
-      text: the text, below the given folder.
-      is_called_mask: whether the column, or the folder of the mask, is called as masks are.
-    """
-
-    written: str
-    path: str
-    text: str
-    is_called_mask: bool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +71,7 @@ def pair_as_stated(
     """
     if tree.listing is None or tree.labels.tool:
         return StatedPairs(tree)
-    reader = _PairReader(tree, names)
+    reader = PairReader(tree, names)
     stated: dict[str, StatedMask] = {}
     outside: dict[str, StatedMask] = {}  # the first mask of each text that is not taken
     for path in _texts_of(tree):
@@ -135,7 +105,7 @@ def _absent(tree: VocTree, image_id: str, mask: StatedMask) -> LayoutError:
         "that name",
         expected="masks that are in the folder",
         remedy="add the masks, or correct the text",
-        kind=KIND,
+        kind=STATED_PAIRS,
     )
 
 
@@ -166,7 +136,7 @@ def _add(tree: VocTree, stated: dict[str, StatedMask], image_id: str, mask: Stat
             expected="one mask for each image",
             remedy="if each mask shows one object or the work of one person, merge them into one "
             "mask for each image; otherwise, remove the rows that are wrong",
-            kind=KIND,
+            kind=STATED_PAIRS,
         )
     raise LayoutError(
         tree.given / mask.text,
@@ -174,13 +144,13 @@ def _add(tree: VocTree, stated: dict[str, StatedMask], image_id: str, mask: Stat
         f"{other.written} for it",
         expected="the same mask in all texts",
         remedy="correct one of the texts, or take it out of the folder",
-        kind=KIND,
+        kind=STATED_PAIRS,
     )
 
 
 def _check_unstated(
     tree: VocTree,
-    reader: "_PairReader",
+    reader: PairReader,
     used: Collection[str],
     stated: Mapping[str, StatedMask],
     changed: Mapping[str, StatedMask],
@@ -201,7 +171,7 @@ def _check_unstated(
                 f"belongs to {tree.image_path(image_id)}, for which the text states no mask",
                 expected="a mask for each image whose mask another image gets",
                 remedy="add the missing rows, or leave these images out of the splits",
-                kind=KIND,
+                kind=STATED_PAIRS,
             )
 
 
@@ -224,7 +194,7 @@ def _check_listed(
                 "this image is not in the list that the text was read as",
                 expected="the image before its mask in each row",
                 remedy="write the images into the first column",
-                kind=KIND,
+                kind=STATED_PAIRS,
             )
 
 
@@ -255,12 +225,12 @@ def _texts_of(tree: VocTree) -> Iterator[str]:
     endings = (*pair_tables.ENDINGS, *pair_tables.YAML_ENDINGS)
     stems: set[str] = set()
     for name in tree.images.values():
-        stems.add(_stem(posixpath.basename(name)))
+        stems.add(without_ending(posixpath.basename(name)))
     for folder, files in tree.listing.folders.items():
         if role_of(folder) == "drawn":
             continue
         texts = [name for name in files if name.lower().endswith(endings)]
-        texts = [name for name in texts if _stem(name) not in stems]
+        texts = [name for name in texts if without_ending(name) not in stems]
         for name in texts[:_MAX_TEXTS_OF_FOLDER]:
             path = posixpath.join(folder, name)
             is_class_file = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
@@ -268,281 +238,8 @@ def _texts_of(tree: VocTree) -> Iterator[str]:
                 yield path
 
 
-class _PairReader:
-    """Finds the images and masks that rows of texts name.
-
-    Args:
-      tree: the set, paired by names.
-      names: the ids of its images by their names.
-    """
-
-    def __init__(self, tree: VocTree, names: ImageNames):
-        self._tree, self._names = tree, names
-
-    def read(self, path: str) -> Iterator[tuple[str, StatedMask]]:
-        """Yields the id of each image for which a text states a mask, and the mask."""
-        place = self._tree.given / path
-        if not 0 < place.stat().length <= _MAX_TEXT_BYTES:
-            return
-        try:
-            file = self._tree.read_text(place, ListError)
-            if not pair_tables.may_name_files(file.data):
-                return
-            text = decode(file.data, file.where)
-        except ListError:  # no text, which is said where lists are read
-            return
-        for table in pair_tables.read_tables(text, posixpath.splitext(path)[1].lower()):
-            yield from self._read_table(table, path)
-
-    def mask_by_name(self, image_id: str) -> str:
-        """Returns the path of the mask that an image has by its name; empty if it has none."""
-        return self._masks_by_id.get(self._tree.masks.written(image_id) or "", "")
-
-    def is_of_set(self, mask: StatedMask) -> bool:
-        """Says whether a stated mask is one of the set's."""
-        return mask.path in self._mask_paths
-
-    def _read_table(self, table: PairTable, text: str) -> Iterator[tuple[str, StatedMask]]:
-        columns = self._columns_of(table)
-        if columns is None:
-            return
-        image_column, mask_column = columns
-        is_bare = not table.has_names and self._are_bare(table, columns)
-        is_called_mask = table.has_names and role(table.columns[mask_column]) == "masks"
-        for row in table.rows:
-            image_id = self._find_image(row[image_column])
-            written = row[mask_column]
-            if image_id is None or not written:
-                continue
-            found = self._find_masks(written)
-            if len(found) > 1:
-                continue  # a name that several folders have tells nothing
-            path = found[0] if found else ""
-            folder = posixpath.dirname(path or written.replace("\\", "/"))
-            if is_bare and path != self.mask_by_name(image_id):
-                raise _bare(self._tree, text, row[image_column], written)
-            is_mask = is_called_mask or role_of(folder.strip("/")) == "masks"
-            yield image_id, StatedMask(written, path, text, is_mask)
-
-    def _are_bare(self, table: PairTable, columns: Sequence[int]) -> bool:
-        """Says whether two columns have names that may be those of images and of masks."""
-        sample = _sample_of(table)
-        kinds = [self._kind_of_column(table, n, sample) for n in columns]
-        return all({"image", "mask"} <= kind for kind in kinds)
-
-    def _columns_of(self, table: PairTable) -> tuple[int, int] | None:
-        """Returns the columns of images and of masks; None if the table does not have both."""
-        sample = _sample_of(table)
-        if not any(map(names_file, itertools.chain(*sample))) and not self._are_ids(table, sample):
-            return None
-        kinds = [self._kind_of_column(table, n, sample) for n in range(len(table.columns))]
-        images = [n for n, kind in enumerate(kinds) if "image" in kind]
-        if not images:
-            return None
-        image_column = min(images, key=lambda n: ("mask" in kinds[n], n))
-        others = [n for n, kind in enumerate(kinds) if kind - {"image"} and n != image_column]
-        called = [n for n in others if self._is_called(table, n, sample)]
-        of_set = [n for n in others if "mask" in kinds[n]]
-        candidates = [n for n in of_set if n in called] or of_set or called
-        if not candidates:
-            return None
-        agreements = [self._agreement(sample, image_column, n) for n in candidates]
-        return image_column, candidates[agreements.index(max(agreements))]
-
-    def _are_ids(self, table: PairTable, sample: Sequence[Sequence[str]]) -> bool:
-        """Says whether words without endings are names, and no labels such as 1 and -1."""
-        if table.has_names:
-            return any(role(column) == "masks" for column in table.columns)
-        second = {row[-1] for row in sample}
-        if all(word.isdecimal() for word in second):
-            return len(second) >= max(_MIN_IDS, len(sample) / 2)
-        # Lists of two ids each may be folds.
-        return len(second) >= _MIN_IDS or not any(word in self._image_paths for word in second)
-
-    def _kind_of_column(
-        self, table: PairTable, column: int, sample: Sequence[Sequence[str]]
-    ) -> set[str]:
-        """Returns what a column names: `image`, `mask`, both if its names may be either, `file`."""
-        of_name = role(table.columns[column]) if table.has_names else ""
-        if of_name == "drawn":
-            return set()
-        has_words = table.has_names and "mask" not in table.columns[column]
-        counts: collections.Counter[str] = collections.Counter()
-        for row in sample:
-            # A word below `label` may be a class.
-            if has_words and not names_file(row[column]):
-                counts.update(["image"] if row[column] in self._names else [])
-            else:
-                counts.update(self._kinds_of(row[column], of_name))
-        kinds = {kind for kind, count in counts.items() if count >= _MIN_SHARE * len(sample)}
-        if {"image", "mask"} <= kinds and of_name in ("images", "masks"):
-            return {of_name.removesuffix("s")}
-        return kinds
-
-    def _kinds_of(self, cell: str, of_name: str) -> set[str]:
-        if "/" in cell and cell in self._ids:  # a path as it is needs no index of all files
-            return {"image"}
-        if "/" in cell and cell in self._mask_paths:
-            return {"mask"}
-        images, masks = self._image_paths.matches(cell), self._all_masks.matches(cell)
-        most = max(images.shared, masks.shared)
-        kinds = set[str]()
-        if most and images.shared == most:
-            kinds.add("image")
-        if most and masks.shared == most:
-            kinds.add("mask")
-        if not kinds and names_file(cell):
-            is_image = of_name != "masks" and self._find_image(cell) is not None
-            kinds.add("image" if is_image and not self._other_files.matches(cell).paths else "file")
-        return kinds
-
-    @staticmethod
-    def _is_called(table: PairTable, column: int, sample: Sequence[Sequence[str]]) -> bool:
-        """Says whether a column, or the folder of its files, is called as masks are."""
-        if table.has_names and role(table.columns[column]) == "masks":
-            return True
-        folders = [posixpath.dirname(row[column].replace("\\", "/")) for row in sample]
-        return any(role_of(folder.strip("/")) == "masks" for folder in folders)
-
-    def _agreement(self, sample: Sequence[Sequence[str]], image_column: int, column: int) -> int:
-        """Returns in how many rows a column has the masks that the images have by name."""
-        count = 0
-        for row in sample:
-            image_id = self._find_image(row[image_column])
-            masks = self._find_masks(row[column])
-            if image_id is not None and masks == [self.mask_by_name(image_id)]:
-                count += 1
-        return count
-
-    def _find_image(self, cell: str) -> str | None:
-        if cell in self._ids:
-            return self._ids[cell]
-        found = self._image_paths.matches(cell).paths
-        if len(found) == 1:
-            return self._ids[found[0]]
-        return self._names.get(cell) if not found and cell else None
-
-    def _find_masks(self, cell: str) -> Sequence[str]:
-        """Returns the masks of the set that a cell may name; if there are none, other files."""
-        if cell in self._mask_paths:
-            return [cell]
-        of_set, others = self._all_masks.matches(cell), self._other_files.matches(cell)
-        return others.paths if others.shared > of_set.shared else of_set.paths
-
-    # What lies in the folder, by its path below the given one.
-
-    @functools.cached_property
-    def _ids(self) -> dict[str, str]:
-        return {self._tree.image_path(image_id): image_id for image_id in self._tree.images}
-
-    @functools.cached_property
-    def _masks_by_id(self) -> dict[str, str]:
-        return {image_id: self._tree.mask_path(image_id) for image_id in self._tree.masks}
-
-    @functools.cached_property
-    def _mask_paths(self) -> set[str]:
-        return {*self._masks_by_id.values()}
-
-    @functools.cached_property
-    def _image_paths(self) -> "_PathIndex":
-        return _PathIndex(self._ids)
-
-    @functools.cached_property
-    def _all_masks(self) -> "_PathIndex":
-        return _PathIndex(self._mask_paths)
-
-    @functools.cached_property
-    def _other_files(self) -> "_PathIndex":
-        """The files that may be masks and are neither images nor masks of the set."""
-        assert self._tree.listing
-        paths = []
-        for folder, files in self._tree.listing.folders.items():
-            for name in files:
-                path = posixpath.join(folder, name)
-                is_other = path not in self._ids and path not in self._mask_paths
-                if is_other and name.lower().endswith(MASK_SUFFIXES):
-                    paths.append(path)
-        return _PathIndex(paths)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Matches:
-    """The files that a text may mean, and how many names at the ends of their paths it shares."""
-
-    paths: Sequence[str] = ()
-    shared: int = 0
-
-
-class _PathIndex:
-    """Finds files by a path that may begin at another folder, on this machine or another one.
-
-    Args:
-      paths: the paths of the files below the given folder.
-    """
-
-    def __init__(self, paths: Iterable[str]):
-        self._by_name: dict[str, list[str]] = collections.defaultdict(list)
-        for path in paths:
-            self._by_name[_as_path(path).rpartition("/")[2]].append(path)
-
-    @functools.cached_property
-    def _by_stem(self) -> dict[str, list[str]]:
-        by_stem: dict[str, list[str]] = collections.defaultdict(list)
-        for name, paths in self._by_name.items():
-            by_stem[_stem(name)] += paths
-        return by_stem
-
-    def __contains__(self, text: str) -> bool:
-        return bool(self.matches(text).paths)
-
-    def matches(self, text: str) -> _Matches:
-        """Returns the files whose paths share the most with a text.
-
-        A path whose last folder is another than the file's means another file.
-        """
-        asked = [part for part in _as_path(text).split("/") if part not in ("", ".", "..")]
-        if not asked:
-            return _Matches()
-        has_ending = posixpath.splitext(asked[-1])[1].lower() in PICTURES
-        of_name = self._by_name if has_ending else self._by_stem
-        found: dict[str, int] = {}
-        for path in of_name.get(asked[-1], ()):
-            own = _as_path(path if has_ending else _stem(path)).split("/")
-            shared = same_parts(own, asked)
-            if shared in (len(asked), len(own)) or shared > 1:
-                found[path] = shared
-        most = max(found.values(), default=0)
-        return _Matches([path for path, shared in found.items() if shared == most], most)
-
-
-def _as_path(text: str) -> str:
-    """Returns a path with slashes, in the Unicode form that lists use; of an address its path."""
-    if text.isascii() and "\\" not in text and "?" not in text:
-        return text
-    return unicodedata.normalize("NFC", text.replace("\\", "/")).partition("?")[0]
-
-
-def _sample_of(table: PairTable) -> Sequence[Sequence[str]]:
-    """Returns rows that are spread over a table."""
-    return table.rows[:: max(1, len(table.rows) // _MAX_SAMPLED_ROWS)]
-
-
-def _stem(path: str) -> str:
-    return os.path.splitext(path)[0]  # noqa: PTH122 - of a text, not a file
-
-
-def _bare(tree: VocTree, text: str, image: str, mask: str) -> LayoutError:
-    return LayoutError(
-        tree.given / text,
-        found=f"the names {image} and {mask} in one row, and an image and a mask are called so",
-        expected="an image and its mask, each with its folder, such as images/1.png masks/2.png",
-        remedy="write the folders before the names",
-        kind=KIND,
-    )
-
-
 def _has_id(written: str, image_id: str) -> bool:
     """Says whether the name of a mask has an image's id in it, between other signs."""
-    own = _stem(posixpath.basename(image_id))
-    of_mask = _stem(posixpath.basename(written.replace("\\", "/")))
+    own = without_ending(posixpath.basename(image_id))
+    of_mask = without_ending(posixpath.basename(written.replace("\\", "/")))
     return re.search(rf"(?<![0-9]){re.escape(own)}(?![0-9])", of_mask) is not None

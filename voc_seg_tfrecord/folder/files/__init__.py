@@ -1,9 +1,19 @@
 """The first step: which files of a folder are images, and which are their labels.
 
-Enter at `discovery.find_tree`. `file_sets` sorts files by their names, and `pairings` says which of
-these sets may pair. `candidates` makes one candidate of all folders that lie to each other alike,
-and `choice` chooses by the tables of `rules`, with what `evidence` sees, and with `copies` and
-`companions`. `layouts` makes the layout of the tree. `polygon_sets` finds the shapes of labelling
-tools, and `sheet_images` their images. `unreadable` says what else a folder may hold. May import:
-`decide` and `question`, and no other step.
+Enter at `discovery.find_tree`. In the order in which files go through it:
+
+- `given_layout`: what the user said of the folder's layout.
+- `file_sets`: the files of each folder, sorted by their names, without a look at them.
+- `pairings`: which of these sets may pair. `candidates` makes one candidate of all folders that lie
+  to each other alike.
+- `choice`: which candidates are taken, by the tables of `rules`, with what `evidence` sees of names
+  and `pixels`. `painted`, `copies` and `companions` compare files.
+- `layouts`: the layout of the tree. `file_questions` asks where several candidates are left.
+- `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and
+  what to do then.
+- `polygon_sets`, `sheet_images`, `masks_and_polygons`: the shapes of labeling tools, their images,
+  and masks beside them.
+
+`folder_names` has the words that say what files are. May import: `decide` and `question`, and no
+other step.
 """

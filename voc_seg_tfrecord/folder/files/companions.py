@@ -8,11 +8,12 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.layout import PICTURES
+from voc_seg_tfrecord.folder.files.affixes import Affix, common_affix, core_of
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
-from voc_seg_tfrecord.folder.files.file_sets import Affix, FileSet, common_affix, core_of
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import role
-from voc_seg_tfrecord.folder.files.pairings import Pairing, alone, few, reduced
+from voc_seg_tfrecord.folder.files.pairings import Pairing, few, numbers_alone, reduced
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _MIN_SHARE = 0.6
@@ -226,4 +227,6 @@ def _may_have_ids(affix: Affix, of_image: Affix, of_mask: Affix) -> bool:
     numbers, of_images = (re.findall(r"\d+", " ".join(around)) for around in (affix, of_image))
     same = numbers == of_images or not (numbers and of_images)
     whole = ("", "") in (affix, of_image)
-    return same and (whole or alone(affix) in (alone(of_image), alone(of_mask)))
+    return same and (
+        whole or numbers_alone(affix) in (numbers_alone(of_image), numbers_alone(of_mask))
+    )

@@ -3,10 +3,12 @@
 from collections.abc import Collection, Iterable
 import posixpath
 
+from voc_seg_tfrecord.folder.files.affixes import Affix
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
-from voc_seg_tfrecord.folder.files.file_sets import Affix, FileSet
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import common_folder, role
+from voc_seg_tfrecord.folder.files.painted import ComparedImages
 from voc_seg_tfrecord.folder.files.pairings import Pairing, few
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
@@ -111,7 +113,7 @@ class FileEvidence:
 
     def looks_like_mask(self, path: str) -> bool:
         """Says whether a file, below the root of the listing, has few colors or values."""
-        return self._looks.looks_drawn(path)
+        return self._looks.looks_like_mask(path)
 
     def masks_look_like_masks(self, candidate: PairingCandidate) -> bool:
         """Says whether all of a few masks of a candidate have few colors or values."""
@@ -147,17 +149,20 @@ class FileEvidence:
 
         Both have images of the same masks.
         """
-        masks = [
-            (files, mask)
-            for files, of_mask in candidate.image_of_mask.items()
-            for mask in of_mask
-            if mask in other.image_of_mask.get(files, {})
-        ]
-        masks.sort(key=lambda file: file[0].path(file[1]))  # the same for both candidates
-        triples = []
-        for files, mask in few(masks):
-            image_files, image = candidate.image_of_mask[files][mask]
-            other_files, other_image = other.image_of_mask[files][mask]
-            paths = (image_files.path(image), other_files.path(other_image), files.path(mask))
-            triples.append(paths)
-        return self._looks.painted_one(triples) == 0
+        common_masks: list[tuple[FileSet, str]] = []
+        for files, images in candidate.image_of_mask.items():
+            other_images = other.image_of_mask.get(files, {})
+            common_masks += [(files, mask) for mask in images if mask in other_images]
+        common_masks.sort(key=_path_of)  # the same for both candidates
+        compared: list[ComparedImages] = []
+        for files, mask in few(common_masks):
+            image = _path_of(candidate.image_of_mask[files][mask])
+            other_image = _path_of(other.image_of_mask[files][mask])
+            compared.append(ComparedImages(image, other_image, files.path(mask)))
+        return self._looks.find_painted_set(compared) == 0
+
+
+def _path_of(file: tuple[FileSet, str]) -> str:
+    """Returns the path of a file, given as its set and its name, below the root of the listing."""
+    files, stem = file
+    return files.path(stem)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from etils import epath
 
 from voc_seg_tfrecord.folder.files import pixels
+from voc_seg_tfrecord.folder.files.painted import ComparedImages, find_painted_set
 
 
 class FileLooks:
@@ -16,17 +17,17 @@ class FileLooks:
 
     def __init__(self, root: epath.Path):
         self._root = root
-        self._are_drawn: dict[str, bool] = {}
+        self._look_like_masks: dict[str, bool] = {}
         self._sizes_agree: dict[tuple[str, str], bool] = {}
         self._lengths: dict[str, int] = {}
         self._are_same: dict[tuple[str, str], bool] = {}
-        self._painted: dict[tuple[tuple[str, str, str], ...], int | None] = {}
+        self._painted: dict[tuple[ComparedImages, ...], int | None] = {}
 
-    def looks_drawn(self, path: str) -> bool:
-        """Says whether a file has few colors or values; see `pixels.looks_drawn`."""
-        if path not in self._are_drawn:
-            self._are_drawn[path] = pixels.looks_drawn(self._root / path)
-        return self._are_drawn[path]
+    def looks_like_mask(self, path: str) -> bool:
+        """Says whether a file has few colors or values; see `pixels.looks_like_mask`."""
+        if path not in self._look_like_masks:
+            self._look_like_masks[path] = pixels.looks_like_mask(self._root / path)
+        return self._look_like_masks[path]
 
     def sizes_agree(self, image: str, mask: str) -> bool:
         """Says whether an image has the size of a mask; see `pixels.sizes_agree`."""
@@ -50,13 +51,9 @@ class FileLooks:
             self._are_same[key] = pixels.are_same(self._root / path, self._root / other)
         return self._are_same[key]
 
-    def painted_one(self, triples: Sequence[tuple[str, str, str]]) -> int | None:
-        """Tells in which of two sets of images the labels are painted; see `pixels.painted_one`."""
-        key = tuple(triples)
+    def find_painted_set(self, images: Sequence[ComparedImages]) -> int | None:
+        """Tells in which of two sets of images labels are painted; see `painted`."""
+        key = tuple(images)
         if key not in self._painted:
-            paths = [
-                (self._root / image, self._root / other_image, self._root / mask)
-                for image, other_image, mask in triples
-            ]
-            self._painted[key] = pixels.painted_one(paths)
+            self._painted[key] = find_painted_set(self._root, images)
         return self._painted[key]

@@ -78,6 +78,12 @@ def common_folder(folders: Sequence[str]) -> str:
     return "/".join(names[0] for names in same)
 
 
+def deepest_above(folder: str, tops: Iterable[str]) -> str | None:
+    """Returns the deepest of some folders that has a folder or is it; None if none has it."""
+    above = [top for top in tops if not top or folder == top or folder.startswith(f"{top}/")]
+    return max(above, key=len, default=None)
+
+
 def common(*paths: str) -> str:
     """Returns the folder in which all files lie; empty for the root."""
     return common_folder([posixpath.dirname(path) for path in paths])

@@ -15,7 +15,8 @@ from typing import TypeVar
 from voc_seg_tfrecord.core.layout import ID
 from voc_seg_tfrecord.core.role_words import EXTRA, ROLES
 from voc_seg_tfrecord.core.split_names import words
-from voc_seg_tfrecord.folder.files.file_sets import TOKEN, Affix, FileSet, core_of
+from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, TOKEN, Affix, core_of
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import split_word
 from voc_seg_tfrecord.tools.nnunet import FIRST_CHANNEL, is_split_word
 
@@ -101,94 +102,150 @@ def all_pairings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterato
     One file alone does not tell what stands around its id. It has the same around it as the files
     of folders that lie to one another in the same way.
     """
-    alone: list[tuple[FileSet, FileSet]] = []
-    known: dict[str, dict[tuple[Affix, Affix], None]] = {}
-    for files, other in _candidates(images, masks):
-        if files.folder == other.folder and {*files.names.values()} & {*other.names.values()}:
+    with_one_file: list[tuple[FileSet, FileSet]] = []
+    affixes_by_way: dict[str, dict[tuple[Affix, Affix], None]] = {}
+    for image_files, mask_files in _sets_to_compare(images, masks):
+        if _have_common_files(image_files, mask_files):
             continue
-        if pairing := pair(files, other):
+        pairing = pair(image_files, mask_files)
+        if pairing is not None:
             yield pairing
             if len(pairing.pairs) > 1:
-                around = pairing.image_affix, pairing.mask_affix
-                known.setdefault(_way(files, other), {})[around] = None
-        elif 1 in (len(files.names), len(other.names)):
-            alone.append((files, other))
-    for files, other in alone:
-        for around in known.get(_way(files, other), ()):
-            if pairs := _pairs(files, other, *around):
-                yield Pairing(files, other, *around, pairs)
+                affixes = affixes_by_way.setdefault(_way(image_files, mask_files), {})
+                affixes[pairing.image_affix, pairing.mask_affix] = None
+        elif len(image_files.names) == 1 or len(mask_files.names) == 1:
+            with_one_file.append((image_files, mask_files))
+    for image_files, mask_files in with_one_file:
+        for image_affix, mask_affix in affixes_by_way.get(_way(image_files, mask_files), ()):
+            pairs = _pairs(image_files, mask_files, image_affix, mask_affix)
+            if pairs:
+                yield Pairing(image_files, mask_files, image_affix, mask_affix, pairs)
+
+
+def _have_common_files(images: FileSet, masks: FileSet) -> bool:
+    """Says whether a file is in both of two sets."""
+    if images.folder != masks.folder:
+        return False
+    return not set(images.names.values()).isdisjoint(masks.names.values())
 
 
 def _way(images: FileSet, masks: FileSet) -> str:
     """Returns the way from a folder of images to that of masks, without what both end with."""
-    folder, other = images.folder, masks.folder
-    while folder and other and posixpath.basename(folder) == posixpath.basename(other):
-        folder, other = map(posixpath.dirname, (folder, other))
-    return posixpath.relpath(other or ".", folder or ".")
+    image_folder, mask_folder = images.folder, masks.folder
+    while image_folder and mask_folder:
+        if posixpath.basename(image_folder) != posixpath.basename(mask_folder):
+            break
+        image_folder = posixpath.dirname(image_folder)
+        mask_folder = posixpath.dirname(mask_folder)
+    return posixpath.relpath(mask_folder or ".", image_folder or ".")
 
 
-def _candidates(
+def _sets_to_compare(
     images: Sequence[FileSet], masks: Sequence[FileSet]
 ) -> Iterator[tuple[FileSet, FileSet]]:
+    """Yields each two sets; of many, those whose folders lie near each other or end alike."""
     if len(images) * len(masks) <= _MAX_COMPARED_SETS * _MAX_COMPARED_SETS:
         yield from itertools.product(images, masks)
         return
-    near: dict[str, list[FileSet]] = {}
-    for mask in masks:
-        for place in _places(mask.folder):
-            near.setdefault(place, []).append(mask)
-    for image in images:
-        there = {
-            id(mask): mask
-            for place in _places(image.folder)
-            if len(near.get(place, ())) <= _MAX_COMPARED_SETS
-            for mask in near.get(place, ())
-        }
-        yield from ((image, mask) for mask in there.values())
+    masks_by_place: dict[str, list[FileSet]] = {}
+    for mask_files in masks:
+        for place in _places(mask_files.folder):
+            masks_by_place.setdefault(place, []).append(mask_files)
+    for image_files in images:
+        near: dict[FileSet, None] = {}
+        for place in _places(image_files.folder):
+            masks_there = masks_by_place.get(place, [])
+            if len(masks_there) <= _MAX_COMPARED_SETS:
+                near |= dict.fromkeys(masks_there)
+        for mask_files in near:
+            yield image_files, mask_files
 
 
 def _places(folder: str) -> list[str]:
     """Returns what folders have in common that may belong together, in words of their own."""
     parts = folder.split("/")
-    below = ["/".join(["", *parts[n:]]) for n in range(1, len(parts))]
-    return [f"in {folder}", f"in {posixpath.dirname(folder)}", *below]
+    ends = ["/".join(["", *parts[n:]]) for n in range(1, len(parts))]
+    return [f"in {folder}", f"in {posixpath.dirname(folder)}", *ends]
 
 
 def pair(images: FileSet, masks: FileSet) -> Pairing | None:
-    """Pairs the files of two sets by their names; None if no name fits another."""
-    plain = {stem: stem for stem in images.names if stem in masks.names}
-    most, sizes = len(plain), (len(images.names), len(masks.names))
-    affixes: tuple[Affix, Affix] | None = None
-    if most < min(sizes):
-        for (affix, ids), (other, mask_ids) in itertools.product(
-            images.ids.items(), masks.ids.items()
-        ):
-            count = len(ids.keys() & mask_ids.keys())
-            if count <= most or (affix, other) == (("", ""), ("", "")):
+    """Pairs the files of two sets by their names; None if no name fits another.
+
+    Names that are the same are pairs, unless more files pair with words around their ids.
+    """
+    same_names = {stem: stem for stem in images.names if stem in masks.names}
+    if len(same_names) < min(len(images.names), len(masks.names)):
+        affixes = _find_affixes(images, masks, min_count=len(same_names) + 1)
+        if affixes is not None:
+            return Pairing(images, masks, *affixes, _pairs(images, masks, *affixes))
+    if same_names:
+        return Pairing(images, masks, NO_AFFIX, NO_AFFIX, same_names)
+    pairs_of_first_channel = _pairs_of_first_channel(images, masks)
+    if pairs_of_first_channel:
+        return Pairing(images, masks, ("", FIRST_CHANNEL), NO_AFFIX, pairs_of_first_channel)
+    return None
+
+
+def _find_affixes(images: FileSet, masks: FileSet, min_count: int) -> tuple[Affix, Affix] | None:
+    """Returns what stands around the ids of images and of masks, with which most files pair.
+
+    Args:
+      images: the files of the images.
+      masks: the files of the masks.
+      min_count: how many files have to pair.
+    """
+    best: tuple[Affix, Affix] | None = None
+    for image_affix, stems_of_images in images.ids.items():
+        for mask_affix, stems_of_masks in masks.ids.items():
+            count = len(stems_of_images.keys() & stems_of_masks.keys())
+            if count < min_count or (image_affix == NO_AFFIX and mask_affix == NO_AFFIX):
                 continue
-            less = reduced(affix, other)
-            # Many files have a word and a number: `u1` and `lb1` need not belong together, and
-            # `1_0` may be the id where some are named `{id}_0`.
-            other_ids = alone(less[0]) != alone(less[1])
-            glued = all(before[-1:].isalpha() or after[:1].isalpha() for before, after in less)
-            known = ROLES.issuperset(words(" ".join([*less[0], *less[1]])))
-            needed = max(sizes) if other_ids or (glued and not known) else min(sizes) * glued
-            if _is_pattern(*less) and count >= needed:
-                most, affixes = count, less
-    if not most and (pairs := _pairs_of_first_channel(images, masks)):
-        return Pairing(images, masks, ("", FIRST_CHANNEL), ("", ""), pairs)
-    if not most:
-        return None
-    if affixes is None:
-        return Pairing(images, masks, ("", ""), ("", ""), plain)
-    return Pairing(images, masks, *affixes, _pairs(images, masks, *affixes))
+            affixes = reduced(image_affix, mask_affix)
+            if _is_pattern(*affixes) and count >= _min_pairs_of(images, masks, affixes):
+                best = affixes
+                min_count = count + 1
+    return best
 
 
-def _pairs(images: FileSet, masks: FileSet, affix: Affix, other: Affix) -> dict[str, str]:
+def _min_pairs_of(images: FileSet, masks: FileSet, affixes: tuple[Affix, Affix]) -> int:
+    """Returns how many files have to pair, so that what is around their ids can be no accident.
+
+    Many files have a word and a number: `u1` and `lb1` need not belong together. And `1_0` may be
+    the id where some are named `{id}_0`.
+    """
+    image_affix, mask_affix = affixes
+    image_count, mask_count = len(images.names), len(masks.names)
+    have_other_numbers = numbers_alone(image_affix) != numbers_alone(mask_affix)
+    are_glued = _is_glued(image_affix) and _is_glued(mask_affix)
+    are_roles = ROLES.issuperset(words(" ".join([*image_affix, *mask_affix])))
+    if have_other_numbers or (are_glued and not are_roles):
+        return max(image_count, mask_count)
+    if are_glued:
+        return min(image_count, mask_count)
+    return 0
+
+
+def _is_glued(affix: Affix) -> bool:
+    """Says whether a letter of an affix stands beside the id: `u1`."""
+    before, after = affix
+    return before[-1:].isalpha() or after[:1].isalpha()
+
+
+def _pairs(
+    images: FileSet, masks: FileSet, image_affix: Affix, mask_affix: Affix
+) -> dict[str, str]:
     """Returns the masks of images whose names have the same between what is around ids."""
-    of_core = {core: stem for stem in masks.names if (core := core_of(stem, other))}
-    cores = ((core_of(stem, affix), stem) for stem in images.names)
-    return {stem: of_core[core] for core, stem in cores if core in of_core}
+    mask_of_core: dict[str, str] = {}
+    for stem in masks.names:
+        core = core_of(stem, mask_affix)
+        if core:
+            mask_of_core[core] = stem
+    pairs: dict[str, str] = {}
+    for stem in images.names:
+        core = core_of(stem, image_affix)
+        if core in mask_of_core:
+            pairs[stem] = mask_of_core[core]
+    return pairs
 
 
 def _pairs_of_first_channel(images: FileSet, masks: FileSet) -> dict[str, str]:
@@ -196,37 +253,53 @@ def _pairs_of_first_channel(images: FileSet, masks: FileSet) -> dict[str, str]:
 
     Each image has a mask and each mask an image, but for folders whose names say their split so.
     """
-    ids = {s: core for s in images.names if (core := core_of(s, ("", FIRST_CHANNEL)))}
-    pairs = {stem: core for stem, core in ids.items() if core in masks.names}
-    (word, split), (_, mask_split) = split_word(images.folder), split_word(masks.folder)
-    lie_as_said = is_split_word(word) and split == mask_split
-    whole = len(pairs) == len(masks.names) == len(images.names)
-    return pairs if len(ids) == len(images.names) and (whole or lie_as_said) else {}
+    pairs: dict[str, str] = {}
+    for stem in images.names:
+        core = core_of(stem, ("", FIRST_CHANNEL))
+        if not core:
+            return {}
+        if core in masks.names:
+            pairs[stem] = core
+    image_word, image_split = split_word(images.folder)
+    _, mask_split = split_word(masks.folder)
+    are_called_so = is_split_word(image_word) and image_split == mask_split
+    are_complete = len(pairs) == len(masks.names) == len(images.names)
+    return pairs if are_complete or are_called_so else {}
 
 
 def reduced(affix: Affix, other: Affix) -> tuple[Affix, Affix]:
-    """Leaves out of two affixes what both have next to the id, in whole words and numbers."""
-    (before, after), (other_before, other_after) = affix, other
-    begin = _next_to_id(TOKEN.findall(before)[::-1], TOKEN.findall(other_before)[::-1])
-    end = _next_to_id(TOKEN.findall(after), TOKEN.findall(other_after))
+    """Leaves out of two affixes what both have next to the id, in whole words and numbers.
+
+    That is a part of the id: `a_x_` and `b_x_` become `a_` and `b_`.
+    """
+    before, after = affix
+    other_before, other_after = other
+    common_before = _common_length(TOKEN.findall(before)[::-1], TOKEN.findall(other_before)[::-1])
+    common_after = _common_length(TOKEN.findall(after), TOKEN.findall(other_after))
     return (
-        (before[: len(before) - begin], after[end:]),
-        (other_before[: len(other_before) - begin], other_after[end:]),
+        (before[: len(before) - common_before], after[common_after:]),
+        (other_before[: len(other_before) - common_before], other_after[common_after:]),
     )
 
 
-def _next_to_id(affix: Sequence[str], other: Sequence[str]) -> int:
-    """Returns how many letters two lists of tokens begin with alike, up to a word or number."""
-    length = whole = 0
-    for a, b in zip(affix, other, strict=False):
-        if a != b:
+def _common_length(tokens: Sequence[str], other_tokens: Sequence[str]) -> int:
+    """Returns how many letters two lists of tokens begin with alike, up to a word or number.
+
+    If one of them is alike as a whole, signs at its end count too.
+    """
+    length = 0
+    length_to_word = 0
+    for token, other_token in zip(tokens, other_tokens, strict=False):
+        if token != other_token:
             break
-        length += len(a)
-        whole = length if a.isalnum() else whole
-    return length if length in (sum(map(len, affix)), sum(map(len, other))) else whole
+        length += len(token)
+        if token.isalnum():
+            length_to_word = length
+    whole_lengths = sum(map(len, tokens)), sum(map(len, other_tokens))
+    return length if length in whole_lengths else length_to_word
 
 
-def alone(affix: Affix) -> list[str]:
+def numbers_alone(affix: Affix) -> list[str]:
     """Returns the numbers around ids that are glued to no word, and so may be parts of ids."""
     return re.findall(r"(?<![^\W_])\d+(?![^\W_])", " ".join(affix))
 

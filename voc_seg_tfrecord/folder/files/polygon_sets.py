@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.split_names import (
 )
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import below, common, split_word, stem
-from voc_seg_tfrecord.folder.files.layouts import Said
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.sheet_images import SheetImages
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
@@ -43,10 +43,10 @@ from voc_seg_tfrecord.tools.tool import FolderFiles, ShapeFiles, Tool
 _SheetsByTool = dict[str, dict[str, Sheet]]
 
 
-def find(said: Said, exif: str) -> tuple[VocTree | None, list[VocSegError]]:
+def find(given: GivenLayout, exif: str) -> tuple[VocTree | None, list[VocSegError]]:
     """Returns the tree of the polygons in a folder, None if there are none that can be used.
 
-    Of what the user said, `masks` may be a file of polygons.
+    The user's option `masks` may name a file of polygons.
 
     Returns:
       The tree, and errors about files that are not used, such as those of boxes.
@@ -55,13 +55,15 @@ def find(said: Said, exif: str) -> tuple[VocTree | None, list[VocSegError]]:
       VocSegError: about polygons of several tools, two images of one id, or a file that may mean
         two images.
     """
-    listing = said.listing
+    listing = given.listing
     every = [*listing.below()]
-    labels = below(every, said.options.get("masks", ""))
+    labels = below(every, given.options.get("masks", ""))
     # Images of polygons have no parts that the user may name.
-    tops = [f"{part}={folder}" if part else folder for part, folder in said.images] or [""]
+    tops = [
+        f"{named.part}={named.path}" if named.part else named.path for named in given.image_folders
+    ] or [""]
     below_tops = dict.fromkeys(path for top in tops for path in below(every, top))
-    images = [path for path in below_tops if path.lower().endswith(tuple(said.endings))]
+    images = [path for path in below_tops if path.lower().endswith(tuple(given.endings))]
     files = FolderFiles(root=os.fspath(listing.root), names=every, labels=labels, images=images)
     found = _read_sheets(files)
     try:
@@ -71,7 +73,7 @@ def find(said: Said, exif: str) -> tuple[VocTree | None, list[VocSegError]]:
                 found.by_tool[tool.name] = sheets
         if not found.by_tool:
             return None, found.problems
-        by_tool = _chosen_by_ending(found.by_tool, said.options.get("mask_name", ""))
+        by_tool = _chosen_by_ending(found.by_tool, given.options.get("mask_name", ""))
         if len(by_tool) > 1:
             raise _question_of_tools(listing, by_tool)
         ((name, sheets),) = by_tool.items()

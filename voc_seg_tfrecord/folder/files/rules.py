@@ -36,7 +36,8 @@ def are_a_part(
     """A part loses to what has all its folders of images and masks, and more.
 
     Example: `s1/images` with `s2/masks` loses to `s1/images` with `s1/masks`, `s2/images` with
-    `s2/masks`, and so on.
+    `s2/masks`, and so on. Other rules would find that too, one pair of a thousand folders after
+    the other; this one compares no names of files.
     """
     if (
         len(candidate.pairings) < len(other.pairings)
@@ -53,7 +54,7 @@ def have_other_sizes(
 ) -> str | None:
     """Images of other sizes than the masks lose to images of their sizes.
 
-    Example: `small` loses to `photos`, whose images are as large as the masks.
+    Example: `images_small` loses to `images`, whose images are as large as the masks.
     """
     if not evidence.sizes_agree(candidate) and evidence.sizes_agree(other):
         return "only the images of that one have the sizes of the masks"

@@ -65,14 +65,17 @@ class SplitFolders:
         return {split: [f"{name}/"] for split, name in folder_by_split.items()}
 
     def _check_masks_have_images(self, folder_by_split: Mapping[str, str]) -> None:
-        """Checks that no folder of a split has masks alone, which would be lost.
+        """Checks that no folder of train or validation has masks alone, which would be lost.
+
+        Masks of test images are often published before the images; they stand in the account.
 
         Raises:
           LayoutError: if one has.
         """
         tree = self.tree
         folders_of_masks = {_first_folder(name) for name in tree.masks if "/" in name}
-        lost = folders_of_masks - {*self.first_folders}
+        without_images = folders_of_masks - {*self.first_folders}
+        lost = {folder for folder in without_images if split_in(folder)[0] != "test"}
         if not lost:
             return
         first = min(name for name in tree.masks if _first_folder(name) in lost)

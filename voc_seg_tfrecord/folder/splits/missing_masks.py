@@ -15,8 +15,8 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.core.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
 from voc_seg_tfrecord.folder.files.folder_names import role_of, stem
+from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
-from voc_seg_tfrecord.folder.files.unreadable import of_objects
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.tree.listing import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -310,7 +310,7 @@ class MissingMasks:
         count = sum(map(len, masks_by_image.values()))
         if 2 * count > len(masks) and count > len(masks_by_image):
             image_id, masks_of_image = next(iter(masks_by_image.items()))
-            raise of_objects(self.tree.root, masks_of_image, images[image_id])
+            raise several_masks_error(self.tree.root, masks_of_image, images[image_id])
 
     def _notes_on_other_files(self, lacking: Collection[str]) -> list[str]:
         """Returns notes on other folders that have masks of listed images, and on JPEGs.

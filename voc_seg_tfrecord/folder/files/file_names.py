@@ -1,0 +1,15 @@
+"""The stem and the ending of the name of a file, without folders.
+
+`posixpath.splitext` looks for folders and for dots at the beginning, in vain here; it takes long.
+"""
+
+
+def stem_of(name: str) -> str:
+    """Returns the name of a file without its ending."""
+    return name.rpartition(".")[0] or name
+
+
+def ending_of(name: str) -> str:
+    """Returns the ending of the name of a file with its dot, in lower case; empty if none."""
+    stem, _, ending = name.rpartition(".")
+    return f".{ending.lower()}" if stem else ""

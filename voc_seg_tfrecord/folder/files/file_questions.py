@@ -1,0 +1,117 @@
+"""Asks the user which files of a folder are meant, where the rules cannot choose."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import posixpath
+
+from voc_seg_tfrecord.core.layout import SPLIT, Layout
+from voc_seg_tfrecord.folder.files.choice import FileChoice
+from voc_seg_tfrecord.folder.files.folder_names import split_word
+from voc_seg_tfrecord.folder.files.layouts import ArrangedSet, arrange, part_of, top_folders
+from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.folder.tree.listing import Listing
+
+
+def ask_which_files(listing: Listing, choice: FileChoice) -> QuestionError:
+    """Returns the question which of several masks, or images, are meant: a line for each.
+
+    Folders of splits that lie alike are one line. Each line has what is in no question too.
+    """
+    lines = _rivals_that_lie_alike(choice.rivals)
+    asked = {files for rival in choice.rivals for files in (rival.images, rival.masks)}
+    not_asked = [
+        pairing
+        for pairing in choice.chosen
+        if pairing.images not in asked and pairing.masks not in asked
+    ]
+    if not not_asked:
+        return _question(listing, lines)
+    with_others = [[*pairings, *not_asked] for pairings in lines]
+    are_one_set = all(_is_one_set(listing, pairings) for pairings in with_others)
+    if are_one_set:
+        return _question(listing, with_others)
+    return _question(listing, [*lines, not_asked, *with_others])
+
+
+def _rivals_that_lie_alike(rivals: Sequence[Pairing]) -> list[list[Pairing]]:
+    """Returns rivals that are the same in all splits together, and each other one alone."""
+    alike: dict[tuple[str, ...], list[Pairing]] = {}
+    for rival in rivals:
+        top = top_folders(rival)
+        names = top.images, top.masks, top.image_name, top.mask_name
+        alike.setdefault(tuple(map(_without_split, names)), []).append(rival)
+    together: list[list[Pairing]] = []
+    alone: list[list[Pairing]] = []
+    for pairings in alike.values():
+        if are_apart(pairings):
+            together.append(pairings)
+        else:  # of several images of one mask only one can be right
+            alone += [[pairing] for pairing in pairings]
+    return together + alone
+
+
+def _without_split(name: str) -> str:
+    """Returns the name of a folder, or a pattern, with `{split}` in place of a split's word."""
+    word, _ = split_word(name)
+    return name.replace(word, SPLIT) if word else name
+
+
+def _is_one_set(listing: Listing, pairings: Sequence[Pairing]) -> bool:
+    """Says whether pairings are one set by their names, so that no part has to be given a name."""
+    return "part1=" not in _options(listing, pairings).get("images", "")
+
+
+def ask_which_sets(listing: Listing, choice: FileChoice) -> QuestionError:
+    """Returns the question which of several sets are meant, or whether all of them."""
+    sets: list[Sequence[Pairing]] = [[pairing] for pairing in choice.chosen]
+    if choice.beside:
+        sets = [choice.chosen, *([pairing] for pairing in choice.beside)]
+    all_together = [pairing for pairings in sets for pairing in pairings]
+    if are_apart(all_together):
+        sets.append(all_together)
+    return _question(listing, sets)
+
+
+def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
+    """Says whether the user gave the options of the only alternative, which takes all files.
+
+    If images are there twice, with other masks or in two files of one name, no other answer is
+    left.
+    """
+    if len(question.alternatives) != 1:
+        return False
+    (alternative,) = question.alternatives
+    return all(options.get(name) == value for name, value in alternative.options.items())
+
+
+def _question(listing: Listing, readings: Sequence[Sequence[Pairing]]) -> QuestionError:
+    """Returns the question between several readings of a folder, without those that are equal."""
+    alternatives: list[Alternative] = []
+    for pairings in readings:
+        alternative = Alternative("", _options(listing, pairings))
+        if alternative not in alternatives:
+            alternatives.append(alternative)
+    return QuestionError(
+        listing.root,
+        alternatives,
+        to="read images and masks",
+        expected="one unambiguous pair of image and mask folders",
+        kind="several ways to read a folder",
+    )
+
+
+def _options(listing: Listing, pairings: Sequence[Pairing]) -> dict[str, str]:
+    """Returns the options that choose pairings."""
+    arranged = arrange(listing, pairings) or ArrangedSet("", Layout(".", "."))
+    root = arranged.root
+    # A split of images alone, or of masks alone, has nothing to choose.
+    parts = [
+        part
+        for part in arranged.layout.parts
+        if listing.is_folder(posixpath.normpath(posixpath.join(root, part.images)))
+        and listing.is_folder(posixpath.normpath(posixpath.join(root, part.masks)))
+    ]
+    if arranged.layout == Layout(".", "."):
+        parts = [part_of(f"part{n}", pairing) for n, pairing in enumerate(pairings, 1)]
+    return dataclasses.replace(arranged.layout, parts=tuple(parts)).options(root)

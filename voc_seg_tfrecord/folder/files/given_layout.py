@@ -1,0 +1,211 @@
+"""What the user said of a folder's layout, and the files that it allows to be images and masks."""
+
+from collections.abc import Mapping, Sequence, Set
+import dataclasses
+import functools
+import posixpath
+import re
+from typing import Literal
+
+from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
+from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, SPLIT, Naming
+from voc_seg_tfrecord.folder.files.file_looks import FileLooks
+from voc_seg_tfrecord.folder.files.file_names import ending_of
+from voc_seg_tfrecord.folder.files.file_sets import FileSet, list_file_sets
+from voc_seg_tfrecord.folder.files.folder_names import deepest_above
+from voc_seg_tfrecord.folder.tree.listing import Listing
+
+Half = Literal["images", "masks"]
+"""One of the two halves of a set, which is the name of the option for its folder too."""
+
+
+@dataclasses.dataclass(frozen=True)
+class NamedFolder:
+    """A folder that the user named.
+
+    Attributes:
+      part: the name that it was given, as `train` in `train=data/images`; mostly empty.
+      path: the folder below the root of the listing; empty for the root.
+    """
+
+    part: str
+    path: str
+
+
+@dataclasses.dataclass(frozen=True)
+class GivenLayout:
+    """A folder, and what the user said of its layout.
+
+    Attributes:
+      listing: all that lies in the folder.
+      options: the options of the layout that the user gave, by name; see `LAYOUT_OPTIONS`.
+      endings: what names of images end with; if bands are wanted, with `.npy` too.
+      looks: what was seen of the files.
+      photos: the paths of files that a labeling tool calls images, which are no masks.
+    """
+
+    listing: Listing
+    options: Mapping[str, str]
+    endings: Sequence[str]
+    looks: FileLooks
+    photos: Set[str] = frozenset()
+
+    @functools.cached_property
+    def image_folders(self) -> list[NamedFolder]:
+        """The folders of images that the user named; none if the user named none."""
+        return self._named_folders("images")
+
+    @functools.cached_property
+    def mask_folders(self) -> list[NamedFolder]:
+        """The folders of masks, likewise."""
+        return self._named_folders("masks")
+
+    @property
+    def image_name(self) -> str:
+        """The pattern of the images' names that the user gave; empty if there is none."""
+        return self.options.get("image_name", "")
+
+    @property
+    def mask_name(self) -> str:
+        """The pattern of the masks' names, likewise."""
+        return self.options.get("mask_name", "")
+
+    def _named_folders(self, option: Half) -> list[NamedFolder]:
+        """Returns the folders that an option names: one, or several with commas between them.
+
+        Raises:
+          ConfigError: if there is no such folder.
+        """
+        text = self.options.get(option, "")
+        if not text:
+            return []
+        whole_path = self._path_in_listing(text)
+        if self.listing.is_folder(whole_path):  # the name of a folder may have a comma
+            return [NamedFolder("", whole_path)]
+        folders: list[NamedFolder] = []
+        for item in text.split(","):
+            part, _, item_text = item.rpartition("=")
+            path = self._path_in_listing(item_text)
+            if self.listing.is_folder(path):
+                folders.append(NamedFolder(part, path))
+                continue
+            named_so = self._folders_of_name(path)
+            if not named_so:
+                raise ConfigError(
+                    f"option {option}",
+                    found=f"no folder {path!r} in {self.listing.root}"
+                    + did_you_mean(path, self.listing.folders),
+                    expected=f"the folder of {option}, relative to {self.listing.root}",
+                    remedy="check the name",
+                )
+            folders += [NamedFolder("", folder) for folder in named_so]
+        return folders
+
+    def _folders_of_name(self, path: str) -> list[str]:
+        """Returns the folders anywhere that a path names; `{split}` stands for any one name."""
+        if not path:
+            return []
+        any_name = re.escape(path).replace(re.escape(SPLIT), "[^/]+")
+        pattern = re.compile(f"(.*/)?{any_name}")
+        return [folder for folder in self.listing.folders if pattern.fullmatch(folder)]
+
+    def _path_in_listing(self, text: str) -> str:
+        """Returns a path that the user gave as the listing has it; empty for the root.
+
+        A linked folder is listed under one name, which may be another than the user's.
+        """
+        path = posixpath.normpath(text.strip().replace("\\", "/"))
+        root = self.listing.root
+        # A folder may hold one of its own name; then the path is relative to the outer one.
+        if path.partition("/")[0] not in self.listing.folders:
+            path = path.removeprefix(f"{root}/")
+        real_root = f"{posixpath.realpath(str(root))}/"
+        for link, target in self.listing.links.items():
+            if path == link or path.startswith(f"{link}/"):
+                path = (target + path.removeprefix(link)).removeprefix(real_root)
+        return "" if path == "." else path
+
+    def place_below(self, half: Half, folder: str) -> str | None:
+        """Returns where a folder lies below those that the user named; None if outside of them.
+
+        If the user named none, all lie below the root.
+        """
+        named = self.image_folders if half == "images" else self.mask_folders
+        tops = [each.path for each in named] or [""]
+        top = deepest_above(folder, tops)
+        return None if top is None else folder.removeprefix(top).strip("/")
+
+    @functools.cached_property
+    def all_sets(self) -> tuple[list[FileSet], list[FileSet]]:
+        """All sets of files that may be images, and those that may be masks."""
+        return list_file_sets(self.listing, self.endings)
+
+    def allowed_sets(self) -> tuple[list[FileSet], list[FileSet]]:
+        """Returns the sets in the folders that the user named, with the names that the user gave.
+
+        Returns:
+          The sets of files that may be images, and those that may be masks.
+        """
+        images, masks = self.all_sets
+        if self.image_name:
+            images = self._sets_of_pattern(self.image_name, self.endings)
+        elif self.mask_name:
+            images = [_without_names(files, Naming.parse(self.mask_name)) for files in images]
+        if self.mask_name:
+            masks = self._sets_of_pattern(self.mask_name, MASK_SUFFIXES)
+        if self.photos:
+            masks = [self._without_photos(files) for files in masks]
+        return self._in_named_folders("images", images), self._in_named_folders("masks", masks)
+
+    def _in_named_folders(self, half: Half, sets: Sequence[FileSet]) -> list[FileSet]:
+        allowed: list[FileSet] = []
+        for files in sets:
+            if files.names and self.place_below(half, files.folder) is not None:
+                allowed.append(files)
+        return allowed
+
+    def _sets_of_pattern(self, pattern: str, endings: Sequence[str]) -> list[FileSet]:
+        """Returns the files of each folder that are named by a pattern, by their ids."""
+        naming = Naming.parse(pattern)
+        affix = naming.prefix, naming.suffix
+        sets: list[FileSet] = []
+        for folder, files in self.listing.folders.items():
+            name_by_id: dict[str, str] = {}
+            for name in files:
+                image_id = naming.id_of(name) if ending_of(name) in endings else None
+                if image_id:
+                    name_by_id[image_id] = name
+            sets.append(FileSet(folder, name_by_id, affix, naming.ending, pattern))
+        return sets
+
+    def _without_photos(self, masks: FileSet) -> FileSet:
+        names = {
+            stem: name for stem, name in masks.names.items() if masks.path(stem) not in self.photos
+        }
+        return dataclasses.replace(masks, names=names)
+
+    def lists_path(self) -> str | None:
+        """Returns the folder of lists, or the list, that the user named; None if there is none.
+
+        Raises:
+          ConfigError: if it is not there.
+        """
+        text = self.options.get("lists")
+        if text is None:
+            return None
+        path = self._path_in_listing(text)
+        folder, name = posixpath.split(path)
+        if not self.listing.is_folder(path) and name not in self.listing.folders.get(folder, ()):
+            raise ConfigError(
+                "option lists",
+                found=f"no folder or file {text!r} in {self.listing.root}",
+                expected=f"the folder of lists, or one list, relative to {self.listing.root}",
+                remedy="check the name",
+            )
+        return path
+
+
+def _without_names(files: FileSet, naming: Naming) -> FileSet:
+    """Returns a set of files without those that are named by a pattern."""
+    names = {stem: name for stem, name in files.names.items() if naming.id_of(name) is None}
+    return dataclasses.replace(files, names=names)

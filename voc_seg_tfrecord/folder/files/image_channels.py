@@ -1,0 +1,92 @@
+"""Finds images of several channels, of which each channel is a file: nnU-Net's `a_0000`, `a_0001`.
+
+`_0000` and the like stand behind the id in the names of such files.
+"""
+
+import collections
+from collections.abc import Collection, Iterable, Sequence
+import dataclasses
+import posixpath
+import re
+
+from voc_seg_tfrecord.core.errors import LayoutError, command
+from voc_seg_tfrecord.core.layout import ID
+from voc_seg_tfrecord.folder.files.folder_names import role_of, split_word
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.tools.nnunet import is_split_word
+from voc_seg_tfrecord.tools.registry import TOOLS
+from voc_seg_tfrecord.tools.tool import ChannelFiles
+
+
+@dataclasses.dataclass(frozen=True)
+class ChannelImages:
+    """Images of several channels.
+
+    Attributes:
+      folder: where they lie.
+      first_files: the first file of each channel, in the order of the channels.
+    """
+
+    folder: str
+    first_files: Sequence[str]
+
+    @property
+    def image_name(self) -> str:
+        """The pattern of the names of the first channel's files."""
+        match = _match_channel(self.first_files[0])
+        assert match
+        return f"{ID}{self.first_files[0][match.end('id') :]}"
+
+
+def find_channel_images(
+    listing: Listing, image_folders: Iterable[str], mask_folders: Collection[str]
+) -> ChannelImages | None:
+    """Finds images of several channels in folders that are called as nnU-Net's are.
+
+    Args:
+      listing: all that lies in the folder.
+      image_folders: folders that may have such images.
+      mask_folders: folders that may have their masks, without those of which images were found.
+
+    Returns:
+      The images of the first such folder; None if there are none.
+    """
+    labeled_ids: set[str] = set()
+    for folder in mask_folders:
+        if role_of(folder) == "masks":
+            labeled_ids.update(posixpath.splitext(name)[0] for name in listing.folders[folder])
+    for folder in image_folders:
+        if role_of(folder) != "images" or not is_split_word(split_word(folder)[0]):
+            continue
+        files_of_channel: dict[str, list[str]] = collections.defaultdict(list)
+        for name in listing.folders[folder]:
+            match = _match_channel(name)
+            if match and match["id"] in labeled_ids:
+                files_of_channel[match["channel"]].append(name)
+        if len(files_of_channel) > 1:
+            first_files = [min(files) for _, files in sorted(files_of_channel.items())]
+            return ChannelImages(folder, first_files)
+    return None
+
+
+def several_channels_error(listing: Listing, images: ChannelImages) -> LayoutError:
+    """Returns the error about images of several channels, with the options that read them."""
+    first, second, *_ = images.first_files
+    all_channels = command(bands="all", dtype="uint16")
+    one_channel = command(image_name=images.image_name)
+    return LayoutError(
+        listing.root / images.folder,
+        found=f"{_channel_files().found} with {len(images.first_files)} channels, a file for each, "
+        f"such as {first} and {second}",
+        expected="one file for each image, which is read as RGB of 8 bits, or the bands to read",
+        remedy=f"to read all channels, give {all_channels}; to read one, give {one_channel}",
+    )
+
+
+def _channel_files() -> ChannelFiles:
+    (channels,) = (tool.channels for tool in TOOLS if tool.channels)
+    return channels
+
+
+def _match_channel(name: str) -> re.Match[str] | None:
+    return re.fullmatch(_channel_files().pattern, name)

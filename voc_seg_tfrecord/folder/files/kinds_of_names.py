@@ -1,0 +1,251 @@
+"""Sorts the files of a folder into kinds by words in their names, such as masks and overlays."""
+
+import collections
+from collections.abc import Mapping, Sequence, Set
+import dataclasses
+import functools
+import re
+
+from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, PICTURES
+from voc_seg_tfrecord.core.role_words import ROLES
+from voc_seg_tfrecord.core.split_names import words
+from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
+from voc_seg_tfrecord.folder.files.file_names import ending_of, stem_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of
+from voc_seg_tfrecord.folder.tree.listing import Listing
+
+_LONG_ROLES = sorted((word for word in ROLES if len(word) > 1), key=len, reverse=True)
+GLUED_ROLES = "|".join(_LONG_ROLES)
+"""A pattern of the words of `ROLES` that may stand beside a number: `img1`, but not `l1`."""
+
+_LAST_WORD = re.compile(r"(.+?)([ _.\-]+[(\[]?[^\W\d_]+\d?[)\]]?|(?<=\d)[^\W\d_]+)")
+_FIRST_WORD = re.compile(rf"([^\W\d_]+[ _.\-]+|(?:{GLUED_ROLES})(?=\d+$))(.+)", re.IGNORECASE)
+_DIGITS = "0123456789"
+_SIDES = {"l", "r"}  # left and right
+
+
+@dataclasses.dataclass(frozen=True)
+class CutStem:
+    """A stem without its first or last word.
+
+    Attributes:
+      core: what is left.
+      affix: the word, with the signs between it and the core.
+    """
+
+    core: str
+    affix: str
+
+    @property
+    def has_role(self) -> bool:
+        """Whether the word says what a file holds."""
+        return not ROLES.isdisjoint(words(self.affix))
+
+
+def cut_first_word(stem: str) -> CutStem | None:
+    """Returns a stem without its first word; None if it has no word before its id."""
+    match = _FIRST_WORD.fullmatch(stem)
+    return CutStem(match[2], match[1]) if match else None
+
+
+def cut_last_word(stem: str) -> CutStem | None:
+    """Returns a stem without its last word; None if it has no word behind its id."""
+    match = _LAST_WORD.fullmatch(stem)
+    return CutStem(match[1], match[2]) if match else None
+
+
+def sort_by_kind(
+    folder: str, files: Sequence[str], shared_names: "SharedNames"
+) -> dict[Affix, list[str]]:
+    """Sorts the files of a folder by what tells kinds of files apart in their names.
+
+    These are words that say what files hold, such as `_mask`, and words that several ids have:
+    `1_color` and `1_ids` beside `2_color` and `2_ids`. They belong to the ids if images and masks
+    have them alike: `hall_old.jpg` and `hall_old.png`.
+
+    Args:
+      folder: the folder.
+      files: the names of the pictures in it.
+      shared_names: which names images and masks have alike.
+    """
+    stems = {stem_of(name) for name in files}
+    by_last_word = _cut_last_words(stems)
+    by_first_word = _cut_first_words(stems)
+    after_words = _affixes_of_kinds(by_last_word, stems)
+    before_words = _affixes_of_kinds(by_first_word, stems)
+    if any(_has_role(affix) for affix in (*after_words, *before_words)):
+        # Where words say what files hold, other words that several names have are those of ids.
+        after_words = {affix for affix in after_words if _has_role(affix)}
+        before_words = {affix for affix in before_words if _has_role(affix)}
+    files_of_kind: dict[Affix, list[str]] = {}
+    for name in files:
+        stem = stem_of(name)
+        before = _affix_of(stem, by_first_word, before_words)
+        after = _affix_of(stem, by_last_word, after_words)
+        if before and after and len(before + after) >= len(stem):
+            before = ""  # the two words overlap
+        affix = before, after
+        if affix != NO_AFFIX:
+            affix = shared_names.without_words_of_ids(folder, stem, affix, stems)
+        files_of_kind.setdefault(affix, []).append(name)
+    return files_of_kind
+
+
+def _has_role(affix: str) -> bool:
+    return not ROLES.isdisjoint(words(affix))
+
+
+def _affix_of(stem: str, cut_stems: Mapping[str, CutStem], kinds: Set[str]) -> str:
+    """Returns the word that tells the kind of a stem; empty if it has none."""
+    cut = cut_stems.get(stem)
+    return cut.affix if cut and cut.affix in kinds else ""
+
+
+def _cut_first_words(stems: Set[str]) -> dict[str, CutStem]:
+    cut_stems: dict[str, CutStem] = {}
+    for stem in stems:
+        cut = cut_first_word(stem)
+        if cut:
+            cut_stems[stem] = cut
+    return cut_stems
+
+
+def _cut_last_words(stems: Set[str]) -> dict[str, CutStem]:
+    """Returns the stems without their last words, but for words that are parts of ids."""
+    cut_stems: dict[str, CutStem] = {}
+    for stem in stems:
+        # Two digits at the end are no word's.
+        cut = None if stem[-2:].isdigit() else cut_last_word(stem)
+        if cut:
+            cut_stems[stem] = cut
+    cut_stems = _without_numbered_words(cut_stems)
+    words_of_all = {word for cut in cut_stems.values() for word in words(cut.affix)}
+    if not words_of_all.issuperset(_SIDES):
+        return cut_stems
+    return {stem: cut for stem, cut in cut_stems.items() if words(cut.affix) not in (["l"], ["r"])}
+
+
+def _without_numbered_words(cut_stems: Mapping[str, CutStem]) -> dict[str, CutStem]:
+    """Leaves out `_view1` and `_view2`, which are no kinds; `_manual1` alone is a kind.
+
+    A word without a number that says what files hold is a kind too: `_mask` beside `_mask2`.
+    """
+    affixes = {cut.affix for cut in cut_stems.values()}
+    count_of_word = collections.Counter(affix.rstrip(_DIGITS) for affix in affixes)
+    left: dict[str, CutStem] = {}
+    for stem, cut in cut_stems.items():
+        word = cut.affix.rstrip(_DIGITS)
+        is_plain_role = cut.has_role and word == cut.affix
+        if is_plain_role or count_of_word[word] == 1:
+            left[stem] = cut
+    return left
+
+
+def _affixes_of_kinds(cut_stems: Mapping[str, CutStem], stems: Set[str]) -> set[str]:
+    """Returns the words that tell kinds of files apart.
+
+    They say what files hold, or several ids have the same ones.
+
+    Args:
+      cut_stems: the stems that have a word, without it.
+      stems: all stems.
+    """
+    cores_of_affix: dict[str, set[str]] = {}
+    for cut in cut_stems.values():
+        cores_of_affix.setdefault(cut.affix, set()).add(cut.core)
+    if len(cores_of_affix) == 1 and len(cut_stems) == len(stems):
+        return set()  # what all names have tells nothing apart
+    count_of_core = collections.Counter(core for cores in cores_of_affix.values() for core in cores)
+    kinds: set[str] = set()
+    for affix, cores in cores_of_affix.items():
+        with_other_kinds = sum(count_of_core[core] > 1 or core in stems for core in cores)
+        is_repeated = len(cores) > 1 and len(cores_of_affix) <= len(count_of_core)
+        if _has_role(affix) or (is_repeated and 2 * with_other_kinds >= len(cores)):
+            kinds.add(affix)
+    return kinds
+
+
+@dataclasses.dataclass(frozen=True)
+class _Place:
+    """Where a file of some name lies.
+
+    Attributes:
+      folder: the folder.
+      is_photo: whether its ending is one that masks do not have, such as that of a JPEG.
+    """
+
+    folder: str
+    is_photo: bool
+
+
+class SharedNames:
+    """Says which names an image and a mask have alike, so that no word in them is an affix.
+
+    Args:
+      listing: all that lies in the folder.
+    """
+
+    def __init__(self, listing: Listing):
+        self._listing = listing
+
+    @functools.cached_property
+    def _places(self) -> tuple[dict[str, set[_Place]], dict[str, set[_Place]]]:
+        """Where files lie, by their stems, and by their stems without a word of `ROLES`."""
+        by_stem: dict[str, set[_Place]] = {}
+        by_core: dict[str, set[_Place]] = {}
+        for folder, names in self._listing.folders.items():
+            for name in names:
+                ending = ending_of(name)
+                if ending not in PICTURES:
+                    continue
+                place = _Place(folder, ending not in MASK_SUFFIXES)
+                stem = stem_of(name)
+                by_stem.setdefault(stem, set()).add(place)
+                for cut in (cut_first_word(stem), cut_last_word(stem)):
+                    if cut and cut.has_role:
+                        by_core.setdefault(cut.core, set()).add(place)
+        return by_stem, by_core
+
+    def has(self, folder: str, stem: str, *, with_one_word_more: bool = False) -> bool:
+        """Says whether a stem in a folder is that of an image and of a mask.
+
+        Args:
+          folder: the folder.
+          stem: the stem.
+          with_one_word_more: whether stems count that have a word of `ROLES` more.
+        """
+        by_stem, by_core = self._places
+        places = by_stem.get(stem, set())
+        if with_one_word_more:
+            places = places | by_core.get(stem, set())
+        are_photos_here = {place.is_photo for place in places if place.folder == folder}
+        if len(are_photos_here) > 1:
+            return True
+        role_here = role_of(folder)
+        for place in places:
+            role_there = role_of(place.folder)
+            if place.folder == folder or "drawn" in (role_here, role_there):
+                continue
+            if place.is_photo not in are_photos_here or {role_here, role_there} == {
+                "images",
+                "masks",
+            }:
+                return True
+        return False
+
+    def without_words_of_ids(
+        self, folder: str, stem: str, affix: Affix, stems_of_folder: Set[str]
+    ) -> Affix:
+        """Returns what of the affix of a stem is no part of the id."""
+        first, last = cut_first_word(stem), cut_last_word(stem)
+        cores = [cut.core if cut else "" for cut in (first, last)]
+        if self.has(folder, stem, with_one_word_more=True) and all(
+            core not in stems_of_folder or self.has(folder, core) for core in cores
+        ):
+            return NO_AFFIX
+        before, after = affix
+        if first and first.has_role and self.has(folder, first.core):
+            return before, ""
+        if last and last.has_role and self.has(folder, last.core):
+            return "", after
+        return affix

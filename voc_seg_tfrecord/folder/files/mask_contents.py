@@ -1,0 +1,93 @@
+"""Refuses masks whose pixels are not the classes of their image, by what lies beside them."""
+
+from collections.abc import Iterable
+import posixpath
+
+from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.storage import open_file
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.tools.registry import TOOLS
+from voc_seg_tfrecord.tools.tool import RefusedMasks
+
+_MAX_READ_BYTES_OF_JSON = 1 << 20
+
+
+def check_pixels_are_classes(listing: Listing, mask_folders: Iterable[str]) -> None:
+    """Checks that no file beside a folder of masks says that its pixels are something else.
+
+    Example: `panoptic_train.json` beside `panoptic_train`: the pixels are numbers of segments.
+
+    Raises:
+      LayoutError: if one does.
+    """
+    for mask_folder in mask_folders:
+        for tool in TOOLS:
+            if tool.refused_masks:
+                _check_not_refused(listing, mask_folder, tool.refused_masks)
+
+
+def _check_not_refused(listing: Listing, mask_folder: str, refused: RefusedMasks) -> None:
+    above, name = posixpath.split(mask_folder)
+    file_name = refused.file.format(folder=name)
+    if file_name not in listing.folders.get(above, ()):
+        return
+    path = listing.root / above / file_name
+    with open_file(path) as file:
+        text = file.read(_MAX_READ_BYTES_OF_JSON)
+    if refused.word in text:
+        raise LayoutError(
+            path,
+            found=refused.found,
+            expected=refused.expected,
+            remedy=refused.advice(path, listing.root / mask_folder),
+        )
+
+
+def check_one_numbering(tree: VocTree) -> None:
+    """Checks that masks in folders of their own, with names of classes beside them, mean the same.
+
+    Example: `a_json/label_names.txt` beside `a_json/label.png`, with other names than in `b_json`.
+
+    Raises:
+      LayoutError: if a tool numbered the classes of each mask anew.
+    """
+    if "/" not in tree.layout.mask_name or not tree.listing:
+        return
+    top = posixpath.join(tree.place, tree.layout.masks)
+    folders = {posixpath.normpath(posixpath.join(top, n, "..")) for n in tree.masks.values()}
+    for tool in TOOLS:
+        if not tool.names_per_mask:
+            continue
+        first_path_by_text: dict[bytes, str] = {}
+        for folder in sorted(folders):
+            if tool.names_per_mask.name in tree.listing.folders.get(folder, ()):
+                path = tree.given / folder / tool.names_per_mask.name
+                first_path_by_text.setdefault(tree.read_text(path).data, str(path))
+        if len(first_path_by_text) > 1:
+            first, second, *_ = first_path_by_text.values()
+            raise LayoutError(
+                second,
+                found=f"other names than in {first}: {tool.names_per_mask.found}",
+                expected="masks in which a value is the same class everywhere",
+                remedy=tool.names_per_mask.advice,
+            )
+
+
+def check_images_are_no_masks(tree: VocTree) -> None:
+    """Checks that no file is the image and the mask of one id, as if both folders are the same.
+
+    Raises:
+      LayoutError: if one is.
+    """
+    if tree.layout.images != tree.layout.masks:
+        return
+    for image_id, name in tree.images.items():
+        if tree.masks.get(image_id) == name:
+            raise LayoutError(
+                tree.root / tree.layout.masks / name,
+                found="one file that would be an image and its own mask",
+                expected="images and masks in files of their own",
+                remedy="check the folders that --images and --masks name",
+                kind="names of masks",
+            )

@@ -1,0 +1,189 @@
+"""Explains a folder without masks: what it holds instead, and what to do then.
+
+What tools write in place of masks is explained in their modules; see `Tool.explain_no_masks`.
+"""
+
+import collections
+from collections.abc import Callable, Collection
+import posixpath
+
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, command, counted
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
+from voc_seg_tfrecord.folder.files.folder_names import role, role_of
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.formats import array_files
+from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
+from voc_seg_tfrecord.tools.tool import Explanation, FolderContent
+
+NO_MASKS = "no masks"
+"""The kind of the error about a folder without masks."""
+
+_MAX_SHOWN_NAMES = 8
+
+
+def no_masks_error(listing: Listing, mask_folders: Collection[str]) -> LayoutError:
+    """Returns the error about a folder without masks, which says what it holds instead.
+
+    Args:
+      listing: all that lies in the folder.
+      mask_folders: the folders that are called as folders of masks are.
+    """
+    masks: set[str] = set()
+    for folder in mask_folders:
+        for name in listing.below(folder):
+            if name.lower().endswith(MASK_SUFFIXES):
+                masks.add(posixpath.join(folder, name))
+    content = FolderContent(
+        names=sorted(listing.below()),
+        masks=sorted(masks),
+        read=lambda name: File.read(listing.root / name, MaskError),
+    )
+    explanation = _explain(content) or _explain_without_reason(listing)
+    return LayoutError(
+        listing.root,
+        found=explanation.found,
+        expected=explanation.expected,
+        remedy=explanation.remedy,
+        kind=NO_MASKS,
+    )
+
+
+def _explain(content: FolderContent) -> Explanation | None:
+    """Returns the first explanation that fits: those of tools, and then those of any folder."""
+    of_tools = [tool.explain_no_masks for tool in TOOLS if tool.explain_no_masks]
+    for explain in (*of_tools, *_EXPLANATIONS):
+        explanation = explain(content)
+        if explanation:
+            return explanation
+    return None
+
+
+def _explain_arrays(content: FolderContent) -> Explanation | None:
+    """Explains NumPy arrays beside masks, which are images only if bands are wanted."""
+    arrays = [name for name in content.names if _is_array_of_image(name)]
+    if not content.masks or not arrays:
+        return None
+    return Explanation(
+        found=f"NumPy arrays as images, and {len(content.masks)} masks: {len(arrays)} arrays, such "
+        f"as {arrays[0]}",
+        expected="which of their bands are wanted, or an image file for each mask",
+        remedy=f"say {command(bands='all', dtype=_stored_dtype(content, arrays[0]))}",
+    )
+
+
+def _stored_dtype(content: FolderContent, name: str) -> str:
+    """Returns the dtype of bands that holds the values of an array."""
+    try:
+        dtype = str(array_files.read_dtype(content.read(name)))
+    except VocSegError:
+        dtype = ""
+    return dtype if dtype in ("uint8", "uint16") else "float32"
+
+
+def _is_array_of_image(name: str) -> bool:
+    return name.lower().endswith(".npy") and role_of(posixpath.dirname(name)) in ("images", "")
+
+
+def _explain_other_names(content: FolderContent) -> Explanation | None:
+    """Explains images and masks whose names do not pair."""
+    images = _images_of(content)
+    if not content.masks or not images:
+        return None
+    return Explanation(
+        found=f"{len(images)} images, such as {images[0]}, and {len(content.masks)} masks, such as "
+        f"{content.masks[0]}, but no mask fits an image by its name",
+        expected="masks that are called as their images are, apart from the ending",
+        remedy="rename the masks, or say how images and masks are called, such as "
+        + command(image_name=f"image_{ID}", mask_name=f"gt_{ID}.png"),
+    )
+
+
+def _explain_masks_alone(content: FolderContent) -> Explanation | None:
+    """Explains masks without any image."""
+    if not content.masks:
+        return None
+    masks = f"{counted(len(content.masks), 'mask')}, such as {content.masks[0]}"
+    advice = ", ".join(tool.images_advice for tool in TOOLS if tool.images_advice)
+    return Explanation(
+        found=f"no image, but {masks}",
+        expected="an image for each mask",
+        remedy=f"export again with the images ({advice}), or copy them there",
+    )
+
+
+def _images_of(content: FolderContent) -> list[str]:
+    """Returns the files that may be images and lie in no folder of masks."""
+    masks = {*content.masks}
+    images = []
+    for name in content.names:
+        is_image = name.lower().endswith(IMAGE_SUFFIXES)
+        if is_image and name not in masks and role_of(posixpath.dirname(name)) in ("images", ""):
+            images.append(name)
+    return images
+
+
+def _explain_jpegs(content: FolderContent) -> Explanation | None:
+    """Explains JPEGs in a folder that is called masks."""
+    by_folder = collections.defaultdict(list)
+    for name in content.names:
+        by_folder[posixpath.dirname(name)].append(posixpath.basename(name))
+    for folder, files in by_folder.items():
+        jpegs = [name for name in files if name.lower().endswith(IMAGE_SUFFIXES)]
+        if not jpegs or role(posixpath.basename(folder)) != "masks":
+            continue
+        found = f"no masks, but {jpegs[0]} lies under {folder}"
+        if len(jpegs) > 1:
+            found += f", the first of {len(jpegs)} files"
+        return Explanation(
+            found=found,
+            expected=f"masks: files that end with {', '.join(MASK_SUFFIXES)}",
+            remedy="save masks without loss as PNG, of class indices; a JPEG changes the values of "
+            "pixels. Export again, or name the folder of masks with --masks",
+        )
+    return None
+
+
+def _explain_boxes_of_voc(content: FolderContent) -> Explanation | None:
+    """Explains a folder of Pascal VOC's XML files, which have boxes alone."""
+    if not any("Annotations" in name.split("/")[:-1] for name in content.names):
+        return None
+    *tools, last = (tool.name for tool in TOOLS if tool.writes_boxes_as_voc)
+    return Explanation(
+        found="boxes only: there is a folder Annotations, but there are no masks",
+        expected=f"masks in one of {', '.join(MASK_FOLDERS)}",
+        remedy=f"export segmentation masks; {', '.join(tools)} and {last} write only boxes under "
+        "the name Pascal VOC",
+    )
+
+
+_EXPLANATIONS: tuple[Callable[[FolderContent], Explanation | None], ...] = (
+    _explain_arrays,
+    _explain_other_names,
+    _explain_masks_alone,
+    _explain_jpegs,
+    _explain_boxes_of_voc,
+)
+
+
+def _explain_without_reason(listing: Listing) -> Explanation:
+    """Lists what lies in a folder about which nothing else is known."""
+    there = sorted({*listing.children(), *listing.folders[""]})
+    found = "no masks in an empty folder"
+    if there:
+        found = f"no masks among {', '.join(there[:_MAX_SHOWN_NAMES])}"
+    *tools, last = (tool.name for tool in SHAPE_TOOLS)
+    return Explanation(
+        found=found,
+        expected=f"""\
+one of these layouts:
+    {IMAGES}, {MASKS} and {LISTS} (Pascal VOC)
+    {IMAGES} and SegmentationClassPNG, SegmentationClassAug or SegmentationClassRaw
+    images and masks (or img, label, gt, annotations ...), with files of the same names
+    the same in train, val and test, or train, val and test in each of both
+    NAME.jpg and NAME.png, or NAME_mask.png, in one folder
+    images and the polygons of {", ".join(tools)} or {last}""",
+        remedy="export in the Pascal VOC segmentation format, or name the folders with --images "
+        "and --masks",
+    )

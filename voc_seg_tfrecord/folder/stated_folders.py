@@ -1,0 +1,129 @@
+"""Finds the folders of images and masks that a text of pairs names, whatever they are called.
+
+Where neither the names of folders nor those of files say what is an image and what is a mask,
+a text with rows such as `photos_a/1.png,drawn_b/x7.png` still does.
+"""
+
+from collections.abc import Sequence
+import dataclasses
+import posixpath
+
+from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import decode
+from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, PICTURES
+from voc_seg_tfrecord.folder.files.folder_names import common_folder, role, role_of
+from voc_seg_tfrecord.folder.pair_reader import MAX_TEXT_BYTES
+from voc_seg_tfrecord.folder.path_index import PathIndex
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.formats import pair_tables
+from voc_seg_tfrecord.formats.pair_tables import PairTable
+
+_COLUMNS_OF_PAIRS = 2
+_MAX_TEXTS = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class StatedFolders:
+    """The folders of images and masks that a text names.
+
+    Attributes:
+      images: the folder of all images in the text, below the given one.
+      masks: the folder of all masks in it.
+    """
+
+    images: str
+    masks: str
+
+
+def find_stated_folders(listing: Listing) -> StatedFolders | None:
+    """Returns the folders of images and masks that texts of pairs name.
+
+    Each row of such a text names two files that are there: an image and its mask. Both columns
+    have folders of their own.
+
+    Returns:
+      The folders; None if no text names any, or two texts name others.
+    """
+    index = PathIndex(path for path in listing.below() if _ending_of(path) in PICTURES)
+    stated: list[StatedFolders] = []
+    for path in _texts_of(listing):
+        for table in _read_tables(listing, path):
+            folders = _folders_of(table, index)
+            if folders is not None and folders not in stated:
+                stated.append(folders)
+    return stated[0] if len(stated) == 1 else None
+
+
+def _texts_of(listing: Listing) -> list[str]:
+    endings = (*pair_tables.ENDINGS, *pair_tables.YAML_ENDINGS)
+    texts: list[str] = []
+    for path in listing.below():
+        if _ending_of(path) in endings and role_of(posixpath.dirname(path)) != "drawn":
+            texts.append(path)
+    # Many texts are labels of one image each.
+    return texts if len(texts) <= _MAX_TEXTS else []
+
+
+def _read_tables(listing: Listing, path: str) -> Sequence[PairTable]:
+    """Returns the tables of a text; none if it is no text, or too large."""
+    place = listing.root / path
+    try:
+        if not 0 < place.stat().length <= MAX_TEXT_BYTES:
+            return []
+        file = File.read(place, ListError)
+        if not pair_tables.may_name_files(file.data):
+            return []
+        return pair_tables.read_tables(decode(file.data, file.where), _ending_of(path))
+    except (ListError, OSError):
+        return []
+
+
+def _folders_of(table: PairTable, index: PathIndex) -> StatedFolders | None:
+    """Returns the folders of the two columns of a table that name files; None if there are not two.
+
+    The names of the columns say which one has the masks; otherwise it is the second one.
+    """
+    paths_of_column: dict[int, list[str]] = {}
+    for column in range(len(table.columns)):
+        paths = _paths_of(table, column, index)
+        if paths:
+            paths_of_column[column] = paths
+    if len(paths_of_column) != _COLUMNS_OF_PAIRS:
+        return None
+    image_column, mask_column = paths_of_column
+    if table.has_names:
+        first_role, second_role = (role(table.columns[column]) for column in paths_of_column)
+        if first_role == "masks" and second_role != "masks":
+            image_column, mask_column = mask_column, image_column
+    masks = paths_of_column[mask_column]
+    if not all(_ending_of(path) in MASK_SUFFIXES for path in masks):
+        return None
+    image_folder = _folder_of(paths_of_column[image_column])
+    mask_folder = _folder_of(masks)
+    if _is_at_or_below(image_folder, mask_folder) or _is_at_or_below(mask_folder, image_folder):
+        return None  # then the folders do not tell images from masks
+    return StatedFolders(image_folder, mask_folder)
+
+
+def _paths_of(table: PairTable, column: int, index: PathIndex) -> list[str]:
+    """Returns the files that all cells of a column name; none if a cell does not name one."""
+    paths: list[str] = []
+    for row in table.rows:
+        matches = index.find(row[column]).paths
+        if len(matches) != 1:
+            return []
+        paths += matches
+    return paths
+
+
+def _folder_of(paths: Sequence[str]) -> str:
+    return common_folder([posixpath.dirname(path) for path in paths])
+
+
+def _is_at_or_below(folder: str, top: str) -> bool:
+    return not top or folder == top or folder.startswith(f"{top}/")
+
+
+def _ending_of(path: str) -> str:
+    return posixpath.splitext(path)[1].lower()
