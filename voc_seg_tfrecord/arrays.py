@@ -1,10 +1,10 @@
 """Scaled crops, padding and flips of decoded examples in NumPy, for readers without TensorFlow.
 
-The counterpart of `voc_seg_tfrecord.pipeline` for what `voc_seg_tfrecord.data_source` gives: to
-be mapped in Grain, or called in a PyTorch `Dataset`. Image, masks and `sample_weight` move
+The counterpart of `voc_seg_tfrecord.pipeline` for examples of `voc_seg_tfrecord.data_source`: map
+these functions in Grain, or call them in a PyTorch `Dataset`. Image, masks and `sample_weight` move
 together. Padding is 0 in images, one-hot masks and weights, and 255, void, in other masks. `labels`
-and `objects` describe the complete image, so they are left out. Other features of two or more axes,
-which may belong to pixels too, are refused, and all others are returned unchanged. A size is one
+and `objects` describe the complete image, so they are left out. Other features of two or more axes
+may belong to pixels too, so they are refused. All others are returned unchanged. A size is one
 number for a square, or height and width.
 """
 
@@ -20,7 +20,7 @@ Size: TypeAlias = int | tuple[int, int]
 
 
 def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> dict[str, Any]:
-    """Keeps the middle of what is larger than `size`, pads what is smaller on all sides.
+    """Crops to the middle where the image is larger than `size`, pads all sides where smaller.
 
     Args:
       example: image uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`.
@@ -30,8 +30,9 @@ def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> dict[str, Any]
       The example with image and masks `[height, width, channels]`, the same pixels that
       `pipeline.center_crop_or_pad` gives.
     """
-    canvas = _pair(size)
-    return _crop_or_pad(example, canvas, np.abs(_size(example) - canvas) // 2)
+    canvas = _size_array(size)
+    middle = np.abs(_size_of(example) - canvas) // 2
+    return _crop_or_pad(example, canvas, middle)
 
 
 def random_crop_or_pad(
@@ -47,8 +48,8 @@ def random_crop_or_pad(
     Returns:
       The example with image and masks `[height, width, channels]`.
     """
-    canvas = _pair(size)
-    place = rng.integers(0, np.abs(_size(example) - canvas), endpoint=True)
+    canvas = _size_array(size)
+    place = rng.integers(0, np.abs(_size_of(example) - canvas), endpoint=True)
     return _crop_or_pad(example, canvas, place)
 
 
@@ -71,7 +72,7 @@ def random_scaled_crop(
       size: size of the result.
       rng: the random generator; Grain's `random_map` gives one per example.
       scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between neighbouring factors; 0 allows any number between. By default
+      step: difference between neighboring factors; 0 allows any number between. By default
         0.25 if both ends are multiples of it, and else 0.
       flip: whether to flip with probability 0.5 (True).
 
@@ -81,20 +82,25 @@ def random_scaled_crop(
     Raises:
       ConfigError: if sizes, scales or step are out of range.
     """
-    canvas, current = _pair(size), _size(example)
-    scale = _scale(scales, step, rng)
-    scaled = _scaled(current, scale)
-    larger = scaled > canvas
-    kept = np.where(larger, np.clip(_scaled(canvas, 1 / scale), 1, current), current)
-    place = rng.integers(0, np.where(larger, current - kept, canvas - scaled), endpoint=True)
-    (top, left), (height, width) = np.where(larger, place, 0), kept
-    moved = _without_whole(example)
+    canvas = _size_array(size)
+    current = _size_of(example)
+    scale = _random_scale(scales, step, rng)
+    scaled = _scale_size(current, scale)
+    # Each axis is either cropped or padded. A crop is cut out before it is resized.
+    is_cropped = scaled > canvas
+    crop = np.clip(_scale_size(canvas, 1 / scale), 1, current)
+    kept = np.where(is_cropped, crop, current)
+    room = np.where(is_cropped, current - kept, canvas - scaled)
+    place = rng.integers(0, room, endpoint=True)
+    top, left = np.where(is_cropped, place, 0)
+    height, width = kept
+    moved = _without_whole_image_features(example)
     for name in fills(moved):
-        cut = moved[name][top : top + height, left : left + width]
-        resize = _bilinear if name == IMAGE else _nearest
-        moved[name] = resize(cut, np.minimum(scaled, canvas))
-    # What was cropped is as large as the canvas by now, so that only padding has a place.
-    padded = _crop_or_pad(moved, canvas, np.where(larger, 0, place))
+        part = moved[name][top : top + height, left : left + width]
+        resize = _resize_bilinear if name == IMAGE else _resize_nearest
+        moved[name] = resize(part, np.minimum(scaled, canvas))
+    # A cropped axis is now as long as the canvas, so only padding needs a place.
+    padded = _crop_or_pad(moved, canvas, np.where(is_cropped, 0, place))
     return random_flip(padded, rng) if flip else padded
 
 
@@ -109,20 +115,23 @@ def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[st
       The example with image and masks of the same size.
     """
     step = -1 if rng.random() < 0.5 else 1
-    moved = _without_whole(example)
-    return moved | {name: np.ascontiguousarray(moved[name][:, ::step]) for name in fills(moved)}
+    moved = _without_whole_image_features(example)
+    for name in fills(moved):
+        moved[name] = np.ascontiguousarray(moved[name][:, ::step])
+    return moved
 
 
 def _crop_or_pad(
     example: Mapping[str, Any], canvas: np.ndarray, place: np.ndarray
 ) -> dict[str, Any]:
     """Crops at `place` along the axes that are too long, pads by it along the others."""
-    moved = _without_whole(example)
+    moved = _without_whole_image_features(example)
     for name, fill in fills(moved).items():
         source = moved[name]
         current = np.array(source.shape[:2])
-        top, left = np.where(current > canvas, place, 0)
-        y, x = np.where(current > canvas, 0, place)
+        is_cropped = current > canvas
+        top, left = np.where(is_cropped, place, 0)
+        y, x = np.where(is_cropped, 0, place)
         height, width = np.minimum(current, canvas)
         target = np.full((*canvas, *source.shape[2:]), fill, source.dtype)
         target[y : y + height, x : x + width] = source[top : top + height, left : left + width]
@@ -141,9 +150,9 @@ def fills(example: Mapping[str, Any]) -> dict[str, int]:
       example: arrays or tensors, or what describes tensors.
 
     Raises:
-      ConfigError: naming a feature that may belong to pixels, and that nothing is known of.
+      ConfigError: naming an unknown feature that may belong to pixels.
     """
-    found = {}
+    fill_by_name = {}
     for name, value in example.items():
         if name in OF_THE_WHOLE or not hasattr(value, "shape"):
             continue
@@ -151,21 +160,22 @@ def fills(example: Mapping[str, Any]) -> dict[str, int]:
         rank = shape.rank if hasattr(shape, "rank") else len(shape)
         if name in FILL:
             is_one_hot = name in MASKS and rank and shape[-1] not in (1, None)
-            found[name] = 0 if is_one_hot else FILL[name]
+            fill_by_name[name] = 0 if is_one_hot else FILL[name]
         elif name == SAMPLE_WEIGHT:
-            found[name] = 0
+            fill_by_name[name] = 0
         elif rank is None or rank >= 2:
+            axes = "of unknown axes" if rank is None else shape
             raise ConfigError(
                 name,
-                found=f"a feature beside the image, {'of unknown axes' if rank is None else shape}",
+                found=f"a feature beside the image, {axes}",
                 expected=f"{', '.join(FILL)} or {SAMPLE_WEIGHT}, which are moved with the image",
                 remedy="add it after all that moves pixels, or give a mask one of these names",
             )
-    return found
+    return fill_by_name
 
 
 def scale_step(scales: tuple[float, float], step: float | None) -> float:
-    """Returns the difference between neighbouring scales; 0 where any number between is a scale.
+    """Returns the difference between neighboring scales; 0 where any number between is a scale.
 
     Args:
       scales: the smallest and the largest.
@@ -178,9 +188,11 @@ def scale_step(scales: tuple[float, float], step: float | None) -> float:
     """
     smallest, largest = scales
     if step is None:
-        step = _QUARTER if all(_is_whole(scale / _QUARTER) for scale in scales) else 0
-    in_steps = step >= 0 and (not step or _is_whole((largest - smallest) / step))
-    if not (0 < smallest <= largest < np.inf and in_steps):
+        are_quarters = all(_is_whole(scale / _DEFAULT_STEP) for scale in scales)
+        step = _DEFAULT_STEP if are_quarters else 0
+    is_range = 0 < smallest <= largest < np.inf
+    is_step = step == 0 or (step > 0 and _is_whole((largest - smallest) / step))
+    if not is_range or not is_step:
         raise ConfigError(
             "scales, step",
             found=f"{scales}, {step}",
@@ -191,78 +203,97 @@ def scale_step(scales: tuple[float, float], step: float | None) -> float:
     return step
 
 
-_QUARTER = 0.25
+_DEFAULT_STEP = 0.25
+_MAX_ROUNDING_ERROR = 1e-6
 
 
 def _is_whole(number: float) -> bool:
-    return abs(number - round(number)) < 1e-6
+    return abs(number - round(number)) < _MAX_ROUNDING_ERROR
 
 
-def _scale(scales: tuple[float, float], step: float | None, rng: np.random.Generator) -> float:
+def _random_scale(
+    scales: tuple[float, float], step: float | None, rng: np.random.Generator
+) -> float:
     step = scale_step(scales, step)
     smallest, largest = scales
     if not step:
         return rng.uniform(smallest, largest)
-    return smallest + step * rng.integers(0, round((largest - smallest) / step), endpoint=True)
+    step_count = round((largest - smallest) / step)
+    return smallest + step * rng.integers(0, step_count, endpoint=True)
 
 
-def _scaled(size: np.ndarray, scale: float) -> np.ndarray:
+def _scale_size(size: np.ndarray, scale: float) -> np.ndarray:
+    """Returns a size at a scale, in whole pixels and at least 1."""
     return np.maximum(np.round(size * scale).astype(int), 1)
 
 
-def _bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _resize_bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Resizes an image `[H, W, N]` by the rule of `tf.image.resize`; whole numbers are rounded.
 
-    The middle of a new pixel mostly lies between old ones, and the new value between theirs. A mask
-    takes one of them. So the two of them are up to half an old pixel apart, and at a scale of 0.5,
-    where the middle lies on the edge between two, always: the mask takes the right and lower one.
+    The middle of a new pixel mostly lies between two old ones, and so does the new value. A mask
+    takes the value of one of them, so image and mask are up to half an old pixel apart. At a scale
+    of 0.5, where the middle lies on the edge between two, the mask takes the right and lower one.
     """
     dtype = image.dtype
     for axis, target in enumerate(size):
         length = image.shape[axis]
+        # The places of the new middles, in old pixels, where the first one has its middle at 0.
         middles = (np.arange(target, dtype=np.float32) + 0.5) * np.float32(length / target) - 0.5
-        below = np.floor(middles)
-        share = (middles - below).reshape([-1 if a == axis else 1 for a in range(3)])
-        first, second = (
-            np.take(image, np.clip(below.astype(int) + more, 0, length - 1), axis=axis)
-            for more in (0, 1)
-        )
-        image = first + share * (second - first.astype(np.float32))
+        lower = np.floor(middles)
+        weight_shape = [1, 1, 1]
+        weight_shape[axis] = -1
+        weight = (middles - lower).reshape(weight_shape)
+        indices = lower.astype(int)
+        first = np.take(image, np.clip(indices, 0, length - 1), axis=axis)
+        second = np.take(image, np.clip(indices + 1, 0, length - 1), axis=axis)
+        image = first + weight * (second - first.astype(np.float32))
     return image.astype(dtype) if dtype.kind == "f" else np.round(image).astype(dtype)
 
 
-def _nearest(mask: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _resize_nearest(mask: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Takes the pixel of a mask `[H, W, ...]` that lies under the middle of each new one."""
     for axis, target in enumerate(size):
         length = mask.shape[axis]
-        middles = (np.arange(target, dtype=np.float32) + np.float32(0.5)) * (
-            np.float32(length) / np.float32(target)
-        )
+        scale = np.float32(length) / np.float32(target)
+        middles = (np.arange(target, dtype=np.float32) + np.float32(0.5)) * scale
         mask = np.take(mask, np.minimum(middles.astype(int), length - 1), axis=axis)
     return mask
 
 
 def sides(name: str, size: Size) -> tuple[int, int]:
-    """Returns height and width of a size; raises a ConfigError if it is none."""
-    whole = (int, np.integer)
-    pair = (size, size) if isinstance(size, whole) else size
-    found = tuple(pair) if isinstance(pair, Sequence | np.ndarray) else ()
-    if len(found) != 2 or not all(isinstance(side, whole) and side >= 1 for side in found):
+    """Returns height and width of a size.
+
+    Args:
+      name: the argument that has the size, for the error.
+      size: the size.
+
+    Raises:
+      ConfigError: if it is not a size.
+    """
+    pair: Any = (size, size) if _is_side(size) else size
+    is_pair = isinstance(pair, Sequence | np.ndarray) and len(pair) == 2
+    if not is_pair or not all(_is_side(side) for side in pair):
         expected = "a whole number of 1 or more, or a height and a width"
         raise ConfigError(name, found=repr(size), expected=expected)
-    height, width = map(int, found)
-    return height, width
+    height, width = pair
+    return int(height), int(width)
 
 
-def _pair(size: Size) -> np.ndarray:
+def _is_side(side: object) -> bool:
+    return isinstance(side, int | np.integer) and bool(side >= 1)
+
+
+def _size_array(size: Size) -> np.ndarray:
+    """Returns height and width of a size, int `[2]`."""
     return np.array(sides("size", size))
 
 
-def _without_whole(example: Mapping[str, Any]) -> dict[str, Any]:
-    return {k: v for k, v in example.items() if k not in OF_THE_WHOLE}
+def _without_whole_image_features(example: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in example.items() if name not in OF_THE_WHOLE}
 
 
-def _size(example: Mapping[str, Any]) -> np.ndarray:
+def _size_of(example: Mapping[str, Any]) -> np.ndarray:
+    """Returns height and width of an example, int `[2]`."""
     for name in FILL:
         if name in example:
             return np.array(example[name].shape[:2])

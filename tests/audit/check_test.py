@@ -193,7 +193,7 @@ def test_labels_of_large_images_are_examined_one_at_a_time(cvat, capsys, monkeyp
     examined = []
 
     def examine(*args, **options):
-        examined.append(processes._entered > 0)
+        examined.append(processes._depth > 0)
         return evidence.examine(*args, **options)
 
     monkeypatch.setattr(check_module, "examine", examine)

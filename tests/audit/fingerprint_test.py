@@ -74,7 +74,7 @@ def pin(monkeypatch):
 
     def pin(release, name, total, masks=None):
         masks = total.masks if masks is None else masks
-        row = releases.Split(release, name, (total.examples,), total.ids, masks)
+        row = releases.OfficialSplit(release, name, (total.examples,), total.ids, masks)
         monkeypatch.setattr(releases, "splits", lambda: {(release, name): row})
 
     return pin

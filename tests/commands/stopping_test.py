@@ -6,7 +6,7 @@ import pytest
 
 from voc_seg_tfrecord.commands import cli, list_, process
 from voc_seg_tfrecord.core.errors import RecordError
-from voc_seg_tfrecord.core.signals import NUMBERS
+from voc_seg_tfrecord.core.signals import STOPPING_SIGNALS
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def command(monkeypatch):
 
     def running(run):
         monkeypatch.setattr(list_, "run", run)
-        monkeypatch.setattr(process, "_said", False)
+        monkeypatch.setattr(process, "_has_said_stopped", False)
         return cli.main(["list"])
 
     return running
@@ -76,10 +76,10 @@ def test_an_error_without_a_signal_stays_what_it_is(command):
 
 
 def test_what_was_there_before_a_command_is_there_after_it(command):
-    before = [signal.getsignal(number) for number in NUMBERS]
+    before = [signal.getsignal(number) for number in STOPPING_SIGNALS]
     assert command(lambda _: 0) == 0
     command(lambda _: signal.raise_signal(signal.SIGTERM))
-    assert [signal.getsignal(number) for number in NUMBERS] == before
+    assert [signal.getsignal(number) for number in STOPPING_SIGNALS] == before
 
 
 def test_a_handler_of_the_callers_own_stays(command):

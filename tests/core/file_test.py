@@ -138,7 +138,7 @@ def test_a_still_webp_of_a_common_size_passes(mode, lossless):
 @pytest.mark.parametrize("lossless", [False, True])
 def test_a_large_webp_is_refused_before_it_is_decoded(lossless, monkeypatch):
     file = File(encoded(Image.new("RGB", (300, 200)), "WEBP", lossless=lossless), "m")
-    monkeypatch.setattr(formats_file, "_MAX_PIXELS_OF", {Kind.WEBP: 300 * 200 - 1})
+    monkeypatch.setattr(formats_file, "_MAX_WEBP_PIXELS", 300 * 200 - 1)
     monkeypatch.setattr(Image, "open", None)
     with pytest.raises(MaskError, match="300 x 200"):
         pillow.decode(file, MaskError)

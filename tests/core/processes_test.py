@@ -99,7 +99,7 @@ def test_processes_end_amid_a_task_when_the_one_that_started_them_is_killed(tmp_
 def squares(monkeypatch, numbers, worth=1):
     from support.worker_tasks import square
 
-    monkeypatch.setattr(processes, "WORTH", worth)
+    monkeypatch.setattr(processes, "MIN_ITEMS_PER_PROCESS", worth)
     monkeypatch.setattr(processes.threads, "CORES", 2)
     return processes.ordered_map(square, iter(numbers), count=len(numbers))
 

@@ -3,20 +3,22 @@ import threading
 
 import pytest
 
-from voc_seg_tfrecord.core.signals import NUMBERS, DelayedSignals, Terminated
+from voc_seg_tfrecord.core.signals import STOPPING_SIGNALS, DelayedSignals, Terminated
 
 
 @pytest.fixture
 def came():
     """Which signals a handler of the caller's own has got."""
     got = []
-    before = [signal.signal(number, lambda number, _: got.append(number)) for number in NUMBERS]
+    before = [
+        signal.signal(number, lambda number, _: got.append(number)) for number in STOPPING_SIGNALS
+    ]
     yield got
-    for number, handler in zip(NUMBERS, before, strict=True):
+    for number, handler in zip(STOPPING_SIGNALS, before, strict=True):
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize("number", NUMBERS)
+@pytest.mark.parametrize("number", STOPPING_SIGNALS)
 def test_a_signal_waits_until_the_end_and_goes_to_the_handler_of_the_caller(came, number):
     with DelayedSignals():
         signal.raise_signal(number)

@@ -324,14 +324,14 @@ def terminable():
     def stop(*_):
         raise signals.Terminated
 
-    before = {n: signal.signal(n, stop) for n in signals.NUMBERS if n != signal.SIGINT}
+    before = {n: signal.signal(n, stop) for n in signals.STOPPING_SIGNALS if n != signal.SIGINT}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("terminable")
-@pytest.mark.parametrize("number", signals.NUMBERS)
+@pytest.mark.parametrize("number", signals.STOPPING_SIGNALS)
 @pytest.mark.parametrize(
     ("call", "replace", "fails"),
     [
@@ -346,7 +346,7 @@ def test_whenever_a_signal_comes_it_is_raised_and_nothing_unfinished_is_left(
     tmp_path, monkeypatch, number, call, replace, fails
 ):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    handlers = [signal.getsignal(n) for n in signals.NUMBERS]
+    handlers = [signal.getsignal(n) for n in signals.STOPPING_SIGNALS]
     step, came = 0, True
     while came:
         shutil.rmtree(tmp_path / "made", ignore_errors=True)
@@ -355,7 +355,7 @@ def test_whenever_a_signal_comes_it_is_raised_and_nothing_unfinished_is_left(
         raised, came = disturbed(lambda: call(tmp_path / "made", replace, fails), number, step)
         step += 1
         assert names(tmp_path) in ([["made"]] if replace else [["made"], []]), step
-        assert [signal.getsignal(n) for n in signals.NUMBERS] == handlers, step
+        assert [signal.getsignal(n) for n in signals.STOPPING_SIGNALS] == handlers, step
         if came:
             assert raised is not None, step
     assert step > 10

@@ -56,13 +56,13 @@ def test_no_more_items_are_drawn_than_may_wait():
     results = threads.ordered_map(str, (drawn.append(n) or n for n in range(1000)))
     for _ in range(10):
         next(results)
-    assert len(drawn) <= threads.AHEAD * threads.TOGETHER + 10
+    assert len(drawn) <= threads.MAX_GROUPS_AHEAD * threads.MAX_GROUP_ITEMS + 10
 
 
 def test_small_items_are_taken_together_and_long_ones_alone(monkeypatch, clock):
     taken = groups_of(monkeypatch)
     assert len(list(threads.ordered_map(str, range(400), ahead=1))) == 400
-    assert max(taken) == threads.TOGETHER
+    assert max(taken) == threads.MAX_GROUP_ITEMS
     taken.clear()
     list(threads.ordered_map(lambda _: clock.take(0.03), range(8)))
     assert taken == [1] * 8
@@ -92,15 +92,15 @@ def groups_of(monkeypatch):
         (1, 1, 0.02, 0.0001, threads.THREADS),  # they wait for files
         (1, 1, 0.004, 0.002, threads.CORES),  # they decode
         (1, 16, 0.003, 0.003, 1),  # they wait for Python's lock
-        (threads.AHEAD, 1, 0.0001, 0.0001, threads.AHEAD),
+        (threads.MAX_GROUPS_AHEAD, 1, 0.0001, 0.0001, threads.MAX_GROUPS_AHEAD),
     ],
 )
 def test_as_many_groups_are_ahead_as_calls_of_their_kind_want(least, items, seconds, worked, ahead):
     pace = threads._Pace(least)
-    pace.ahead = 3 if least == 1 else least
+    pace.groups_ahead = 3 if least == 1 else least
     for _ in range(10):
-        pace.follow(threads.Done([0] * items, seconds=seconds, worked=worked))
-    assert pace.ahead == ahead
+        pace.follow(threads.GroupResults([0] * items, seconds=seconds, computing_seconds=worked))
+    assert pace.groups_ahead == ahead
 
 
 def test_items_that_wait_are_waited_for_side_by_side(clock):

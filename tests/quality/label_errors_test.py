@@ -57,7 +57,9 @@ def test_the_table_of_fixes_has_a_row_for_each_with_place_and_advice(world):
 @pytest.mark.slow
 def test_python_finds_the_same_in_the_folder_and_in_the_built_dataset(world, tmp_path, monkeypatch):
     root, _, _, printed, _ = world
-    monkeypatch.setattr(processes, "WORTH", 20)  # the command had too few images for processes
+    monkeypatch.setattr(
+        processes, "MIN_ITEMS_PER_PROCESS", 20
+    )  # the command had too few images for processes
     monkeypatch.setattr(processes.threads, "CORES", 2)
     in_folder = voc_seg_tfrecord.find_label_errors(root)
     builder = voc_seg_tfrecord.builder_from_tree(

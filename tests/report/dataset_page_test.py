@@ -87,7 +87,7 @@ def test_processes_read_the_same(sample, page, tmp_path, monkeypatch):
     (tmp_path / "some.txt").write_text("2009_000003\n2007_000001\n")
     (part,) = check_splits(sample, ["train"], tmp_path / "some.txt")
     alone = gather(sample, [part])[part]
-    monkeypatch.setattr(processes, "WORTH", 1)
+    monkeypatch.setattr(processes, "MIN_ITEMS_PER_PROCESS", 1)
     monkeypatch.setattr(processes.threads, "CORES", 2)
     facts = gather(sample, [part])[part]
     assert facts.fingerprint == alone.fingerprint

@@ -13,7 +13,7 @@ from voc_seg_tfrecord import VOID, VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError, SplitError
-from voc_seg_tfrecord.core.example import Parts
+from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.releases import RELEASES, Archive
 from voc_seg_tfrecord.sources import context
 from voc_seg_tfrecord.sources.context import context_tree
@@ -172,7 +172,7 @@ def test_both_published_versions_of_the_split_are_taken_and_no_mixture(train, va
 def test_pairs_can_be_sent_to_other_machines(manual):
     write_mats(manual)
     tree = context_tree(manual / "VOCdevkit" / "VOC2010", manual / "trainval")
-    pairs = tree.pairs("train", tree.read_ids("train"), Parts())
+    pairs = tree.pairs("train", tree.read_ids("train"), NeededFiles())
     sent = json.dumps([pair.to_json() for pair in pairs])
     assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == list(pairs)
 

@@ -10,7 +10,7 @@ from support.building import build, examples
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.core.errors import ListError, MaskError, SourceError, SplitError
-from voc_seg_tfrecord.core.example import Parts
+from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.releases import RELEASES
@@ -139,7 +139,7 @@ def test_lists_are_checked_by_what_is_made_from_them():
 
 def test_pairs_can_be_sent_to_other_machines(manual):
     tree = SbdTree(manual / "benchmark_RELEASE" / "dataset")
-    pairs = tree.pairs("train", tree.read_ids("train"), Parts(instances=True))
+    pairs = tree.pairs("train", tree.read_ids("train"), NeededFiles(instances=True))
     sent = json.dumps([pair.to_json() for pair in pairs])
     assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == list(pairs)
 

@@ -16,7 +16,7 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.errors import ListError, SourceError, SplitError
-from voc_seg_tfrecord.core.example import Parts
+from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.sources import trainaug
@@ -178,7 +178,7 @@ def test_a_mask_of_voc_is_never_replaced_by_sbds(of_sbd, root):
 
 def test_pairs_can_be_sent_to_other_machines(of_sbd, root):
     tree = TrainaugTree(root, sbd_root=of_sbd / "benchmark_RELEASE" / "dataset")
-    pairs = tree.pairs("train", tree.read_ids("train"), Parts(instances=True))
+    pairs = tree.pairs("train", tree.read_ids("train"), NeededFiles(instances=True))
     sent = json.dumps([pair.to_json() for pair in pairs])
     assert [type(pairs[0]).from_json(data) for data in json.loads(sent)] == list(pairs)
 
@@ -188,12 +188,12 @@ def test_a_mask_of_sbd_that_lies_among_vocs_is_still_sbds(root):
     known = min(set(list_ids("trainaug")) - set(list_ids("voc2012_train")) - {"2008_000002"})
     for folder, name in (("JPEGImages", "jpg"), ("SegmentationClass", "png")):
         shutil.copy(root / folder / f"2007_000001.{name}", root / folder / f"{known}.{name}")
-    (pair,) = TrainaugTree(root).pairs("train", [known], Parts(instances=True))
+    (pair,) = TrainaugTree(root).pairs("train", [known], NeededFiles(instances=True))
     assert pair.mask_source == "sbd"
     assert pair.instances is None
 
 
-@pytest.mark.parametrize("parts", [Parts(), Parts(instances=True, background=True)])
+@pytest.mark.parametrize("parts", [NeededFiles(), NeededFiles(instances=True, background=True)])
 def test_the_tree_can_stand_for_its_base(root, parts):
     ids = VocTree(root).read_ids("val")
     if parts.background:

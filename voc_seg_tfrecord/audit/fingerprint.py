@@ -22,7 +22,7 @@ from voc_seg_tfrecord.core.errors import counted, several
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.named_lists import identify, list_ids
 from voc_seg_tfrecord.core.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
-from voc_seg_tfrecord.core.releases import RELEASES, Split
+from voc_seg_tfrecord.core.releases import RELEASES, OfficialSplit
 from voc_seg_tfrecord.reading.dataset import class_map, class_names, config_of, has_only_images
 
 _SHOWN_HASH_DIGITS = 12
@@ -218,7 +218,7 @@ def _find_published(total: Fingerprint) -> dict[str, str]:
 
 
 def _compare_official_split(
-    row: Split, claim: Claim, total: Fingerprint, digests: Mapping[str, Digests]
+    row: OfficialSplit, claim: Claim, total: Fingerprint, digests: Mapping[str, Digests]
 ) -> PinnedComparison:
     """Compares a split of a complete release with the official one."""
     if claim.mapped:  # the ids are the release's in any case
@@ -263,14 +263,14 @@ def _describe_part(claim: Claim) -> str:
     )
 
 
-def _title(row: Split) -> str:
+def _title(row: OfficialSplit) -> str:
     return f"{releases.title(row.config)} {row.name}"
 
 
-def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[Split]:
+def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[OfficialSplit]:
     """Returns the official splits all of whose ids are here, without those within another."""
     ids_here = set(digests)
-    rows: dict[str, Split] = {}
+    rows: dict[str, OfficialSplit] = {}
     ids: dict[str, set[str]] = {}
     for row in releases.splits().values():
         sha256 = row.ids_sha256
@@ -287,13 +287,15 @@ def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[S
     return largest
 
 
-def _official_ids(row: Split) -> set[str]:
+def _official_ids(row: OfficialSplit) -> set[str]:
     """Returns the ids of an official split; none if its list does not come with the package."""
     name = identify(row.ids_sha256)
     return set(list_ids(name)) if name else set()
 
 
-def _find_faults(row: Split, total: Fingerprint, digests: Mapping[str, Digests]) -> tuple[str, ...]:
+def _find_faults(
+    row: OfficialSplit, total: Fingerprint, digests: Mapping[str, Digests]
+) -> tuple[str, ...]:
     """Returns where a split of a complete release differs from the official one."""
     faults = []
     if total.examples not in row.counts:
@@ -317,7 +319,7 @@ def _list_ids(ids: set[str]) -> str:
     return several(sorted(ids), _MAX_LISTED_IDS)
 
 
-def _compare_masks(row: Split, digests: Mapping[str, Digests]) -> tuple[str, ...]:
+def _compare_masks(row: OfficialSplit, digests: Mapping[str, Digests]) -> tuple[str, ...]:
     """Returns a fault if the masks of an official split's ids are not the pinned ones."""
     if not row.masks_sha256:
         return ()
@@ -331,7 +333,7 @@ def _compare_masks(row: Split, digests: Mapping[str, Digests]) -> tuple[str, ...
     )
 
 
-def _describe(row: Split, claim: Claim, faults: tuple[str, ...]) -> str:
+def _describe(row: OfficialSplit, claim: Claim, faults: tuple[str, ...]) -> str:
     """Returns a sentence about what agrees with an official split and what was not checked."""
     if faults:
         return f"differs from the pinned facts of {_title(row)}"

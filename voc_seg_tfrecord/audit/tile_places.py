@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.names import (
     TILE_X,
     TILE_Y,
 )
-from voc_seg_tfrecord.core.tiling import MOST_TILES, Tile, Tiling
+from voc_seg_tfrecord.core.tiling import MAX_TILES, Tile, Tiling
 from voc_seg_tfrecord.reading.records import Record
 
 _MAX_NAMED_TILES = 1000
@@ -42,7 +42,7 @@ class TilePlace:
         if not self.has_size or len(self.at) != 2:
             return None
         height, width = self.size
-        if tiling.count(height, width) > MOST_TILES:
+        if tiling.count(height, width) > MAX_TILES:
             return None
         top, left = self.at
         return tiling.tile_at(height, width, top, left)

@@ -1,4 +1,4 @@
-"""Arguments that several commands have, among them those about a tree, and what they hold."""
+"""Arguments that several commands share, such as those about a tree, and the values in them."""
 
 import argparse
 import csv
@@ -25,14 +25,14 @@ _SHARED: dict[str, dict[str, Any]] = {
     "decisions": {
         "metavar": "FILE",
         "action": "append",
-        "help": "decisions that a page saved: what a person called right is not named again, as "
-        "long as its files are the same; may be given several times",
+        "help": "decisions that a page saved: what a person called right is not named again, if "
+        "its files are the same; may be given several times",
     },
     "json": {"action": "store_true", "help": "print one JSON document in place of text"},
     "no_fit": {
         "action": "store_true",
         "help": "look neither for masks that do not fit their images nor for regions that look "
-        "like another class, which can be half of the time",
+        "like another class, which can take half of the time",
     },
     "seed": {"type": int, "default": 0, "help": "seed for assigning ids to splits by ratio (0)"},
     "version": {
@@ -49,7 +49,7 @@ _SHARED: dict[str, dict[str, Any]] = {
 
 
 def add(parser: argparse._ActionsContainer, *names: str) -> None:
-    """Adds options that several commands have to a command, or to a group of its options."""
+    """Adds shared options to a command, or to a group of its options."""
     for name in names:
         parser.add_argument(f"--{name}", **_SHARED[name])
 
@@ -77,7 +77,11 @@ def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: An
 
 
 def read_decisions(args: argparse.Namespace) -> list[dict[str, Any]]:
-    """Returns what the files of `--decisions` say; raises a `ListError` if one holds none."""
+    """Returns the decisions in the files of `--decisions`.
+
+    Raises:
+      ListError: if a file holds none.
+    """
     rows: list[dict[str, Any]] = []
     for name in args.decisions or ():
         path = epath.Path(name).expanduser()
@@ -86,37 +90,49 @@ def read_decisions(args: argparse.Namespace) -> list[dict[str, Any]]:
 
 
 def check_num_shards(args: argparse.Namespace) -> None:
-    """Checks `--num_shards`; raises a `ConfigError` if it is below 1."""
+    """Checks `--num_shards`.
+
+    Raises:
+      ConfigError: if it is below 1.
+    """
     if args.num_shards is not None and args.num_shards < 1:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
 
 
 def pairs(option: str, text: str) -> dict[str, str]:
-    """Returns the parts of an option's `NAME=VALUE,NAME=VALUE`.
+    """Returns the values of an option of the form `NAME=VALUE,NAME=VALUE`, by name.
 
     Raises:
       ConfigError: if the text has another form, or has a name twice.
     """
-    (fields,) = csv.reader([text]) if text.strip() else [[""]]  # a part with a comma is quoted
-    parts = [[word.strip() for word in part.partition("=")[::2]] for part in fields]
-    names = [name for name, _ in parts]
-    if not all(name and value for name, value in parts) or len(set(names)) < len(names):
-        raise ConfigError(
-            option,
-            found=repr(text),
-            expected="NAME=VALUE, separated by commas, each name once",
-            remedy=f"change {option}",
-        )
-    return dict(parts)
+    error = ConfigError(
+        option,
+        found=repr(text),
+        expected="NAME=VALUE, separated by commas, each name once",
+        remedy=f"change {option}",
+    )
+    value_by_name: dict[str, str] = {}
+    parts = next(csv.reader([text]), [])  # a part with a comma is quoted
+    for part in parts or [""]:
+        name, _, value = (word.strip() for word in part.partition("="))
+        if not name or not value or name in value_by_name:
+            raise error
+        value_by_name[name] = value
+    return value_by_name
 
 
 def add_tree(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
-    """Adds the arguments of `build` and `check` that tell about a tree, which may be optional."""
+    """Adds the arguments of `build` and `check` about a tree.
+
+    Args:
+      parser: the command's parser.
+      optional: whether ROOT may be missing.
+    """
     parser.add_argument(
         "root",
         nargs="?" if optional else None,
         metavar="ROOT",
-        help="the folder that your labelling tool exported, or its .zip or .tar",
+        help="the folder that your labeling tool exported, or its .zip or .tar",
     )
     _add_classes(parser.add_argument_group("classes and masks"))
     _add_folders(parser.add_argument_group("folders and splits"))
@@ -137,7 +153,7 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
     classes.add_argument(
         "--classes",
         metavar="PAIRS",
-        help="what a value, a colour, a class by its name, or * (all others) is: "
+        help="what a value, a color, a class by its name, or * (all others) is: "
         "'0=background,255=crack', '#ff0000=weed,*=background', 'car=vehicle,bus=vehicle', "
         "'sky=void'; or a .csv file of such rows; default: what is found",
     )
@@ -202,7 +218,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         "--splits",
         help="ratios such as train=0.8,validation=0.2; or lists, places in files and folders such "
         "as train=my_list,val=meta.csv:val,test=images/test/, several with + between them, and "
-        "rest for all other labelled images; default: what ROOT says",
+        "rest for all other labeled images; default: what ROOT says",
     )
     folders.add_argument(
         "--split_by",
@@ -216,7 +232,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         help="keep images in one split if they lie in one folder (folder), have the same text "
         "before the first _ (prefix:_), or give the same match of a regular expression "
         "(regex:PATTERN), or keep none together (none); needs ratios; default: none, but the build "
-        "asks if ids are numbered in groups and neighbours look alike",
+        "asks if ids are numbered in groups and neighbors look alike",
     )
     add(folders, "seed")
     folders.add_argument(
@@ -224,60 +240,87 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     )
 
 
-_TEXTS = (
-    *("class_names", "background", "classes", "splits", "group_by", "bands"),
-    *("images", "masks", "lists", "image_name", "mask_name"),
+_TEXT_OPTIONS = (
+    "class_names",
+    "background",
+    "classes",
+    "splits",
+    "group_by",
+    "bands",
+    "images",
+    "masks",
+    "lists",
+    "image_name",
+    "mask_name",
 )
+
+_OPTIONS_PASSED_ON = (
+    "missing_mask",
+    "missing_image",
+    "exif",
+    "split_by",
+    "dtype",
+    "background",
+    "images",
+    "masks",
+    "lists",
+    "image_name",
+    "mask_name",
+    "group_by",
+    "seed",
+)
+"""The options that reach the planner as they are written."""
 
 
 def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
-    """Returns what the user said, as arguments of `FolderPlanner`.
+    """Returns the options that the user gave, as arguments of `FolderPlanner`.
 
     Raises:
       ConfigError: if an option is not written as its help says.
     """
-    for name in _TEXTS:
-        if getattr(args, name) is not None and not getattr(args, name).strip():
+    for name in _TEXT_OPTIONS:
+        text = getattr(args, name)
+        if text is not None and not text.strip():
             raise ConfigError(
                 f"--{name}",
                 found="an empty text",
                 expected="a value",
                 remedy="give it a value, or leave the option out",
             )
-    names = ("missing_mask", "missing_image", "exif", "split_by", "dtype", "background")
-    places = ("images", "masks", "lists", "image_name", "mask_name", "group_by", "seed")
-    options = given(args, *names, *places)
+    options = given(args, *_OPTIONS_PASSED_ON)
     options["instance_mask"] = args.instance_masks or None
     options["objects"] = args.objects or None
     options["overlap"] = args.allow_overlap
     if args.bands:
-        options["bands"] = _bands(args.bands)
+        options["bands"] = _parse_bands(args.bands)
     if args.class_names:
         options["class_names"] = [name.strip() for name in args.class_names.split(",")]
     if args.classes:
-        options["classes"] = _rows(args.classes)
+        options["classes"] = _parse_classes(args.classes)
     if args.splits:
-        said = pairs("--splits", args.splits)
-        options["splits"] = {split: _source(text) for split, text in said.items()}
+        text_by_split = pairs("--splits", args.splits)
+        options["splits"] = {split: _parse_split(text) for split, text in text_by_split.items()}
     return options
 
 
 def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Returns those of the options that the user gave, all others being None."""
-    return {name: value for name in names if (value := getattr(args, name)) is not None}
+    """Returns the values of some options, without those that the user did not give."""
+    value_by_name = {name: getattr(args, name) for name in names}
+    return {name: value for name, value in value_by_name.items() if value is not None}
 
 
-def _bands(text: str) -> str | list[int]:
-    numbers = text.replace(" ", "").split(",")
+def _parse_bands(text: str) -> str | list[int]:
+    """Reads `--bands`: `all`, `rgb`, or numbers."""
     if text.strip() in ("all", RGB):
         return text.strip()
+    numbers = text.replace(" ", "").split(",")
     if not all(number.isdecimal() for number in numbers):
         expected = f"all, {RGB}, or numbers from 0 such as 3,0"
         raise ConfigError(f"--bands {text}", found=repr(text), expected=expected)
-    return [*map(int, numbers)]
+    return [int(number) for number in numbers]
 
 
-def _rows(text: str) -> Rows:
+def _parse_classes(text: str) -> Rows:
     """Reads the rows of `--classes`: pairs, or the name of a file."""
     if not text.lower().endswith(".csv"):
         return parse_pairs(text)
@@ -287,7 +330,8 @@ def _rows(text: str) -> Rows:
     return parse_file(storage.read_small(path).decode("utf-8-sig", "replace"), path)
 
 
-def _source(text: str) -> str | float:
+def _parse_split(text: str) -> str | float:
+    """Reads a ratio, or where the ids of a split stand."""
     try:
         return float(text)
     except ValueError:

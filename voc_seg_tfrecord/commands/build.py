@@ -1,7 +1,8 @@
 """Builds a dataset from your own tree, or an official release.
 
-Of an own tree, images, masks, lists and class names are found, and shown before anything is built.
-With --release there is no ROOT: what `tfds build` builds is built, to the same bytes.
+In your own tree, the build finds images, masks, lists and class names, and shows them before it
+writes anything. With --release there is no ROOT, and the build writes the same bytes as `tfds
+build`.
 """
 
 import argparse
@@ -35,24 +36,25 @@ EXAMPLE = "voc-seg-tfrecord build /data/cracks --name cracks"
 USUAL = ("root", "name", "class_names", "splits", "dry_run", "release")
 
 _RELEASES = {config.name: config for config in BUILDER_CONFIGS}
-_ONLY_RELEASES = ("manual_dir", "download_dir")
-_OF_BOTH = ("data_dir", "num_shards", "overwrite", "workers")
-_TILES = ("tile", "tile_overlap", "tile_format")
-_MEANINGS = {
+_RELEASE_OPTIONS = ("manual_dir", "download_dir")
+_SHARED_OPTIONS = ("data_dir", "num_shards", "overwrite", "workers")
+_TILE_OPTIONS = ("tile", "tile_overlap", "tile_format")
+_DESCRIPTION_OPTIONS = {
     "description": "what the data is",
-    "citation": "how it is to be cited, in BibTeX",
+    "citation": "how to cite it, in BibTeX",
     "homepage": "address of its page",
-    "license": "its licence: the name or the text",
+    "license": "its license: the name or the text",
 }
-_SHOWN = 5  # problems that stop a build
+_MAX_LISTED_PROBLEMS = 5
+"""How many problems that stop a build are printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     arguments.add(parser, "version")
     arguments.add_tree(parser, optional=True)
     _add_tiles(parser)
-    group = parser.add_argument_group("what the dataset says of itself")
-    for field, meaning in _MEANINGS.items():
+    group = parser.add_argument_group("what the dataset says about itself")
+    for field, meaning in _DESCRIPTION_OPTIONS.items():
         group.add_argument(f"--{field}", metavar="TEXT", help=f"{meaning}; default: none")
     parser.add_argument(
         "--dry_run",
@@ -100,7 +102,7 @@ def _add_tiles(parser: argparse.ArgumentParser) -> None:
         "--overlap",
         type=int,
         metavar="PIXELS",
-        help="how many pixels neighbouring tiles share (0); ids in several splits are another "
+        help="how many pixels neighboring tiles share (0); ids in several splits are another "
         "option, --allow_overlap",
     )
     tiles.add_argument(
@@ -113,23 +115,28 @@ def _add_tiles(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     arguments.check_num_shards(args)
-    status, document = (_build_release if args.release else _build_tree)(args)
+    build = _build_release if args.release else _build_tree
+    status, document = build(args)
     if args.json:
         screen.write_json(document)
     return status
 
 
 def _check_tree(args: argparse.Namespace) -> None:
-    """Checks that a tree and a name are given, and nothing that goes with a release alone."""
-    alone = [f"--{name}" for name in _ONLY_RELEASES if getattr(args, name) is not None]
-    if alone:
+    """Checks that a tree and a name are given, and no option that only a release has."""
+    release_options = [f"--{name}" for name in _RELEASE_OPTIONS if getattr(args, name) is not None]
+    if release_options:
         raise ConfigError(
-            alone[0],
+            release_options[0],
             found="no --release with it",
             expected="a release that the folder belongs to",
             remedy="name the release with --release, or give the folder of your own data as ROOT",
         )
-    missing = [n for n, v in (("ROOT", args.root), ("--name NAME", args.name)) if v is None]
+    missing = []
+    if args.root is None:
+        missing.append("ROOT")
+    if args.name is None:
+        missing.append("--name NAME")
     if missing:
         raise ConfigError(
             "build",
@@ -140,7 +147,7 @@ def _check_tree(args: argparse.Namespace) -> None:
 
 
 def _check_release(args: argparse.Namespace) -> None:
-    """Checks that nothing is given that goes with a tree alone."""
+    """Checks that no option is given that only a tree has."""
     if args.release == SAMPLE and args.manual_dir is not None:
         raise ConfigError(
             "--release sample",
@@ -148,27 +155,28 @@ def _check_release(args: argparse.Namespace) -> None:
             expected="no folder, because the sample comes with the package",
             remedy="leave --manual_dir out, or give the folder as ROOT and a --name of your own",
         )
-    others = {"release", "json", "quiet", "run", *_ONLY_RELEASES, *_OF_BOTH}
-    given = [
-        "ROOT" if name == "root" else f"--{name}"
-        for name, value in vars(args).items()
-        if name not in others and value not in (None, False)
-    ]
-    if given:
+    allowed = {"release", "json", "quiet", "run", *_RELEASE_OPTIONS, *_SHARED_OPTIONS}
+    tree_options = []
+    for name, value in vars(args).items():
+        is_given = value not in (None, False)  # the default seed, 0, equals False
+        if is_given and name not in allowed:
+            tree_options.append("ROOT" if name == "root" else f"--{name}")
+    if tree_options:
+        listed = ", ".join(tree_options)
         raise ConfigError(
             f"--release {args.release}",
-            found=f"{', '.join(given)} beside it",
+            found=f"{listed} beside it",
             expected="an official release as it is, or a tree of your own, not both",
-            remedy=f"leave {', '.join(given)} out and name the folder of the release with "
-            "--manual_dir, or leave --release out",
+            remedy=f"leave {listed} out and name the folder of the release with --manual_dir, or "
+            "leave --release out",
         )
 
 
 def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
-    """Builds, and says how to load it; returns the exit status, and what --json prints."""
+    """Builds a tree of the user; returns the exit status, and what --json prints."""
     _check_tree(args)
     fields = {"trust_images": args.trust_images, **arguments.tree_fields(args)}
-    fields |= arguments.given(args, *_TILES, *_MEANINGS, "version")
+    fields |= arguments.given(args, *_TILE_OPTIONS, *_DESCRIPTION_OPTIONS, "version")
     with unpacked(args.root) as root:
         config, plan = find_config(root, name=args.name, **fields)
         packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
@@ -201,7 +209,7 @@ def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     _check_release(args)
     config = _RELEASES[args.release]
     print(f"{config.name}: {config.description}")
-    folders = {name: getattr(args, name) for name in _ONLY_RELEASES}
+    folders = {name: getattr(args, name) for name in _RELEASE_OPTIONS}
     builder = _build(args, None, config, **folders)
     words = _tfds_words(args, config.name, args.manual_dir)
     built = _print_built(args, builder)
@@ -236,12 +244,13 @@ def _stops(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> 
     older = OlderVersion(Builder(data_dir=args.data_dir, config=config).data_path)
     older.check_classes(config.built_class_names, are_numbered=plan.numbered)
     names = plan.tree.images
-    older.check_ids(
-        {s: [image_id(names[i]) for i in ids if i in names] for s, ids in plan.splits.items()}
-    )
+    ids_by_split = {}
+    for split, ids in plan.splits.items():
+        ids_by_split[split] = [image_id(names[item_id]) for item_id in ids if item_id in names]
+    older.check_ids(ids_by_split)
     report = check_plan(plan, labels=False)
     stops = [finding.message for finding in report.findings if finding.effect == STOPS]
-    for message in share_advice(stops[:_SHOWN]):
+    for message in share_advice(stops[:_MAX_LISTED_PROBLEMS]):
         print(message)
     if stops:
         print(f"a build would stop: {len(stops)} problems; voc-seg-tfrecord check shows all")
@@ -268,17 +277,24 @@ def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> d
 def _tfds_words(args: argparse.Namespace, config: str, manual_dir: str | None) -> list[str]:
     """Returns the words of the `tfds build` that does the same."""
     words = ["tfds", "build", "voc_seg_tfrecord", "--imports", "voc_seg_tfrecord"]
-    names = ("data_dir", "download_dir", "num_shards")
-    options = {"config": config, "manual_dir": manual_dir}
-    options |= {name: getattr(args, name) for name in names}
-    return words + [word for n, v in options.items() if v for word in (f"--{n}", str(v))]
+    options = {
+        "config": config,
+        "manual_dir": manual_dir,
+        "data_dir": args.data_dir,
+        "download_dir": args.download_dir,
+        "num_shards": args.num_shards,
+    }
+    for name, value in options.items():
+        if value:
+            words += [f"--{name}", str(value)]
+    return words
 
 
 def _build(
     args: argparse.Namespace, plan: FolderPlan | None, config: VocSegConfig, **others: Any
 ) -> Builder:
-    """Builds a tree by its plan, or a release, with the options of both and others."""
-    options = {name: getattr(args, name) for name in _OF_BOTH}
+    """Builds a tree by its plan, or a release if there is no plan."""
+    options = {name: getattr(args, name) for name in _SHARED_OPTIONS}
     with screen.one_progress_bar():
         source = own_source(plan) if plan else None
         return build_source(source, config, **options, **others)

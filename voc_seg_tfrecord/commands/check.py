@@ -1,12 +1,14 @@
 """Shows everything that is wrong with a tree, before you build it.
 
 Reads and decodes all files and does not stop at the first problem. Exits with 1 if a build
-would stop. Labels that may be wrong are named too, the most suspicious first; they stop nothing.
+would stop. Labels that may be wrong are named too, the most suspicious first; they do not stop it.
 """
 
 import argparse
 import collections
+from collections.abc import Iterable
 import dataclasses
+import itertools
 import os
 from typing import Any
 
@@ -30,7 +32,9 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import only_lines
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.class_table import write_table
+from voc_seg_tfrecord.folder.plan import FolderPlan, OpenFolder
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.quality.finding import (
     IGNORED,
@@ -47,7 +51,8 @@ SUMMARY = "show everything that is wrong with a tree, before you build it"
 EXAMPLE = "voc-seg-tfrecord check /data/cracks"
 USUAL = ("root", "class_names", "splits", "html", "csv", "ids", "copy_to", "json")
 
-_SHOWN = 3  # findings of a kind
+_MAX_LISTED_FINDINGS = 3
+"""How many findings of a kind are printed."""
 
 _EFFECTS = {
     STOPS: "stops a build",
@@ -69,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write_classes",
         metavar="FILE",
-        help="write the table of classes: a row for each value and colour of the masks, ? where "
+        help="write the table of classes: a row for each value and color of the masks, ? where "
         "its class is not known; nothing else is checked then",
     )
     group = parser.add_argument_group("back into your tool")
@@ -95,17 +100,20 @@ def run(args: argparse.Namespace) -> int:
             expected="both: which images to copy, and where to",
             remedy="give both, or leave both out",
         )
-    checks = [f"--{name}" for name in ("html", "csv", "decisions") if getattr(args, name)]
-    if checks and (args.ids or args.write_classes):
+    check_options = [f"--{name}" for name in ("html", "csv", "decisions") if getattr(args, name)]
+    if check_options and (args.ids or args.write_classes):
         raise ConfigError(
-            several(checks),
+            several(check_options),
             found="beside --copy_to" if args.ids else "beside --write_classes",
             expected="one of them in a call: nothing is checked when files are copied or written",
             remedy="run check twice",
         )
     with unpacked(args.root) as root:
-        does = _copy if args.ids else _write_classes if args.write_classes else _run
-        return does(args, root)
+        if args.ids:
+            return _copy(args, root)
+        if args.write_classes:
+            return _write_classes(args, root)
+        return _check(args, root)
 
 
 def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
@@ -120,15 +128,16 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     text, unknown = write_table(opened)
     staging.write_file(out, text, "--write_classes")
-    rows = counted(text.count("\n") - 1, "row")
-    fill = f", {unknown} of them without a class: fill in the column class" if unknown else ""
-    print(f"wrote {out}: {rows}{fill}")
+    sentence = f"wrote {out}: {counted(text.count(chr(10)) - 1, 'row')}"
+    if unknown:
+        sentence += f", {unknown} of them without a class: fill in the column class"
+    print(sentence)
     words = command("voc-seg-tfrecord", "build", args.root, name="NAME", classes=out)
     print(f"build with it: {words}")
     return 0
 
 
-def _run(args: argparse.Namespace, root: epath.Path) -> int:
+def _check(args: argparse.Namespace, root: epath.Path) -> int:
     html = staging.check_file(args.html, "--html") if args.html else None
     fixes = staging.check_file(args.csv, "--csv") if args.csv else None
     decisions = arguments.read_decisions(args)
@@ -141,7 +150,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
         tree_page.write_tree(report, config, html, plan, root=str(args.root), found_at=str(root))
     if fixes:
         _write_csv(report, fixes, root)
-    _say_root(report, str(root), str(args.root))
+    _rename_root(report, str(root), str(args.root))
     summary = _summary(report)
     summary["root"] = summary["root"].replace(str(root), str(args.root))
     if args.json:
@@ -159,7 +168,7 @@ def _run(args: argparse.Namespace, root: epath.Path) -> int:
     if report.total.pixels.any():
         print()
         screen.show_class_table(report.class_names, report.total, report.by_split)
-    stops = sum(finding.effect == STOPS for finding in report.findings)
+    stops = len([finding for finding in report.findings if finding.effect == STOPS])
     verdict = f"stop: {counted(stops, 'problem')}" if stops else "go through"
     print(f"\n{report.examined} images read; a build would {verdict}")
     return 0 if report.ok else 1
@@ -174,38 +183,55 @@ def _summary(report: check.Report) -> dict[str, Any]:
         "examined": report.examined,
         "splits": {split: len(ids) for split, ids in plan.splits.items()} if plan else {},
         "reasons": [*plan.reasons] if plan else [],
-        "not_used": [
-            {"folder": folder, "kind": kind, "count": len(names), "files": list(names)}
-            for (folder, kind), names in (plan.unused if plan else {}).items()
-        ],
-        "findings": [
+        "not_used": _unused_files(plan) if plan else [],
+        "findings": _findings_by_kind(report),
+        "label_errors": [as_dict(finding) for finding in suspicious_first(report.findings)],
+        "classes": _class_counts(report),
+    }
+
+
+def _unused_files(plan: FolderPlan) -> list[dict[str, Any]]:
+    rows = []
+    for (folder, kind), names in plan.unused.items():
+        rows.append({"folder": folder, "kind": kind, "count": len(names), "files": list(names)})
+    return rows
+
+
+def _findings_by_kind(report: check.Report) -> list[dict[str, Any]]:
+    rows = []
+    for (kind, effect), findings in check.by_kind(report.findings).items():
+        rows.append(
             {
                 "kind": kind,
                 "effect": effect,
-                "count": len(of_kind),
-                "messages": [finding.message for finding in of_kind],
-                "where": [finding.where for finding in of_kind],
+                "count": len(findings),
+                "messages": [finding.message for finding in findings],
+                "where": [finding.where for finding in findings],
             }
-            for (kind, effect), of_kind in check.by_kind(report.findings).items()
-        ],
-        "label_errors": [as_dict(f) for f in suspicious_first(report.findings)],
-        "classes": [
+        )
+    return rows
+
+
+def _class_counts(report: check.Report) -> list[dict[str, Any]]:
+    rows = []
+    for index, name in [*enumerate(report.class_names), (VOID, "void")]:
+        by_split = {}
+        for split, counts in report.by_split.items():
+            images = int(counts.images[index])
+            by_split[split] = {"images": images, "pixels": int(counts.pixels[index])}
+        rows.append(
             {
                 "index": index,
                 "name": name,
                 "pixels": int(report.total.pixels[index]),
                 "images": int(report.total.images[index]),
-                "splits": {
-                    split: {"images": int(c.images[index]), "pixels": int(c.pixels[index])}
-                    for split, c in report.by_split.items()
-                },
+                "splits": by_split,
             }
-            for index, name in [*enumerate(report.class_names), (VOID, "void")]
-        ],
-    }
+        )
+    return rows
 
 
-def _say_root(report: check.Report, found_at: str, root: str) -> None:
+def _rename_root(report: check.Report, found_at: str, root: str) -> None:
     """Names files as the user named their folder, which may be an unpacked archive."""
     report.findings = [
         dataclasses.replace(
@@ -220,43 +246,79 @@ def _say_root(report: check.Report, found_at: str, root: str) -> None:
 def _print_findings(summary: dict[str, Any]) -> None:
     for kind in summary["findings"]:
         print(f"{kind['count']:6} x {kind['kind']} ({_EFFECTS[kind['effect']]})")
-        for message in share_advice(kind["messages"][:_SHOWN]):
+        for message in share_advice(kind["messages"][:_MAX_LISTED_FINDINGS]):
             print("           " + message.replace("\n", "\n           "))
-        if kind["count"] > _SHOWN:
-            print(f"           ... and {kind['count'] - _SHOWN} more; --csv FILE lists all")
+        if kind["count"] > _MAX_LISTED_FINDINGS:
+            unlisted = kind["count"] - _MAX_LISTED_FINDINGS
+            print(f"           ... and {unlisted} more; --csv FILE lists all")
 
 
-_COLUMNS = (
-    *("id", "file", "kind", "x", "y", "width", "height", "split"),
-    *("what to do", "score", "found"),
+_CSV_COLUMNS = (
+    "id",
+    "file",
+    "kind",
+    "x",
+    "y",
+    "width",
+    "height",
+    "split",
+    "what to do",
+    "score",
+    "found",
 )
 
 
 def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
     """Writes what to fix: what stops a build, then the most suspicious labels."""
-    findings = [
-        finding for of_kind in check.by_kind(report.findings).values() for finding in of_kind
-    ]
-    rows = [_row(finding, report, str(root)) for finding in findings if finding.kind != "note"]
-    staging.write_file(out, screen.csv_text(_COLUMNS, rows), "--csv")
+    rows = []
+    for findings in check.by_kind(report.findings).values():
+        for finding in findings:
+            if finding.kind != "note":
+                rows.append(_csv_row(finding, report, str(root)))
+    staging.write_file(out, screen.csv_text(_CSV_COLUMNS, rows), "--csv")
 
 
-def _row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...]:
-    tree, plan = report.tree, report.plan
-    file, split = finding.where.removeprefix(f"{root}/"), finding.split
+def _csv_row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...]:
+    """Returns the cells of `_CSV_COLUMNS` about a finding."""
     record_id = next(reversed(report.ids_of(finding)), "")
     image_id = report.tree_id(record_id)
-    if tree and image_id in tree.images and (finding.ids or finding.where == record_id):
-        of_id = tree.files_of(image_id)
-        part = "mask" if finding.box and "mask" in of_id else "image"
-        file = str(of_id[part][0]).removeprefix(f"{root}/")
-    if plan and not split:
-        lists = (*plan.splits.items(), *plan.left_out.items())
-        split = ", ".join(dict.fromkeys(s for s, ids in lists if image_id in ids))
-    box, score = finding.box or [""] * 4, round(finding.score, 2) if finding.score else ""
-    texts = (finding.remedy, finding.message.replace(f"{root}/", ""))
-    remedy, message = ("; ".join(map(str.strip, text.splitlines())) for text in texts)
-    return record_id, file, finding.kind, *box, split, remedy, score, message
+    box = finding.box or ("", "", "", "")
+    score = round(finding.score, 2) if finding.score else ""
+    return (
+        record_id,
+        _file_to_fix(finding, report, record_id, image_id).removeprefix(f"{root}/"),
+        finding.kind,
+        *box,
+        finding.split or _splits_of(image_id, report),
+        _on_one_line(finding.remedy),
+        score,
+        _on_one_line(finding.message.replace(f"{root}/", "")),
+    )
+
+
+def _file_to_fix(finding: Finding, report: check.Report, record_id: str, image_id: str) -> str:
+    """Returns the mask or the image that a finding is about; else what the finding names."""
+    tree = report.tree
+    is_about_image = bool(finding.ids) or finding.where == record_id
+    if not tree or image_id not in tree.images or not is_about_image:
+        return finding.where
+    files = tree.files_of(image_id)
+    part = "mask" if finding.box and "mask" in files else "image"
+    return str(files[part][0])
+
+
+def _splits_of(image_id: str, report: check.Report) -> str:
+    """Returns the splits that list an image, separated by commas."""
+    if not report.plan:
+        return ""
+    splits = []
+    for lists in (report.plan.splits, report.plan.left_out):
+        splits += [split for split, ids in lists.items() if image_id in ids]
+    return ", ".join(dict.fromkeys(splits))
+
+
+def _on_one_line(text: str) -> str:
+    return "; ".join(line.strip() for line in text.splitlines())
 
 
 def _copy(args: argparse.Namespace, root: epath.Path) -> int:
@@ -265,73 +327,168 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     Lists have only the lines of these images. All else is copied byte for byte.
     """
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
-    tree, evidence, pair_texts = opened.tree, opened.splits.evidence, opened.stated.texts
-    path, folder = epath.Path(args.ids).expanduser(), epath.Path(args.copy_to).expanduser()
+    folder = epath.Path(args.copy_to).expanduser()
     _check_place(folder, root, args)
-    ids = _chosen(path, evidence)
-    files: dict[str, dict[epath.Path, None]] = {}
-    for image_id in ids:
-        for part, of_part in tree.files_of(image_id).items():
-            files.setdefault(part, {}).update(dict.fromkeys(of_part))
-    copied = dict.fromkeys(file for of_part in files.values() for file in of_part)
-    plain = (root / of.file for of in evidence.lists if of.split and not of.key)
-    lists = [file for file in dict.fromkeys(plain) if file not in copied]
-    above = {place for file in copied for place in file.parents if place.is_relative_to(root)}
-    kinds = [*CLASS_FILE_NAMES, *(NAME_FILE_PATTERNS if tree.labels.tool else ())]
-    named = (file for place in sorted(above) for kind in kinds for file in place.glob(kind))
-    files["class file"] = dict.fromkeys(f for f in named if f.is_file() and f not in lists)
-    with staging.staged_folder(folder) as made:
-        for file in {**copied, **files["class file"]}:
-            staging.write_below(made, {str(file.relative_to(root)): file.read_bytes()})
-        for file in lists:
-            data = only_lines(File.read(file, ListError).data, file, evidence.image_names, {*ids})
-            if data:
-                staging.write_below(made, {str(file.relative_to(root)): data})
-        if pair_texts:  # without them the copies would be paired by name
-            rows = [(tree.image_path(i), tree.mask_path(i)) for i in ids if i in tree.masks]
-            table = screen.csv_text(("image", "mask"), rows)
-            staging.write_below(made, {"pairs.csv": table.encode()})
-    if files.get("instances") == files.get("mask"):  # polygons have both in one file
-        files.pop("instances", None)
-    counts = {
-        part.replace("instances", "instance mask"): len(of_part)
-        for part, of_part in files.items()
-        if of_part
-    }
+    ids = _read_chosen_ids(epath.Path(args.ids).expanduser(), opened.splits.evidence)
+    files = _files_to_copy(opened, root, ids)
+    with staging.staged_folder(folder) as incomplete:
+        for file in files.copied:
+            staging.write_below(incomplete, {_name_below(root, file): file.read_bytes()})
+        for file in files.lists:
+            data = File.read(file, ListError).data
+            lines = only_lines(data, file, opened.splits.evidence.image_names, {*ids})
+            if lines:
+                staging.write_below(incomplete, {_name_below(root, file): lines})
+        if opened.stated.texts:  # without them the copies would be paired by name
+            pairs = _pairs_csv(opened.tree, ids)
+            staging.write_below(incomplete, {"pairs.csv": pairs.encode()})
+    counts = files.counts()
     if args.json:
         screen.write_json({"folder": str(folder), "ids": ids, "files": counts})
         return 0
-    print(f"{folder}: " + ", ".join(counted(count, part) for part, count in counts.items()))
-    masks = os.path.commonpath([file.parent for file in files.get("mask", copied)])
-    of_file = collections.Counter(tree.masks.values())
-    alone = all(of_file[tree.masks[i]] == 1 for i in ids if i in tree.masks)
-    inside = any(file.is_relative_to(masks) for file in lists)
-    # Else a list of few ids, or a file with the shapes of few images, would replace that of all.
-    if alone and not inside and not is_archive(args.root):
-        below = epath.Path(masks).relative_to(root)
-        places = f"{folder / below}/.", f"{epath.Path(args.root) / below}/"
-        print("when the masks come back, copy them over the source:")
-        print(f"  {command('cp', '-r', *places)}")
+    listed = ", ".join(counted(count, part) for part, count in counts.items())
+    print(f"{folder}: {listed}")
+    _print_way_back(args, root, folder, opened.tree, ids, files)
     return 0
 
 
+@dataclasses.dataclass(frozen=True)
+class _FilesToCopy:
+    """The files of chosen images.
+
+    Attributes:
+      by_part: the files of each part of an image, such as `mask`, and the files of classes.
+      lists: the lists that name images, of which only some lines are copied.
+    """
+
+    by_part: dict[str, list[epath.Path]]
+    lists: list[epath.Path]
+
+    @property
+    def of_images(self) -> list[epath.Path]:
+        """All files of images, each once."""
+        files = [self.by_part[part] for part in self.by_part if part != _CLASS_FILE]
+        return list(dict.fromkeys(itertools.chain(*files)))
+
+    @property
+    def copied(self) -> list[epath.Path]:
+        """All files that are copied as they are, each once."""
+        return list(dict.fromkeys([*self.of_images, *self.by_part[_CLASS_FILE]]))
+
+    def counts(self) -> dict[str, int]:
+        """Returns how many files of each part there are, by its name for people."""
+        counts = {}
+        for part, files in self.by_part.items():
+            is_in_mask_files = part == "instances" and files == self.by_part.get("mask")
+            if files and not is_in_mask_files:
+                counts[part.replace("instances", "instance mask")] = len(files)
+        return counts
+
+
+_CLASS_FILE = "class file"
+
+
+def _files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) -> _FilesToCopy:
+    tree = opened.tree
+    by_part: dict[str, dict[epath.Path, None]] = {}
+    for image_id in ids:
+        for part, files in tree.files_of(image_id).items():
+            by_part.setdefault(part, {}).update(dict.fromkeys(files))
+    of_images = set(itertools.chain(*by_part.values()))
+    lists = []
+    for split_list in opened.splits.evidence.lists:
+        is_plain_list = split_list.split and not split_list.key
+        if is_plain_list and root / split_list.file not in of_images:
+            lists.append(root / split_list.file)
+    lists = list(dict.fromkeys(lists))
+    patterns = [*CLASS_FILE_NAMES]
+    if tree.labels.tool:
+        patterns += NAME_FILE_PATTERNS
+    class_files: dict[epath.Path, None] = {}
+    for folder in sorted(_folders_above(of_images, root)):
+        for pattern in patterns:
+            for file in folder.glob(pattern):
+                if file.is_file() and file not in lists:
+                    class_files[file] = None
+    by_part[_CLASS_FILE] = class_files
+    return _FilesToCopy({part: list(files) for part, files in by_part.items()}, lists)
+
+
+def _folders_above(files: Iterable[epath.Path], root: epath.Path) -> set[epath.Path]:
+    """Returns the folders that hold files, and those above them up to the root."""
+    folders: set[epath.Path] = set()
+    for file in files:
+        folders.update(folder for folder in file.parents if folder.is_relative_to(root))
+    return folders
+
+
+def _name_below(root: epath.Path, file: epath.Path) -> str:
+    return str(file.relative_to(root))
+
+
+def _pairs_csv(tree: VocTree, ids: list[str]) -> str:
+    rows = []
+    for image_id in ids:
+        if image_id in tree.masks:
+            rows.append((tree.image_path(image_id), tree.mask_path(image_id)))
+    return screen.csv_text(("image", "mask"), rows)
+
+
+def _print_way_back(
+    args: argparse.Namespace,
+    root: epath.Path,
+    folder: epath.Path,
+    tree: VocTree,
+    ids: list[str],
+    files: _FilesToCopy,
+) -> None:
+    """Prints how to copy corrected masks over the source, if that replaces nothing else."""
+    masks_folder = os.path.commonpath(
+        [file.parent for file in files.by_part.get("mask", files.of_images)]
+    )
+    mask_uses = collections.Counter(tree.masks.values())
+    is_shared = any(
+        mask_uses[tree.masks[image_id]] > 1 for image_id in ids if image_id in tree.masks
+    )
+    has_list_inside = any(file.is_relative_to(masks_folder) for file in files.lists)
+    # A file with the shapes of few images, or a list of few ids, would replace that of all.
+    if is_shared or has_list_inside or is_archive(args.root):
+        return
+    below = epath.Path(masks_folder).relative_to(root)
+    source = f"{folder / below}/."
+    target = f"{epath.Path(args.root) / below}/"
+    print("when the masks come back, copy them over the source:")
+    print(f"  {command('cp', '-r', source, target)}")
+
+
 def _check_place(folder: epath.Path, root: epath.Path, args: argparse.Namespace) -> None:
-    inside = folder.resolve().is_relative_to(root.resolve())
-    if inside or (folder.exists() and not (folder.is_dir() and not any(folder.iterdir()))):
+    """Checks that a folder can be written and holds nothing yet."""
+    found = ""
+    if folder.resolve().is_relative_to(root.resolve()):
+        found = f"a place in {args.root}"
+    elif folder.exists() and not _is_empty_folder(folder):
+        found = "something that exists already"
+    if found:
         raise ConfigError(
             f"--copy_to {args.copy_to}",
-            found=f"a place in {args.root}" if inside else "something that exists already",
+            found=found,
             expected=f"a new or empty folder outside of {args.root}",
             remedy="name another one",
         )
     staging.check_folder(folder.parent, "--copy_to")
 
 
-def _chosen(path: epath.Path, evidence: SplitEvidence) -> list[str]:
+def _is_empty_folder(path: epath.Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
+def _read_chosen_ids(path: epath.Path, evidence: SplitEvidence) -> list[str]:
     """Returns the ids that a file chooses, each as the tree writes it."""
     tree = evidence.tree
     ids = chosen_ids(File.read(path, ListError).data, path, evidence.image_names)
-    unknown = [i for i in ids if i not in tree.images and i not in tree.masks]
+    unknown = [
+        image_id for image_id in ids if image_id not in tree.images and image_id not in tree.masks
+    ]
     if unknown:
         raise ListError(
             path,

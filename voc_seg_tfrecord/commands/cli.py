@@ -8,44 +8,50 @@ import argparse
 from collections.abc import Mapping, Sequence
 import gc
 import importlib
+import itertools
 import logging as logging_module
 import os
 import sys
 from types import ModuleType
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 from absl import logging
 from etils.epath import gpath
 
 from voc_seg_tfrecord.commands import process
-from voc_seg_tfrecord.commands.process import PROGRAM, Stops, stops
-from voc_seg_tfrecord.commands.screen import ReaderGone, literal, screened
+from voc_seg_tfrecord.commands.process import PROGRAM, Stops, listen_for_stops
+from voc_seg_tfrecord.commands.screen import ClosedPipeError, literal, screened
 from voc_seg_tfrecord.core import requirements, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError, VocSegError, did_you_mean
 from voc_seg_tfrecord.core.package_versions import LITE, PACKAGE, all_versions
+from voc_seg_tfrecord.core.signals import EXIT_STATUS_OF_SIGNALS
 
 
 class Parser(argparse.ArgumentParser):
     """Parses the arguments of the command line, or of one command.
 
-    Of a command with many arguments `--help` shows the `usual` ones, and `--help_all` shows all.
+    Attributes:
+      usual: the arguments that `--help` shows of a command with many; `--help_all` shows all.
+        Empty if `--help` shows all.
     """
 
     usual: tuple[str, ...] = ()
 
     def format_help(self) -> str:
-        """Returns the help page, of the usual arguments alone if there are such."""
+        """Returns the help page, with only the usual arguments if the parser has some."""
         if not self.usual:
             return super().format_help()
-        actions = {action.dest: action for action in self._actions}
-        groups = [group.title for group in self._action_groups[2:] if group._group_actions]
+        action_by_name = {action.dest: action for action in self._actions}
+        usual_actions = [action_by_name[name] for name in (*self.usual, "help", "help_all")]
+        own_groups = self._action_groups[2:]  # the first two are argparse's
+        titles = [str(group.title) for group in own_groups if group._group_actions]
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, ())
         formatter.add_text(self.description)
         formatter.start_section("the usual arguments")
-        formatter.add_arguments([actions[name] for name in (*self.usual, "help", "help_all")])
+        formatter.add_arguments(usual_actions)
         formatter.end_section()
-        formatter.add_text(f"--help_all also shows: {'; '.join(map(str, groups))}; and more.")
+        formatter.add_text(f"--help_all also shows: {'; '.join(titles)}; and more.")
         formatter.add_text(self.epilog)
         return formatter.format_help()
 
@@ -57,17 +63,16 @@ class Parser(argparse.ArgumentParser):
             if action.required and action.option_strings:
                 words.append(f"{action.option_strings[0]} {name}")
             elif not action.option_strings:
-                several = {None: name, "+": f"{name} ..."}
-                words.append(several.get(cast(Any, action.nargs), f"[{name}]"))
+                words.append(_usage_of_positional(name, action.nargs))
         return " ".join(words).replace("%", "%%")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parses arguments, and refuses unknown ones with the usage of their own command."""
         known, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            words = [word.partition("=")[0] for word in unknown if word.startswith("-")]
-            meant = did_you_mean(words[0], self._option_string_actions) if words else ""
-            self.error(f"unrecognized arguments: {' '.join(unknown)}{meant}")
+            options = [word.partition("=")[0] for word in unknown if word.startswith("-")]
+            hint = did_you_mean(options[0], self._option_string_actions) if options else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
         return known, unknown
 
     def error(self, message: str) -> NoReturn:
@@ -80,6 +85,12 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             error.message += did_you_mean(str(value), map(str, action.choices or ()))
             raise
+
+
+def _usage_of_positional(name: str, nargs: int | str | None) -> str:
+    if nargs is None:
+        return name
+    return f"{name} ..." if nargs == "+" else f"[{name}]"
 
 
 _GS_SCHEME = "gs://"
@@ -133,9 +144,10 @@ GROUPS = {
 }
 """Modules of `voc_seg_tfrecord.commands`, as the help page groups them and in its order."""
 
-COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+COMMANDS = tuple(itertools.chain(*GROUPS.values()))
 
-_STOPPED = 128  # and the signal's number, as shells say it
+_SIGPIPE = 13
+"""The number of the signal of a closed pipe, which Windows does not have."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -148,76 +160,78 @@ def main(argv: Sequence[str] | None = None) -> int:
       The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong, 129, 130 or
       143 if SIGHUP, Ctrl-C or SIGTERM stopped it, 141 if what reads its output has gone.
     """
-    with stops() as stop:
+    with listen_for_stops() as stops:
         try:
-            status = _main(argv, stop)
-            stop.raising = False
+            status = _run_command(sys.argv[1:] if argv is None else argv, stops)
+            stops.raising = False
         except BaseException:
-            stop.raising = False
-            if not stop.came:
+            stops.raising = False
+            if not stops.arrived:
                 raise
-            status = _STOPPED + stop.came[0]
-    if status > _STOPPED and stop.came:
-        # Only here: what the exception held is removed when nothing refers to it any more.
+            status = EXIT_STATUS_OF_SIGNALS + stops.arrived[0]
+    is_stopped = status > EXIT_STATUS_OF_SIGNALS and stops.arrived
+    if is_stopped:
+        # Removes the temporary files that the exception's frames held, before saying that
+        # nothing is left.
         gc.collect()
-        process.say_stopped(stop.came[0])
-    elif not status:  # an error may hold something that is removed with it
-        process.ended()
+        process.say_stopped(stops.arrived[0])
+    elif status == 0:  # after an error, the last search for garbage removes what it held
+        process.end_command()
     return status
 
 
-def _main(argv: Sequence[str] | None, stop: Stops) -> int:
-    stop.raising = True
+def _run_command(words: Sequence[str], stops: Stops) -> int:
+    """Runs the command that the words of a command line call, and returns its exit status."""
+    stops.raising = True
     logging.set_verbosity(logging.ERROR)
-    process.loaded()
-    words = sys.argv[1:] if argv is None else argv
+    process.end_imports()
     parser = make_parser(words)
     try:
         storage.check_encoding()
         prepare_bucket_access(words)
         args = parser.parse_args(words)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
-        place = next((word for word in words if storage.is_bucket(word)), "a file of this command")
-        files = storage.as_storage_error(place)
-        with screened(as_json=as_json, quiet=args.quiet), files:
+        addresses = [word for word in words if storage.is_bucket(word)]
+        place = addresses[0] if addresses else "a file of this command"
+        with screened(as_json=as_json, quiet=args.quiet), storage.as_storage_error(place):
             return args.run(args)
     except VocSegError as error:
-        if stop.came:  # and has become this error
+        if stops.arrived:  # the signal's exception has become this error
             raise
-        return _say(error)
+        return _print_error(error)
     except MemoryError as error:
-        return _say(_out_of_memory(error))
+        return _print_error(_memory_error(error))
     except RuntimeError as error:
         if not storage.is_lack_of_threads(error):
             raise
-        return _say(_out_of_threads())
-    except ReaderGone:
-        return _STOPPED + 13  # SIGPIPE, which Windows does not have
+        return _print_error(_threads_error())
+    except ClosedPipeError:
+        return EXIT_STATUS_OF_SIGNALS + _SIGPIPE
 
 
-def _say(error: VocSegError) -> int:
+def _print_error(error: VocSegError) -> int:
     """Prints an error, and returns the exit status."""
     print(literal(f"error: {error}"), file=sys.stderr)
     return 2 if isinstance(error, ConfigError) else 1
 
 
-def _out_of_memory(error: MemoryError) -> VocSegError:
-    taken = ""
+def _memory_error(error: MemoryError) -> VocSegError:
+    found = str(error) or "there is no more"
     if sys.platform == "linux":
         import resource
 
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10  # of KiB
-        taken = f"; this process has taken {peak:,} MiB"
+        peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found += f"; this process has taken {peak_kib >> 10:,} MiB"
     return StorageError(
         "the memory of this process",
-        found=f"{error or 'there is no more'}{taken}",
+        found=found,
         expected="memory for the largest images, one at a time, and as many small ones as cores",
         remedy="end other programs, raise the limit of memory (ulimit -v), use fewer --workers, or "
         "leave the largest images out",
     )
 
 
-def _out_of_threads() -> VocSegError:
+def _threads_error() -> VocSegError:
     return StorageError(
         "the threads of this process",
         found="a limit by which no more can be started",
@@ -230,13 +244,14 @@ def _out_of_threads() -> VocSegError:
 def make_parser(words: Sequence[str] = ()) -> Parser:
     """Returns the parser of the command line.
 
-    If the first of its words names a command, no module of another command is imported, as
-    importing all takes longer than most commands. The parser knows that command alone.
+    Args:
+      words: those of the command line. If the first one names a command, the parser has this
+        command alone, because importing the modules of all takes longer than most commands.
     """
-    chosen = [name for name in COMMANDS if [name.rstrip("_")] == list(words[:1])] or COMMANDS
-    modules = {
-        name: importlib.import_module(f"voc_seg_tfrecord.commands.{name}") for name in chosen
-    }
+    called = [name for name in COMMANDS if words and name.rstrip("_") == words[0]]
+    modules = {}
+    for name in called or COMMANDS:
+        modules[name] = importlib.import_module(f"voc_seg_tfrecord.commands.{name}")
     parser = Parser(
         prog=PROGRAM,
         usage=f"{PROGRAM} [-h] [--version] COMMAND ...",
@@ -271,9 +286,12 @@ def make_parser(words: Sequence[str] = ()) -> Parser:
 
 
 def _group(title: str, modules: Mapping[str, ModuleType]) -> str:
-    there = [name for name in GROUPS[title] if name in modules]
-    lines = (f"    {name.rstrip('_'):12}{modules[name].SUMMARY}\n" for name in there)
-    return f"\n\n  {title}:\n{''.join(lines)}".rstrip("\n")
+    """Returns the lines of the help page about a group of commands."""
+    lines = [f"\n\n  {title}:"]
+    for name in GROUPS[title]:
+        if name in modules:
+            lines.append(f"    {name.rstrip('_'):12}{modules[name].SUMMARY}")
+    return "\n".join(lines)
 
 
 class _HelpAll(argparse.Action):

@@ -6,7 +6,7 @@ an image or mask in it changed, so that scores on it cannot be compared any more
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,19 @@ from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.reading.dataset import open_built
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.audit.diff import Change, Diff
+    from voc_seg_tfrecord.audit.diff import Change, Diff, MaskChange
 
 SUMMARY = "show what changed between two datasets, or a dataset and a folder"
 EXAMPLE = "voc-seg-tfrecord diff cracks:1.0.0 cracks:1.1.0"
 
-_SHOWN = 20  # changes of a kind
-_CLASSES = 3  # of one mask
+_MAX_LISTED_CHANGES = 20
+"""How many changes of a kind are printed."""
+
+_MAX_LISTED_CLASSES = 3
+"""How many changed classes of one mask are printed."""
+
+_MAX_LISTED_NAMES = 10
+"""How many classes without a counterpart are printed."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,56 +54,78 @@ def run(args: argparse.Namespace) -> int:
             raise
         with unpacked(args.b) as folder:
             changes = diff.compare(before, folder, name=args.b, progress=True)
-            replace = str(folder), args.b
+            naming = _FolderNaming(str(folder), args.b)
     else:
         changes = diff.compare(before, after, progress=True)
-        replace = "", ""
+        naming = _FolderNaming("", "")
     if args.json:
-        screen.write_json(_as_dict(changes, replace))
+        screen.write_json(_as_dict(changes, naming))
     else:
-        _print(changes, replace)
-    return int(bool(changes.broken))
+        _print(changes, naming)
+    return 1 if changes.broken else 0
 
 
-def _as_dict(diff: "Diff", replace: tuple[str, str]) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True)
+class _FolderNaming:
+    """Names a folder in texts as the user did, even if it was unpacked elsewhere.
+
+    Attributes:
+      place: where the folder lies.
+      given: what the user called it.
+    """
+
+    place: str
+    given: str
+
+    def rename(self, text: str) -> str:
+        """Returns a text with the user's name of the folder."""
+        return text.replace(self.place, self.given)
+
+
+def _as_dict(diff: "Diff", naming: _FolderNaming) -> dict[str, Any]:
     changes = [dataclasses.asdict(change) for change in diff.changes]
     for change in changes:
-        change["unusable"] = change["unusable"].replace(*replace)
-    before, after = (
-        {"name": name, "splits": counts, "ids_sha256": ids, "classes": list(classes)}
-        for name, counts, ids, classes in zip(
-            diff.names, diff.counts, diff.ids_sha256, diff.classes, strict=True
-        )
-    )
-    return {"before": before, "after": after, "changes": changes, "broken": diff.broken}
+        change["unusable"] = naming.rename(change["unusable"])
+    return {
+        "before": _side_as_dict(diff, 0),
+        "after": _side_as_dict(diff, 1),
+        "changes": changes,
+        "broken": diff.broken,
+    }
 
 
-def _print(diff: "Diff", replace: tuple[str, str]) -> None:
+def _side_as_dict(diff: "Diff", side: int) -> dict[str, Any]:
+    """Returns what is known of A, side 0, or of B, side 1."""
+    return {
+        "name": diff.names[side],
+        "splits": diff.counts[side],
+        "ids_sha256": diff.ids_sha256[side],
+        "classes": list(diff.classes[side]),
+    }
+
+
+def _print(diff: "Diff", naming: _FolderNaming) -> None:
     print(f"{diff.names[0]} -> {diff.names[1]}")
     _print_classes(*diff.classes)
-    kinds = {kind: list(filter(is_one, diff.changes)) for kind, (_, is_one) in _KINDS.items()}
-    columns = ["split", "before", "after", *kinds]
-    splits = dict.fromkeys((*diff.counts[0], *diff.counts[1]))
-    rows = [
-        [
-            split,
-            *(counts.get(split, 0) for counts in diff.counts),
-            *(sum((c.before or c.after) == split for c in of) for of in kinds.values()),
-        ]
-        for split in splits
-    ]
-    screen.show_table(columns, rows)
+    changes_by_kind = {
+        kind: [change for change in diff.changes if has_kind(change)]
+        for kind, (_, has_kind) in _KINDS.items()
+    }
+    splits = list(dict.fromkeys([*diff.counts[0], *diff.counts[1]]))
+    rows = []
     for split in splits:
-        first, second = (digests.get(split, "none") for digests in diff.ids_sha256)
-        says = f"{first} on both sides" if first == second else f"{first} -> {second}"
-        print(f"ids of {split}: sha256 {says}")
-    for kind, changes in kinds.items():
-        if changes:
-            print(f"{_KINDS[kind][0]}: {len(changes)}")
-            for change in changes[:_SHOWN]:
-                print(f"  {_line(kind, change)}".replace(*replace))
-            if len(changes) > _SHOWN:
-                print(f"  ... and {len(changes) - _SHOWN} more; --json lists all")
+        row = [split, diff.counts[0].get(split, 0), diff.counts[1].get(split, 0)]
+        for changes in changes_by_kind.values():
+            row.append(len([c for c in changes if (c.before or c.after) == split]))
+        rows.append(row)
+    screen.show_table(["split", "before", "after", *changes_by_kind], rows)
+    for split in splits:
+        before = diff.ids_sha256[0].get(split, "none")
+        after = diff.ids_sha256[1].get(split, "none")
+        digests = f"{before} on both sides" if before == after else f"{before} -> {after}"
+        print(f"ids of {split}: sha256 {digests}")
+    for kind, changes in changes_by_kind.items():
+        _print_changes(kind, changes, naming)
     if not diff.changes:
         print("nothing changed")
     for split, ids in diff.broken.items():
@@ -105,6 +133,18 @@ def _print(diff: "Diff", replace: tuple[str, str]) -> None:
             f"{split}: {counted(len(ids), 'example')} lost or changed ({several(ids)}), so scores "
             f"on {split} before and after cannot be compared"
         )
+
+
+def _print_changes(kind: str, changes: "Sequence[Change]", naming: _FolderNaming) -> None:
+    if not changes:
+        return
+    title, _ = _KINDS[kind]
+    print(f"{title}: {len(changes)}")
+    for change in changes[:_MAX_LISTED_CHANGES]:
+        print(naming.rename(f"  {_line(kind, change)}"))
+    unlisted = len(changes) - _MAX_LISTED_CHANGES
+    if unlisted > 0:
+        print(f"  ... and {unlisted} more; --json lists all")
 
 
 _KINDS: dict[str, tuple[str, "Callable[[Change], object]"]] = {
@@ -116,33 +156,42 @@ _KINDS: dict[str, tuple[str, "Callable[[Change], object]"]] = {
     "other": ("other in other features", lambda change: change.others),
     "unusable": ("cannot be used in a build", lambda change: change.unusable),
 }
-"""How each kind of change is called, and which changes are of it."""
+"""The title of each kind of change, and the function that says whether a change has this kind."""
 
 
 def _print_classes(before: tuple[str, ...], after: tuple[str, ...]) -> None:
-    both = [name for name in before if name in after]
-    for what, names in (
-        ("only before", [name for name in before if name not in after]),
-        ("only after", [name for name in after if name not in before]),
-        ("with another number", [n for n in both if before.index(n) != after.index(n)]),
-    ):
+    moved = []
+    for index, name in enumerate(before):
+        if name in after and after.index(name) != index:
+            moved.append(name)
+    names_by_title = {
+        "only before": [name for name in before if name not in after],
+        "only after": [name for name in after if name not in before],
+        "with another number": moved,
+    }
+    for title, names in names_by_title.items():
         if names:
-            print(f"classes {what}: {several(names, 10)}")
+            print(f"classes {title}: {several(names, _MAX_LISTED_NAMES)}")
 
 
 def _line(kind: str, change: "Change") -> str:
     where = f"{change.id} ({change.before or change.after})"
+    if kind == "moved" and change.id_after:
+        return f"{where} -> {change.id_after} ({change.after})"
     if kind == "moved":
-        if change.id_after:
-            return f"{where} -> {change.id_after} ({change.after})"
         return f"{change.id}: {change.before} -> {change.after}"
     if kind == "other":
         return f"{where}: {', '.join(change.others)}"
     if kind == "unusable":
         return f"{where}: {change.unusable}"
-    if kind != "mask" or change.mask is None:
-        return where
-    classes = [f"{a} -> {b} {pixels:,}" for a, b, pixels in change.mask.classes]
-    if change.mask.pixels is None:
-        return f"{where}: {classes[0] if classes else 'another size, or only one side has it'}"
-    return f"{where}: {counted(change.mask.pixels, 'pixel')}: {several(classes, _CLASSES)}"
+    if kind == "mask" and change.mask is not None:
+        return f"{where}: {_describe_mask(change.mask)}"
+    return where
+
+
+def _describe_mask(mask: "MaskChange") -> str:
+    """Returns how a mask changed: pixels, and the classes that they had and have."""
+    classes = [f"{old} -> {new} {pixels:,}" for old, new, pixels in mask.classes]
+    if mask.pixels is not None:
+        return f"{counted(mask.pixels, 'pixel')}: {several(classes, _MAX_LISTED_CLASSES)}"
+    return classes[0] if classes else "another size, or only one side has it"

@@ -1,9 +1,14 @@
-"""Scores predictions against a split of a built dataset, as VOC's devkit counts: one matrix
-over all pixels that are not void, IoU per class, and the mean over the classes that occur.
+"""Scores predictions against a split of a built dataset, as VOC's devkit counts.
+
+One matrix counts all pixels that are not void. It gives the IoU per class, and the mean over the
+classes that occur.
 """
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import staging
@@ -56,14 +61,9 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord import evaluation
     from voc_seg_tfrecord.evaluation import result as results
 
-    confusion, per_image, html = (
-        staging.check_file(path, option, endings) if path else None
-        for path, option, endings in (
-            (args.confusion, "--confusion", results.DRAWINGS),
-            (args.per_image, "--per_image", ()),
-            (args.html, "--html", ()),
-        )
-    )
+    confusion = _check_output(args.confusion, "--confusion", results.DRAWINGS)
+    per_image = _check_output(args.per_image, "--per_image")
+    html = _check_output(args.html, "--html")
     decisions = arguments.read_decisions(args)
     if decisions and not html:
         raise ConfigError(
@@ -92,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if confusion:
         results.save_confusion(result, confusion)
     if per_image:
-        staging.write_file(per_image, _per_image(result), "--per_image")
+        staging.write_file(per_image, _per_image_csv(result), "--per_image")
     if html:
         from voc_seg_tfrecord.report import score_page
 
@@ -105,18 +105,28 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _per_image(result: "Result") -> str:
+def _check_output(path: str | None, option: str, endings: Sequence[str] = ()) -> epath.Path | None:
+    """Returns the path of a file to write, checked; None if the option is not given."""
+    return staging.check_file(path, option, endings) if path else None
+
+
+def _per_image_csv(result: "Result") -> str:
     """Returns one row per image as CSV, in the order of the dataset."""
-    columns = ["id", "split", "mIoU", *[f"IoU {name}" for name in result.class_names]]
+    columns = ["id", "split", "mIoU"]
+    columns += [f"IoU {name}" for name in result.class_names]
     columns += ["pixel accuracy", "pixels"]
-    rated = any(image.label_quality is not None for image in result.per_image)
+    has_quality = any(image.label_quality is not None for image in result.per_image)
+    if has_quality:
+        columns.append("label quality")
     rows = []
     for image in result.per_image:
-        alone = image.result(result.class_names)
-        row = [image.id, str(image.split), alone.miou, *alone.iou.tolist()]
-        row += [alone.pixel_accuracy, alone.pixels]
-        rows.append(row + [image.label_quality] * rated)
-    return screen.csv_text([*columns, *["label quality"] * rated], rows)
+        scores = image.result(result.class_names)
+        row = [image.id, str(image.split), scores.miou, *scores.iou.tolist()]
+        row += [scores.pixel_accuracy, scores.pixels]
+        if has_quality:
+            row.append(image.label_quality)
+        rows.append(row)
+    return screen.csv_text(columns, rows)
 
 
 def _print(result: "Result", args: argparse.Namespace) -> None:
@@ -140,24 +150,28 @@ def _print(result: "Result", args: argparse.Namespace) -> None:
         print(f"absent from masks and predictions, not in the mean: {', '.join(result.absent)}")
     if result.only_predicted:
         print(f"predicted but in no mask, IoU 0: {', '.join(result.only_predicted)}")
-    drawn = {"confusion matrix drawn": args.confusion, "scores of images": args.per_image}
-    for what, path in (drawn | {"page": args.html}).items():
+    outputs = {
+        "confusion matrix drawn": args.confusion,
+        "scores of images": args.per_image,
+        "page": args.html,
+    }
+    for name, path in outputs.items():
         if path:
-            print(f"{what} in {path}")
+            print(f"{name} in {path}")
 
 
 def _print_classes(result: "Result") -> None:
     columns = {"IoU": result.iou, "Dice": result.dice, "accuracy": result.accuracy}
     if result.boundary_iou is not None:
         columns["boundary"] = result.boundary_iou
-    rows = [
-        (index, name, *[_percent(of[index]) for of in columns.values()], int(pixels))
-        for index, (name, pixels) in enumerate(
-            zip(result.class_names, result.matrix.sum(1), strict=True)
-        )
-    ]
+    pixels = result.matrix.sum(axis=1)
+    rows = []
+    for index, name in enumerate(result.class_names):
+        scores = [_percent(values[index]) for values in columns.values()]
+        rows.append((index, name, *scores, int(pixels[index])))
     screen.show_table(("index", "class", *columns, "pixels"), rows)
 
 
 def _percent(value: float) -> str:
-    return "-" if value != value else f"{100 * value:.2f}"  # NaN is not equal to itself
+    is_nan = value != value
+    return "-" if is_nan else f"{100 * value:.2f}"

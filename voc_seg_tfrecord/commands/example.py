@@ -4,7 +4,8 @@ The same NAME gives the same files. A folder that has them already is left as it
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import dataclasses
 import functools
 import io
 import pathlib
@@ -28,67 +29,98 @@ SUMMARY = "write small drawn data to try things with"
 EXAMPLE = "voc-seg-tfrecord example cracks --out cracks"
 
 Files = Iterator[tuple[str, bytes]]
+"""The path of each file in the folder, and its bytes."""
+
 Colors = Mapping[str, tuple[int, int, int]]
+"""Classes in mask order, and their colors."""
+
+_JPEG_QUALITY = 95
+
+
+@dataclasses.dataclass(frozen=True)
+class _ExampleFolder:
+    """One folder to try things with.
+
+    Attributes:
+      about: what it is, for the help page.
+      draw: yields its files.
+    """
+
+    about: str
+    draw: Callable[[], Iterable[tuple[str, bytes]]]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "name", choices=EXAMPLES, help="; ".join(f"{n}: {about}" for n, (about, _) in _ALL.items())
-    )
+    lines = [f"{name}: {example.about}" for name, example in _EXAMPLES.items()]
+    parser.add_argument("name", choices=EXAMPLES, help="; ".join(lines))
     parser.add_argument("--out", required=True, metavar="FOLDER", help="folder to write")
 
 
 def run(args: argparse.Namespace) -> int:
     out = epath.Path(args.out).expanduser()
-    about, draw = _ALL[args.name]
-    files = dict(draw())
-    if not _is_there(files, out):
+    example = _EXAMPLES[args.name]
+    files = dict(example.draw())
+    if not _is_complete(files, out):
         with as_storage_error(out):
             staging.write_files(out, files)
-    print(f"{out}: {about}; {len(files)} files")
+    print(f"{out}: {example.about}; {len(files)} files")
     return 0
 
 
-def _is_there(files: Mapping[str, bytes], out: epath.Path) -> bool:
-    """Says whether a folder has an example already; raises an error if it has a part of one."""
+def _is_complete(files: Mapping[str, bytes], out: epath.Path) -> bool:
+    """Returns whether a folder already has all files of an example.
+
+    Raises:
+      ConfigError: if it has another file or folder in the place of one.
+    """
     with as_storage_error(out):
-        other = [
-            name
-            for name, data in files.items()
-            if not ((out / name).is_file() and (out / name).read_bytes() == data)
-        ]
-        for name in (*other, *sorted({name.partition("/")[0] for name in files})):
-            if other and (out / name).exists():
+        missing = [name for name, data in files.items() if not _has_content(out / name, data)]
+        if not missing:
+            return True
+        top_names = sorted({name.partition("/")[0] for name in files})
+        for name in (*missing, *top_names):
+            if (out / name).exists():
                 raise ConfigError(
                     out / name,
                     found="another file or folder of this name",
                     expected="a new folder, or one with this example in it",
                     remedy="name another folder with --out",
                 )
-    return not other
+    return False
+
+
+def _has_content(path: epath.Path, data: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == data
 
 
 _WALLS = {"train": ["wall_1", "wall_2", "wall_3", "wall_4"], "val": ["wall_5", "wall_6"]}
 
 
-def _cracks() -> Files:
+def _draw_cracks() -> Files:
     colors = {"background": (0, 0, 0), "crack": (250, 50, 83)}
     yield "labelmap.txt", _labelmap(colors)
     noise = np.random.default_rng(0)
     for split, ids in _WALLS.items():
         yield f"ImageSets/Segmentation/{split}.txt", "".join(f"{i}\n" for i in ids).encode()
         for image_id in ids:
-            mask = Image.new("L", (64, 48))
-            steps = np.cumsum(noise.integers(-6, 7, 9)) + noise.integers(16, 33)
-            ImageDraw.Draw(mask).line([(8 * n, int(y)) for n, y in enumerate(steps)], 1, 2)
-            wall = noise.integers(140, 180, (48, 64, 1)) - 90 * np.array(mask)[..., None]
-            photo = np.repeat(wall, 3, axis=2).astype(np.uint8)
+            mask = _draw_crack(noise)
+            gray = noise.integers(140, 180, (48, 64, 1)) - 90 * np.array(mask)[..., None]
+            photo = np.repeat(gray, 3, axis=2).astype(np.uint8)
             yield f"JPEGImages/{image_id}.jpg", _encode(photo, "JPEG")
             if image_id != "wall_4":
-                yield f"SegmentationClass/{image_id}.png", _rgb(mask, colors)
+                yield f"SegmentationClass/{image_id}.png", _encode_colors(mask, colors)
 
 
-def _field() -> Files:
+def _draw_crack(noise: np.random.Generator) -> Image.Image:
+    """Returns a mask of 64 x 48 pixels, in which a crack runs from left to right."""
+    mask = Image.new("L", (64, 48))
+    heights = np.cumsum(noise.integers(-6, 7, 9)) + noise.integers(16, 33)
+    points = [(8 * number, int(height)) for number, height in enumerate(heights)]
+    ImageDraw.Draw(mask).line(points, 1, 2)
+    return mask
+
+
+def _draw_field() -> Files:
     colors = {"background": (0, 0, 0), "crop": (0, 160, 0), "weed": (200, 0, 0)}
     yield "labelmap.txt", _labelmap(colors)
     for number, (height, width) in enumerate([(300, 400), (300, 400), (90, 120)]):
@@ -97,65 +129,73 @@ def _field() -> Files:
         for row in range(20, height, 60):
             pen.rectangle((0, row, width, row + 30), fill=1)
         pen.ellipse((40 * number, 50, 40 * number + 90, 110), fill=2)
-        seen = np.array([(90, 60, 30), (30, 140, 40), (160, 200, 60)], np.uint8)
-        yield f"JPEGImages/flight_{number + 1}.jpg", _encode(seen[np.array(mask)], "JPEG")
-        yield f"SegmentationClass/flight_{number + 1}.png", _rgb(mask, colors)
+        photo = _FIELD_COLORS[np.array(mask)]
+        yield f"JPEGImages/flight_{number + 1}.jpg", _encode(photo, "JPEG")
+        yield f"SegmentationClass/flight_{number + 1}.png", _encode_colors(mask, colors)
 
+
+_FIELD_COLORS = np.array([(90, 60, 30), (30, 140, 40), (160, 200, 60)], np.uint8)
+"""What earth, crop and weed look like in a photo."""
 
 _STREET_SIZE = (64, 48)  # width and height
-_STREET = {
+_STREET_SHAPES = {
     "road": ("gray", [(0, 40), (64, 34), (64, 48), (0, 48)]),
     "tree": ("green", [(40, 2), (60, 4), (54, 36), (46, 36)]),
     "car": ("red", [(8, 28), (16, 22), (26, 22), (32, 28), (32, 40), (8, 40)]),
 }
 
 
-def _street(example: ShapeExample) -> Files:
+def _draw_street(example: ShapeExample) -> Files:
     """Yields four photos of a street, and the files in which a tool has their shapes."""
     images = {}
     for number in range(1, 5):
         photo = Image.new("RGB", _STREET_SIZE, "skyblue")
         outlines = {}
-        for name, (color, points) in _STREET.items():
+        for name, (color, points) in _STREET_SHAPES.items():
             shift = 5 * number if name == "car" else 0
             outlines[name] = [(x + shift, y) for x, y in points]
             ImageDraw.Draw(photo).polygon(outlines[name], fill=color)
         image_id = f"street_{number}"
         if example.has_splits:
-            image_id = f"{'train' if number < 4 else 'val'}/{image_id}"
+            split = "train" if number < 4 else "val"
+            image_id = f"{split}/{image_id}"
         images[image_id] = DrawnImage(*_STREET_SIZE, outlines)
         yield example.images.format(id=image_id), _encode(np.asarray(photo), "JPEG")
     yield from example.write(images)
 
 
-def _voc() -> Files:
+def _copy_sample() -> Files:
     folder = facts_folder(SAMPLE_TREE)
     for path in sorted(pathlib.Path(folder).rglob("*")):
         if path.is_file():
             yield path.relative_to(folder).as_posix(), path.read_bytes()
 
 
-def _old() -> Files:
+def _write_old_records() -> Files:
     noise = np.random.default_rng(5)
     pairs = []
     for height, width in [(30, 40), (40, 30), (24, 24), (33, 21), (17, 50)]:
         mask = noise.integers(0, 21, (height, width), np.uint8)
         mask[0] = 255
         pairs.append((noise.integers(0, 256, (height, width, 3), np.uint8), mask))
-    digits = [np.full((8, 8), 20 * n, np.uint8) for n in range(10)]
-    known = "image_raw label_raw height width"
-    yield "train.tfrecord", _records(_pair(known, *p) for p in pairs[:3])
-    yield "val.tfrecord", _records(_pair(known, *p) for p in pairs[3:])
-    yield "own_keys.tfrecord", _records(_pair("pic seg h w", *p) for p in pairs)
-    shown = (
-        {"data": d.tobytes(), "shape": [8, 8, 1], "name": f"{n}.png".encode(), "label": n}
-        for n, d in enumerate(digits)
-    )
-    yield "digits.tfrecord", _records(shown)
+    known_keys = ("image_raw", "label_raw", "height", "width")
+    own_keys = ("pic", "seg", "h", "w")
+    yield "train.tfrecord", _records(_pair(known_keys, *pair) for pair in pairs[:3])
+    yield "val.tfrecord", _records(_pair(known_keys, *pair) for pair in pairs[3:])
+    yield "own_keys.tfrecord", _records(_pair(own_keys, *pair) for pair in pairs)
+    yield "digits.tfrecord", _records(_digit(number) for number in range(10))
 
 
-def _pair(keys: str, image: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
-    return dict(zip(keys.split(), (image.tobytes(), mask.tobytes(), *mask.shape), strict=True))
+def _pair(keys: Sequence[str], image: np.ndarray, mask: np.ndarray) -> dict[str, Any]:
+    values = (image.tobytes(), mask.tobytes(), *mask.shape)
+    return dict(zip(keys, values, strict=True))
+
+
+def _digit(number: int) -> dict[str, Any]:
+    """Returns a record for classification: a gray image, its shape, its name and its class."""
+    image = np.full((8, 8), 20 * number, np.uint8)
+    name = f"{number}.png".encode()
+    return {"data": image.tobytes(), "shape": [8, 8, 1], "name": name, "label": number}
 
 
 def _records(examples: Iterable[Mapping[str, Any]]) -> bytes:
@@ -170,28 +210,36 @@ def _labelmap(colors: Colors) -> bytes:
     return ("# label:color_rgb:parts:actions\n" + "".join(lines)).encode()
 
 
-def _rgb(mask: Image.Image, colors: Colors) -> bytes:
-    return _encode(np.array(list(colors.values()), np.uint8)[np.array(mask)], "PNG")
+def _encode_colors(mask: Image.Image, colors: Colors) -> bytes:
+    """Returns a mask of class indices as a PNG of colors."""
+    palette = np.array(list(colors.values()), np.uint8)
+    return _encode(palette[np.array(mask)], "PNG")
 
 
 def _encode(pixels: np.ndarray, kind: str) -> bytes:
     buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, kind, quality=95)
+    Image.fromarray(pixels).save(buffer, kind, quality=_JPEG_QUALITY)
     return buffer.getvalue()
 
 
-_ALL: dict[str, tuple[str, Callable[[], Iterable[tuple[str, bytes]]]]] = {
-    "cracks": ("six photos of walls as CVAT exports them, one without a mask", _cracks),
-    "field": ("two large photos of a drone and a small one, as CVAT exports them", _field),
-    **{
-        tool.name.lower(): (
-            f"four photos of a street with polygons as {tool.name} writes them",
-            functools.partial(_street, tool.example),
-        )
-        for tool in TOOLS
-        if tool.example
-    },
-    "voc": ("six images in a VOCdevkit, which are the sample", _voc),
-    "old": ("TFRecords as tutorials write them, and with other keys", _old),
+_EXAMPLES = {
+    "cracks": _ExampleFolder(
+        "six photos of walls as CVAT exports them, one without a mask", _draw_cracks
+    ),
+    "field": _ExampleFolder(
+        "two large photos of a drone and a small one, as CVAT exports them", _draw_field
+    ),
 }
-EXAMPLES = tuple(_ALL)
+for _tool in TOOLS:
+    if _tool.example:
+        _EXAMPLES[_tool.name.lower()] = _ExampleFolder(
+            f"four photos of a street with polygons as {_tool.name} writes them",
+            functools.partial(_draw_street, _tool.example),
+        )
+_EXAMPLES["voc"] = _ExampleFolder("six images in a VOCdevkit, which are the sample", _copy_sample)
+_EXAMPLES["old"] = _ExampleFolder(
+    "TFRecords as tutorials write them, and with other keys", _write_old_records
+)
+
+EXAMPLES = tuple(_EXAMPLES)
+"""The names of the examples."""

@@ -28,20 +28,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--num_shards",
         type=int,
-        help="files per split, of raw, deeplab and parquet; default: 1, and of parquet as many as "
-        "have about 500 MB each",
+        help="files per split, for raw, deeplab and parquet; default: 1, and for parquet as many "
+        "as have about 500 MB each",
     )
     parser.add_argument(
         "--palette",
         action="store_true",
-        help="with --layout parquet: masks as palette PNGs, which viewers show in colours",
+        help="with --layout parquet: masks as palette PNGs, which viewers show in colors",
     )
     arguments.add(parser, "ids", "json")
 
 
 def run(args: argparse.Namespace) -> int:
     arguments.check_num_shards(args)
-    if args.palette and args.layout + PALETTE not in LAYOUTS:
+    layout = args.layout + PALETTE if args.palette else args.layout
+    if layout not in LAYOUTS:
         raise ConfigError(
             f"--layout {args.layout} --palette",
             found="a layout whose masks it does not change",
@@ -53,16 +54,19 @@ def run(args: argparse.Namespace) -> int:
     notes = export(
         builder,
         args.out,
-        layout=args.layout + PALETTE * args.palette,
+        layout=layout,
         num_shards=args.num_shards,
         described=True,
         splits=parts,
     )
-    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
-    counts = counts if parts is None else dict(parts)
+    if parts is None:
+        counts = {name: split.num_examples for name, split in builder.info.splits.items()}
+    else:
+        counts = dict(parts)
     if args.json:
-        document = {"folder": args.out, "layout": args.layout, "splits": counts}
-        screen.write_json(document | {"notes": notes})
+        screen.write_json(
+            {"folder": args.out, "layout": args.layout, "splits": counts, "notes": notes}
+        )
         return 0
     for split, count in counts.items():
         print(f"{split}: {count} examples")

@@ -1,6 +1,6 @@
 """Builds a dataset from TFRecords that were written by hand, as tutorials do.
 
-Known layouts are recognised by their features. Describe others with --keys. With --dry_run
+Known layouts are recognized by their features. Describe others with --keys. With --dry_run
 the command only shows a file's features, types, sizes, counts and first records.
 """
 
@@ -32,7 +32,14 @@ EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names
 
 
 _PASSED_ON = ("name", "bands", "repair", "seed", "data_dir", "overwrite", "version", "workers")
-_SHOWN = 3  # records of a file, problems of an import
+_MAX_LISTED_RECORDS = 3
+_MAX_LISTED_PROBLEMS = 3
+_MAX_LISTED_KINDS = 4
+"""How many types of a feature are printed."""
+
+_MAX_LISTED_VALUES = 6
+_MAX_SHOWN_BYTES = 40
+"""Longer values of bytes are printed as their length."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "them; by default read from each record",
     )
     parser.add_argument(
-        "--repair", action="store_true", help="map grey values of VOC's palette back to classes"
+        "--repair", action="store_true", help="map gray values of VOC's palette back to classes"
     )
     parser.add_argument(
         "--bands",
@@ -134,45 +141,49 @@ def _show_scan(
 ) -> dict[str, Any]:
     """Prints what files hold and what an import would make of it, and returns the same.
 
-    Of files that are complete an import may be impossible all the same.
+    An import may be impossible even if all files are complete.
     """
-    reports, made = [], None
+    files_found = []
+    outcome = None
     with staging.temporary_folder() as folder:
         for path in find_files(files):
-            reports.append(_file(path, unpacked(path, folder)))
+            file = _describe_file(path, unpacked(path, folder))
+            files_found.append(file)
             if not silent:
-                _print_file(reports[-1])
-        complete = all(file["error"] is None for file in reports)
-        if complete:
-            made = _import(files, folder, keys, size)
+                _print_file(file)
+        is_complete = all(file["error"] is None for file in files_found)
+        if is_complete:
+            outcome = _describe_import(files, folder, keys, size)
             if not silent:
-                _print_import(made)
-    return {"complete": complete, "files": reports, "import": made}
+                _print_import(outcome)
+    return {"complete": is_complete, "files": files_found, "import": outcome}
 
 
-def _file(path: epath.Path, plain: epath.Path) -> dict[str, Any]:
+def _describe_file(path: epath.Path, unpacked_path: epath.Path) -> dict[str, Any]:
     """Returns a file's features and first records."""
-    types: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    first: list[Any] = []
+    kinds_by_key: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+    first: list[str] = []
     count = 0
     error = None
     try:
-        for _, data in read_records(plain, path):
+        for _, data in read_records(unpacked_path, path):
             count += 1
             try:
                 record = parse(data, "")
-            except VocSegError:  # no `tf.train.Example`
+            except VocSegError:  # not a `tf.train.Example`
                 record = {}
             for key, values in record.items():
-                types[key][_type(values)] += 1
-            if len(first) < _SHOWN:
-                first.append(_brief(record) or f"{len(data)} bytes, not a tf.train.Example")
+                kinds_by_key[key][_kind_of(values)] += 1
+            if len(first) < _MAX_LISTED_RECORDS:
+                text = _describe_record(record)
+                first.append(text or f"{len(data)} bytes, not a tf.train.Example")
     except VocSegError as caught:
         error = str(caught)
+    features = {key: dict(kinds_by_key[key].most_common()) for key in sorted(kinds_by_key)}
     return {
         "path": str(path),
         "records": count,
-        "features": {key: dict(types[key].most_common()) for key in sorted(types)},
+        "features": features,
         "first": first,
         "error": error,
     }
@@ -181,7 +192,8 @@ def _file(path: epath.Path, plain: epath.Path) -> dict[str, Any]:
 def _print_file(file: dict[str, Any]) -> None:
     print(f"{file['path']}: {file['records']} records")
     for key, types in file["features"].items():
-        kinds = ", ".join(f"{kind} ({n})" for kind, n in list(types.items())[:4])
+        first_kinds = list(types.items())[:_MAX_LISTED_KINDS]
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in first_kinds)
         print(f"  {key + ':':36}{kinds}")
     for number, line in enumerate(file["first"]):
         print(f"  record {number}: {line}")
@@ -189,10 +201,10 @@ def _print_file(file: dict[str, Any]) -> None:
         print(f"  {file['error']}")
 
 
-def _import(
+def _describe_import(
     files: Sequence[str], folder: epath.Path, keys: dict[str, str] | None, size: tuple[int, ...]
 ) -> dict[str, Any]:
-    """Returns what would be imported, or why nothing can be."""
+    """Returns what an import would make, or why there cannot be one."""
     try:
         scan = scan_records(files, folder, keys, size)
     except ConfigError:
@@ -213,38 +225,41 @@ def _import(
     }
 
 
-def _print_import(made: dict[str, Any]) -> None:
-    if made["error"] is not None:
-        print(f"no import: {made['error']}")
+def _print_import(outcome: dict[str, Any]) -> None:
+    if outcome["error"] is not None:
+        print(f"no import: {outcome['error']}")
         return
-    keys = ", ".join(f"{what}={key}" for what, key in made["keys"].items())
-    print(f"layout: {made['layout']} ({keys})")
-    if made["unused"]:
-        print(f"  features that are not read: {', '.join(made['unused'])}")
-    for split, items in made["splits"].items():
+    keys = ", ".join(f"{role}={key}" for role, key in outcome["keys"].items())
+    print(f"layout: {outcome['layout']} ({keys})")
+    if outcome["unused"]:
+        print(f"  features that are not read: {', '.join(outcome['unused'])}")
+    for split, items in outcome["splits"].items():
         print(f"  split {split}: {items['examples']} examples, such as {items['such_as']}")
-    if made["mask_values"]:
-        print(f"  mask values: {', '.join(map(str, made['mask_values']))}")
-    if made["problems"]:
-        print(f"no import: {len(made['problems'])} records cannot be used")
-    for problem in made["problems"][:_SHOWN]:
+    if outcome["mask_values"]:
+        print(f"  mask values: {', '.join(map(str, outcome['mask_values']))}")
+    if outcome["problems"]:
+        print(f"no import: {len(outcome['problems'])} records cannot be used")
+    for problem in outcome["problems"][:_MAX_LISTED_PROBLEMS]:
         print(f"  {problem}")
 
 
-def _type(values: list[Value]) -> str:
+def _kind_of(values: list[Value]) -> str:
     if not values:
         return "empty"
     kind = {bytes: "bytes", int: "int64", float: "float"}[type(values[0])]
     return f"{kind} [{len(values)}]"
 
 
-def _brief(record: Record) -> str:
+def _describe_record(record: Record) -> str:
+    """Returns a record in one line: long bytes by their length, and few values of each feature."""
     parts = []
     for key in sorted(record):
         values = record[key]
-        if values and isinstance(values[0], bytes) and len(values[0]) > 40:
+        if values and isinstance(values[0], bytes) and len(values[0]) > _MAX_SHOWN_BYTES:
             parts.append(f"{key}={len(values[0])} bytes")
-        else:
-            shown = ", ".join(f"{value!r}" for value in values[:6])
-            parts.append(f"{key}={shown}" + (", ..." if len(values) > 6 else ""))
+            continue
+        listed = ", ".join(repr(value) for value in values[:_MAX_LISTED_VALUES])
+        if len(values) > _MAX_LISTED_VALUES:
+            listed += ", ..."
+        parts.append(f"{key}={listed}")
     return "; ".join(parts)

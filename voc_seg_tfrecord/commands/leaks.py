@@ -29,7 +29,7 @@ _MAX_LISTED = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    lists = ", ".join([*named_lists(), *_SBD_LISTS])
+    lists = ", ".join(_list_names())
     parser.add_argument(
         "a", metavar="A", help=f"DATASET, DATASET@SPLIT, a .txt file of ids, or one of {lists}"
     )
@@ -41,6 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sbd", metavar="FOLDER", help="SBD's folder `dataset`; needed for sbd_train and sbd_val"
     )
     arguments.add(parser, "json")
+
+
+def _list_names() -> list[str]:
+    return [*named_lists(), *_SBD_LISTS]
 
 
 def run(args: argparse.Namespace) -> int:
@@ -105,52 +109,56 @@ def _published_leak(first: str, second: str) -> PublishedLeak | None:
 
 
 def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
+    """Returns what a name stands for: a list, or the splits of a dataset."""
     from voc_seg_tfrecord.audit import leaks
 
     if name in named_lists():
         return [leaks.named_list(name)]
     if name in _SBD_LISTS:
-        if not args.sbd:
-            raise ConfigError(
-                name,
-                found="SBD's lists do not come with the package",
-                expected="SBD's folder dataset",
-                remedy="give it with --sbd",
-            )
-        try:
-            ids = sbd.read_sbd_ids(args.sbd, _SBD_LISTS[name])
-        except SourceError as error:  # here it is the call that is wrong
-            raise ConfigError(
-                f"--sbd {args.sbd}",
-                found=f"no {error.where}",
-                expected=error.expected,
-                remedy=error.remedy,
-            ) from None
-        return [leaks.Side(name, leaks.role_of(_SBD_LISTS[name]), dict.fromkeys(ids, ""))]
+        return [_sbd_side(name, args.sbd)]
     path = epath.Path(name).expanduser()
     if path.suffix == ".txt" and path.exists():
         return [leaks.list_file(path)]
     try:
         builder, splits = open_splits(name, args.data_dir)
     except ConfigError as error:
-        lists = [*named_lists(), *_SBD_LISTS]
         raise ConfigError(
             error.where,
-            found=error.found + did_you_mean(name, lists),
-            expected=f"{error.expected}, a .txt file, or a list: {', '.join(lists)}",
+            found=error.found + did_you_mean(name, _list_names()),
+            expected=f"{error.expected}, a .txt file, or a list: {', '.join(_list_names())}",
             remedy=error.remedy,
         ) from None
     return leaks.dataset(builder, splits or builder.info.splits, progress=True)
 
 
+def _sbd_side(name: str, sbd_folder: str | None) -> "Side":
+    """Returns a list of SBD, whose files do not come with the package."""
+    from voc_seg_tfrecord.audit import leaks
+
+    if not sbd_folder:
+        raise ConfigError(
+            name,
+            found="SBD's lists do not come with the package",
+            expected="SBD's folder dataset",
+            remedy="give it with --sbd",
+        )
+    list_name = _SBD_LISTS[name]
+    try:
+        ids = sbd.read_sbd_ids(sbd_folder, list_name)
+    except SourceError as error:  # here the call is wrong, and not the data
+        raise ConfigError(
+            f"--sbd {sbd_folder}",
+            found=f"no {error.where}",
+            expected=error.expected,
+            remedy=error.remedy,
+        ) from None
+    return leaks.Side(name, leaks.role_of(list_name), dict.fromkeys(ids, ""))
+
+
 def _as_dict(shared: "Overlap") -> dict[str, Any]:
-    first, second = (
-        {"name": side.name, "role": side.role, "images": len(side.images)}
-        for side in (shared.first, shared.second)
-    )
     return {
-        "first": first,
-        "second": second,
+        "first": _side_as_dict(shared.first),
+        "second": _side_as_dict(shared.second),
         "leak": shared.is_leak,
         "examples": shared.examples,
         "ids": list(shared.ids),
@@ -158,6 +166,10 @@ def _as_dict(shared: "Overlap") -> dict[str, Any]:
         "unlike": list(shared.unlike),
         "alike": [list(pair) for pair in shared.alike],
     }
+
+
+def _side_as_dict(side: "Side") -> dict[str, Any]:
+    return {"name": side.name, "role": side.role, "images": len(side.images)}
 
 
 def _print(shared: "Overlap") -> None:

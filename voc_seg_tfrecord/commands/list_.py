@@ -6,6 +6,7 @@ does that. Exits with 1 if a dataset is broken or not finished.
 
 import argparse
 import dataclasses
+import itertools
 from typing import Any
 
 from voc_seg_tfrecord.commands import arguments, screen
@@ -21,16 +22,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    by_folder = {str(folder): list_datasets(folder) for folder in data_dirs(args.data_dir)}
-    every = [dataset for datasets in by_folder.values() for dataset in datasets]
+    datasets_by_folder = {}
+    for folder in data_dirs(args.data_dir):
+        datasets_by_folder[str(folder)] = list_datasets(folder)
+    all_datasets = list(itertools.chain(*datasets_by_folder.values()))
     if args.json:
-        screen.write_json(
-            {"data_dirs": list(by_folder), "datasets": [_as_dict(dataset) for dataset in every]}
-        )
+        documents = [_as_dict(dataset) for dataset in all_datasets]
+        screen.write_json({"data_dirs": list(datasets_by_folder), "datasets": documents})
     else:
-        for folder, datasets in by_folder.items():
-            _print(folder, datasets)
-    return 0 if all(dataset.complete for dataset in every) else 1
+        for name, datasets in datasets_by_folder.items():
+            _print(name, datasets)
+    are_complete = all(dataset.complete for dataset in all_datasets)
+    return 0 if are_complete else 1
 
 
 def _as_dict(dataset: Listed) -> dict[str, Any]:
@@ -44,25 +47,29 @@ def _print(folder: str, datasets: list[Listed]) -> None:
         return
     print(f"{folder}:")
     columns = ("dataset", "version", "built(UTC)", "size", "examples", "state")
-    rows = [
-        (
-            dataset.name,
-            dataset.version or "-",
-            f"{dataset.built:%Y-%m-%dT%H:%M}" if dataset.built else "-",
-            size(dataset.bytes),
-            ",".join(f"{split}={count}" for split, count in dataset.splits.items()) or "-",
-            dataset.problem or "complete",
-        )
-        for dataset in datasets
-    ]
-    screen.show_table(columns, rows)
+    screen.show_table(columns, [_row(dataset) for dataset in datasets])
+
+
+def _row(dataset: Listed) -> tuple[str, ...]:
+    built = f"{dataset.built:%Y-%m-%dT%H:%M}" if dataset.built else "-"
+    splits = ",".join(f"{split}={count}" for split, count in dataset.splits.items())
+    return (
+        dataset.name,
+        dataset.version or "-",
+        built,
+        size(dataset.bytes),
+        splits or "-",
+        dataset.problem or "complete",
+    )
 
 
 def size(number: int) -> str:
     """Returns a number of bytes as people read it, such as `12.3kB`, in one word."""
-    shown = float(number)
-    for unit in ("B", "kB", "MB", "GB"):
-        if shown < 1000:
-            return f"{shown:.0f}{unit}" if unit == "B" else f"{shown:.1f}{unit}"
-        shown /= 1000
-    return f"{shown:.1f}TB"
+    if number < 1000:
+        return f"{number}B"
+    in_unit = float(number)
+    for unit in ("kB", "MB", "GB"):
+        in_unit /= 1000
+        if in_unit < 1000:
+            return f"{in_unit:.1f}{unit}"
+    return f"{in_unit / 1000:.1f}TB"

@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by_class",
         action="store_true",
-        help="show examples of each class under its name: of the first with the class, those in "
-        "which it covers the largest share",
+        help="show examples of each class under its name: among the first that have the class, "
+        "those in which it covers the largest share",
     )
     parser.add_argument(
         "--ids",
@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     out = staging.check_file(args.out, "--out", tuple(_ENDINGS))
-    ids = None if args.ids is None else [w.strip() for w in args.ids.split(",") if w.strip()]
+    ids = None if args.ids is None else _split_ids(args.ids)
     name, splits = split_name(args.dataset)
     if splits and args.split:
         raise ConfigError(
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
             remedy=f"leave --split out, or name the dataset alone: {name}",
         )
     split = "+".join(splits) or args.split
-    drawn: Any = preview(
+    sheet: Any = preview(
         open_built(name, args.data_dir),
         args.num,
         split=split,
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
     )
     try:
-        data = drawn.encoded(_ENDINGS[out.suffix.lower()])
+        data = sheet.encoded(_ENDINGS[out.suffix.lower()])
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"--out {out}",
@@ -78,7 +78,12 @@ def run(args: argparse.Namespace) -> int:
             remedy="save it as .png, or draw fewer examples",
         ) from None
     staging.write_file(out, data, "--out")
-    print(f"{drawn.content} in {args.out}")
-    if drawn.note:
-        print(drawn.note)
+    print(f"{sheet.content} in {args.out}")
+    if sheet.note:
+        print(sheet.note)
     return 0
+
+
+def _split_ids(text: str) -> list[str]:
+    words = [word.strip() for word in text.split(",")]
+    return [word for word in words if word]

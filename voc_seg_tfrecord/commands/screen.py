@@ -1,17 +1,18 @@
 r"""What a command shows: text that is safe for a terminal, tables, and one progress bar.
 
-1. Names of classes and files may hold anything. Control characters in them, which could colour,
-   move, reverse or rewrite what a terminal shows, are printed as codes such as `\x1b`.
+1. Control characters in names of classes and files are printed as codes such as `\x1b`, because
+   they could color, move, reverse or rewrite what a terminal shows.
 2. A letter that the encoding of standard output lacks is printed as a code such as `\xfc`.
 3. With --json, standard output has one document and nothing else. Everything else that the process
    prints goes to standard error.
 
-In a pipe or a file a table has no colours and no lines, its columns stay at their places, and
-nothing is cut off, so that awk and other programs can read it. A class name with blanks counts as
-several columns for them; --json and --csv avoid this.
+In a pipe or a file, a table has no colors and no lines, its columns stay at their places, and
+nothing is cut off, so that awk and other programs can read it. They take a class name with blanks
+for several columns; --json and --csv avoid this.
 
-Progress bars are for a terminal: there are none with --quiet, in a pipe or in a file. TFDS nests
-several and prints where it writes. Here one bar is shown, and commands print that themselves.
+Progress bars are for a terminal: there are none with --quiet, in a pipe or in a file. TFDS shows
+several bars, one inside the other, and prints where it writes. Here one bar is shown, and the
+commands print where they write.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,12 +35,15 @@ from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.dataset import ids_sha256
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
-_TURNING = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # the order of letters in the rest
-_SHOWN = {code: f"\\x{code:02x}" for code in _CONTROL} | {c: f"\\u{c:04x}" for c in _TURNING}
+_BIDIRECTIONAL = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # reverse the following letters
+_TEXT_BY_CHARACTER = {
+    **{code: f"\\x{code:02x}" for code in _CONTROL},
+    **{code: f"\\u{code:04x}" for code in _BIDIRECTIONAL},
+}
 
 
-class ReaderGone(Exception):  # noqa: N818 - it is no error: `head` has read enough
-    """The program that reads standard output has closed it."""
+class ClosedPipeError(Exception):
+    """The program that reads standard output, such as `head`, has closed it."""
 
 
 class Screen:
@@ -53,8 +57,8 @@ class Screen:
         self.answer = answer
 
     def write(self, text: str) -> int:
-        """Writes text, its control characters shown."""
-        with _reader():
+        """Writes text, with control characters as codes."""
+        with _closed_pipe_as_error():
             return self.stream.write(literal(text))
 
     def __getattr__(self, name: str) -> Any:
@@ -62,8 +66,8 @@ class Screen:
 
 
 def literal(text: str) -> str:
-    """Returns text with its control characters shown as codes, all but line ends and tabs."""
-    return text.translate(_SHOWN)
+    """Returns text with control characters as codes, except line ends and tabs."""
+    return text.translate(_TEXT_BY_CHARACTER)
 
 
 @contextlib.contextmanager
@@ -74,16 +78,17 @@ def screened(*, as_json: bool = False, quiet: bool = False) -> Iterator[None]:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     sys.stdout = Screen(sys.stderr if as_json else stdout, stdout)
-    show = warnings.showwarning
+    old_showwarning = warnings.showwarning
     warnings.showwarning = _show_warning
-    hidden = quiet or sys.stderr is None or not sys.stderr.isatty()
+    has_terminal = sys.stderr is not None and sys.stderr.isatty()
+    shows_bars = has_terminal and not quiet
     try:
-        with _without_bars() if hidden else contextlib.nullcontext():
+        with contextlib.nullcontext() if shows_bars else _without_bars():
             yield
-        with _reader():
+        with _closed_pipe_as_error():
             stdout.flush()
     finally:
-        warnings.showwarning = show
+        warnings.showwarning = old_showwarning
         sys.stdout = stdout
 
 
@@ -93,23 +98,23 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 
 @contextlib.contextmanager
 def _without_bars() -> Iterator[None]:
-    """Lets no progress bar be shown, of TFDS and of downloads neither."""
-    before = tqdm.tqdm.__init__
+    """Hides all progress bars, those of TFDS and of downloads too."""
+    old_init = tqdm.tqdm.__init__
 
     def init(self: Any, *args: Any, **options: Any) -> None:
-        before(self, *args, **{**options, "disable": True})
+        old_init(self, *args, **{**options, "disable": True})
 
     tqdm.tqdm.__init__ = init
     try:
         yield
     finally:
-        tqdm.tqdm.__init__ = before
+        tqdm.tqdm.__init__ = old_init
 
 
 def write_json(document: Mapping[str, Any]) -> None:
     """Writes the one document of a command that was called with --json."""
     answer = getattr(sys.stdout, "answer", sys.stdout)
-    with _reader():
+    with _closed_pipe_as_error():
         answer.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
@@ -122,19 +127,22 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """
     with io.StringIO() as lines:
         table = csv.writer(lines, lineterminator="\n")
-        table.writerows([_cell(value) for value in row] for row in (columns, *rows))
+        for row in (columns, *rows):
+            table.writerow([_csv_cell(value) for value in row])
         return lines.getvalue()
 
 
-def _cell(value: object) -> object:
+def _csv_cell(value: object) -> object:
     if isinstance(value, str):
-        shown = literal(value).replace("\n", "\\x0a")
-        return f"'{shown}" if shown.startswith(("=", "+", "-", "@", "\t")) else shown
-    return "" if value is None or value != value else value  # NaN is not equal to itself
+        text = literal(value).replace("\n", "\\x0a")
+        is_formula = text.startswith(("=", "+", "-", "@", "\t"))
+        return f"'{text}" if is_formula else text
+    is_nan = value != value
+    return "" if value is None or is_nan else value
 
 
 @contextlib.contextmanager
-def _reader() -> Iterator[None]:
+def _closed_pipe_as_error() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
@@ -142,10 +150,10 @@ def _reader() -> Iterator[None]:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, 1)
         os.close(nowhere)
-        raise ReaderGone from None
+        raise ClosedPipeError from None
 
 
-_ENDLESS = 1_000_000
+_UNLIMITED_WIDTH = 1_000_000
 
 
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
@@ -153,35 +161,40 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
 
     Cells are shown as they are, whatever is in them.
     """
-    from rich import box, console, measure, table, text  # here, as most commands print no table
+    from rich import box, console, measure, table, text  # here, because most commands need no table
 
     cells = [[str(cell) for cell in row] for row in rows]
-    bold = "" if os.environ.get("NO_COLOR") else "bold"  # rich leaves it in without colours
-    drawn = table.Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=bold)
+    header_style = "" if os.environ.get("NO_COLOR") else "bold"  # rich keeps it without colors
+    rich_table = table.Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=header_style)
     for number, title in enumerate(columns):
         side: Literal["left", "right"] = "left"
         if all(_is_number(row[number]) for row in cells):
             side = "right"
-        drawn.add_column(text.Text(title), justify=side, overflow="fold")
+        rich_table.add_column(text.Text(title), justify=side, overflow="fold")
     for row in cells:
-        # A `Text` is shown as it is: [red] in a name is no colour.
-        drawn.add_row(*(text.Text(literal(cell)) for cell in row))
+        # A `Text` is shown as it is: [red] in a name is not a color.
+        rich_table.add_row(*(text.Text(literal(cell)) for cell in row))
     stream = getattr(sys.stdout, "stream", sys.stdout)
     if stream.isatty():
-        screen = console.Console(file=stream, highlight=False, emoji=False, markup=False)
-        endless = screen.options.update(max_width=_ENDLESS)
-        if measure.Measurement.get(screen, endless, drawn).maximum <= screen.width:
-            screen.print(drawn)
+        terminal = console.Console(file=stream, highlight=False, emoji=False, markup=False)
+        unlimited = terminal.options.update(max_width=_UNLIMITED_WIDTH)
+        width = measure.Measurement.get(terminal, unlimited, rich_table).maximum
+        if width <= terminal.width:
+            terminal.print(rich_table)
             return
-    # Words and numbers cut into pieces are worse than lines that go on.
-    drawn.box, drawn.header_style, drawn.padding = None, "", (0, 1)
+    # In a narrow terminal, long lines are better than words and numbers cut into pieces.
+    rich_table.box = None
+    rich_table.header_style = ""
+    rich_table.padding = (0, 1)
     with io.StringIO() as lines:
-        console.Console(file=lines, width=_ENDLESS, color_system=None).print(drawn)
-        print(*map(str.rstrip, lines.getvalue().splitlines()), sep="\n")
+        console.Console(file=lines, width=_UNLIMITED_WIDTH, color_system=None).print(rich_table)
+        for line in lines.getvalue().splitlines():
+            print(line.rstrip())
 
 
 def _is_number(cell: str) -> bool:
-    return cell in "-" or cell.lstrip("-")[:1].isdigit()
+    """Returns whether a cell is a number, or stands for a missing one."""
+    return cell in ("", "-") or cell.lstrip("-")[:1].isdigit()
 
 
 def show_built(builder: Any) -> dict[str, Any]:
@@ -207,24 +220,27 @@ def show_class_table(
     class_names: Sequence[str], total: ClassCounts, by_split: Mapping[str, ClassCounts]
 ) -> None:
     """Prints one row per class, and one for void; counts of splits only if there are several."""
-    shown = by_split if len(by_split) > 1 else {}
+    shown_splits = by_split if len(by_split) > 1 else {}
     columns = ["index", "class", "images", "pixels", "share"]
-    columns += [title for split in shown for title in (split, "pixels")]
-    pixels = int(total.pixels.sum()) or 1
+    for split in shown_splits:
+        columns += [split, "pixels"]
+    all_pixels = int(total.pixels.sum()) or 1
     rows = []
     for index, name in [*enumerate(class_names), (VOID, "void")]:
-        if name == f"class {index}" and not total.pixels[index]:
-            continue  # `check` calls classes so where there are no names
-        share = f"{100 * int(total.pixels[index]) / pixels:.3f}%"
+        has_made_up_name = name == f"class {index}"  # by `check`, if no file names the classes
+        if has_made_up_name and not total.pixels[index]:
+            continue
+        share = f"{100 * int(total.pixels[index]) / all_pixels:.3f}%"
         row = [index, name, total.images[index], total.pixels[index], share]
-        row += [count for c in shown.values() for count in (c.images[index], c.pixels[index])]
+        for counts in shown_splits.values():
+            row += [counts.images[index], counts.pixels[index]]
         rows.append(row)
     show_table(columns, rows)
 
 
-# The bar around the others, and those of downloads: `sources.devkit` has one of its own.
-_HIDDEN = re.compile("Generating splits|Dl Completed|Dl Size|Extraction completed")
-_SHUFFLING = re.compile(r"Shuffling .*-(\w+)\.\w+(?:-\S*)?\.\.\.")
+# The bar around the others, and those of downloads, for which `sources.devkit` has its own.
+_HIDDEN_BAR = re.compile("Generating splits|Dl Completed|Dl Size|Extraction completed")
+_SHUFFLING_BAR = re.compile(r"Shuffling .*-(\w+)\.\w+(?:-\S*)?\.\.\.")
 
 
 @contextlib.contextmanager
@@ -234,15 +250,15 @@ def one_progress_bar() -> Iterator[None]:
 
     class Bar(auto.tqdm):
         def __init__(self, *args: Any, desc: str = "", **options: Any):
-            if _HIDDEN.match(desc):
+            if _HIDDEN_BAR.match(desc):
                 options["disable"] = True
-            name = _SHUFFLING.sub(r"Writing \1", desc).replace("Generating", "Reading")
+            name = _SHUFFLING_BAR.sub(r"Writing \1", desc).replace("Generating", "Reading")
             super().__init__(*args, desc=name.rstrip("."), **{**options, "leave": False})
 
-    before = tqdm_utils.tqdm_lib
+    old_library = tqdm_utils.tqdm_lib
     tqdm_utils.tqdm_lib = types.SimpleNamespace(tqdm=Bar)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             yield
     finally:
-        tqdm_utils.tqdm_lib = before
+        tqdm_utils.tqdm_lib = old_library

@@ -1,5 +1,7 @@
-"""Packs predictions of VOC2012's test images for the evaluation server: checks ids, sizes and
-values, and writes results/VOC2012/Segmentation/comp6_test_cls/ID.png with VOC's palette.
+"""Packs predictions of VOC2012's test images for the evaluation server.
+
+Checks ids, sizes and values, and writes results/VOC2012/Segmentation/comp6_test_cls/ID.png with
+VOC's palette.
 """
 
 import argparse
@@ -51,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     count = predictions.submission(args.predictions, out, sizes=sizes, comp=args.comp)
     if args.json:
         document = {"file": args.out, "predictions": count, "comp": args.comp}
-        screen.write_json(document | {"sizes_checked": bool(sizes)})
+        document["sizes_checked"] = bool(sizes)
+        screen.write_json(document)
         return 0
     checked = "ids, sizes and values" if sizes else "ids and values"
     print(f"{args.out}: {count} predictions for comp{args.comp}; checked: {checked}")

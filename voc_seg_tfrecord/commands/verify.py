@@ -5,10 +5,12 @@ the number of shards or the engine. Exits with 1 if there are faults.
 """
 
 import argparse
+from collections.abc import Mapping
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
 from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import TILE_IMAGE_ID
 from voc_seg_tfrecord.core.storage import SUMS
 from voc_seg_tfrecord.reading.dataset import class_map, has_only_images, open_built
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 SUMMARY = "check built records against their source or the pinned facts; print the fingerprint"
 EXAMPLE = "voc-seg-tfrecord verify cracks --source /data/cracks"
 
-_SHOWN = 10
+_MAX_LISTED_FAULTS = 10
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,62 +54,76 @@ def _print(builder: Any, report: "VerificationReport", source: str | None) -> No
     for name, split in report.splits.items():
         print(f"  {name}: {split.fingerprint.examples} examples")
         for field in ("ids", "images", "masks", "instances"):
-            if value := getattr(split.fingerprint, field):
-                known = split.published_as.get(field)
-                print(f"    {field:9} {value}" + (f"  = {known}" if known else ""))
-        if split.ids_sha256 != split.fingerprint.ids:  # ids are of tiles
+            digest = getattr(split.fingerprint, field)
+            published = split.published_as.get(field)
+            if digest and published:
+                print(f"    {field:9} {digest}  = {published}")
+            elif digest:
+                print(f"    {field:9} {digest}")
+        has_tiles = split.ids_sha256 != split.fingerprint.ids
+        if has_tiles:
             print(f"    image ids {split.ids_sha256}")
     print(f"fingerprint   {report.fingerprint}")
     faults = report.faults
-    for fault in faults[:_SHOWN]:
+    for fault in faults[:_MAX_LISTED_FAULTS]:
         print(f"  {fault}")
-    if len(faults) > _SHOWN:
-        print(f"  ... and {len(faults) - _SHOWN} more")
-    if became := class_map(builder):
-        olds = {new: [o for o, to in became.items() if to == new] for new in became.values()}
-        mapped = (f"{new} from {', '.join(names)}" for new, names in olds.items())
-        print(f"classes mapped at build: {'; '.join(mapped)}")
+    if len(faults) > _MAX_LISTED_FAULTS:
+        print(f"  ... and {len(faults) - _MAX_LISTED_FAULTS} more")
+    _print_class_map(class_map(builder))
     for archive in report.archives:
         print(f"archive verified at build: {archive['filename']}, sha256 {archive['sha256']}")
     for line in _checked(builder, report, source):
         print(line)
-    count = f"{len(faults)} fault{'' if len(faults) == 1 else 's'}" if faults else "no faults"
+    count = counted(len(faults), "fault") if faults else "no faults"
     print(f"{count} in what was checked")
 
 
+def _print_class_map(new_by_old: Mapping[str, str]) -> None:
+    """Prints from which classes of the source each class of the dataset was made."""
+    if not new_by_old:
+        return
+    olds_by_new: dict[str, list[str]] = {}
+    for old, new in new_by_old.items():
+        olds_by_new.setdefault(new, []).append(old)
+    mapped = [f"{new} from {', '.join(olds)}" for new, olds in olds_by_new.items()]
+    print(f"classes mapped at build: {'; '.join(mapped)}")
+
+
 def _checked(builder: Any, report: "VerificationReport", source: str | None) -> list[str]:
-    """Says in sentences what was checked and what was not."""
+    """Returns sentences on what was checked and what was not."""
     facts = [f"{name}: {split.facts}" for name, split in report.splits.items() if split.facts]
-    tiles = ", places of tiles" if TILE_IMAGE_ID in builder.info.features else ""
-    inner = f"sizes, labels, values of masks{tiles}"
+    checks = ["sha256 of every file"] if report.has_sums else []
     if has_only_images(builder):
-        inner = "sizes of images"
-    if report.has_sums:
-        inner = f"sha256 of every file, {inner}"
-    only = "" if source or facts else " only"
-    lines = [f"checked in itself{only}: {inner}"]
+        checks.append("sizes of images")
+    else:
+        checks += ["sizes", "labels", "values of masks"]
+        if TILE_IMAGE_ID in builder.info.features:
+            checks.append("places of tiles")
+    is_compared = bool(source or facts)
+    start = "checked in itself" if is_compared else "checked in itself only"
+    lines = [f"{start}: {', '.join(checks)}"]
     if not report.has_sums:
         lines.append(f"sha256 of the files not checked: the dataset has no {SUMS}")
     if source:
-        files = f"compared with the files in {source}: every feature of every record"
-        return [*lines, files, *facts]
+        lines.append(f"compared with the files in {source}: every feature of every record")
+        return lines + facts
     advice = "not compared with the source; give --source ROOT to compare with its files"
     return [*lines, *facts, advice]
 
 
 def _as_json(builder: Any, report: "VerificationReport", source: str | None) -> dict[str, Any]:
+    splits = {}
+    for name, split in report.splits.items():
+        splits[name] = {
+            **dataclasses.asdict(split.fingerprint),
+            "ids_sha256": split.ids_sha256,
+            "known": dict(split.published_as),
+            "facts": split.facts,
+        }
     return {
         "dataset": builder.info.full_name,
         "fingerprint": report.fingerprint,
-        "splits": {
-            name: {
-                **dataclasses.asdict(split.fingerprint),
-                "ids_sha256": split.ids_sha256,
-                "known": dict(split.published_as),
-                "facts": split.facts,
-            }
-            for name, split in report.splits.items()
-        },
+        "splits": splits,
         "class_map": class_map(builder),
         "archives": [dict(archive) for archive in report.archives],
         "checked": _checked(builder, report, source),

@@ -1,4 +1,4 @@
-"""Which bands of an image are kept, and as what."""
+"""Which bands of an image are kept, and as which type."""
 
 import dataclasses
 from typing import Literal
@@ -6,7 +6,7 @@ from typing import Literal
 from voc_seg_tfrecord.core.errors import counted
 
 Dtype = Literal["uint8", "uint16", "float32"]
-"""What a band may be stored as."""
+"""The types that a band may be stored as."""
 
 RGB = "rgb"
 """The value of the option `bands` that takes RGB of 8 bits, whatever is lost."""
@@ -17,11 +17,11 @@ PNG_BAND_COUNTS = (1, 3, 4)
 
 @dataclasses.dataclass(frozen=True)
 class Bands:
-    """Which bands of images are kept, in which order, and as what.
+    """Which bands of images are kept, in which order, and as which type.
 
     Attributes:
       numbers: the bands' numbers, from 0.
-      dtype: what their values are stored as.
+      dtype: the type that their values are stored as.
       count: how many bands each image must have; 0 if that is not known.
     """
 

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.config_checks import (
     SplitBy,
 )
 from voc_seg_tfrecord.core.errors import several
-from voc_seg_tfrecord.core.example import ExampleSpec, Exif, Parts, Task
+from voc_seg_tfrecord.core.example import ExampleSpec, Exif, NeededFiles, Task
 from voc_seg_tfrecord.core.grouping import NO_GROUPS, Grouping
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOC_CLASSES
@@ -269,9 +269,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
         return Bands(tuple(self.bands), self.dtype)
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> NeededFiles:
         """What examples need of a tree beside images and masks."""
-        return Parts(
+        return NeededFiles(
             masks=self.task == "segmentation",
             instances=bool(self.instance_mask),
             annotations=bool(self.objects),

@@ -1,4 +1,4 @@
-"""What TFDS is told of a dataset: its features, and what it says of itself."""
+"""What TFDS gets to know about a dataset: its features and its description."""
 
 import dataclasses
 import json
@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core import names as names_of
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.layout import IMAGES, LISTS, MASKS
 from voc_seg_tfrecord.core.names import VOC_POSES, VOID, background_index
 
@@ -27,7 +27,7 @@ With none of them, releases whose archive is registered are downloaded."""
 
 @dataclasses.dataclass(frozen=True)
 class Description:
-    """What a dataset says of itself; a citation, homepage or licence may be missing."""
+    """How a dataset describes itself; a citation, homepage or license may be missing."""
 
     description: str
     citation: str | None
@@ -36,14 +36,20 @@ class Description:
 
 
 def dataset_description(config: VocSegConfig, of_releases: str, bibliography: str) -> Description:
-    """Returns what a config's dataset says of itself.
+    """Returns the description of a config's dataset.
 
-    Only a release carries the citation and the page of VOC. What the config says goes first.
+    Only a release has the citation and the page of VOC. The config's own texts take precedence.
+
+    Args:
+      config: the config.
+      of_releases: the description of a release's dataset.
+      bibliography: the text of a BibTeX file with the citations of all releases.
     """
     release = config.official
-    citation, homepage = None, None
+    citation = None
+    homepage = None
     if release is not None:
-        entries = {key: entry for entry, key in re.findall(_ENTRY, bibliography, re.M | re.S)}
+        entries = _read_bibliography(bibliography)
         citation = "\n\n".join(entries[key] for key in release.citations)
         homepage = release.page
     return Description(
@@ -55,26 +61,33 @@ def dataset_description(config: VocSegConfig, of_releases: str, bibliography: st
 
 
 def description_of_built(info: tfds.core.DatasetInfo) -> Description:
-    """Returns what a built dataset says of itself."""
+    """Returns the description of a built dataset."""
     proto = info.as_proto
     return Description(
         info.description.strip(),
         info.citation.strip() or None,
-        # Without an address, `info.homepage` makes one up of a page that does not exist.
+        # Without an address, `info.homepage` makes one up, of a page that does not exist.
         proto.location.urls[0] if proto.location.urls else None,
         proto.redistribution_info.license.strip() or None,
     )
 
 
-_ENTRY = r"^(@\w+{([^,]+),.*?^})"  # of a BibTeX file, and its key
-_CLASSES = ("class_names", "classes")
-_TILES = ("tile", "tile_overlap", "tile_format")
+_BIBTEX_ENTRY = re.compile(r"^(@\w+{([^,]+),.*?^})", re.M | re.S)
+
+
+def _read_bibliography(text: str) -> dict[str, str]:
+    """Returns the entries of a BibTeX file by their keys."""
+    return {key: entry for entry, key in _BIBTEX_ENTRY.findall(text)}
+
+
+_CONTENT_FIELDS = ("class_names", "classes", "tile", "tile_overlap", "tile_format")
+"""The fields of a config that change the content of its dataset."""
 
 
 def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
-    """Checks that a dataset has the classes and tiles of a config by whose name it is reused.
+    """Checks that a dataset of a config's name has the classes and tiles of the config.
 
-    TFDS reuses a dataset of the same name, so changed rules would silently be ignored.
+    TFDS reuses a dataset of the same name, so it would silently ignore changed rules.
 
     Raises:
       ConfigError: if it was built with other classes, meanings of mask values or tiles.
@@ -82,9 +95,9 @@ def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
     path = folder / "metadata.json"
     built = json.loads(storage.read_small(path)).get("config") if path.exists() else None
     if not isinstance(built, dict):
-        return  # built by something else; reading it says so
+        return  # another program has built it; reading it reports that
     fields = json.loads(config.to_json())
-    for field in (*_CLASSES, *_TILES):
+    for field in _CONTENT_FIELDS:
         if built.get(field) != fields.get(field):
             raise ConfigError(
                 folder,
@@ -100,23 +113,24 @@ def _description(config: VocSegConfig, of_releases: str) -> str:
         return of_releases
     if release is not None:
         text = config.description or release.description
-        return f"{text} {_classes(config)} Classes mapped: {config.table.describe()}."
+        return f"{text} {_describe_classes(config)} Classes mapped: {config.table.describe()}."
     if config.description:
         return str(config.description)
     if config.task == "images":
         return "Images alone, built by voc_seg_tfrecord."
     if config.task == "classification":
         return "Images with one label each, built by voc_seg_tfrecord."
-    return f"Own data for semantic segmentation, built by voc_seg_tfrecord. {_classes(config)}"
+    classes = _describe_classes(config)
+    return f"Own data for semantic segmentation, built by voc_seg_tfrecord. {classes}"
 
 
-def _classes(config: VocSegConfig) -> str:
+def _describe_classes(config: VocSegConfig) -> str:
     names = config.built_class_names
     background = background_index(names, config.built_background)
     background_text = "no class is known to be background"
     if background is not None:
         background_text = f"index {background} is background"
-    classes = f"{len(names)} class" if len(names) == 1 else f"{len(names)} classes"
+    classes = counted(len(names), "class")
     return f"Masks have one class index per pixel: {classes}, {background_text}, {VOID} is void."
 
 
@@ -126,18 +140,28 @@ def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:
     Returns:
       The features by name; and the name of the one that a model learns, None if there is none.
     """
+    if config.task == "images":
+        features = _image_features()
+        return features | {names_of.HEIGHT: np.int32, names_of.WIDTH: np.int32}, None
+    if config.task == "classification":
+        label = tfds.features.ClassLabel(names=list(config.built_class_names))
+        return _image_features() | {names_of.LABEL: label}, names_of.LABEL
+    return _segmentation_features(config), names_of.MASK
+
+
+def _image_features() -> dict[str, Any]:
+    """Returns the features of images without masks."""
+    image = tfds.features.Image(shape=(None, None, 3))
+    return {names_of.IMAGE: image, names_of.FILENAME: tfds.features.Text()}
+
+
+def _segmentation_features(config: VocSegConfig) -> dict[str, Any]:
     names = list(config.built_class_names)
-    size = {names_of.HEIGHT: np.int32, names_of.WIDTH: np.int32}
-    if config.task != "segmentation":
-        image = tfds.features.Image(shape=(None, None, 3))
-        features = {names_of.IMAGE: image, names_of.FILENAME: tfds.features.Text()}
-        if config.task == "images":
-            return features | size, None
-        return features | {names_of.LABEL: tfds.features.ClassLabel(names=names)}, names_of.LABEL
-    features = {
-        names_of.IMAGE: _image_of(config),
+    features: dict[str, Any] = {
+        names_of.IMAGE: _image_feature(config),
         names_of.FILENAME: tfds.features.Text(doc="Name below the image folder."),
-        **size,
+        names_of.HEIGHT: np.int32,
+        names_of.WIDTH: np.int32,
         names_of.MASK: tfds.features.LabeledImage(
             labels=names,
             shape=(None, None, 1),
@@ -152,9 +176,10 @@ def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:
         ),
     }
     if config.tiling:
-        id_of_image = tfds.features.Text(doc="The id of the image that was cut.")
-        features[names_of.TILE_IMAGE_ID] = id_of_image
-        features |= dict.fromkeys(names_of.TILE[1:], np.int32)
+        image_id = tfds.features.Text(doc="The id of the image that was cut.")
+        features[names_of.TILE_IMAGE_ID] = image_id
+        for name in names_of.TILE_PLACE:
+            features[name] = np.int32
     if config.instance_mask:
         features[names_of.INSTANCES] = tfds.features.Image(
             shape=(None, None, 1),
@@ -177,17 +202,22 @@ def feature_table(config: VocSegConfig) -> tuple[dict[str, Any], str | None]:
                 "is_difficult": np.bool_,
             }
         )
-    return features, names_of.MASK
+    return features
 
 
-def _image_of(config: VocSegConfig) -> Any:
-    if (bands := config.kept_bands) is None:
+def _image_feature(config: VocSegConfig) -> Any:
+    """Returns the feature of images with masks: RGB, or the bands that are kept."""
+    bands = config.kept_bands
+    if bands is None and config.tiling:
         return tfds.features.Image(
-            shape=(None, None, 3),
-            encoding_format=config.tile_format if config.tiling else "jpeg",
-            doc="The tile's pixels." if config.tiling else "The file's own bytes.",
+            shape=(None, None, 3), encoding_format=config.tile_format, doc="The tile's pixels."
         )
-    shape, doc = (None, None, len(bands.numbers)), f"The bands {bands.numbers} of the image."
+    if bands is None:
+        return tfds.features.Image(
+            shape=(None, None, 3), encoding_format="jpeg", doc="The file's own bytes."
+        )
+    shape = (None, None, len(bands.numbers))
+    doc = f"The bands {bands.numbers} of the image."
     dtype = np.dtype(bands.dtype).type
     if bands.is_png:
         return tfds.features.Image(shape=shape, dtype=dtype, encoding_format="png", doc=doc)

@@ -1,4 +1,4 @@
-"""The exceptions of this package: one small tree, one shape of message; and words of messages."""
+"""The exceptions of this package, with one shape of message, and words that messages share."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
@@ -31,12 +31,12 @@ class VocSegError(ValueError):
         self.found = found
         self.expected = expected
         self.remedy = remedy
-        parts = [f"{self.where}: {found}"]
+        lines = [f"{self.where}: {found}"]
         if expected:
-            parts.append(f"expected: {expected}")
+            lines.append(f"expected: {expected}")
         if remedy:
-            parts.append(f"what to do: {remedy}")
-        super().__init__("\n  ".join(parts))
+            lines.append(f"what to do: {remedy}")
+        super().__init__("\n  ".join(lines))
 
     def to_json(self) -> dict[str, Any]:
         """Returns the error as plain data, for `from_json` in another process."""
@@ -134,7 +134,7 @@ class SplitError(VocSegError):
 
     KIND = "split"
     _FIELDS = ("split", "problems", "examined", "remedy")
-    SHOWN = 5
+    MAX_SHOWN_PROBLEMS = 5
 
     def __init__(
         self, split: str, problems: Sequence[VocSegError], examined: int, remedy: str = ""
@@ -143,15 +143,17 @@ class SplitError(VocSegError):
         self.split = split
         self.examined = examined
         lines = [f"{len(problems)} of {examined} examples cannot be used"]
-        shown = share_advice(map(str, problems[: self.SHOWN]))
-        lines += [textwrap.indent(text, "  ", lambda _: True) for text in shown]
-        if len(problems) > self.SHOWN:
-            lines.append(f"  ... and {len(problems) - self.SHOWN} more")
+        shown = problems[: self.MAX_SHOWN_PROBLEMS]
+        for text in share_advice(str(problem) for problem in shown):
+            lines.append(textwrap.indent(text, "  ", lambda _: True))
+        if len(problems) > len(shown):
+            lines.append(f"  ... and {len(problems) - len(shown)} more")
         super().__init__(f"split {split!r}", found="\n".join(lines), remedy=remedy)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the error as plain data, for `from_json` in another process."""
-        return {**super().to_json(), "problems": [p.to_json() for p in self.problems]}
+        problems = [problem.to_json() for problem in self.problems]
+        return {**super().to_json(), "problems": problems}
 
 
 def from_json(data: Mapping[str, Any]) -> VocSegError:
@@ -171,7 +173,8 @@ def from_json(data: Mapping[str, Any]) -> VocSegError:
     return kind(fields.pop("where"), **fields)
 
 
-_LONGEST_OPTION = 300  # letters of what an option is, in an error
+_MAX_OPTION_CHARACTERS = 300
+"""How many characters of an option's value an error shows."""
 
 
 def option_error(
@@ -179,11 +182,17 @@ def option_error(
 ) -> ConfigError:
     """Returns the error about the value of an option of a config.
 
-    Commands, JSON and Python all have the option, and not all of them a config's name. Of `choices`
-    the closest match is suggested.
+    It names the option and not the config, because not every call has a config's name.
+
+    Args:
+      option: the name of the option, in commands, JSON and Python alike.
+      found: its value.
+      expected: what the value should be.
+      choices: possible values, of which the closest match is suggested.
     """
     shown = repr(found)
-    shown = shown if len(shown) <= _LONGEST_OPTION else f"{shown[:_LONGEST_OPTION]}..."
+    if len(shown) > _MAX_OPTION_CHARACTERS:
+        shown = f"{shown[:_MAX_OPTION_CHARACTERS]}..."
     return ConfigError(
         f"option {option}",
         found=shown + did_you_mean(str(found), choices),
@@ -194,36 +203,50 @@ def option_error(
 
 def share_advice(messages: Iterable[str]) -> list[str]:
     """Puts messages together that end with the same lines of what is expected and what to do."""
-    groups: dict[str, list[str]] = {}
+    problems_by_advice: dict[str, list[str]] = {}
     for message in messages:
-        problem, expected, advice = message.partition("\n  expected: ")
-        groups.setdefault(expected + advice, []).append(problem)
-    return ["\n".join(problems) + advice for advice, problems in groups.items()]
+        problem, expected, rest = message.partition("\n  expected: ")
+        problems_by_advice.setdefault(expected + rest, []).append(problem)
+    return ["\n".join(problems) + advice for advice, problems in problems_by_advice.items()]
 
 
-_NEXT = 0.1
-_SHOWN = 3
-_LONGEST_NAME = 100  # comparing takes time that grows with the square of the length
+_MAX_SUGGESTIONS = 3
+
+_MAX_LIKENESS_GAP = 0.1
+"""How much less like the word a name may be than the closest one; others would only confuse."""
+
+_MAX_WORD_CHARACTERS = 100
+"""Longer words get no suggestion: comparing takes time that grows with the square of the length."""
 
 
 def did_you_mean(word: str, names: Iterable[str]) -> str:
-    """Returns `; did you mean 'train'?`, to be put behind what was found; empty if none is near.
+    """Returns `; did you mean 'train'?`, to put behind what was found; empty if no name is close.
 
-    At most 3 names are near, the likest first. Capitals do not count. A name that begins with the
-    word is like it (`val`, `validation`), and so is one that differs from it in a few letters
-    (`trian`, `train`).
+    Suggests at most 3 names, the closest first. A name is close if it begins with the word (`val`,
+    `validation`) or differs in a few letters (`trian`, `train`). Case does not matter.
     """
     folded = word.casefold()
-    if not folded or len(folded) > _LONGEST_NAME:
+    if not folded or len(folded) > _MAX_WORD_CHARACTERS:
         return ""
-    by_folded = {name.casefold(): name for name in names}
-    begun = [name for name in by_folded if len(folded) > 1 and name.startswith(folded)]
-    alike = difflib.get_close_matches(folded, by_folded, n=_SHOWN)
-    likeness = [difflib.SequenceMatcher(None, folded, name).ratio() for name in alike]
-    # Names much less alike than the best one would only confuse.
-    alike = [n for n, of in zip(alike, likeness, strict=True) if of >= likeness[0] - _NEXT]
-    near = [by_folded[name] for name in dict.fromkeys([*alike, *begun])][:_SHOWN]
-    return f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+    name_by_folded = {name.casefold(): name for name in names}
+    suggestions = _close_names(folded, name_by_folded)
+    if len(folded) > 1:
+        suggestions += [name for name in name_by_folded if name.startswith(folded)]
+    distinct = list(dict.fromkeys(suggestions))[:_MAX_SUGGESTIONS]
+    if not distinct:
+        return ""
+    listed = " or ".join(repr(name_by_folded[name]) for name in distinct)
+    return f"; did you mean {listed}?"
+
+
+def _close_names(word: str, names: Iterable[str]) -> list[str]:
+    """Returns the names that differ from a word in a few letters, the closest first."""
+    close = difflib.get_close_matches(word, names, n=_MAX_SUGGESTIONS)
+    if not close:
+        return []
+    likeness = {name: difflib.SequenceMatcher(None, word, name).ratio() for name in close}
+    least = likeness[close[0]] - _MAX_LIKENESS_GAP
+    return [name for name in close if likeness[name] >= least]
 
 
 _TYPES: dict[str, type[VocSegError]] = {
@@ -235,16 +258,26 @@ _TYPES: dict[str, type[VocSegError]] = {
 
 def counted(number: int, name: str) -> str:
     """Returns `1 image` or `2 images`, with commas in long numbers."""
+    if number == 1:
+        return f"1 {name}"
     ending = "es" if name.endswith("s") else "s"
-    return f"{number:,} {name}{'' if number == 1 else ending}"
+    return f"{number:,} {name}{ending}"
+
+
+_MAX_NAME_CHARACTERS = 40
+"""How many characters of each name a list of names shows."""
 
 
 def several(names: Iterable[str], shown: int = 3) -> str:
-    """Returns the first names and how many more there are."""
+    """Returns the first names and how many more there are: `a, b, c and 4 more`."""
     names = list(names)
-    more = f" and {len(names) - shown} more" if len(names) > shown else ""
-    short = (name if len(name) <= 40 else f"{name[:40]}..." for name in names[:shown])
-    return ", ".join(short) + more
+    short = [
+        name if len(name) <= _MAX_NAME_CHARACTERS else f"{name[:_MAX_NAME_CHARACTERS]}..."
+        for name in names[:shown]
+    ]
+    listed = ", ".join(short)
+    unlisted = len(names) - len(short)
+    return f"{listed} and {unlisted} more" if unlisted > 0 else listed
 
 
 def command(*words: object, **options: object) -> str:
@@ -260,19 +293,29 @@ def command(*words: object, **options: object) -> str:
       **options: in this order. One that is None or False is left out, True is the bare option,
         and a list is several words behind one option.
     """
-    parts = []
-    for word in words:
-        text = os.fspath(word) if isinstance(word, os.PathLike) else ""
-        parts.append(_quoted(f"./{text}" if text.startswith(("-", "~")) else word))
+    parts = [_quoted_word(word) for word in words]
     for name, value in options.items():
+        if value is None or value is False:
+            continue
         if value is True:
             parts.append(f"--{name}")
         elif isinstance(value, list | tuple):
             parts += [f"--{name}", *map(_quoted, value)]
-        elif value is not None and value is not False:
-            joint = "=" if str(value).startswith("-") else " "  # else it looks like an option
-            parts.append(f"--{name}{joint}{_quoted(value)}")
+        elif str(value).startswith("-"):  # after a blank it would look like an option
+            parts.append(f"--{name}={_quoted(value)}")
+        else:
+            parts.append(f"--{name} {_quoted(value)}")
     return " ".join(parts)
+
+
+def _quoted_word(word: object) -> str:
+    """Returns a word of a shell that stands before the options."""
+    if isinstance(word, os.PathLike):
+        path = os.fspath(word)
+        looks_like_something_else = path.startswith(("-", "~"))
+        if looks_like_something_else:
+            return _quoted(f"./{path}")
+    return _quoted(word)
 
 
 def _quoted(word: object) -> str:
@@ -280,6 +323,11 @@ def _quoted(word: object) -> str:
     text = str(word)
     if text.isprintable():
         return shlex.quote(text)
-    data = text.encode("utf-8", "surrogateescape")  # names that are no UTF-8 keep their bytes
-    safe = (chr(b) if 32 <= b < 127 and b not in b"\\'" else f"\\x{b:02x}" for b in data)
-    return f"$'{''.join(safe)}'"
+    data = text.encode("utf-8", "surrogateescape")  # names that are not UTF-8 keep their bytes
+    return f"$'{''.join(_escaped(byte) for byte in data)}'"
+
+
+def _escaped(byte: int) -> str:
+    """Returns a byte inside `$'...'`."""
+    is_plain = 32 <= byte < 127 and byte not in b"\\'"
+    return chr(byte) if is_plain else f"\\x{byte:02x}"

@@ -21,19 +21,19 @@ kind: `palette`, `grey` or `rgb`. Sha256 and numbers are empty where they are no
 
 Exif = Literal["auto", "apply", "ignore"]
 Decoding = Literal["none", "readable", "alike"]
-"""What is tried with bytes that are kept: nothing; whether both decoders can decode them; or also
-whether they decode them alike. See `check_readable` and `check_alike`."""
+"""What is checked about bytes that are kept: nothing; that both decoders can decode them; or also
+that they decode them alike. See `check_readable` and `check_alike`."""
 
 
 @dataclasses.dataclass(frozen=True)
-class Parts:
-    """What an example needs of a tree beside its image.
+class NeededFiles:
+    """The files that an example needs beside its image.
 
     Attributes:
       masks: whether it needs a mask.
       instances: whether it needs an instance mask.
       annotations: whether it needs an XML annotation.
-      background: whether an image may lack its masks, and is background everywhere then.
+      background: whether an image may lack its masks; then it is background everywhere.
     """
 
     masks: bool = True
@@ -42,23 +42,23 @@ class Parts:
     background: bool = False
 
 
-IMAGE_AND_MASK = Parts()
-ALL_PARTS = Parts(instances=True, annotations=True)
+IMAGE_AND_MASK = NeededFiles()
+ALL_PARTS = NeededFiles(instances=True, annotations=True)
 
 
 @dataclasses.dataclass(frozen=True)
 class RawExample:
-    """One example's files, read but not looked into.
+    """One example's files, read but not decoded.
 
     Attributes:
       image: the image file.
       filename: the image's name below its folder.
-      mask: the mask file, None where the whole image is background.
-      instances: the instance mask file, None where there is none.
-      annotation: the XML file, None where there is none.
+      mask: the mask file; None if the whole image is background.
+      instances: the instance mask file; None if there is none.
+      annotation: the XML file; None if there is none.
       mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
       counted: what a survey has found in the mask file; see `index_masks.read_mask`.
-      label: class index of the image, where it has one in place of a mask.
+      label: class index of the image, if it has one in place of a mask.
     """
 
     image: File
@@ -74,9 +74,9 @@ class RawExample:
 class Item(Protocol):
     """One example in its source: a tree, a file of records, or arrays in memory.
 
-    An item that lies in files has `size()`, which returns about how many bytes it has there, and
-    `to_json()`, which returns plain data, so that it gets to any worker. What makes an item of the
-    data again is its class method `from_json`.
+    An item in files also has `size()`, which returns about how many bytes it has, `to_json()`,
+    which returns plain data for a worker, and the class method `from_json`, which makes the item
+    again from the data.
     """
 
     @property
@@ -90,7 +90,7 @@ class Item(Protocol):
         ...
 
     def read(self) -> RawExample:
-        """Reads all of it, once."""
+        """Reads all its files."""
         ...
 
 
@@ -104,9 +104,9 @@ class ExampleSpec:
 
     Attributes:
       class_names: all classes, in mask order.
-      rule: what the values and colours of masks mean.
+      rule: what the values and colors of masks mean.
       official: whether files must be of the kinds that a release holds: plain JPEGs, palette
-        or 8-bit greyscale masks.
+        or 8-bit grayscale masks.
       instances: whether `instance_mask` is a feature.
       objects: whether `objects` is a feature.
       exif: what an EXIF orientation means; see `images.open_image`.
@@ -140,12 +140,12 @@ class ExampleSpec:
 
     @functools.cached_property
     def background_index(self) -> int | None:
-        """Index of the class that means background, None if there is none."""
+        """Index of the class that means background; None if there is none."""
         return background_index(self.class_names, self.background)
 
     @property
     def fill(self) -> int | None:
-        """The value of a mask that is not there: that of background; None if none is known."""
+        """The value of a mask that is missing: that of background; None if none is known."""
         return self.table.fill if self.table else self.background_index
 
 
@@ -156,9 +156,9 @@ class Source:
     Attributes:
       splits: items by split name.
       spec: what examples are to hold and how masks are read.
-      colors: the colour of each class index, and of 255, where a class file gives them.
+      colors: the color of each class index, and of 255, if a class file gives them.
       archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
-      rows: what each value and colour of its masks is, where that was found out.
+      rows: what each value and color of its masks is, if that was found out.
       numbered: whether a file or an option gave the numbers of the classes; otherwise they are
         sorted by name.
     """

@@ -1,7 +1,7 @@
 """One file: its bytes and its name, its kind, and the limits that no image or mask may exceed.
 
-Every error about a file needs its name. Its kind is judged by its first bytes and never by the
-ending of its name. The limits are checked at the header, before any decoder asks for memory.
+Every error about a file needs its name. Its first bytes give its kind, never the ending of its
+name. The limits are checked in the header, before any decoder asks for memory.
 
 References:
   RFC 9649, WebP Image Format.
@@ -12,7 +12,6 @@ import dataclasses
 import enum
 import errno
 import functools
-import struct
 from typing import Any, Self, TypeVar
 
 from etils import epath
@@ -20,12 +19,12 @@ from etils import epath
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A file that has been read. It keeps what was found in it, so that nobody looks twice.
+    """A file that has been read. It keeps what was found in it, so that nothing is done twice.
 
     Attributes:
       data: its bytes.
@@ -34,13 +33,13 @@ class File:
 
     data: bytes = dataclasses.field(repr=False)
     where: str
-    _found: dict[str, Any] = dataclasses.field(
+    _results: dict[str, Any] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     @functools.cached_property
     def kind(self) -> "Kind":
-        """The kind of file that its first bytes make it."""
+        """The kind of the file, by its first bytes."""
         return kind_of(self.data)
 
     @classmethod
@@ -49,49 +48,55 @@ class File:
 
         Args:
           path: the path, on disk or in a bucket.
-          error: what to raise. It says what kind of file it is, and so how large it may be; see
-            `storage.LIMITS`.
+          error: what to raise. It also gives the largest size; see `storage.LIMITS`.
 
         Raises:
           VocSegError: of the class `error`, if there is no file, or it cannot be read, or is too
             large.
         """
-        most = storage.LIMITS.get(error, storage.IMAGE_BYTES)
+        max_bytes = storage.LIMITS.get(error, storage.IMAGE_BYTES)
         try:
-            return cls(storage.read_bytes(path, most), str(path))
+            return cls(storage.read_bytes(path, max_bytes), str(path))
         except Exception as reason:  # clients of buckets raise errors of their own
             raise error(
                 path,
-                found=f"this file cannot be read: {_words(reason)}",
-                expected=f"a regular file of at most {most >> 20} MiB that can be read",
+                found=f"this file cannot be read: {_describe_reason(reason)}",
+                expected=f"a regular file of at most {max_bytes >> 20} MiB that can be read",
                 remedy="put the file there and allow reading it, or remove it from the lists",
                 kind="unreadable file",
             ) from None
 
 
-def once_per_file(find: Callable[[File], Found]) -> Callable[[File], Found]:
-    """Makes a function of a file run once: the file keeps what it returned, but no error."""
-    name = f"{find.__module__}.{find.__name__}"
+def once_per_file(function: Callable[[File], Result]) -> Callable[[File], Result]:
+    """Makes a function of a file run once: the file keeps its result, but no error."""
+    name = f"{function.__module__}.{function.__name__}"
 
-    @functools.wraps(find)
-    def found(file: File) -> Found:
-        if name not in file._found:
-            file._found[name] = find(file)
-        result: Found = file._found[name]
+    @functools.wraps(function)
+    def call_once(file: File) -> Result:
+        if name not in file._results:
+            file._results[name] = function(file)
+        result: Result = file._results[name]
         return result
 
-    return found
+    return call_once
 
 
-def _words(reason: Exception) -> str:
+_MAX_REASON_CHARACTERS = 200
+
+
+def _describe_reason(reason: Exception) -> str:
+    """Returns why a file cannot be read, in one line."""
     if isinstance(reason, FileNotFoundError):
         return "there is none, or it is a link to a file that is not there"
     if isinstance(reason, IsADirectoryError):
         return "it is a folder"
     if isinstance(reason, OSError) and reason.errno == errno.ENXIO:
         return "it is a socket"
-    text = reason.strerror if isinstance(reason, OSError) and reason.strerror else str(reason)
-    return text.strip().partition("\n")[0][:200] or type(reason).__name__
+    text = str(reason)
+    if isinstance(reason, OSError) and reason.strerror:
+        text = reason.strerror
+    first_line = text.strip().partition("\n")[0]
+    return first_line[:_MAX_REASON_CHARACTERS] or type(reason).__name__
 
 
 class Kind(enum.Enum):
@@ -149,33 +154,38 @@ def kind_of(data: bytes) -> Kind:
 
 
 def describe_kind(file: File) -> str:
-    """Says in words what a file is; of an unknown kind it shows the first bytes."""
+    """Returns in words what a file is; if its kind is unknown, with its first bytes."""
     if file.kind is Kind.UNKNOWN:
         return f"{file.kind.value} that starts with {file.data[:8]!r}"
     return str(file.kind.value)
 
 
 MAX_PIXELS = 178_956_970
-"""Files with more pixels are taken for decompression bombs; this is Pillow's own limit."""
+"""Files with more pixels count as decompression bombs; this is Pillow's own limit."""
 
 MAX_SIDE = 1_000_000
-"""Pixels of a row or a column; libpng, by which TensorFlow reads PNGs, refuses more."""
+"""Pixels of a row or a column; libpng, with which TensorFlow reads PNGs, refuses more."""
 
-_MAX_PIXELS_OF = {Kind.WEBP: 1 << 25}  # decoding a WebP takes 16 bytes per pixel, and long
-_MOST_PER_BYTE = 1 << 14  # twice what the best compression makes of one bit per pixel
-_ALWAYS = 1 << 24  # so many pixels take less than a second, whatever the size of the file
+_MAX_WEBP_PIXELS = 1 << 25
+"""Decoding a WebP takes 16 bytes per pixel, and long."""
+
+_MAX_PIXELS_PER_BYTE = 1 << 14
+"""Twice what the best compression makes of one bit per pixel."""
+
+_ALWAYS_ALLOWED_PIXELS = 1 << 24
+"""So many pixels take less than a second, whatever the size of the file."""
 
 
 def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) -> None:
     """Refuses decompression bombs at their header, and sizes that no PNG may have.
 
-    A size of a file that passed is not checked again.
+    The same size of a file is not checked twice.
 
     Raises:
       VocSegError: of the class `error`, if there are more than `MAX_PIXELS` pixels, more than
         the bytes of the file can hold, or more than `MAX_SIDE` in a row or a column.
     """
-    if file._found.get("size") == (width, height):
+    if file._results.get("size") == (width, height):
         return
     if max(width, height) > MAX_SIDE:
         raise error(
@@ -192,16 +202,18 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
             expected=f"at most {limit} pixels in it; more may be a decompression bomb",
             remedy="cut image and mask into tiles",
         )
-    file._found["size"] = (width, height)
+    file._results["size"] = (width, height)
 
 
 def _max_pixels(file: File) -> int:
-    most_in_bytes = max(_ALWAYS, _MOST_PER_BYTE * len(file.data))
-    return min(MAX_PIXELS, most_in_bytes, _MAX_PIXELS_OF.get(file.kind, MAX_PIXELS))
+    """Returns how many pixels a file may have, by its kind and its number of bytes."""
+    of_kind = _MAX_WEBP_PIXELS if file.kind is Kind.WEBP else MAX_PIXELS
+    of_bytes = _MAX_PIXELS_PER_BYTE * len(file.data)
+    return min(of_kind, max(of_bytes, _ALWAYS_ALLOWED_PIXELS))
 
 
 def damaged_error(error: type[VocSegError], where: str, found: str, expected: str) -> VocSegError:
-    """Returns the error, of the class `error`, about a file that breaks its format's rules."""
+    """Returns the error, of the class `error`, about a file that breaks the rules of its format."""
     return error(
         where,
         found=found,
@@ -224,22 +236,36 @@ def animated_error(file: File, error: type[VocSegError], kind: Kind) -> VocSegEr
 
 
 def check_webp(file: File, error: type[VocSegError]) -> None:
-    """Stops an animated or too large WebP at its header; what else is wrong a decoder finds.
+    """Refuses an animated or too large WebP by its header; a decoder finds what else is wrong.
 
     Raises:
       VocSegError: of the class `error`, if it is animated or too large.
     """
-    data = file.data
-    kind, content = data[12:16], data[20:30].ljust(10, b"\0")
-    flagged = kind == b"VP8X" and content[0] & 0x02
-    if flagged or b"ANIM" in data[12:64] or b"ANMF" in data[12:64]:
+    if _is_animated_webp(file.data):
         raise animated_error(file, error, Kind.WEBP)
+    width, height = _webp_size(file.data)
+    check_pixels(width, height, file, error)
+
+
+def _is_animated_webp(data: bytes) -> bool:
+    is_extended = data[12:16] == b"VP8X"
+    has_animation_flag = is_extended and len(data) > 20 and data[20] & 0x02 != 0
+    first_chunks = data[12:64]
+    return has_animation_flag or b"ANIM" in first_chunks or b"ANMF" in first_chunks
+
+
+def _webp_size(data: bytes) -> tuple[int, int]:
+    """Returns width and height of a WebP by its first chunk: VP8X, VP8L or VP8."""
+    kind = data[12:16]
+    content = data[20:30].ljust(10, b"\0")
     if kind == b"VP8X":
         width = int.from_bytes(content[4:7], "little") + 1
         height = int.from_bytes(content[7:10], "little") + 1
     elif kind == b"VP8L":
-        (bits,) = struct.unpack_from("<I", content, 1)
-        width, height = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        bits = int.from_bytes(content[1:5], "little")  # 14 of width, then 14 of height
+        width = (bits & 0x3FFF) + 1
+        height = (bits >> 14 & 0x3FFF) + 1
     else:
-        width, height = (side & 0x3FFF for side in struct.unpack_from("<HH", content, 6))
-    check_pixels(width, height, file, error)
+        width = int.from_bytes(content[6:8], "little") & 0x3FFF
+        height = int.from_bytes(content[8:10], "little") & 0x3FFF
+    return width, height

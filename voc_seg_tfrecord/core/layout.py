@@ -61,46 +61,59 @@ class Naming:
         Raises:
           ConfigError: if there is not exactly one `{id}`.
         """
-        prefix, *rest = pattern.split(ID)
-        if len(rest) != 1 or SPLIT in pattern or "\\" in pattern or pattern.startswith("/"):
+        is_below_folder = "\\" not in pattern and not pattern.startswith("/")
+        if pattern.count(ID) != 1 or SPLIT in pattern or not is_below_folder:
             raise ConfigError(
                 f"option {option}",
                 found=repr(pattern),
                 expected=f"a file name with one {ID} where the id stands, such as gt_{ID}.png",
                 remedy="change the pattern",
             )
-        suffix, dot, ending = rest[0].rpartition(".")
-        if f".{ending.lower()}" not in ENDINGS:  # `{id}.orig` has none
-            suffix, dot, ending = rest[0], "", ""
-        return cls(prefix, suffix, dot + ending.lower(), "/" in pattern)
+        prefix, _, suffix = pattern.partition(ID)
+        names_folders = "/" in pattern
+        stem, dot, ending = suffix.rpartition(".")
+        if f".{ending.lower()}" in ENDINGS:
+            return cls(prefix, stem, dot + ending.lower(), names_folders)
+        return cls(prefix, suffix, "", names_folders)  # `{id}.orig` has no ending
 
     @property
     def narrow(self) -> tuple[int, int]:
-        """How much a name has to have: of two patterns that fit, the one that has more is meant."""
+        """How much of a name the pattern gives; of two patterns that fit, the larger one counts."""
         return len(self.prefix + self.suffix), len(self.ending)
 
     def id_of(self, name: str) -> str | None:
-        """Returns the id of a file by its name below its folder, None if it does not fit."""
+        """Returns the id of a file by its name below its folder; None if it does not fit."""
         stem, _, ending = name.rpartition(".")
-        if not stem or "/" in ending:
+        has_ending = stem != "" and "/" not in ending
+        if not has_ending:
             stem, ending = name, ""
         if self.ending and f".{ending.lower()}" != self.ending:
             return None
         return self.core_of(stem)
 
     def core_of(self, stem: str) -> str | None:
-        """Returns the id in a name without its ending, None if it does not fit."""
+        """Returns the id in a name without its ending; None if the name does not fit."""
         if not self.prefix and not self.suffix:
-            return None if not stem or stem.endswith("/") else stem
-        folder, slash, last = ("", "", stem) if self.whole else stem.rpartition("/")
-        inner = last[len(self.prefix) : len(last) - len(self.suffix)]
+            names_a_file = stem != "" and not stem.endswith("/")
+            return stem if names_a_file else None
+        folders, last = self._split(stem)
+        core = last[len(self.prefix) : len(last) - len(self.suffix)]
         fits = last.startswith(self.prefix) and last.endswith(self.suffix)
-        return folder + slash + inner if fits and inner else None
+        if not core or not fits:
+            return None
+        return folders + core
 
     def name_of(self, image_id: str, ending: str) -> str:
         """Returns the name with an id and an ending: what `id_of` takes apart."""
-        folder, slash, last = ("", "", image_id) if self.whole else image_id.rpartition("/")
-        return f"{folder}{slash}{self.prefix}{last}{self.suffix}{ending}"
+        folders, last = self._split(image_id)
+        return f"{folders}{self.prefix}{last}{self.suffix}{ending}"
+
+    def _split(self, name: str) -> tuple[str, str]:
+        """Returns the folders that stand before the pattern, and the part that it fits."""
+        if self.whole:
+            return "", name
+        folder, slash, last = name.rpartition("/")
+        return folder + slash, last
 
     def __str__(self) -> str:
         return f"{self.prefix}{ID}{self.suffix}{self.ending}"
@@ -117,9 +130,9 @@ MASK_FOLDERS = (MASKS, "SegmentationClassPNG", "SegmentationClassAug", "Segmenta
 """Names of mask folders, in the order in which they are tried."""
 
 
-# Where releases put VOC<year> below the folder that was unpacked into; 2011's tar alone
-# starts with TrainVal.
 _DEVKITS = ("", "VOCdevkit", "TrainVal/VOCdevkit")
+"""Where releases put VOC<year> below the folder that they are unpacked into; 2011's tar alone has
+TrainVal."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +140,7 @@ class Part:
     """One of several parts of a set, such as a split that has its own folders.
 
     Attributes:
-      name: with a `/`, the begin of the part's ids.
+      name: the part's name; with a `/`, the beginning of its ids.
       images: its folder of images, below the root.
       masks: its folder of masks, likewise.
       image_name: pattern of its images' names; empty means `{id}`.
@@ -180,23 +193,24 @@ class Layout:
     parts: tuple[Part, ...] = ()
 
     def folders(self) -> list[Part]:
-        """Returns the parts; of a set without any the one that it is."""
+        """Returns the parts; of a set without parts, one part that is the whole set."""
         whole = Part("", self.images, self.masks, self.image_name, self.mask_name)
         return list(self.parts) or [whole]
 
     def options(self, root: str) -> dict[str, str]:
-        """Returns the options that say this layout of a tree at `root` below the given folder."""
+        """Returns the options that give this layout, for a tree at `root` below a given folder."""
         options = {}
         for option in ("images", "masks"):
-            options[option] = ",".join(
-                f"{part.name}{'=' if part.name else ''}"
-                + posixpath.normpath(posixpath.join(root, getattr(part, option)))
-                for part in self.folders()
-            )
+            values = []
+            for part in self.folders():
+                folder = posixpath.normpath(posixpath.join(root, getattr(part, option)))
+                values.append(f"{part.name}={folder}" if part.name else folder)
+            options[option] = ",".join(values)
         for option in ("image_name", "mask_name"):
             names = {getattr(part, option) for part in self.folders()}
-            if len(names) == 1 and (name := names.pop()):
-                options[option] = name
+            is_one_pattern = len(names) == 1 and names != {""}
+            if is_one_pattern:
+                options[option] = names.pop()
         return options
 
     def is_deep(self, folder: str) -> bool:
@@ -205,17 +219,22 @@ class Layout:
         They do unless another folder of the layout is there.
         """
         start = "" if folder == "." else f"{folder}/"
-        others = {name for part in self.folders() for name in (part.images, part.masks)}
-        return not any(n.startswith(start) for n in others if n not in (folder, "."))
+        for part in self.folders():
+            for other in (part.images, part.masks):
+                is_other = other not in (folder, ".")
+                if is_other and other.startswith(start):
+                    return False
+        return True
 
     def describe(self, which: str) -> str:
         """Returns the folders of `images` or `masks` in words; those of splits with `{split}`."""
-        folders = [getattr(part, which) for part in self.folders()]
-        templates = {
-            folder.replace(part.name, SPLIT, 1)
-            for part, folder in zip(self.folders(), folders, strict=True)
-            if part.name
-        }
+        folders = []
+        templates = set()
+        for part in self.folders():
+            folder = getattr(part, which)
+            folders.append(folder)
+            if part.name:
+                templates.add(folder.replace(part.name, SPLIT, 1))
         return templates.pop() if len(templates) == 1 else ", ".join(folders)
 
 
@@ -223,16 +242,20 @@ VOC = Layout()
 
 
 def find_release(folder: epath.Path, year: str) -> epath.Path | None:
-    """Returns the root of VOC<year> at or below a folder, None where there is none.
+    """Returns the root of VOC<year> at or below a folder; None if there is none.
 
     Args:
       folder: the devkit's parent, `VOCdevkit`, or `VOC<year>` itself.
       year: the release, such as `2012`.
     """
-    below = [folder / devkit / f"VOC{year}" for devkit in _DEVKITS]
-    return next((root for root in [*below, folder] if _is_root(root)), None)
+    candidates = [folder / devkit / f"VOC{year}" for devkit in _DEVKITS]
+    candidates.append(folder)
+    for candidate in candidates:
+        if _is_root(candidate):
+            return candidate
+    return None
 
 
 def _is_root(folder: epath.Path) -> bool:
-    """Says whether a folder is a VOC tree, a broken one among them."""
+    """Returns whether a folder is a VOC tree, perhaps a broken one."""
     return any((folder / name).is_dir() for name in (IMAGES, LISTS, MASKS))

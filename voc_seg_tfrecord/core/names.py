@@ -1,4 +1,4 @@
-"""The names that all rooms share: classes, void, VOC's colours, and the features of a dataset.
+"""The names that all rooms share: classes, void, VOC's colors, and the features of a dataset.
 
 Every other module takes the names from here.
 """
@@ -42,7 +42,7 @@ Color = tuple[int, int, int]
 """Red, green and blue, 0 to 255 each."""
 
 VOID_COLOR: Color = (224, 224, 192)
-"""VOC's colour of void, which Supervisely and datumaro write too."""
+"""VOC's color of void, which Supervisely and datumaro write too."""
 
 VOC_POSES = ("frontal", "rear", "left", "right", "unspecified")
 """Poses of annotated objects, in the order of TFDS's `voc`."""
@@ -64,9 +64,8 @@ def voc_palette() -> npt.NDArray[np.uint8]:
     palette = np.zeros((256, 3), np.uint8)
     for bit in range(8):
         for channel in range(3):
-            palette[:, channel] |= (((indices >> (3 * bit + channel)) & 1) << (7 - bit)).astype(
-                np.uint8
-            )
+            index_bit = (indices >> (3 * bit + channel)) & 1
+            palette[:, channel] |= (index_bit << (7 - bit)).astype(np.uint8)
     palette.setflags(write=False)
     return palette
 
@@ -74,19 +73,25 @@ def voc_palette() -> npt.NDArray[np.uint8]:
 VOC_NUMBERS: dict[Color, int] = {
     (r, g, b): number for number, (r, g, b) in enumerate(voc_palette().tolist())
 }
-"""VOC's number of each colour of its palette, 0 to 255."""
+"""VOC's number of each color of its palette, 0 to 255."""
+
+
+_UNPRINTABLE_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")
 
 
 def unprintable(name: str) -> str:
-    """Returns the first character of a name that no class and no id may have, or nothing.
+    """Returns the first character of a name that no class and no id may have; empty if none is.
 
     These are control characters, line ends and halves of surrogate pairs. TFDS keeps class
     names as the lines of a file and drops or splits lines that hold such characters, so that
     all later numbers would shift. Half a surrogate pair cannot be written as UTF-8 at all.
     """
-    if name.isprintable():  # by far the most, and a hundred times as fast
+    if name.isprintable():  # as most names are; this is a hundred times as fast
         return ""
-    return next((c for c in name if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp")), "")
+    for character in name:
+        if unicodedata.category(character) in _UNPRINTABLE_CATEGORIES:
+            return character
+    return ""
 
 
 def background_index(class_names: Sequence[str], named: str = "") -> int | None:
@@ -97,17 +102,17 @@ def background_index(class_names: Sequence[str], named: str = "") -> int | None:
       named: the name that the user gave; it decides alone if it is not empty.
 
     Returns:
-      The index of the class that is named so; of VOC's or labelme's name; or of the one class
-      that is called background or bg in any spelling (`Background`, `__bg__`). None where
-      there is no such class, or more than one of the last kind.
+      The index of the class with the name that the user gave; with VOC's or labelme's name; or
+      of the one class that is called background or bg in any spelling (`Background`, `__bg__`).
+      None if there is no such class, or more than one of the last kind.
     """
     if named:
         return list(class_names).index(named) if named in class_names else None
     for index, name in enumerate(class_names):
         if name in _BACKGROUND_NAMES:
             return index
-    loose = [i for i, name in enumerate(class_names) if plain(name) in _BACKGROUND_WORDS]
-    return loose[0] if len(loose) == 1 else None
+    indices = [index for index, name in enumerate(class_names) if plain(name) in _BACKGROUND_WORDS]
+    return indices[0] if len(indices) == 1 else None
 
 
 def plain(name: str) -> str:
@@ -117,18 +122,23 @@ def plain(name: str) -> str:
 
 IMAGE = "image"
 FILENAME = "image/filename"
-IMAGE_SHAPE, IMAGE_VALUE = "image/shape", "image/value"
-"""What a record has of an image that is stored as an array, not as a file."""
-HEIGHT, WIDTH = "image/height", "image/width"
+IMAGE_SHAPE = "image/shape"
+IMAGE_VALUE = "image/value"
+"""What a record has in place of `image`, if the image is stored as an array."""
+HEIGHT = "image/height"
+WIDTH = "image/width"
 MASK = "segmentation_mask"
 INSTANCES = "instance_mask"
 LABELS = "labels"
 OBJECTS = "objects"
 MASK_SOURCE = "mask_source"
 TILE_IMAGE_ID = "tile/image_id"
-TILE_Y, TILE_X = "tile/y", "tile/x"
-TILE_IMAGE_HEIGHT, TILE_IMAGE_WIDTH = "tile/image_height", "tile/image_width"
-TILE = (TILE_IMAGE_ID, TILE_Y, TILE_X, TILE_IMAGE_HEIGHT, TILE_IMAGE_WIDTH)
+TILE_Y = "tile/y"
+TILE_X = "tile/x"
+TILE_IMAGE_HEIGHT = "tile/image_height"
+TILE_IMAGE_WIDTH = "tile/image_width"
+TILE_PLACE = (TILE_Y, TILE_X, TILE_IMAGE_HEIGHT, TILE_IMAGE_WIDTH)
+TILE = (TILE_IMAGE_ID, *TILE_PLACE)
 """Where a tile lies in its image; the other features are then those of the tile."""
 LABEL = "label"
 """Class of the whole image, in place of a mask, where the task is classification."""
@@ -148,7 +158,7 @@ FILL = {IMAGE: 0, **dict.fromkeys(MASKS, VOID)}
 CHANNELS = {IMAGE: 3, **dict.fromkeys(MASKS, 1)}
 
 OF_THE_LABELS = (*MASKS, LABELS, OBJECTS, MASK_SOURCE)
-"""Features that tell what is in an image."""
+"""Features that say what is in an image."""
 
 OF_THE_WHOLE = (LABELS, OBJECTS)
-"""Features that are true of a complete image only, not of a part or a flipped one."""
+"""Features that hold for a complete image only, not for a part or a flipped one."""

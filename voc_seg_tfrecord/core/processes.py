@@ -1,13 +1,14 @@
 """Work done by processes of their own, on all cores; `threads` does it in those of this one.
 
-`multiprocessing` would import the caller's main module in each process, which builds again where a
-script has no `if __name__ == "__main__"`, and its pools wait for ever, or leave their processes
-behind, where one of them or this process is killed.
+Pools of the standard library are not used for two reasons. They import the caller's main module in
+each process, which builds again where a script has no `if __name__ == "__main__"`. And their
+processes live on after this process is killed, and write into folders that the next run removes.
 """
 
 import collections
 from collections.abc import Callable, Generator, Iterable, Iterator
 import contextlib
+import dataclasses
 import functools
 import itertools
 import os
@@ -36,31 +37,33 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 Note = Callable[[int], Any]
-"""Takes how many examples were done since it was called last."""
+"""Takes how many examples were done since its last call."""
 
 _PACKAGE = __name__.partition(".")[0]
-# The package itself would register the dataset, which imports half of TFDS: half of the start.
+# The code of a worker. It makes an empty package, because importing the real one registers the
+# dataset, which imports half of TFDS and takes half of the time of a start.
 _CODE = (
     "import sys, types; sys.path[:] = sys.argv[1:]; "
     f"package = sys.modules[{_PACKAGE!r}] = types.ModuleType({_PACKAGE!r}); "
     f"package.__path__ = {[*sys.modules[_PACKAGE].__path__]!r}; "
     f"from {__name__} import serve; serve()"
 )
-_KEPT = str(32 << 20)
+_KEPT_MEMORY_BYTES = str(32 << 20)
 _ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
-    # glibc keeps memory of this size; by default it returns that of each larger array to the
-    # system, which then empties it anew: 8 % of the time of `check`.
-    "MALLOC_MMAP_THRESHOLD_": _KEPT,
-    "MALLOC_TRIM_THRESHOLD_": _KEPT,
+    # glibc keeps arrays of up to this size. By default it returns larger ones to the system, which
+    # clears their memory again each time: 8 % of the time of `check`.
+    "MALLOC_MMAP_THRESHOLD_": _KEPT_MEMORY_BYTES,
+    "MALLOC_TRIM_THRESHOLD_": _KEPT_MEMORY_BYTES,
 }
-_Messages = queue.SimpleQueue[tuple["_Worker", str, Any]]
-_OFTEN = 0.2  # seconds between two notes
-_SHOWN = 500  # characters of a dead worker's last output that an error shows
-_NO_MORE = object()
+_SECONDS_BETWEEN_NOTES = 0.2
+_MAX_OUTPUT_CHARACTERS = 500
+"""How much of a dead worker's last output an error shows."""
 
-WORTH = 250
-"""Items for which `ordered_map` starts a process; it takes half a second to start."""
+_NO_MORE_TASKS = object()
+
+MIN_ITEMS_PER_PROCESS = 250
+"""For fewer items `ordered_map` starts no process, because a start takes half a second."""
 
 
 def ordered_map(
@@ -83,45 +86,54 @@ def ordered_map(
       Exception: the first one that `function` raises, when its item's turn comes.
       VocSegError: if a process is killed.
     """
-    workers = min(threads.CORES, count // WORTH)
+    workers = min(threads.CORES, count // MIN_ITEMS_PER_PROCESS)
     if workers < 2:
         yield from threads.ordered_map(function, items)
         return
-    groups: collections.deque[list[Item]] = collections.deque()
+    pending_groups: collections.deque[list[Item]] = collections.deque()
 
-    def drawn() -> Iterator[list[Item]]:
-        left = iter(items)
-        while group := list(itertools.islice(left, threads.TOGETHER)):
-            groups.append(group)
+    def draw_groups() -> Iterator[list[Item]]:
+        remaining = iter(items)
+        while True:
+            group = list(itertools.islice(remaining, threads.MAX_GROUP_ITEMS))
+            if not group:
+                return
+            pending_groups.append(group)
             yield group
 
-    waiting: dict[int, threads.Done[Result]] = {}
-    work = functools.partial(_do_group, function)
-    first = 0
-    arrived = unordered_map(work, drawn(), workers=workers, note=lambda _: None)
-    with contextlib.closing(arrived):
-        for number, of_group in arrived:
-            waiting[number] = of_group
-            while first in waiting:
-                done = waiting.pop(first)
-                first += 1
-                yield from zip(groups.popleft(), done.results, strict=False)
+    work = functools.partial(_map_group, function)
+    arriving = unordered_map(work, draw_groups(), workers=workers, note=_ignore_note)
+    waiting: dict[int, threads.GroupResults[Result]] = {}
+    next_number = 0
+    with contextlib.closing(arriving):
+        for number, results in arriving:
+            waiting[number] = results
+            while next_number in waiting:
+                done = waiting.pop(next_number)
+                next_number += 1
+                yield from zip(pending_groups.popleft(), done.results, strict=False)
                 if done.error is not None:
                     raise done.error
 
 
-def _do_group(
+def _ignore_note(_: int) -> None:
+    pass
+
+
+def _map_group(
     function: Callable[[Item], Result], group: list[Item], _: Note
-) -> threads.Done[Result]:
+) -> threads.GroupResults[Result]:
+    """Does a group of items in a worker."""
     done = threads.map_group(function, group)
-    done.error = done.error and _picklable(done.error)
+    if done.error is not None:
+        done.error = _picklable(done.error)
     return done
 
 
 def unordered_map(
     work: Callable[[Task, Note], Result], tasks: Iterable[Task], *, workers: int, note: Note
 ) -> Generator[tuple[int, Result], None, None]:
-    """Does tasks in processes, as many at a time as there are of them.
+    """Does tasks in processes, one at a time in each.
 
     Close what this returns, as by `contextlib.closing`: then all processes are ended at once, also
     after an error or Ctrl-C. They end by themselves when this process is killed.
@@ -140,32 +152,33 @@ def unordered_map(
       Exception: what `work` raises.
       VocSegError: if a process is killed.
     """
-    numbered = enumerate(tasks)
-    messages: _Messages = queue.SimpleQueue()
+    numbered_tasks = enumerate(tasks)
+    messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
     team: list[_Worker] = []
     turn = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
     try:
-        for number, task in numbered:
-            team.append(_Worker(work, messages, turn.fileno()))
-            team[-1].send(number, task)
-            if len(team) == workers:
-                break
-        busy = len(team)
-        while busy:
-            worker, kind, value = messages.get()
-            if kind == "died":
-                raise worker.died()
-            if kind == "raised":
-                raise value
-            if kind == "note":
-                note(value)
+        for number, task in itertools.islice(numbered_tasks, workers):
+            worker = _Worker(work, messages, turn.fileno())
+            team.append(worker)
+            worker.send(number, task)
+        busy_count = len(team)
+        while busy_count:
+            message = messages.get()
+            if message.kind == "died":
+                raise message.worker.death_error()
+            if message.kind == "raised":
+                raise message.value
+            if message.kind == "note":
+                note(message.value)
                 continue
-            number, busy = worker.number, busy - 1
-            for following in numbered:
-                worker.send(*following)
-                busy += 1
-                break
-            yield number, value
+            done_number = message.worker.number
+            try:
+                number, task = next(numbered_tasks)
+            except StopIteration:
+                busy_count -= 1
+            else:
+                message.worker.send(number, task)
+            yield done_number, message.value
     finally:
         with DelayedSignals():
             for worker in team:
@@ -175,34 +188,59 @@ def unordered_map(
             turn.close()
 
 
+@dataclasses.dataclass(frozen=True)
+class _Message:
+    """What a worker has to say.
+
+    Attributes:
+      worker: the worker.
+      kind: `note`, of how much was done; `done`, with the result of its task; `raised`, with the
+        error of its task; or `died`.
+      value: what comes with it.
+    """
+
+    worker: "_Worker"
+    kind: str
+    value: Any
+
+
 class _Worker:
     """A process that does one task at a time, and a thread that talks with it.
 
     Attributes:
       process: the process.
-      number: of the task that it was given last.
+      number: the number of its last task.
+
+    Args:
+      work: what it calls for each task.
+      messages: where to put what it says.
+      turn: descriptor of the file that `in_turn` locks in it.
     """
 
-    def __init__(self, work: Callable[..., Any], messages: _Messages, turn: int):
+    def __init__(
+        self, work: Callable[..., Any], messages: "queue.SimpleQueue[_Message]", turn: int
+    ):
         self.number = -1
         self._messages = messages
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
-        # A group of its own: Ctrl-C is for the process that started it, which ends it then.
-        posix = os.name == "posix"
+        # It has a process group of its own, so that Ctrl-C reaches only the process that started
+        # it, which then ends it.
+        is_posix = os.name == "posix"
         self.process = subprocess.Popen(
             [sys.executable, "-c", _CODE, *sys.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env={**_ENVIRONMENT, **os.environ},
-            process_group=0 if posix else None,
-            pass_fds=(turn,) if posix else (),
+            process_group=0 if is_posix else None,
+            pass_fds=(turn,) if is_posix else (),
         )
         self._requests = cast(IO[bytes], self.process.stdin)
         self._answers = cast(IO[bytes], self.process.stdout)
-        # It talks in a thread: a large task is only taken when the process has started.
+        # The process reads nothing until it has started, and writing a large task waits for that.
+        # So a thread does it.
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._talker = threading.Thread(target=self._talk, args=((work, turn),), daemon=True)
+        self._talker = threading.Thread(target=self._talk, args=(work, turn), daemon=True)
         self._talker.start()
 
     def send(self, number: int, task: Any) -> None:
@@ -210,34 +248,44 @@ class _Worker:
         self.number = number
         self._tasks.put(task)
 
-    def _talk(self, start: tuple[Callable[..., Any], int]) -> None:
+    def _talk(self, work: Callable[..., Any], turn: int) -> None:
+        """Sends tasks to the process and passes on what it answers, until there are no more."""
         try:
-            self._write(start)
-            while (task := self._tasks.get()) is not _NO_MORE:
+            self._write((work, turn))
+            while True:
+                task = self._tasks.get()
+                if task is _NO_MORE_TASKS:
+                    return
                 self._write(task)
-                kind = "note"
-                while kind == "note":
-                    kind, value = pickle.load(self._answers)
-                    self._messages.put((self, kind, value))
+                self._pass_on_answers()
         except (EOFError, OSError, pickle.UnpicklingError):
-            self._messages.put((self, "died", None))
+            self._messages.put(_Message(self, "died", None))
         except Exception as error:  # of a task that cannot be pickled
-            self._messages.put((self, "raised", error))
+            self._messages.put(_Message(self, "raised", error))
+
+    def _pass_on_answers(self) -> None:
+        """Passes on the answers about one task: any number of notes, and its end."""
+        kind = "note"
+        while kind == "note":
+            kind, value = pickle.load(self._answers)
+            self._messages.put(_Message(self, kind, value))
 
     def _write(self, value: Any) -> None:
         self._requests.write(pickle.dumps(value))
         self._requests.flush()
 
-    def died(self) -> VocSegError:
-        """Returns the error that says how it ended."""
+    def death_error(self) -> VocSegError:
+        """Returns the error that says how the process ended."""
         status = self.process.wait()
         how = f"with status {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
+        found = f"it was ended {how}"
         self._errors.seek(0)
-        last = self._errors.read().decode("utf-8", "replace").strip()[-_SHOWN:]
+        output = self._errors.read().decode("utf-8", "replace").strip()
+        if output:
+            found += f", and its last output is:\n    {output[-_MAX_OUTPUT_CHARACTERS:]}"
         return VocSegError(
             f"worker process {self.process.pid}",
-            found=f"it was ended {how}"
-            + (f", and its last output is:\n    {last}" if last else ""),
+            found=found,
             expected="a process that lives until the work is done",
             remedy="make sure that there is memory for all workers; `build` and `import` use fewer "
             "with --workers",
@@ -247,7 +295,7 @@ class _Worker:
     def end(self) -> None:
         """Waits for the process, which was killed, and closes what belongs to it."""
         self.process.wait()
-        self._tasks.put(_NO_MORE)
+        self._tasks.put(_NO_MORE_TASKS)
         self._talker.join()
         with contextlib.suppress(BrokenPipeError):
             self._requests.close()
@@ -255,71 +303,86 @@ class _Worker:
         self._errors.close()
 
 
-_alone = threading.RLock()
-_shared: Any = None  # of a worker, the file that its team locks
-_entered = 0  # how often the thread that is alone came in
+_thread_lock = threading.RLock()
+_team_file: Any = None  # in a worker, the file that its team locks
+_depth = 0  # how many times the thread that has the lock has come in
 
 
 @contextlib.contextmanager
 def in_turn() -> Iterator[None]:
-    """Waits until no other thread is in here, and where files can be locked, no other worker.
+    """Waits until no other thread is in here and, if files can be locked, no other worker.
 
     A thread that is in here may come in again.
     """
-    global _entered
-    with _alone:
-        among_workers = _shared is not None and fcntl is not None and not _entered
-        if among_workers:
-            fcntl.lockf(_shared, fcntl.LOCK_EX)
-        _entered += 1
+    global _depth
+    with _thread_lock:
+        locks_team = _team_file is not None and fcntl is not None and _depth == 0
+        if locks_team:
+            fcntl.lockf(_team_file, fcntl.LOCK_EX)
+        _depth += 1
         try:
             yield
         finally:
-            _entered -= 1
-            if among_workers:
-                fcntl.lockf(_shared, fcntl.LOCK_UN)
+            _depth -= 1
+            if locks_team:
+                fcntl.lockf(_team_file, fcntl.LOCK_UN)
 
 
 def serve() -> None:
     """Does the tasks that come by standard input, in a process that `unordered_map` started."""
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print goes where errors go, and not among the answers
-    done, last = 0, time.monotonic()
-
-    def answer(kind: str, value: Any) -> None:
-        try:
-            pickle.dump((kind, value), answers)
-            answers.flush()
-        except BrokenPipeError:  # who asked is dead
-            os._exit(1)
-
-    def note(count: int) -> None:
-        nonlocal done, last
-        done += count
-        if time.monotonic() - last > _OFTEN:
-            answer("note", done)
-            done, last = 0, time.monotonic()
-
-    global _shared
-    work, _shared = pickle.load(sys.stdin.buffer)
+    global _team_file
+    answers = _Answers()
+    work, _team_file = pickle.load(sys.stdin.buffer)
     tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
     while True:
         task = tasks.get()
         try:
-            result = work(task, note)
+            result = work(task, answers.note)
         except Exception as error:
-            answer("raised", _picklable(error))
-            continue
-        answer("note", done)
-        done = 0
-        answer("done", result)
+            answers.write("raised", _picklable(error))
+        else:
+            answers.write_note()
+            answers.write("done", result)
+
+
+class _Answers:
+    """What a worker answers on standard output; see `_Message` for the kinds.
+
+    What libraries print goes to standard error from then on, and not among the answers.
+    """
+
+    def __init__(self) -> None:
+        self._stream = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+        self._count = 0
+        self._last_note = time.monotonic()
+
+    def write(self, kind: str, value: Any) -> None:
+        """Writes one answer."""
+        try:
+            pickle.dump((kind, value), self._stream)
+            self._stream.flush()
+        except BrokenPipeError:  # the process that asked is dead
+            os._exit(1)
+
+    def note(self, count: int) -> None:
+        """Counts what was done, and writes it from time to time."""
+        self._count += count
+        if time.monotonic() - self._last_note > _SECONDS_BETWEEN_NOTES:
+            self.write_note()
+
+    def write_note(self) -> None:
+        """Writes how much was done since the last note."""
+        self.write("note", self._count)
+        self._count = 0
+        self._last_note = time.monotonic()
 
 
 def _listen(tasks: queue.SimpleQueue[Any]) -> None:
     """Takes tasks in a thread, and ends this process at once when the one that sends them dies.
 
-    A worker that wrote on would put files into a folder that the next run is removing.
+    Otherwise the worker would write on into a folder that the next run removes.
     """
     try:
         while True:

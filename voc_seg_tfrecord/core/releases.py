@@ -33,8 +33,8 @@ def read_table(path: epath.Path) -> list[dict[str, str]]:
     """Reads a table of tab-separated values.
 
     Args:
-      path: the file. Empty lines and lines that begin with `#` are passed over; the first
-        line that is left names the columns.
+      path: the file. Empty lines and lines that begin with `#` are skipped; the first other
+        line names the columns.
 
     Returns:
       The rows below it, in order, each by the names of the columns. A `?` stands for a value
@@ -43,16 +43,16 @@ def read_table(path: epath.Path) -> list[dict[str, str]]:
     Raises:
       ValueError: if a row has more or fewer cells than there are columns.
     """
-    lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
-    columns, *rows = (line.split("\t") for line in lines)
-    return [
-        {name: "" if cell == "?" else cell for name, cell in zip(columns, row, strict=True)}
-        for row in rows
-    ]
+    rows = []
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            rows.append(["" if cell == "?" else cell for cell in line.split("\t")])
+    columns = rows.pop(0)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 VOC_SPLITS = {"train": "train", "validation": "val", "test": "test"}
-"""TFDS's names of splits and VOC's names of their lists."""
+"""VOC's name of the list of each split of TFDS."""
 
 CONTEXT_NUMBERS = {
     row["name"]: int(row["number"]) for row in read_table(FACTS / "pascal_context.tsv")
@@ -71,7 +71,7 @@ class Archive:
       filename: its name at every address.
       sha256s: the hash of each archive that was published under this name.
       urls: addresses whose size and sha256 are registered in `checksums/checksums.tsv`, the
-        official one first. Empty where the size is not known, because TFDS registers size and
+        official one first. Empty if the size is not known, because TFDS registers size and
         hash together.
       splits: the splits that it holds.
     """
@@ -84,7 +84,7 @@ class Archive:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Release:
-    """One official release. `configs` makes an official config of each row.
+    """One official release. `config` makes an official config of each row.
 
     Attributes:
       name: the name of the release and of its config.
@@ -98,9 +98,9 @@ class Release:
       instances: whether examples have `instance_mask` by default.
       objects: whether examples have `objects` by default.
       mask_sources: who may have drawn a mask: the values of the feature `mask_source`, and
-        what they mean. Empty where a release has no such feature.
+        what they mean. Empty if a release has no such feature.
       class_names: names in mask order.
-      values: class index, or 255, by the value in a mask. Empty where the value is the index.
+      values: class index, or 255, by the value in a mask. Empty if the value is the index.
     """
 
     name: str
@@ -193,8 +193,8 @@ _ROWS = (
         objects=False,
         mask_sources={"voc": "VOC2012", "sbd": "SBD"},
     ),
-    # The images of VOC's evaluation server, which keeps their masks to itself. A release of its
-    # own, so that building 2012 neither downloads them nor changes.
+    # The images of VOC's evaluation server, whose masks are not public. This is a release of its
+    # own so that a build of 2012 neither downloads them nor changes.
     dataclasses.replace(
         _VOC2012,
         name="2012_test",
@@ -205,7 +205,7 @@ _ROWS = (
         instances=False,
         objects=False,
     ),
-    # SBD by itself: its own split and its own masks, also of images that VOC has drawn.
+    # SBD by itself: its own split and its own masks, also of images for which VOC has masks.
     Release(
         name="sbd",
         year="2012",  # whose images it labels
@@ -217,7 +217,7 @@ _ROWS = (
         reader="sbd",
         objects=False,
     ),
-    # What is none of the 59 classes is void here, and a class in context60.
+    # Pixels of no class are void here, and a class of their own in context60.
     dataclasses.replace(
         _CONTEXT60,
         name="context59",
@@ -225,8 +225,11 @@ _ROWS = (
             "59 classes and background", "59 classes, all else void"
         ),
         class_names=tuple(CONTEXT_NUMBERS),
-        values={0: VOID, VOID: VOID}
-        | {value: value - 1 for value in range(1, 1 + len(CONTEXT_NUMBERS))},
+        values={
+            0: VOID,
+            VOID: VOID,
+            **{index + 1: index for index in range(len(CONTEXT_NUMBERS))},
+        },
     ),
     _CONTEXT60,
 )
@@ -236,7 +239,7 @@ RELEASES: dict[str, Release] = {row.name: row for row in _ROWS}
 
 
 @dataclasses.dataclass(frozen=True)
-class Split:
+class OfficialSplit:
     """One official split.
 
     Attributes:
@@ -268,48 +271,57 @@ def title(config: str) -> str:
     """Returns what people call a release, such as `VOC2012` or `SBD`, by its config's name."""
     if config.startswith("context"):
         return f"Pascal Context ({config.removeprefix('context')} classes)"
-    return f"VOC{config}" if config[:1].isdigit() else config.upper()
+    is_year = config[:1].isdigit()
+    return f"VOC{config}" if is_year else config.upper()
 
 
 @functools.cache
-def splits() -> dict[tuple[str, str], Split]:
+def splits() -> dict[tuple[str, str], OfficialSplit]:
     """Returns the official splits by config and name.
 
     References:
       The header of `checksums/splits.tsv` names the sources.
     """
-    rows = read_table(facts_folder("checksums") / "splits.tsv")
-    return {
-        (row["config"], row["name"]): Split(
-            row["config"],
-            row["name"],
-            tuple(map(int, row["examples"].split(" or "))),
-            row["ids_sha256"],
-            row["masks_sha256"],
+    found = {}
+    for row in read_table(facts_folder("checksums") / "splits.tsv"):
+        counts = tuple(int(count) for count in row["examples"].split(" or "))
+        split = OfficialSplit(
+            row["config"], row["name"], counts, row["ids_sha256"], row["masks_sha256"]
         )
-        for row in rows
-    }
+        found[split.config, split.name] = split
+    return found
+
+
+def _split_with_ids(ids_sha256: str) -> OfficialSplit | None:
+    """Returns the official split whose ids have a hash; None if no split has it."""
+    for split in splits().values():
+        if split.ids_sha256 == ids_sha256:
+            return split
+    return None
 
 
 def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> None:
     """Checks that a list is the official one of its release.
 
     Raises:
-      ListError: if the count or the hash differs. It names both, and the list that this
-        really is, if that is known.
+      ListError: if the count or the hash differs. It names both, and the official list that
+        this one is, if it is one.
     """
     expected = splits()[config, split]
     digest = id_list_sha256(ids)
     if len(ids) in expected.counts and expected.ids_sha256 in ("", digest):
         return
-    other = next((s for s in splits().values() if s.ids_sha256 == digest), None)
-    really = f". This is the list {other.name} of {title(other.config)}" if other else ""
-    sha256 = f", sha256 {expected.ids_sha256}" if expected.ids_sha256 else ""
+    found = f"{len(ids)} ids, sha256 {digest}"
+    other = _split_with_ids(digest)
+    if other is not None:
+        found += f". This is the list {other.name} of {title(other.config)}"
+    official = f"the official list {split} of {title(config)}: {expected.describe_counts()} ids"
+    if expected.ids_sha256:
+        official += f", sha256 {expected.ids_sha256}"
     raise ListError(
         where,
-        found=f"{len(ids)} ids, sha256 {digest}{really}",
-        expected=f"the official list {split} of {title(config)}: "
-        f"{expected.describe_counts()} ids{sha256}",
+        found=found,
+        expected=official,
         remedy=(
             "use the official release, or build this tree as a part of it under another name: "
             f'--config \'{{"name": "part", "release": "{config}", "strict": false}}\''

@@ -1,32 +1,40 @@
-"""Optional packages: checks for them, and builds the message that says how to install one.
+"""Optional packages: checks whether they are installed, and says how to install one.
 
 `voc_seg_tfrecord_lite` brings neither TensorFlow nor Apache Beam; object stores and some kinds of
 image files need a library of their own.
 """
 
+import dataclasses
 import importlib.util
-from typing import NamedTuple
 
 from voc_seg_tfrecord.core.errors import MissingPackageError
 
 
-class _Package(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class _Package:
+    """An optional package.
+
+    Attributes:
+      name: its name for people.
+      install: the command that installs it.
+    """
+
     name: str
     install: str
 
 
-_BANDS = "pip install tifffile imagecodecs"  # the extra `bands`; people need both
+_INSTALL_BANDS = "pip install tifffile imagecodecs"  # the extra `bands`; both are needed
 
 _PACKAGES = {
     "apache_beam": _Package("Apache Beam", "pip install 'apache-beam>=2.69'"),
     "gcsfs": _Package("gcsfs", "pip install gcsfs"),
-    "imagecodecs": _Package("imagecodecs", _BANDS),
+    "imagecodecs": _Package("imagecodecs", _INSTALL_BANDS),
     "keras": _Package("Keras", "pip install keras"),
     "s3fs": _Package("s3fs", "pip install s3fs"),
     "tensorflow": _Package("TensorFlow", "pip install 'tensorflow>=2.20'"),
-    "tifffile": _Package("tifffile", _BANDS),
+    "tifffile": _Package("tifffile", _INSTALL_BANDS),
 }
-"""By the name of its module: what people call a package, and the command that installs it."""
+"""The optional packages by the names of their modules."""
 
 
 def is_installed(module: str) -> bool:
@@ -40,7 +48,7 @@ def require(module: str, needed_by: str, alternative: str = "") -> None:
     Args:
       module: the name of its module, one of `_PACKAGES`.
       needed_by: what needs it, such as a function, a file or an address.
-      alternative: what to do if one does not want to install it.
+      alternative: what to do instead of installing it.
 
     Raises:
       MissingPackageError: if it is not installed.
@@ -52,9 +60,7 @@ def require(module: str, needed_by: str, alternative: str = "") -> None:
 def missing_error(module: str, needed_by: str, alternative: str = "") -> MissingPackageError:
     """Returns the error for a package that is not installed; see `require`."""
     package = _PACKAGES[module]
-    remedy = package.install
-    if alternative:
-        remedy = f"{package.install}, or {alternative}"
+    remedy = f"{package.install}, or {alternative}" if alternative else package.install
     return MissingPackageError(
         needed_by, found=f"this needs {package.name}, which is not installed", remedy=remedy
     )

@@ -1,8 +1,8 @@
 """Ctrl-C, SIGTERM and SIGHUP, which wait while something on the disk must not be left half done.
 
-Python handles a signal between any two steps of the main thread, by an exception. One that is
-raised between the making of a folder and the `try` that removes it leaves the folder there, and so
-does one that is raised while it is being removed.
+Python handles a signal between any two steps of the main thread, by an exception. If it comes
+between the making of a folder and the `try` that removes it, or during the removal, the folder
+stays.
 """
 
 import signal
@@ -10,8 +10,16 @@ import threading
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-_ENDING = (signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else []))
-NUMBERS = (signal.SIGINT, *_ENDING)
+_ENDING_SIGNALS = [signal.SIGTERM]
+if hasattr(signal, "SIGHUP"):  # Windows has none
+    _ENDING_SIGNALS.append(signal.SIGHUP)
+
+STOPPING_SIGNALS = (signal.SIGINT, *_ENDING_SIGNALS)
+"""The signals by which a person or the system stops a process."""
+
+
+EXIT_STATUS_OF_SIGNALS = 128
+"""Plus the number of a signal, the exit status of a process that it has stopped, as in shells."""
 
 
 class Terminated(SystemExit):
@@ -21,75 +29,77 @@ class Terminated(SystemExit):
 class DelayedSignals:
     """Lets Ctrl-C, SIGTERM and SIGHUP wait until the end of the block, or while `waiting` is true.
 
-    A signal that came meanwhile is handled at the end, as it was before the block. The last
-    two, which by default end a process on the spot, are then `Terminated` in place of that.
-    Signals that are ignored are ignored. In other threads than the main one, where no signal is
-    handled, this does nothing.
+    At the end, the first signal that came meanwhile goes to the handler that was there before. If
+    SIGTERM or SIGHUP has the system's default, which ends a process on the spot, it raises
+    `Terminated` instead. Ignored signals stay ignored. Outside the main thread, where Python
+    handles no signal, this does nothing.
 
     Attributes:
       waiting: whether signals wait. To let them through for a part of the block, set it to false
-        by `let_through`, and to true at the first moment from which on they have to wait.
+        by `let_through`, and to true from the first moment at which they have to wait.
     """
 
     def __init__(self) -> None:
         self.waiting = True
-        self._came: list[int] = []
-        self._before: dict[int, Any] = {}
+        self._arrived: list[int] = []
+        self._old_handlers: dict[signal.Signals, Any] = {}
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            handlers = {number: signal.getsignal(number) for number in NUMBERS}
-            # None: the handler is not Python's, and could not be put back.
-            self._before = {
-                number: handler
-                for number, handler in handlers.items()
-                if handler not in (None, signal.SIG_IGN)
-            }
-            try:
-                for number in self._before:
-                    signal.signal(number, self._handle)
-            except BaseException:  # of a signal whose handler was not ours yet
-                self._put_back()
-                raise
+        if threading.current_thread() is not threading.main_thread():
+            return self
+        for number in STOPPING_SIGNALS:
+            handler = signal.getsignal(number)
+            is_python = handler is not None  # another one could not be restored
+            if is_python and handler != signal.SIG_IGN:
+                self._old_handlers[number] = handler
+        try:
+            for number in self._old_handlers:
+                signal.signal(number, self._handle)
+        except BaseException:  # raised by a signal whose handler was not ours yet
+            self._restore_handlers()
+            raise
         return self
 
     def __exit__(self, *_: TracebackType | type | BaseException | None) -> None:
-        self._put_back()
-        self._raise_first()
+        self._restore_handlers()
+        self._handle_first()
 
     def let_through(self) -> None:
-        """Handles the signals that have arrived, and later ones at once."""
+        """Handles the first signal that has arrived, and later ones at once."""
         self.waiting = False
-        self._raise_first()
+        self._handle_first()
 
-    def _put_back(self) -> None:
-        left = list(self._before.items())
+    def _restore_handlers(self) -> None:
+        remaining = list(self._old_handlers.items())
         try:
-            while left:
-                signal.signal(*left[-1])
-                left.pop()
-        finally:  # a signal whose handler was back already has ended the loop
-            for number, handler in left:
+            while remaining:
+                number, handler = remaining[-1]
                 signal.signal(number, handler)
-            self.waiting = False  # for a handler that is ours even now
+                remaining.pop()
+        finally:  # a signal whose handler was already restored may have ended the loop
+            for number, handler in remaining:
+                signal.signal(number, handler)
+            self.waiting = False  # for a handler that is still ours
 
-    def _raise_first(self) -> None:
-        if self._came:
-            number, self._came = self._came[0], []
-            self._pass_on(number, None)
+    def _handle_first(self) -> None:
+        if self._arrived:
+            first = self._arrived[0]
+            self._arrived = []
+            self._pass_on(first, None)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.waiting:
-            self._came.append(number)
+            self._arrived.append(number)
         else:
             self._pass_on(number, frame)
 
     def _pass_on(self, number: int, frame: FrameType | None) -> None:
-        before = self._before[number]
-        if callable(before):
-            before(number, frame)
-        elif number in _ENDING:
-            raise Terminated(128 + number)
-        else:  # SIGINT by the operating system's default, which ends the process
-            signal.signal(number, before)
+        """Does with a signal what its old handler would do."""
+        handler = self._old_handlers[signal.Signals(number)]
+        if callable(handler):
+            handler(number, frame)
+        elif number in _ENDING_SIGNALS:
+            raise Terminated(EXIT_STATUS_OF_SIGNALS + number)
+        else:  # SIGINT by the system's default, which ends the process
+            signal.signal(number, handler)
             signal.raise_signal(number)

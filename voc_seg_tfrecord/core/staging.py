@@ -1,9 +1,9 @@
 """Folders and files that appear under their names only when they are complete.
 
 A folder is made beside its place, as `incomplete.TOKEN_NAME`, and renamed at the end; a file is
-made in such a folder. While it is being made, its process holds a lock on `incomplete.TOKEN.lock`.
-The operating system frees the lock when the process ends, however it ends, so the next run can tell
-what is dead and remove it. Tokens are random, so nobody can put a link where something will be
+made in such a folder. Meanwhile, its process holds a lock on `incomplete.TOKEN.lock`. The operating
+system frees the lock when the process ends, however it ends, so the next run can tell which folders
+are dead and remove them. Tokens are random, so nobody can put a link where something will be
 written. In a bucket there are no locks, and nothing is removed there.
 """
 
@@ -31,19 +31,20 @@ try:
 except ImportError:  # Windows has no such locks; nothing is removed there either
     fcntl = None  # type: ignore[assignment]
 
-_LOCK = re.compile(r"incomplete\.([0-9a-f]{12})\.lock")
-# TFDS builds in a folder whose name is its own prefix and the name that it was given.
-_FOLDER = re.compile(r"(?:incomplete\.[A-Z0-9]{6}_)?incomplete\.([0-9a-f]{12})_(.+)")
+_LOCK_NAME = re.compile(r"incomplete\.([0-9a-f]{12})\.lock")
+# TFDS builds in a folder with its own prefix before the name that it was given.
+_FOLDER_NAME = re.compile(r"(?:incomplete\.[A-Z0-9]{6}_)?incomplete\.([0-9a-f]{12})_(.+)")
 
-Staged = contextlib.AbstractContextManager[epath.Path]
+StagedPath = contextlib.AbstractContextManager[epath.Path]
 
-_AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # from Linux's fcntl.h and fs.h
+_AT_FDCWD = -100  # from Linux's fcntl.h
+_RENAME_EXCHANGE = 2  # from Linux's fs.h
 
 
-def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Staged:
+def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> StagedPath:
     """Gives a new folder beside its place, and moves it there when it is complete.
 
-    What dead processes left beside it is removed first.
+    First it removes unfinished folders of dead processes beside it.
 
     Args:
       folder: the folder's place; it may exist if it is empty.
@@ -52,13 +53,13 @@ def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Staged:
 
     Returns:
       For `with`, the path to make the folder at. If the block raises, also by Ctrl-C or SIGTERM,
-      whatever is there is removed, and so are the folders above it that were made for it.
+      the new folder is removed, with the folders above it that were made for it.
 
     Raises:
       ConfigError: if another process has put something there meanwhile.
     """
     folder = epath.Path(folder)
-    return _beside(folder.parent, folder.name, lambda made: _move(made, folder, replace))
+    return _staged_beside(folder.parent, folder.name, lambda made: _move(made, folder, replace))
 
 
 @contextlib.contextmanager
@@ -66,15 +67,15 @@ def staged_file(file: epath.PathLike) -> Iterator[epath.Path]:
     """Lets a file be written beside its place, and moves it there when it is complete.
 
     Args:
-      file: its place, in a folder that exists. A file that is there stays until then, and so does
-        what it is a link to.
+      file: its place, in a folder that exists. An old file stays until then. If it is a link, the
+        link is replaced, and its target stays.
 
     Yields:
       The path to write it at. If the block raises, also by Ctrl-C or SIGTERM, it is removed.
       In an object store it is the place itself.
     """
     file = epath.Path(file)
-    if is_bucket(file):  # where a file never appears before it is complete
+    if is_bucket(file):  # there, a file never appears before it is complete
         yield file
         return
     os.stat(file.parent)  # noqa: PTH116 - raises if it is not there
@@ -82,32 +83,32 @@ def staged_file(file: epath.PathLike) -> Iterator[epath.Path]:
     def finish(made: epath.Path) -> None:
         (made / file.name).replace(file)
 
-    with _beside(file.parent, "file", finish, private=True) as folder:
+    with _staged_beside(file.parent, "file", finish, private=True) as folder:
         yield folder / file.name
 
 
-def temporary_folder(parent: epath.PathLike | None = None) -> Staged:
+def temporary_folder(parent: epath.PathLike | None = None) -> StagedPath:
     """Gives a new folder that only this user can read, and removes it at the end.
 
-    It is removed as a whole, also after an error, Ctrl-C or SIGTERM; after a SIGKILL by the next
-    run that needs one.
+    It is also removed after an error, Ctrl-C or SIGTERM. After a SIGKILL, the next run that needs a
+    temporary folder removes it.
 
     Args:
       parent: where to make it; by default where this machine has its temporary files.
     """
     parent = epath.Path(parent or tempfile.gettempdir())
-    return _beside(parent, "voc_seg_tfrecord", private=True)
+    return _staged_beside(parent, "voc_seg_tfrecord", private=True)
 
 
 @contextlib.contextmanager
-def _beside(
+def _staged_beside(
     parent: epath.Path,
     name: str,
     finish: Callable[[epath.Path], None] | None = None,
     *,
     private: bool = False,
 ) -> Iterator[epath.Path]:
-    """Yields a path in a folder, and removes what is left there at the end.
+    """Yields a path in a folder, and removes what is still there at the end.
 
     Args:
       parent: the folder.
@@ -115,7 +116,7 @@ def _beside(
       finish: puts what was made in its place; not called if the block raises.
       private: whether to make a folder there that nobody else can read or put a link into.
     """
-    with DelayedSignals() as signals, _made_for_it(parent), _token(parent, name) as token:
+    with DelayedSignals() as signals, _existing(parent), _locked_token(parent, name) as token:
         made = parent / f"incomplete.{token}_{name}"
         try:
             if private and not is_bucket(made):
@@ -127,17 +128,24 @@ def _beside(
                 finish(made)
         finally:
             signals.waiting = True
-            for left in parent.glob(f"incomplete.*{token}_*"):
-                if not is_bucket(left) and os.path.islink(left):  # noqa: PTH114 - that was replaced
-                    os.unlink(left)  # noqa: PTH108
-                else:
-                    left.rmtree()
+            for path in parent.glob(f"incomplete.*{token}_*"):
+                _remove(path)
+
+
+def _remove(path: epath.Path) -> None:
+    """Removes a folder; or a link that was replaced, without its target."""
+    if not is_bucket(path) and os.path.islink(path):  # noqa: PTH114
+        os.unlink(path)  # noqa: PTH108
+    else:
+        path.rmtree()
 
 
 @contextlib.contextmanager
-def _made_for_it(folder: epath.Path) -> Iterator[None]:
-    """Makes a folder with those above it; removes those it made if they stay empty."""
-    missing = [] if is_bucket(folder) else [p for p in (folder, *folder.parents) if not p.exists()]
+def _existing(folder: epath.Path) -> Iterator[None]:
+    """Makes a folder, and those above it; at the end removes those it made, if they are empty."""
+    missing = []
+    if not is_bucket(folder):
+        missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:
         yield
@@ -150,50 +158,61 @@ def _made_for_it(folder: epath.Path) -> Iterator[None]:
 def remove_dead(parent: epath.PathLike, name: str) -> None:
     """Removes the unfinished folders of processes that have ended, and their locks.
 
-    Of folders without a lock only those are ours that would have got the same name.
+    A folder without a lock is removed only if it would have got the given name.
+
+    Args:
+      parent: where the folders are.
+      name: the name.
     """
     parent = pathlib.Path(parent)
     try:
-        names = sorted(path.name for path in parent.iterdir())
-    except FileNotFoundError:  # another run has removed it, as it was empty
+        file_names = sorted(path.name for path in parent.iterdir())
+    except FileNotFoundError:  # another run has removed it, because it was empty
         return
-    locks = [match[1] for path in names if (match := _LOCK.fullmatch(path))]
-    folders = [
-        (match[1], path)
-        for path in names
-        if (match := _FOLDER.fullmatch(path)) and (match[1] in locks or match[2] == name)
-    ]
-    for token in {*locks, *(token for token, _ in folders)}:
-        lock = parent / f"incomplete.{token}.lock"
-        with contextlib.ExitStack() as stack:
-            # The lock file is there before the folder is, and goes after it.
-            if lock.exists() and stack.enter_context(_locked(lock)) != _Lock.HELD_HERE:
-                continue
-            for owner, path in folders:
-                if owner == token:
-                    shutil.rmtree(parent / path, ignore_errors=True)
-            with contextlib.suppress(OSError):  # of another user, in a folder that all may use
-                lock.unlink()
+    folders_by_token: dict[str, list[pathlib.Path]] = {}
+    for file_name in file_names:
+        lock_match = _LOCK_NAME.fullmatch(file_name)
+        if lock_match:
+            folders_by_token[lock_match[1]] = []
+    locked_tokens = set(folders_by_token)
+    for file_name in file_names:
+        folder_match = _FOLDER_NAME.fullmatch(file_name)
+        if folder_match and (folder_match[1] in locked_tokens or folder_match[2] == name):
+            folders_by_token.setdefault(folder_match[1], []).append(parent / file_name)
+    for token, folders in folders_by_token.items():
+        _remove_if_dead(parent / f"incomplete.{token}.lock", folders)
+
+
+def _remove_if_dead(lock: pathlib.Path, folders: Sequence[pathlib.Path]) -> None:
+    """Removes the folders of a process and its lock, if the process has ended."""
+    with contextlib.ExitStack() as stack:
+        # The lock file appears before the folder does, and disappears after it.
+        if lock.exists() and stack.enter_context(_locked(lock)) != _LockState.HELD_HERE:
+            return
+        for folder in folders:
+            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # it may be another user's, in a shared folder
+            lock.unlink()
 
 
 @contextlib.contextmanager
-def _token(parent: epath.Path, name: str) -> Iterator[str]:
-    """Yields a new token, whose lock is held in a local folder."""
+def _locked_token(parent: epath.Path, name: str) -> Iterator[str]:
+    """Yields a new token, whose lock this process holds if the folder is local."""
     token = uuid.uuid4().hex[:12]
     if fcntl is None or is_bucket(parent):
         yield token
         return
     remove_dead(parent, name)
     lock = pathlib.Path(parent, f"incomplete.{token}.lock")
-    _make(lock)
+    _make_lock_file(lock)
     with _locked(lock) as state:
-        if state == _Lock.UNSUPPORTED:  # as in a bucket, nothing tells whether a process has ended
+        if state == _LockState.UNSUPPORTED:  # as in a bucket, nothing can be removed later
             lock.unlink(missing_ok=True)
             yield token
             return
-        if state == _Lock.HELD_ELSEWHERE or not lock.exists():
+        if state == _LockState.HELD_ELSEWHERE or not lock.exists():
             # Another run took the lock file for a dead one's before it was locked.
-            with _token(parent, name) as other:
+            with _locked_token(parent, name) as other:
                 yield other
             return
         try:
@@ -202,18 +221,18 @@ def _token(parent: epath.Path, name: str) -> Iterator[str]:
             lock.unlink(missing_ok=True)
 
 
-def _make(lock: pathlib.Path) -> None:
+def _make_lock_file(lock: pathlib.Path) -> None:
     while True:
         try:
             os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666))
-        except FileNotFoundError:  # another run has removed the folder, as it was empty
+        except FileNotFoundError:  # another run has removed the folder, because it was empty
             lock.parent.mkdir(parents=True, exist_ok=True)
         else:
             return
 
 
-class _Lock(enum.Enum):
-    """What became of the try to lock a file."""
+class _LockState(enum.Enum):
+    """What became of an attempt to lock a file."""
 
     HELD_HERE = "held by this process"
     HELD_ELSEWHERE = "held by another process"
@@ -221,21 +240,21 @@ class _Lock(enum.Enum):
 
 
 @contextlib.contextmanager
-def _locked(lock: pathlib.Path) -> Iterator[_Lock]:
-    """Tries to lock a file during the block; yields what became of it."""
+def _locked(lock: pathlib.Path) -> Iterator[_LockState]:
+    """Tries to lock a file during the block; yields what became of the attempt."""
     try:
-        # Neither a link nor a named pipe, which somebody else may have put there.
+        # It must not be a link or a named pipe that somebody else has put there.
         descriptor = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        yield _Lock.HELD_ELSEWHERE
+        yield _LockState.HELD_ELSEWHERE
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        state = _Lock.HELD_HERE
+        state = _LockState.HELD_HERE
     except BlockingIOError:
-        state = _Lock.HELD_ELSEWHERE
+        state = _LockState.HELD_ELSEWHERE
     except OSError:  # ENOSYS, ENOLCK, EOPNOTSUPP
-        state = _Lock.UNSUPPORTED
+        state = _LockState.UNSUPPORTED
     try:
         yield state
     finally:
@@ -243,9 +262,9 @@ def _locked(lock: pathlib.Path) -> Iterator[_Lock]:
 
 
 def _move(made: epath.Path, folder: epath.Path, replace: bool) -> None:
-    """Puts a complete folder in its place; a folder that is replaced goes where it was."""
+    """Puts a complete folder in its place; a folder that it replaces takes the old place of it."""
     if replace and (folder.exists() or os.path.islink(folder)):  # noqa: PTH114
-        # A link is replaced, and what it leads to stays.
+        # A link is replaced, and its target stays.
         if not _exchange(made, folder):
             old = made.with_name(f"{made.name}.old")
             folder.rename(old)
@@ -274,8 +293,10 @@ def _exchange(first: epath.Path, second: epath.Path) -> bool:
     rename = getattr(ctypes.CDLL(None), "renameat2", None)
     if rename is None:
         return False
-    names = os.fsencode(os.fspath(first)), os.fsencode(os.fspath(second))
-    return bool(rename(_AT_FDCWD, names[0], _AT_FDCWD, names[1], _RENAME_EXCHANGE) == 0)
+    first_name = os.fsencode(os.fspath(first))
+    second_name = os.fsencode(os.fspath(second))
+    status = rename(_AT_FDCWD, first_name, _AT_FDCWD, second_name, _RENAME_EXCHANGE)
+    return bool(status == 0)
 
 
 def check_file(path: PathLike, option: str, endings: Sequence[str] = ()) -> epath.Path:
@@ -284,47 +305,62 @@ def check_file(path: PathLike, option: str, endings: Sequence[str] = ()) -> epat
     Args:
       path: as the user named it.
       option: what names it, for errors.
-      endings: of which its name must have one, in any case; empty for any name.
+      endings: its name must have one of them, in any case; empty for any name.
 
     Raises:
-      ConfigError: if it is a folder, has another ending, or lies in a folder that is not there, or
-        that cannot be written.
+      ConfigError: if it is a folder, has another ending, or lies in a folder that does not exist or
+        cannot be written.
     """
     file = epath.Path(path).expanduser()
-    has_ending = any(file.name.lower().endswith(e) and len(file.name) > len(e) for e in endings)
     if file.is_dir():
-        found, remedy = "a folder", "name a file in it"
-    elif endings and not has_ending:
+        raise _file_error(option, file, endings, "a folder", "name a file in it")
+    if endings and not _has_ending(file.name, endings):
         found = f"the ending {file.suffix!r}" if file.suffix else "no ending"
-        remedy = f"name a file such as '{file.stem if file.suffix else file.name}{endings[0]}'"
-    elif not (is_bucket(file) or file.parent.is_dir()):  # object stores have no empty folders
-        found, remedy = f"no folder {file.parent}", "make the folder, or name another one"
-    else:
-        if not is_bucket(file):
-            check_folder(file.parent, option)
+        stem = file.stem if file.suffix else file.name
+        raise _file_error(option, file, endings, found, f"name a file such as '{stem}{endings[0]}'")
+    if is_bucket(file):  # an object store has no empty folders
         return file
-    kind = f"an ending of {', '.join(endings)}, and" if endings else "a file in"
-    expected = f"{kind} a folder that exists"
-    raise ConfigError(f"{option} {file}", found=found, expected=expected, remedy=remedy)
+    if not file.parent.is_dir():
+        found = f"no folder {file.parent}"
+        raise _file_error(option, file, endings, found, "make the folder, or name another one")
+    check_folder(file.parent, option)
+    return file
+
+
+def _has_ending(name: str, endings: Sequence[str]) -> bool:
+    """Returns whether a name has an ending, in any case, and something before it."""
+    return any(name.lower().endswith(end) and len(name) > len(end) for end in endings)
+
+
+def _file_error(
+    option: str, file: epath.Path, endings: Sequence[str], found: str, remedy: str
+) -> ConfigError:
+    expected = "a file in a folder that exists"
+    if endings:
+        expected = f"an ending of {', '.join(endings)}, and a folder that exists"
+    return ConfigError(f"{option} {file}", found=found, expected=expected, remedy=remedy)
 
 
 def write_files(folder: epath.Path, files: Mapping[str, bytes]) -> None:
     """Writes files below a folder, which appear under their names only when all are complete.
 
     Args:
-      folder: a new folder; or one that is there and has none of the names that begin the paths.
+      folder: a new folder; or an existing one without any of the names that begin the paths.
       files: their bytes by path, with `/` between folders.
 
     Raises:
-      OSError: if they cannot be written; then none is there.
+      OSError: if they cannot be written; then none appears.
     """
 
     def finish(made: epath.Path) -> None:
         for path in made.iterdir():
             path.rename(folder / path.name)
 
-    there = folder.exists()
-    with _beside(folder, "files", finish) if there else staged_folder(folder) as incomplete:
+    if not folder.exists():
+        with staged_folder(folder) as incomplete:
+            write_below(incomplete, files)
+        return
+    with _staged_beside(folder, "files", finish) as incomplete:
         write_below(incomplete, files)
 
 
@@ -343,7 +379,8 @@ def write_file(file: epath.Path, data: bytes | str, option: str) -> None:
     Raises:
       ConfigError: if it cannot be written; `option` names it.
     """
-    data = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    if isinstance(data, str):
+        data = data.encode("utf-8", "replace")
     try:
         with staged_file(file) as incomplete:
             incomplete.write_bytes(data)
@@ -352,7 +389,7 @@ def write_file(file: epath.Path, data: bytes | str, option: str) -> None:
 
 
 def check_folder(folder: epath.Path, option: str) -> None:
-    """Checks that a folder is there or can be made, and that files can be written in it.
+    """Checks that a folder exists or can be made, and that files can be written in it.
 
     Raises:
       ConfigError: if it cannot be made or written; `option` names it.

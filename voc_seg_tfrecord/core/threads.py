@@ -22,42 +22,47 @@ CORES = min(7, ALL_CORES)
 THREADS = CORES + 1
 """Threads that read and check files, of which one may be waiting for a disk."""
 
-AHEAD = THREADS + 1
+MAX_GROUPS_AHEAD = THREADS + 1
 """How many groups of items may be in work or waiting, by default. This bounds the memory."""
 
-TOGETHER = 16
+MAX_GROUP_ITEMS = 16
 """How many items a thread gets at a time, at most."""
 
-_SPAN = 0.02
+_SECONDS_PER_GROUP = 0.02
 """How many seconds of work a thread should get at a time.
 
 Each hand-over costs as much as a small item, and more where threads wait for Python's lock. An
 item that takes longer than this is handed over alone, because such items also need much memory.
 """
 
-_LONG = 0.001
-"""Seconds of computing above which an item is mostly decoding or encoding, which is done without
-Python's lock, so that threads gain. They do not where they wait for each other's lock."""
+_MIN_SECONDS_OF_DECODING = 0.001
+"""Seconds of computing above which an item is mostly decoding or encoding.
 
-_WAITS = 4
-"""A thread that needs this many times its computing time is waiting for files. Waiting for Python's
-lock makes it only two or three times."""
+This is done without Python's lock, so more threads are faster. With less computing they wait for
+each other's lock.
+"""
+
+_MIN_WAITING_RATIO = 4
+"""A thread that needs this many times its computing time is waiting for files.
+
+Waiting for Python's lock makes it only two or three times.
+"""
 
 
 def ordered_map(
     function: Callable[[Item], Result],
     items: Iterable[Item],
     *,
-    ahead: int = AHEAD,
+    ahead: int = MAX_GROUPS_AHEAD,
 ) -> Iterator[tuple[Item, Result]]:
-    """Maps a function over items in threads, which take several at a time where one takes little.
+    """Maps a function over items in threads; a thread takes several small items at a time.
 
     Args:
       function: called once per item, in any thread.
       items: what to call it with; drawn no further ahead than `ahead` groups.
-      ahead: how many groups of up to `TOGETHER` items may be in the making or waiting. For calls
-        that keep Python's lock most of the time 1 is fastest. It rises to `CORES` while calls
-        take long, and to `THREADS` while they wait for files, even above this number.
+      ahead: how many groups of up to `MAX_GROUP_ITEMS` items may be in work or waiting. For calls
+        that keep Python's lock most of the time 1 is fastest. The number rises to `CORES` while
+        calls take long, and to `THREADS` while they wait for files.
 
     Yields:
       Each item with its result, in the order of `items`.
@@ -69,83 +74,114 @@ def ordered_map(
     items = iter(items)
     pace = _Pace(ahead)
     pool = futures.ThreadPoolExecutor(THREADS, thread_name_prefix="voc-seg")
-    waiting: collections.deque[tuple[list[Item], futures.Future[Done[Result]]]]
-    waiting = collections.deque()
+    pending: collections.deque[_PendingGroup[Item, Result]] = collections.deque()
 
-    def fill() -> None:
-        while len(waiting) < pace.ahead:
+    def start_groups() -> None:
+        while len(pending) < pace.groups_ahead:
             started = time.perf_counter()
-            if not (group := list(itertools.islice(items, pace.together))):
+            group = list(itertools.islice(items, pace.group_items))
+            drawing_seconds = time.perf_counter() - started
+            if not group:
                 break
-            drawn = time.perf_counter() - started
-            waiting.append((group, pool.submit(map_group, function, group, drawn)))
+            future = pool.submit(map_group, function, group, drawing_seconds)
+            pending.append(_PendingGroup(group, future))
 
     try:
-        fill()
-        while waiting:
-            group, making = waiting.popleft()
-            done = making.result()
+        start_groups()
+        while pending:
+            first = pending.popleft()
+            done = first.future.result()
             if done.error is None:
                 pace.follow(done)
-                fill()
-            yield from zip(group, done.results, strict=False)
+                start_groups()
+            yield from zip(first.items, done.results, strict=False)
             if done.error is not None:
                 raise done.error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
+@dataclasses.dataclass(frozen=True)
+class _PendingGroup(Generic[Item, Result]):
+    """A group of items that a thread has in work, or will have.
+
+    Attributes:
+      items: the items.
+      future: gives their results.
+    """
+
+    items: list[Item]
+    future: "futures.Future[GroupResults[Result]]"
+
+
 @dataclasses.dataclass
-class Done(Generic[Result]):
+class GroupResults(Generic[Result]):
     """The results of one group of items, and how long they took.
 
     Attributes:
-      results: those of the items up to the first that failed.
-      drawn: seconds that it took to draw the items.
+      results: those of the items before the first that failed.
+      drawing_seconds: how long it took to draw the items.
       seconds: how long the thread took for them.
-      worked: for how many of these it computed.
-      error: what was raised, if anything was.
+      computing_seconds: for how long of this it computed.
+      error: what was raised; None if nothing was.
     """
 
     results: list[Result]
-    drawn: float = 0
+    drawing_seconds: float = 0
     seconds: float = 0
-    worked: float = 0
+    computing_seconds: float = 0
     error: Exception | None = None
 
 
 def map_group(
-    function: Callable[[Item], Result], group: list[Item], drawn: float = 0
-) -> Done[Result]:
+    function: Callable[[Item], Result], group: list[Item], drawing_seconds: float = 0
+) -> GroupResults[Result]:
     """Calls a function with items, up to the first with which it fails."""
-    done: Done[Result] = Done([], drawn)
-    started, worked = time.perf_counter(), time.thread_time()
+    done: GroupResults[Result] = GroupResults([], drawing_seconds)
+    started = time.perf_counter()
+    computing_started = time.thread_time()
     try:
         for item in group:
             done.results.append(function(item))
     except Exception as error:
         done.error = error
-    done.seconds, done.worked = time.perf_counter() - started, time.thread_time() - worked
+    done.seconds = time.perf_counter() - started
+    done.computing_seconds = time.thread_time() - computing_started
     return done
 
 
 class _Pace:
-    """How many items make a group, and how many groups are ahead; both follow what items take."""
+    """How many items make a group, and how many groups are ahead; both follow the times of items.
 
-    def __init__(self, ahead: int):
-        self.together = 1
-        self.ahead = self._least = ahead
+    Attributes:
+      group_items: how many items the next group gets.
+      groups_ahead: how many groups may be in work or waiting.
+    """
 
-    def follow(self, done: Done[Any]) -> None:
+    def __init__(self, groups_ahead: int):
+        self.group_items = 1
+        self.groups_ahead = groups_ahead
+        self._min_groups_ahead = groups_ahead
+
+    def follow(self, done: GroupResults[Any]) -> None:
         """Adapts both numbers to the times of the last group."""
-        fitting = int(_SPAN * len(done.results) / max(done.seconds, done.drawn, 1e-6))
-        self.together = max(1, min(fitting, 2 * self.together, TOGETHER))
-        fastest = 1
-        if done.seconds > _WAITS * done.worked:
-            fastest = THREADS
-        elif done.worked > _LONG * len(done.results):
-            fastest = CORES
-        if self.ahead < fastest:
-            self.ahead += 1
-        elif self.ahead > max(fastest, self._least):
-            self.ahead -= 1
+        self._adapt_group_items(done)
+        fastest = self._fastest_groups_ahead(done)
+        if self.groups_ahead < fastest:
+            self.groups_ahead += 1
+        elif self.groups_ahead > max(fastest, self._min_groups_ahead):
+            self.groups_ahead -= 1
+
+    def _adapt_group_items(self, done: GroupResults[Any]) -> None:
+        """Makes groups that take `_SECONDS_PER_GROUP`, at most twice as large as the last one."""
+        slowest_seconds = max(done.seconds, done.drawing_seconds, 1e-6)
+        fitting = int(_SECONDS_PER_GROUP * len(done.results) / slowest_seconds)
+        largest = min(fitting, 2 * self.group_items, MAX_GROUP_ITEMS)
+        self.group_items = max(1, largest)
+
+    def _fastest_groups_ahead(self, done: GroupResults[Any]) -> int:
+        waits_for_files = done.seconds > _MIN_WAITING_RATIO * done.computing_seconds
+        if waits_for_files:
+            return THREADS
+        decodes = done.computing_seconds > _MIN_SECONDS_OF_DECODING * len(done.results)
+        return CORES if decodes else 1

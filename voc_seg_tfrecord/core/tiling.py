@@ -1,25 +1,37 @@
 """How images are cut into tiles: which tiles an image has, and their names."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 import dataclasses
-import itertools
+import math
 import re
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from voc_seg_tfrecord.core.errors import option_error
 
 TileFormat = Literal["png", "jpeg"]
 """How the pixels of tiles are stored; masks are PNGs in any case."""
 
-_NAME = re.compile(r"(.+)_r(\d+)_c(\d+)", re.DOTALL)
+_TILE_ID = re.compile(r"(.+)_r(\d+)_c(\d+)", re.DOTALL)
 
 
-class _Span(NamedTuple):
-    """Of one side of a tile: start in the image, first pixel of its own, and length."""
+@dataclasses.dataclass(frozen=True)
+class _Span:
+    """One side of a tile, in pixels.
+
+    Attributes:
+      start: where it begins in the image.
+      length: how long it is.
+      shared: how many of its first pixels an earlier tile has too.
+    """
 
     start: int
-    own: int
     length: int
+    shared: int
+
+    @property
+    def own_length(self) -> int:
+        """How many pixels no earlier tile has."""
+        return self.length - self.shared
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,7 +46,8 @@ class Tile:
       height: its height.
       width: its width.
       owned: top, left, height and width, within the tile, of the pixels that no earlier tile
-        has, row by row. These parts of all tiles cover the image, each pixel once.
+        has. Tiles follow each other row by row. The owned parts of all tiles cover the image,
+        each pixel once.
     """
 
     row: int
@@ -61,8 +74,8 @@ class Tile:
         return slice(top, top + height), slice(left, left + width)
 
 
-MOST_TILES = 100_000
-"""Tiles of one image; all of them are in memory at once."""
+MAX_TILES = 100_000
+"""How many tiles one image may have; all of them are in memory at once."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,9 +83,9 @@ class Tiling:
     """How images are cut into tiles.
 
     Attributes:
-      size: height and width of a tile; of a smaller image the tile has the image's.
-      overlap: how many pixels neighbours share; those at the lower and right border of an
-        image share more, because they are moved inside.
+      size: height and width of a tile, in pixels. The tile of a smaller image is as small.
+      overlap: how many pixels neighbors share. Tiles at the lower and right border of an image
+        share more, because they are moved inside.
       format: how the pixels are stored: `png` loses none, `jpeg` is smaller.
 
     Raises:
@@ -89,54 +102,72 @@ class Tiling:
         _check_number("tile_overlap", self.overlap, 0, self.size - 1, expected)
 
     def count(self, height: int, width: int) -> int:
-        """Returns how many tiles an image has; `MOST_TILES` + 1 stands for all that are more."""
-        step = self.size - self.overlap
-        rows, columns = (1 - max(side - self.size, 0) // -step for side in (height, width))
-        return min(rows * columns, MOST_TILES + 1)
+        """Returns how many tiles an image has, at most `MAX_TILES` + 1."""
+        return min(self._count_along(height) * self._count_along(width), MAX_TILES + 1)
 
     def tiles(self, height: int, width: int) -> Iterator[Tile]:
         """Yields the tiles of an image, row by row."""
-        return _tiles(enumerate(self._spans(height)), enumerate(self._spans(width)))
+        columns = self._spans(width)
+        for row, vertical in enumerate(self._spans(height)):
+            for column, horizontal in enumerate(columns):
+                yield _make_tile(row, column, vertical, horizontal)
 
     def tile_at(self, height: int, width: int, top: int, left: int) -> Tile | None:
-        """Returns the tile of an image that begins at a place, None if none does."""
-        rows, columns = (
-            [(number, span) for number, span in enumerate(self._spans(side)) if span.start == at]
-            for side, at in ((height, top), (width, left))
-        )
-        return next(_tiles(rows, columns), None)
+        """Returns the tile of an image that begins at a place; None if none does."""
+        for row, vertical in enumerate(self._spans(height)):
+            if vertical.start != top:
+                continue
+            for column, horizontal in enumerate(self._spans(width)):
+                if horizontal.start == left:
+                    return _make_tile(row, column, vertical, horizontal)
+        return None
 
-    def _spans(self, length: int) -> list[_Span]:
+    def _count_along(self, side: int) -> int:
+        """Returns how many tiles lie along a side of an image."""
+        step = self.size - self.overlap
+        beyond_first_tile = max(side - self.size, 0)
+        return 1 + math.ceil(beyond_first_tile / step)
+
+    def _spans(self, side: int) -> list[_Span]:
         """Returns the tiles along a side of an image, in ascending order.
 
         The last one is moved inside, so that none reaches over the border. A side that is not
         longer than a tile has one tile, as long as the side.
         """
-        spans, end = [], 0
-        side, last = min(self.size, length), max(length - self.size, 0)
-        for start in (*range(0, last, self.size - self.overlap), last):
-            spans.append(_Span(start, end - start, side))
-            end = start + side
+        length = min(self.size, side)
+        last_start = max(side - self.size, 0)
+        spans = []
+        end = 0
+        for start in (*range(0, last_start, self.size - self.overlap), last_start):
+            spans.append(_Span(start, length, shared=end - start))
+            end = start + length
         return spans
 
 
 def image_of(tile_id: str) -> str | None:
-    """Returns the id of the image that a tile is of, None if this is no tile's id."""
-    match = _NAME.fullmatch(tile_id)
+    """Returns the id of the image that a tile belongs to; None if this is not a tile's id."""
+    match = _TILE_ID.fullmatch(tile_id)
     return match[1] if match else None
 
 
-def _tiles(
-    rows: Iterable[tuple[int, _Span]], columns: Iterable[tuple[int, _Span]]
-) -> Iterator[Tile]:
-    for (row, tall), (column, wide) in itertools.product(rows, columns):
-        owned = (tall.own, wide.own, tall.length - tall.own, wide.length - wide.own)
-        yield Tile(row, column, tall.start, wide.start, tall.length, wide.length, owned)
+def _make_tile(row: int, column: int, vertical: _Span, horizontal: _Span) -> Tile:
+    owned = (vertical.shared, horizontal.shared, vertical.own_length, horizontal.own_length)
+    return Tile(
+        row,
+        column,
+        top=vertical.start,
+        left=horizontal.start,
+        height=vertical.length,
+        width=horizontal.length,
+        owned=owned,
+    )
 
 
 def _check_number(
     option: str, number: Any, lowest: int, highest: int | None, expected: str
 ) -> None:
-    whole = isinstance(number, int) and not isinstance(number, bool)
-    if not whole or number < lowest or (highest is not None and number > highest):
+    is_whole = isinstance(number, int) and not isinstance(number, bool)
+    if not is_whole or number < lowest:
+        raise option_error(option, number, expected)
+    if highest is not None and number > highest:
         raise option_error(option, number, expected)

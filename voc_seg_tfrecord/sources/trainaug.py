@@ -12,7 +12,7 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.example import Parts, RawExample
+from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import VOC, find_release
 from voc_seg_tfrecord.core.named_lists import list_ids
@@ -89,7 +89,7 @@ class TrainaugTree(VocTree):
             ids.update(sbd.read_sbd_ids(self.sbd_root, part))
         return sorted(ids.difference(super().read_ids("val")))
 
-    def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
+    def places(self, image_id: str, parts: NeededFiles) -> dict[str, Place]:
         """Returns where each part of an id has to lie; see `VocTree.places`."""
         of_voc = self._is_of_voc(image_id)
         places = super().places(image_id, parts)
@@ -110,7 +110,9 @@ class TrainaugTree(VocTree):
             folders.append(self.sbd_root / sbd.IMAGES)
         return folders
 
-    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> TrainaugPair:
+    def make_pair(
+        self, image_id: str, places: Mapping[str, Place], parts: NeededFiles
+    ) -> TrainaugPair:
         """Returns the pair of an id, which says whose its mask is."""
         return TrainaugPair(
             **vars(super().make_pair(image_id, places, parts)),

@@ -26,7 +26,7 @@ from voc_seg_tfrecord.core.names import (
     VOID,
     WIDTH,
 )
-from voc_seg_tfrecord.core.tiling import MOST_TILES, Tile, Tiling
+from voc_seg_tfrecord.core.tiling import MAX_TILES, Tile, Tiling
 from voc_seg_tfrecord.formats import bands, images, pillow, png_pixels
 from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.images import StoredImage
@@ -94,10 +94,10 @@ def cut_tiles(
 def _check_tile_count(
     image: StoredImage | pillow.Still | Banded, tiling: Tiling, where: str
 ) -> None:
-    if tiling.count(image.height, image.width) > MOST_TILES:
+    if tiling.count(image.height, image.width) > MAX_TILES:
         raise ImageError(
             where,
-            found=f"more than {MOST_TILES:,} tiles of {tiling.size} pixels in an image of "
+            found=f"more than {MAX_TILES:,} tiles of {tiling.size} pixels in an image of "
             f"{image.height} x {image.width}",
             expected="larger tiles",
             remedy="change tile (--tile), or leave the image out",

@@ -6,13 +6,13 @@ import pytest
 from support import exports
 
 from voc_seg_tfrecord.core.errors import LayoutError, SplitError
-from voc_seg_tfrecord.core.example import Parts
+from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.folder.tree.pairs import Place
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
-ALL = Parts(instances=True, annotations=True)
+ALL = NeededFiles(instances=True, annotations=True)
 FILES = {
     "image": "JPEGImages/2012_000006.jpg",
     "mask": "SegmentationClass/2012_000006.png",
@@ -21,7 +21,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize(("parts", "asked"), [(ALL, [*FILES]), (Parts(), ["image", "mask"])])
+@pytest.mark.parametrize(("parts", "asked"), [(ALL, [*FILES]), (NeededFiles(), ["image", "mask"])])
 def test_a_pair_reads_the_files_that_were_asked_for_in_another_process_too(root, parts, asked):
     (pair,) = VocTree(root).pairs("test", ["2012_000006"], parts)
     assert pickle.loads(pickle.dumps(pair)) == pair
@@ -45,7 +45,7 @@ def test_all_missing_files_are_counted_before_any_is_read(root):
     with pytest.raises(SplitError, match=r"(?s)2 of 3.*JPEGImages/2007_000001: no such file"):
         tree.pairs("train", ids)
     with pytest.raises(SplitError, match="3 of 3"):
-        tree.pairs("train", ids, Parts(instances=True))
+        tree.pairs("train", ids, NeededFiles(instances=True))
     with pytest.raises(SplitError, match=r"(?s)1 of 1.*JPEGImages/x: no such file"):
         tree.pairs("train", ["x"])  # whose image and mask are missing, counts once
 
@@ -68,7 +68,9 @@ def test_a_file_whose_name_only_looks_like_the_id_is_told(root):
 def test_an_image_may_do_without_masks_where_that_means_background(root):
     (root / "SegmentationClass" / "2008_000002.png").unlink()
     (root / "SegmentationObject" / "2008_000002.png").unlink()
-    (pair,) = VocTree(root).pairs("train", ["2008_000002"], Parts(instances=True, background=True))
+    (pair,) = VocTree(root).pairs(
+        "train", ["2008_000002"], NeededFiles(instances=True, background=True)
+    )
     assert (pair.mask, pair.instances) == (None, None)
 
 
@@ -85,7 +87,7 @@ def test_a_tree_that_keeps_a_part_elsewhere_only_says_where(root, tmp_path):
 
 @pytest.mark.parametrize(
     ("parts", "field"),
-    [(Parts(instances=True), "instance_mask"), (Parts(annotations=True), "objects")],
+    [(NeededFiles(instances=True), "instance_mask"), (NeededFiles(annotations=True), "objects")],
 )
 def test_the_error_of_a_missing_feature_says_how_to_leave_it_out(tmp_path, parts, field):
     for name in ("JPEGImages/a.jpg", "SegmentationClass/a.png"):

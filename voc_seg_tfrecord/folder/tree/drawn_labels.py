@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core.errors import (
     VocSegError,
     counted,
 )
-from voc_seg_tfrecord.core.example import Parts, RawExample
+from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.processes import ordered_map
@@ -174,7 +174,7 @@ class DrawnLabels(Labels):
         """Object masks are drawn too."""
         return self.folder, self.names
 
-    def pair(self, parts: Parts, **fields: Any) -> Pair:
+    def pair(self, parts: NeededFiles, **fields: Any) -> Pair:
         """Returns the pair of an id; without shapes it is one without a mask."""
         if fields.get("mask") is None:
             return super().pair(parts, **fields)
@@ -193,7 +193,7 @@ class DrawnLabels(Labels):
     def _mask_pair(self, image_id: str) -> DrawnPair:
         name = self.images[image_id]
         pair = self.pair(
-            Parts(),
+            NeededFiles(),
             id=image_id,
             filename=name,
             image=self.image_folder / name,

@@ -16,7 +16,7 @@ from etils import epath
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.errors import AnnotationError, ImageError, LayoutError, MaskError
-from voc_seg_tfrecord.core.example import Counted, Parts, RawExample
+from voc_seg_tfrecord.core.example import Counted, NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.tree.listing import Names
 from voc_seg_tfrecord.formats import bands
@@ -217,7 +217,7 @@ class Labels:
         """Returns the index mask of an id that has one."""
         return File.read(self.folder / self.names[image_id], MaskError)
 
-    def pair(self, parts: Parts, **fields: Any) -> Pair:
+    def pair(self, parts: NeededFiles, **fields: Any) -> Pair:
         """Returns the pair of an id, of the fields that say where its files lie."""
         del parts  # for labels of which a pair has to say more
         return self.pair_type(**fields, counted=self.counted(fields["id"]))

@@ -14,7 +14,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, SplitError, did_you_mean
-from voc_seg_tfrecord.core.example import ALL_PARTS, IMAGE_AND_MASK, Parts
+from voc_seg_tfrecord.core.example import ALL_PARTS, IMAGE_AND_MASK, NeededFiles
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES, parse_ids
 from voc_seg_tfrecord.core.layout import (
@@ -38,7 +38,7 @@ class Items(Mapping[str, Pair]):
       parts: what is needed beside the image.
     """
 
-    def __init__(self, tree: "VocTree", parts: Parts):
+    def __init__(self, tree: "VocTree", parts: NeededFiles):
         self._tree = tree
         self._parts = parts
 
@@ -258,7 +258,7 @@ class VocTree:
             remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
         )
 
-    def items(self, parts: Parts = IMAGE_AND_MASK) -> Items:
+    def items(self, parts: NeededFiles = IMAGE_AND_MASK) -> Items:
         """Returns the files of each id.
 
         Args:
@@ -266,11 +266,11 @@ class VocTree:
         """
         return Items(self, parts)
 
-    def pairs(self, split: str, ids: Sequence[str], parts: Parts = IMAGE_AND_MASK) -> Pairs:
+    def pairs(self, split: str, ids: Sequence[str], parts: NeededFiles = IMAGE_AND_MASK) -> Pairs:
         """Returns the pairs of a split; see `Items.of_split`."""
         return self.items(parts).of_split(split, ids)
 
-    def places(self, image_id: str, parts: Parts) -> dict[str, Place]:
+    def places(self, image_id: str, parts: NeededFiles) -> dict[str, Place]:
         """Returns where each part of an id has to lie, by the part's name in `Pair`.
 
         A tree that keeps its files elsewhere answers this in its own way.
@@ -281,7 +281,7 @@ class VocTree:
         return dict(self._places[parts])
 
     @functools.cached_property
-    def _places(self) -> dict[Parts, dict[str, Place]]:
+    def _places(self) -> dict[NeededFiles, dict[str, Place]]:
         return {}
 
     def files_of(self, image_id: str) -> dict[str, list[epath.Path]]:
@@ -296,7 +296,7 @@ class VocTree:
                 paths[part] = [place.folder / name for name in names]
         return paths
 
-    def _make_places(self, parts: Parts) -> dict[str, Place]:
+    def _make_places(self, parts: NeededFiles) -> dict[str, Place]:
         are_masks_needed = not parts.background
         places = {"image": Place(self.root / self.layout.images, self.images)}
         if parts.masks:
@@ -315,7 +315,7 @@ class VocTree:
             return self.labels.objects
         return self.root / self.layout.instances, self.instances
 
-    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: Parts) -> Pair:
+    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: NeededFiles) -> Pair:
         """Returns the pair of an id whose needed files are all there."""
         paths = {name: place.path(image_id) for name, place in places.items()}
         filename = places["image"].names[image_id]
