@@ -157,6 +157,7 @@ def grids(draw):
     return Tiling(size, overlap), draw(st.integers(1, 40)), draw(st.integers(1, 40))
 
 
+@settings(deadline=None)
 @given(grids())
 def test_tiles_lie_inside_cover_all_and_have_one_size(grid):
     tiling, height, width = grid
@@ -170,6 +171,7 @@ def test_tiles_lie_inside_cover_all_and_have_one_size(grid):
     assert (covered > 0).all()
 
 
+@settings(deadline=None)
 @given(grids())
 def test_owned_parts_cover_each_pixel_once_and_belong_to_the_first_tile(grid):
     tiling, height, width = grid
@@ -188,6 +190,7 @@ def starts(tiling, length):
     return [tile.top for tile in tiling.tiles(length, 1)]
 
 
+@settings(deadline=None)
 @given(grids())
 def test_no_tile_is_there_twice_and_neighbours_share_at_least_the_overlap(grid):
     tiling, height, _ = grid

@@ -205,13 +205,7 @@ def compare(
     features_before = _read_features(before, to_compare, progress)
     changes = _lost_and_new(matches, second.unusable)
     for place, place_after in matches.pairs.items():
-        change = Change(
-            place.id,
-            place.split,
-            place_after.split,
-            unusable=second.unusable.get(place_after, ""),
-            id_after=place_after.id if place_after.id != place.id else "",
-        )
+        change = _move(place, place_after, second.unusable.get(place_after, ""))
         if place in features_before:
             ours = features_before[place]
             theirs = features_after[place_after]
@@ -356,6 +350,12 @@ def _lost_and_new(matches: _ExampleMatches, unusable: Mapping[_Place, str]) -> l
         reason = unusable.get(place, "")
         changes.append(Change(place.id, "", place.split, unusable=reason))
     return changes
+
+
+def _move(place: _Place, place_after: _Place, unusable: str) -> Change:
+    """Returns the change of an example that both sides have, as far as its places show it."""
+    id_after = place_after.id if place_after.id != place.id else ""
+    return Change(place.id, place.split, place_after.split, unusable=unusable, id_after=id_after)
 
 
 def _complete_id(place: _Place) -> str:

@@ -31,7 +31,7 @@ from voc_seg_tfrecord.formats.archives import unpacked
 from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
-from voc_seg_tfrecord.writing.tiles import QUALITY
+from voc_seg_tfrecord.writing.tiles import JPEG_QUALITY
 
 _MAX_SHOWN_REASONS = 6
 _MAX_SHOWN_CLASSES = 24
@@ -296,7 +296,7 @@ def _describe_tiles(tiling: Tiling) -> str:
     if tiling.overlap:
         size += f", neighbors share {tiling.overlap} pixels"
     if tiling.format == "jpeg":
-        return f"{size}, stored as JPEG of quality {QUALITY}"
+        return f"{size}, stored as JPEG of quality {JPEG_QUALITY}"
     return f"{size}, stored as PNG"
 
 

@@ -84,7 +84,7 @@ class DigestedItem:
     Attributes:
       id: see `Item`.
       digest: 64 bits; 0 until the item is read. It joins two checksums whose polynomials share no
-        factor, which takes a tenth of the time of a cryptographic hash. Of a million images that
+        factor, which takes a tenth of the time of a cryptographic hash. If all of a million images
         differ, two have the same digest in one build of 37 million.
     """
 

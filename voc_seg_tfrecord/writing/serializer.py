@@ -133,7 +133,7 @@ def record_parts(
 
 
 MAX_KEPT_BYTES = 1 << 24
-"""Of a larger value, the message of a record that is read has the sha256 in place of the value."""
+"""The message of a record that is read has the sha256 in place of a larger value."""
 
 
 def stand_in(value: bytes) -> bytes:

@@ -32,7 +32,7 @@ from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.images import StoredImage
 from voc_seg_tfrecord.formats.png_pixels import count_values
 
-QUALITY = 95
+JPEG_QUALITY = 95
 """Quality of tiles that are stored as JPEG."""
 
 
@@ -105,7 +105,7 @@ def _check_tile_count(
 
 
 @dataclasses.dataclass(frozen=True)
-class _DecodedImage:
+class _TiledImage:
     """An image whose tiles are encoded one by one.
 
     Attributes:
@@ -121,7 +121,7 @@ class _DecodedImage:
 
 def _decode_image(
     image: StoredImage | pillow.Still | Banded, tiling: Tiling, where: str
-) -> _DecodedImage:
+) -> _TiledImage:
     """Decodes a complete image, and chooses how its tiles are stored."""
     encode: Callable[[np.ndarray], Any]
     if isinstance(image, Banded):
@@ -136,9 +136,9 @@ def _decode_image(
         encode = functools.partial(pillow.encode_png, photo=True)
         ending = ".png"
     if tiling.format == "jpeg":
-        encode = functools.partial(pillow.encode_jpeg, quality=QUALITY)
+        encode = functools.partial(pillow.encode_jpeg, quality=JPEG_QUALITY)
         ending = ".jpg"
-    return _DecodedImage(pixels, encode, ending)
+    return _TiledImage(pixels, encode, ending)
 
 
 def _find_labels(mask: np.ndarray, background: int | None) -> list[int]:
