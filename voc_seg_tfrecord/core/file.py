@@ -207,7 +207,7 @@ def check_pixels(width: int, height: int, file: File, error: type[VocSegError]) 
 
 def _max_pixels(file: File) -> int:
     """Returns how many pixels a file may have, by its kind and its number of bytes."""
-    of_kind = _MAX_WEBP_PIXELS if file.kind is Kind.WEBP else MAX_PIXELS
+    of_kind = min(MAX_PIXELS, _MAX_WEBP_PIXELS) if file.kind is Kind.WEBP else MAX_PIXELS
     of_bytes = _MAX_PIXELS_PER_BYTE * len(file.data)
     return min(of_kind, max(of_bytes, _ALWAYS_ALLOWED_PIXELS))
 
