@@ -3,7 +3,7 @@
     python benchmarks/bands.py FOLDER [--pairs 200] [--repeats 5]
 
 Draws scenes of 512 x 512 pixels with texture and noise, of 3 and 13 bands of 16 bits, as TIFFs
-that deflate compresses after a difference of neighbours, as GDAL does. Reads image and mask
+that deflate compresses after a difference of neighbors, as GDAL does. Reads image and mask
 of each.
 """
 

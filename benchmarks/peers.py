@@ -87,7 +87,7 @@ def voc_segmentation(source: Source) -> Iterable:
 
 
 def torchvision_decoders(source: Source) -> Pairs:
-    """`decode_image` for images. It would make colours of palette masks, so Pillow opens those."""
+    """`decode_image` for images. It would make colors of palette masks, so Pillow opens those."""
     from PIL import Image
     from torchvision.io import ImageReadMode, decode_image
 
@@ -113,7 +113,7 @@ def hugging_face(source: Source) -> Pairs:
 
 
 def web_dataset(source: Source) -> Iterable:
-    """WebDataset, on tar files. Its own `decode("pil")` would make colours of palette masks."""
+    """WebDataset, on tar files. Its own `decode("pil")` would make colors of palette masks."""
     from PIL import Image
     import webdataset
 
@@ -142,7 +142,7 @@ def grain_threads(source: Source) -> Iterable:
 class Dali:
     """NVIDIA DALI's decoders on the processor, on this package's TFRecord files.
 
-    DALI makes colours of VOC's own palette masks. The masks of the records are grey.
+    DALI makes colors of VOC's own palette masks. The masks of the records are gray.
     """
 
     BATCH, THREADS = 16, 2
@@ -227,7 +227,7 @@ def seen(pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
 
 
 def check_seen(name: str, found: dict, expected: dict) -> None:
-    """Raises if a way is fast because it reads something else, such as colours for classes."""
+    """Raises if a way is fast because it reads something else, such as colors for classes."""
     wrong = [what for what in expected if found[what] != expected[what]]
     if wrong:
         what = " and ".join(wrong)

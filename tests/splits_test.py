@@ -59,7 +59,7 @@ def test_a_part_of_a_list_is_taken_if_that_is_asked_for(sample, source):
         assert names(part) == ["2007_000001"]
 
 
-def test_the_unlabelled_part_is_the_rest_and_shows_no_label(sample, source):
+def test_the_unlabeled_part_is_the_rest_and_shows_no_label(sample, source):
     for dataset in (sample.as_dataset(split="train"), source):
         labeled, unlabeled = splits.labeled_unlabeled(dataset, WANTED)
         assert sorted(names(labeled)) == list(WANTED)

@@ -83,7 +83,7 @@ def test_objects_have_the_fields_of_tfds_voc(sample):
     assert bottle
 
 
-def test_masks_are_stored_as_grey_png_with_the_sources_pixel_stream(sample):
+def test_masks_are_stored_as_gray_png_with_the_sources_pixel_stream(sample):
     raw = examples(sample, "train", decoders={"segmentation_mask": tfds.decode.SkipDecoding()})
     for name, example in raw.items():
         source = (ROOT / "SegmentationClass" / name).with_suffix(".png").read_bytes()

@@ -38,7 +38,7 @@ def save(path, array):
 
 
 KINDS = {  # by name: the ending, how many bands, the dtype, and the class of the feature
-    "grey": (".png", 1, "uint16", "Image"),
+    "gray": (".png", 1, "uint16", "Image"),
     "rgb": (".png", 3, "uint16", "Image"),
     "rgba": (".tif", 4, "uint8", "Image"),
     "multispectral": (".tif", 13, "uint16", "Tensor"),

@@ -28,7 +28,7 @@ RGB = voc_palette()[PIXELS]
 EQUAL = np.repeat(PIXELS[..., None], 3, 2)
 BINARY = (PIXELS > 0) * np.uint8(255)
 LABELMAP = "background:0,0,0::\na:10,0,0::\nb:20,0,0::\nc:30,0,0::\n"
-GREYS = "a:1,1,1::\nc:3,3,3::\nb:2,2,2::\nbackground:0,0,0::\n"
+GRAYS = "a:1,1,1::\nc:3,3,3::\nb:2,2,2::\nbackground:0,0,0::\n"
 NAMES = "background\na\nb\nc\n"
 CSV = "Pixel Value, Class\n3, c\n2, b\n1, a\n0, background\n"
 
@@ -36,7 +36,7 @@ CSV = "Pixel Value, Class\n3, c\n2, b\n1, a\n0, background\n"
 def mask(kind):
     if kind == "palette":
         return write_png(PIXELS, palette=voc_palette())
-    return {"grey": PIXELS, "rgb": RGB, "equal": EQUAL, "binary": BINARY}[kind]
+    return {"gray": PIXELS, "rgb": RGB, "equal": EQUAL, "binary": BINARY}[kind]
 
 
 def plan_of(root, words):
@@ -77,7 +77,7 @@ def _made(folder):
     return folder
 
 
-U = "--class_names unlabelled,background,a,b"
+U = "--class_names unlabeled,background,a,b"
 V = "--class_names void,background,a,b"
 N = "--class_names background,a,b,c"
 B, TAKEN_OUT = "background a b c", "void background a b"
@@ -91,9 +91,9 @@ class Refused:
 
 
 TYPED = [
-    (U, "unlabelled background a b"),
+    (U, "unlabeled background a b"),
     (f"{U} --classes 0=void", TAKEN_OUT),
-    (f"{U} --classes unlabelled=Void", TAKEN_OUT),
+    (f"{U} --classes unlabeled=Void", TAKEN_OUT),
     (f"{U} --classes unlabeled=void", Refused("no class.*did you mean 'unlabelled'")),
     (f"{N} --classes c=void,a=void", "background void b void"),
     (f"{N} --classes 7=a", B),
@@ -122,7 +122,7 @@ TYPED = [
 
 
 @pytest.mark.parametrize(("words", "expected"), TYPED)
-@pytest.mark.parametrize("kind", ["grey", "palette", "rgb", "equal"])
+@pytest.mark.parametrize("kind", ["gray", "palette", "rgb", "equal"])
 def test_what_is_said_of_typed_names_wins_or_is_refused(write, kind, words, expected):
     # Rows with values say nothing of RGB masks.
     of_values = any(f"{digit}=" in words for digit in "01237") or "*=rest" in words
@@ -149,14 +149,14 @@ FROM_FILE = [
     ("name", "text"),
     [
         ("labelmap.txt", LABELMAP),
-        ("labelmap.txt", GREYS),
+        ("labelmap.txt", GRAYS),
         ("class_names.txt", NAMES),
         ("_classes.csv", CSV),
     ],
 )
 @pytest.mark.parametrize(("words", "expected"), FROM_FILE)
 def test_what_is_said_of_names_from_a_file_wins_or_is_refused(write, name, text, words, expected):
-    check(write("grey", **{name: text}), words, expected)
+    check(write("gray", **{name: text}), words, expected)
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_what_is_said_of_names_from_a_file_wins_or_is_refused(write, name, text,
         ("2=x", "background a x c"),
     ],
 )
-@pytest.mark.parametrize("kind", ["grey", "palette"])
+@pytest.mark.parametrize("kind", ["gray", "palette"])
 def test_rows_with_values_replace_those_of_a_class_file(write, kind, name, text, words, expected):
     of_voc = "background:0,0,0::\na:128,0,0::\nb:0,128,0::\nc:128,128,0::\n"
     text = of_voc if (kind, name) == ("palette", "labelmap.txt") else text
@@ -192,14 +192,14 @@ GAPS = '{"background": 0, "a": 1, "d": 7, "b": 2, "c": 3, "e": 5}'
     ],
 )
 def test_rows_with_values_go_over_a_class_file_with_any_values(write, words, expected, names):
-    root = write("grey", **{"classes.json": GAPS})
+    root = write("gray", **{"classes.json": GAPS})
     check(root, f"--classes {words}", expected)
     assert " ".join(plan_of(root, f"--classes {words}")[0].built_class_names) == names
 
 
 def test_a_list_of_numbers_and_names_is_a_class_file_and_no_table(write):
     text = "class,name\n3,c\n2,b\n1,a\n0,background\n"
-    check(write("grey", **{"classes.csv": text}), "--classes 3=x", "background a b x")
+    check(write("gray", **{"classes.csv": text}), "--classes 3=x", "background a b x")
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 1, 2, 0)])
@@ -213,7 +213,7 @@ def test_rows_with_values_are_refused_where_colors_give_the_classes(write, order
     check(root, "--classes 0=x,*=y", "x y y y" if order[0] == 0 else refused)
 
 
-def test_a_star_takes_no_color_that_has_a_class_by_its_value_in_a_grey_mask(write):
+def test_a_star_takes_no_color_that_has_a_class_by_its_value_in_a_gray_mask(write):
     colors = "background 0 0 0\na 128 0 0\nb 0 128 0\nc 128 128 0"
     root = write("palette", **{"colors.txt": colors})
     palette = np.concatenate([np.full((4, 3), 9), voc_palette()[:4]])
@@ -224,7 +224,7 @@ def test_a_star_takes_no_color_that_has_a_class_by_its_value_in_a_grey_mask(writ
 
 
 def test_vocs_color_of_void_is_none_of_the_others(write):
-    root = write("grey")
+    root = write("gray")
     Image.fromarray(RGB).save(root / "JPEGImages/c.png")
     void = np.where(PIXELS[..., None] == 0, voc_palette()[[255]], RGB).astype(np.uint8)
     Image.fromarray(void).save(root / "SegmentationClass/a.png")
@@ -269,7 +269,7 @@ def check(root, words, expected, *, may_refuse=False):
 
 def test_the_order_is_that_of_rows_with_names_then_of_the_names_and_background_is_0(write):
     root = write(
-        "grey", **{"labelmap.txt": "c:0,0,0::\na:1,1,1::\nbackground:2,2,2::\nb:3,3,3::\n"}
+        "gray", **{"labelmap.txt": "c:0,0,0::\na:1,1,1::\nbackground:2,2,2::\nb:3,3,3::\n"}
     )
     for words, names in {
         "": "c a background b",
@@ -283,7 +283,7 @@ def test_the_order_is_that_of_rows_with_names_then_of_the_names_and_background_i
 
 
 def test_a_table_of_classes_in_the_folder_is_used_and_one_with_question_marks_is_named(write):
-    root = write("grey", **{"classes.csv": "value,class\n0,floor\n1,a\n2,a\n3,void\n"})
+    root = write("gray", **{"classes.csv": "value,class\n0,floor\n1,a\n2,a\n3,void\n"})
     check(root, "", "floor a a void")
     check(root, "--classes 3=wall", "floor a a wall")
     check(root, "--classes 1=b,*=floor", "floor b floor void")
@@ -300,7 +300,7 @@ def test_rows_with_colors_read_rgb_and_palette_masks(write):
     rows = "'#000000=floor,#800000=a,#008000=a,#808000=void'"
     for kind in ("rgb", "palette"):
         check(write(kind), f"--classes {rows}", "floor a a void")
-    check(write("grey"), f"--classes {rows}", Refused("the masks hold only values"))
+    check(write("gray"), f"--classes {rows}", Refused("the masks hold only values"))
     root = write("rgb", **{"labelmap.txt": "bg:0,0,0::\na:128,0,0::\nb:0,128,0::\n"})
     check(root, "--classes '#808000=c'", "bg a b c")
     check(root, "--classes 3=c", Refused("the masks hold only colors"))
@@ -308,7 +308,7 @@ def test_rows_with_colors_read_rgb_and_palette_masks(write):
 
 def test_255_and_vocs_color_of_void_are_void_unless_a_row_names_them(write):
     border = np.where(PIXELS == 0, 255, PIXELS).astype(np.uint8)
-    root = write("grey")
+    root = write("gray")
     for data in (write_png(border, color=0), write_png(border, palette=voc_palette())):
         (root / "SegmentationClass/a.png").write_bytes(data)
         check(root, "--class_names x,a,b,c", "void a b c")
@@ -338,7 +338,7 @@ def test_masks_of_0_and_255(write, words, expected):
     [
         ("binary", "crack\nroad\n", "255=void", "crack void void void"),
         ("binary", "crack\nroad\n", "255=void,0=bg", "bg void void void"),
-        ("grey", "__ignore__\n_background_\na\nb\nc\n", "2=void", "_background_ a void c"),
+        ("gray", "__ignore__\n_background_\na\nb\nc\n", "2=void", "_background_ a void c"),
     ],
 )
 def test_rows_that_make_all_void_leave_the_names_of_a_list(write, kind, text, words, expected):
@@ -348,7 +348,7 @@ def test_rows_that_make_all_void_leave_the_names_of_a_list(write, kind, text, wo
 
 
 def test_what_is_void_is_void_in_what_is_built(write, tmp_path):
-    config, plan = plan_of(write("grey"), V)
+    config, plan = plan_of(write("gray"), V)
     assert "void means void" in describe(plan, config)
     builder = build_source(own_source(plan), config, data_dir=tmp_path / "data")
     info = builder.info
@@ -361,14 +361,14 @@ def test_what_is_void_is_void_in_what_is_built(write, tmp_path):
     assert example["labels"].numpy().tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("kind", ["grey", "equal"])
-def test_greys_of_a_labelmap_are_the_values_of_the_masks(write, kind):
-    check(write(kind, **{"labelmap.txt": GREYS}), "", B)
+@pytest.mark.parametrize("kind", ["gray", "equal"])
+def test_grays_of_a_labelmap_are_the_values_of_the_masks(write, kind):
+    check(write(kind, **{"labelmap.txt": GRAYS}), "", B)
 
 
-def test_a_palette_whose_values_are_the_greys_of_a_labelmap_is_asked_about(write):
-    root = write("palette", **{"labelmap.txt": GREYS})
-    check(root, "", Refused("by the greys from labelmap.txt"))
+def test_a_palette_whose_values_are_the_grays_of_a_labelmap_is_asked_about(write):
+    root = write("palette", **{"labelmap.txt": GRAYS})
+    check(root, "", Refused("by the grays from labelmap.txt"))
     check(root, "--classes 0=a,1=c,2=b,3=background", "a c b background")
 
 

@@ -58,8 +58,8 @@ def test_images_that_were_raw_are_stored_as_png_and_files_as_they_are(tmp_path):
 
 
 @pytest.mark.parametrize(("number", "refused"), [(1, False), (15, True)])
-def test_palettes_with_vocs_colours_at_other_indices_are_refused(tmp_path, number, refused):
-    """Programs move the used colours to the front, so that value 1 may be a person."""
+def test_palettes_with_vocs_colors_at_other_indices_are_refused(tmp_path, number, refused):
+    """Programs move the used colors to the front, so that value 1 may be a person."""
     ((image, _),) = handwritten.pairs(1)
     mask = Image.fromarray(np.eye(*image.shape[:2], dtype=np.uint8), "P")
     mask.putpalette([0, 0, 0, *names.voc_palette()[number]])
@@ -69,7 +69,7 @@ def test_palettes_with_vocs_colours_at_other_indices_are_refused(tmp_path, numbe
     record["image/segmentation/class/encoded"] = png.getvalue()
     path = handwritten.write(tmp_path / "a.tfrecord", [record])
     if refused:
-        with pytest.raises(VocSegError, match=r"index 1 has the colour 192,128,128.*VOC's 15"):
+        with pytest.raises(VocSegError, match=r"index 1 has the color 192,128,128.*VOC's 15"):
             bring(path, tmp_path)
     else:
         (found,) = examples(bring(path, tmp_path), "train").values()
@@ -162,7 +162,7 @@ def test_an_unknown_layout_is_told_with_its_features_and_can_be_described(tmp_pa
 
 
 def ruined(indices):
-    """Returns what a decoder to grey makes of a palette mask, as TensorFlow does it."""
+    """Returns what a decoder to gray makes of a palette mask, as TensorFlow does it."""
     mask = Image.fromarray(indices)
     mask.putpalette(names.voc_palette().tobytes())
     return tf.io.decode_png(encoded(mask), channels=1).numpy()[..., 0]
@@ -223,11 +223,11 @@ def with_mask(mask, path):
     )
 
 
-def test_a_palette_with_vocs_colours_at_other_indices_is_refused(tmp_path):
+def test_a_palette_with_vocs_colors_at_other_indices_is_refused(tmp_path):
     mask = Image.fromarray(np.array([[0, 1, 2, 2]] * 4, np.uint8))
     mask.putpalette(names.voc_palette()[[0, 12, 15]].ravel().tolist())
     path = with_mask(mask, tmp_path / "a.tfrecord")
-    words = "(?s)a.tfrecord, record 0: .*index 1 has the colour 64,0,128, which is VOC's 12"
+    words = "(?s)a.tfrecord, record 0: .*index 1 has the color 64,0,128, which is VOC's 12"
     with pytest.raises(VocSegError, match=words) as caught:
         bring(path, tmp_path)
     assert "--classes '0=background,1=CLASS'" in str(caught.value)

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.errors import ConfigError
 # Tool, arguments, class names, examples a split, void rows.
 TOOLS = {
     "cvat": ({}, ("apple", "background", "tree"), {"train": 3}, False),
-    "datumaro_grey": ({}, ("background", "apple", "tree"), {"train": 1, "validation": 1}, True),
+    "datumaro_gray": ({}, ("background", "apple", "tree"), {"train": 1, "validation": 1}, True),
     "labelme_old": ({}, ("_background_", "apple", "tree/bush"), {"train": 2}, True),
     "supervisely": ({}, ("background", "kiwi fruit", "lemon"), {"train": 2}, True),
     "roboflow": ({}, ("background", "apple", "tree"), {"train": 1, "validation": 1}, False),
@@ -84,7 +84,7 @@ def test_tfds_build_with_the_printed_config_gives_the_same_bytes(export, tmp_pat
 def test_each_mask_is_opened_once_to_decide_and_once_to_build(
     export, tmp_path, monkeypatch, by_command
 ):
-    root, data_dir = export("cvat"), tmp_path / "data"  # its masks are read by colour
+    root, data_dir = export("cvat"), tmp_path / "data"  # its masks are read by color
     opened = []
     read = storage.read_bytes
 

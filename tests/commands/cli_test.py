@@ -40,7 +40,7 @@ def printed(capsys, *words, status=0):
         ("export x --out y --layout vco", "; did you mean 'voc'?\n"),
     ],
 )
-def test_a_call_that_cannot_be_parsed_is_a_wrong_one_and_misspelt_words_are_corrected(
+def test_a_call_that_cannot_be_parsed_is_a_wrong_one_and_misspelled_words_are_corrected(
     words, message, capsys
 ):
     assert message in printed(capsys, *words.split(), status=2)

@@ -45,7 +45,7 @@ def test_train_is_drawn_or_a_slice_of_a_split_or_ids_of_every_split(
     assert has(tmp_path / "a.png", voc_palette()[color]) > 1000
 
 
-def test_background_that_is_not_the_first_class_is_black_in_vocs_colours(tmp_path):
+def test_background_that_is_not_the_first_class_is_black_in_vocs_colors(tmp_path):
     own = from_arrays(
         [np.full((20, 20, 3), 200, np.uint8)],
         [np.repeat([[0, 1]], 10, 1).repeat(20, 0)],
@@ -60,7 +60,7 @@ def test_background_that_is_not_the_first_class_is_black_in_vocs_colours(tmp_pat
 
 
 @pytest.mark.slow
-def test_real_images_are_drawn_with_every_class_in_its_colour(real_data, tmp_path, capsys):
+def test_real_images_are_drawn_with_every_class_in_its_color(real_data, tmp_path, capsys):
     root = real_data / "voc2012" / "VOCdevkit" / "VOC2012"
     real = builder_from_tree(root, name="real", class_names=VOC_CLASSES, data_dir=tmp_path / "data")
     assert preview(real, tmp_path / "a.png", "--by_class") == 0
@@ -82,8 +82,8 @@ def test_classes_without_an_example_are_named(sample, tmp_path, capsys):
     assert "background" not in absent
 
 
-def test_a_datasets_own_colours_are_painted(tmp_path):
-    exports.cvat(tmp_path / "export")  # whose class file has these colours, not in this order
+def test_a_datasets_own_colors_are_painted(tmp_path):
+    exports.cvat(tmp_path / "export")  # whose class file has these colors, not in this order
     own = builder_from_tree(tmp_path / "export", name="own", data_dir=tmp_path / "data")
     assert preview(own, tmp_path / "a.png") == 0
     assert preview(own, tmp_path / "b.png", "--by_class") == 0

@@ -73,7 +73,7 @@ def test_a_terminal_that_is_too_narrow_gets_plain_lines_with_nothing_cut(monkeyp
     assert "\x1b" not in narrow + wide
 
 
-def test_a_pipe_gets_complete_columns_without_colours_and_lines(monkeypatch, capsys):
+def test_a_pipe_gets_complete_columns_without_colors_and_lines(monkeypatch, capsys):
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setenv("FORCE_COLOR", "1")
     with screen.screened():

@@ -227,7 +227,7 @@ SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, max_side=24)
 @given(
     hnp.arrays(np.uint8, SHAPES, elements=st.sampled_from([*range(21), 255])),
     st.lists(st.sampled_from(["void", "background", "x", "y", "z"]), min_size=21, max_size=21),
-    st.sampled_from(["palette", "grey", "grey16", "color", "npy"]),
+    st.sampled_from(["palette", "gray", "gray16", "color", "npy"]),
 )
 @settings(max_examples=40, deadline=None)
 def test_a_mapped_mask_is_the_mask_put_through_one_table(values, targets, kind):
@@ -246,6 +246,6 @@ def test_a_mapped_mask_is_the_mask_put_through_one_table(values, targets, kind):
     elif kind == "palette":
         data = write_png(values, palette=palette)
     else:
-        data = write_png(values, depth=16 if kind == "grey16" else 8, color=0)
+        data = write_png(values, depth=16 if kind == "gray16" else 8, color=0)
     expected = np.vectorize(found.index_values().get, otypes=[np.uint8])(values)
     assert (decoded(read_mask(File(data, "m"), rule).png) == expected).all()

@@ -73,7 +73,7 @@ def test_what_is_given_is_in_the_built_dataset(tmp_path, by_command):
     assert {field: found.metadata["config"][field] for field in SAID} == SAID
 
 
-def test_the_colours_of_a_class_file_are_the_palette(tmp_path):
+def test_the_colors_of_a_class_file_are_the_palette(tmp_path):
     exports.cvat(tmp_path / "export")
     builder = builder_from_tree(tmp_path / "export", name="m", data_dir=tmp_path / "data")
     names = builder.info.features["labels"].feature.names
@@ -84,7 +84,7 @@ def test_the_colours_of_a_class_file_are_the_palette(tmp_path):
     assert (found[3:] == voc_palette()[3:]).all()
 
 
-def test_a_merged_class_has_the_colour_of_its_name_or_of_the_first_of_its_classes(tmp_path):
+def test_a_merged_class_has_the_color_of_its_name_or_of_the_first_of_its_classes(tmp_path):
     exports.cvat(tmp_path / "export")
     for number, (rows, colors) in enumerate(
         [
@@ -100,7 +100,7 @@ def test_a_merged_class_has_the_colour_of_its_name_or_of_the_first_of_its_classe
         assert (found[2:] == voc_palette()[2:]).all()
 
 
-def test_a_release_and_a_tree_without_colours_have_vocs_palette(tmp_path, sample):
+def test_a_release_and_a_tree_without_colors_have_vocs_palette(tmp_path, sample):
     assert (palette(sample) == voc_palette()).all()
     exports.roboflow(tmp_path / "export")
     builder = build(

@@ -14,7 +14,7 @@ def test_there_are_twenty_classes_and_background():
 
 
 @pytest.mark.parametrize(
-    ("index", "colour"),
+    ("index", "color"),
     [
         (0, (0, 0, 0)),
         (1, (128, 0, 0)),
@@ -24,11 +24,11 @@ def test_there_are_twenty_classes_and_background():
         (255, (224, 224, 192)),
     ],
 )
-def test_the_palette_has_the_published_colours(index, colour):
-    assert tuple(base_names.voc_palette()[index]) == colour
+def test_the_palette_has_the_published_colors(index, color):
+    assert tuple(base_names.voc_palette()[index]) == color
 
 
-def test_no_colour_of_the_palette_occurs_twice():
+def test_no_color_of_the_palette_occurs_twice():
     assert len(np.unique(base_names.voc_palette(), axis=0)) == 256
 
 

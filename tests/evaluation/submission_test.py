@@ -23,12 +23,12 @@ def short_test(monkeypatch):
 
 @pytest.fixture
 def folder(tmp_path):
-    """Predictions of all three images: as greyscale, with VOC's palette, and as an array."""
+    """Predictions of all three images: as grayscale, with VOC's palette, and as an array."""
     folder = tmp_path / "predictions"
     folder.mkdir()
-    grey, colored = (Image.fromarray(values(i)) for i in IDS[:2])
+    gray, colored = (Image.fromarray(values(i)) for i in IDS[:2])
     colored.putpalette(voc_palette().tobytes())
-    grey.save(folder / f"{IDS[0]}.png")
+    gray.save(folder / f"{IDS[0]}.png")
     colored.save(folder / f"{IDS[1]}.png")
     np.save(folder / f"{IDS[2]}.npy", values(IDS[2]).astype(np.int64))
     return folder

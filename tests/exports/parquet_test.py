@@ -181,10 +181,10 @@ def test_images_that_are_upright_keep_their_metadata(tmp_path):
     assert table["image"][0]["bytes"].as_py() == image
 
 
-def test_a_grey_jpeg_has_three_channels_as_in_tfds(tmp_path):
+def test_a_gray_jpeg_has_three_channels_as_in_tfds(tmp_path):
     root = tmp_path / "tree"
-    grey = np.arange(12 * 16, dtype=np.uint8).reshape(12, 16)
-    exports.put(root, "JPEGImages/a.jpg", encoded(grey, "JPEG"))
+    gray = np.arange(12 * 16, dtype=np.uint8).reshape(12, 16)
+    exports.put(root, "JPEGImages/a.jpg", encoded(gray, "JPEG"))
     exports.put_mask(root, "SegmentationClass/a.png", exports.truth("a"))
     built = from_tree(root, class_names=list("abc"), splits={"train": 1.0})
     folder = exported(built, tmp_path / "out")
@@ -278,12 +278,12 @@ def test_real_images_decode_alike_in_both_libraries(real_data, tmp_path):
 
 
 def test_masks_with_a_palette_have_the_same_indices_and_colors_for_viewers(sample, tmp_path):
-    grey = hugging_face.load(exported(sample, tmp_path / "grey"))
+    gray = hugging_face.load(exported(sample, tmp_path / "gray"))
     folder = tmp_path / "colored"
     export(sample, folder, layout="parquet-palette")
     for split, rows in hugging_face.load(folder).items():
         for form in ("numpy", None):
-            pairs = zip(grey[split].with_format(form), rows.with_format(form), strict=True)
+            pairs = zip(gray[split].with_format(form), rows.with_format(form), strict=True)
             for theirs, ours in pairs:
                 for name in ("segmentation_mask", "instance_mask"):
                     assert np.array_equal(np.asarray(ours[name]), np.asarray(theirs[name]))

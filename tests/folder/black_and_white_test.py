@@ -16,7 +16,7 @@ from voc_seg_tfrecord.formats.index_masks import read_mask
 TRUTH = exports.truth("a") > 0
 STORED = {
     "rgb": lambda on: write_png(np.stack([on * 255] * 3, -1).astype(np.uint8), color=2),
-    "grey": lambda on: write_png((on * 255).astype(np.uint8), color=0),
+    "gray": lambda on: write_png((on * 255).astype(np.uint8), color=0),
     "one bit": lambda on: write_png(on.astype(np.uint8), color=0, depth=1),
     "palette": lambda on: write_png(on.astype(np.uint8), palette=np.array([[0] * 3, [255] * 3])),
 }

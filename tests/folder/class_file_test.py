@@ -20,7 +20,7 @@ TRUTH = exports.truth("a")  # has 0, 1 and 2
 
 @pytest.fixture
 def tree(tmp_path):
-    """One grey mask of 0, 1 and 2 below `mine/VOC`, without a class file."""
+    """One gray mask of 0, 1 and 2 below `mine/VOC`, without a class file."""
     root = tmp_path / "mine" / "VOC"
     exports.put_pair(root, "a", TRUTH)
     return root
@@ -122,7 +122,7 @@ PALETTE = np.array([(128, 64, 128), (244, 35, 232), (70, 70, 70)])
         exports.write_png(TRUTH, depth=4, palette=PALETTE),
         exports.write_png(np.stack([TRUTH] * 3, -1), color=2),
     ],
-    ids=["grey", "palette", "rgb"],
+    ids=["gray", "palette", "rgb"],
 )
 @pytest.mark.parametrize("names", [("bg", "a", "b"), ("a", "b", "c")])
 def test_colors_txt_gets_no_background_that_values_do_not_use(tree, names, mask):
@@ -279,7 +279,7 @@ def test_names_without_background_that_values_fit_in_two_ways_are_asked_about(
 
 
 def put_masks(root, *values):
-    """Writes a greyscale mask that holds these values."""
+    """Writes a grayscale mask that holds these values."""
     mask = np.resize(np.array(values, np.uint8), TRUTH.shape)
     exports.put_mask(root, "SegmentationClass/a.png", mask)
     return mask
@@ -365,7 +365,7 @@ def test_ignore_in_the_first_line_is_asked_about_unless_labelme_wrote_it(tree, n
 
 @pytest.fixture
 def apple(tmp_path):
-    """Grey masks with 0 apple, 1 background, 2 tree, and a row of void."""
+    """Gray masks with 0 apple, 1 background, 2 tree, and a row of void."""
     values = exports.truth("a")
     values[0] = VOID
     exports.put_pair(tmp_path, "a", values)

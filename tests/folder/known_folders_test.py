@@ -281,17 +281,17 @@ CSV = "Pixel Value, Class\n0, background\n1, crop\n2, weed\n"
 TILES = "0_1,0_2,1_1,1_2,2_1,2_2 train/tile_{}.png target/mask_tile_{}.png"
 # The sets of train and of another split, and what lies beside them.
 BESIDE = {
-    "predictions for unlabelled images": (
+    "predictions for unlabeled images": (
         ["abcd images/{}.jpg masks/{}.png"],
         {},
         ["xyz test/images/{}.jpg test/predictions/{}.png"],
     ),
-    "predictions with other numbers than unlabelled images": (
+    "predictions with other numbers than unlabeled images": (
         ["123456789 im{}.jpg lb{}.png"],
         {},
         ["0123 extra_images/u{}.jpg predictions/lb{}.png", "456789 - predictions/lb{}.png"],
     ),
-    "unlabelled test images beside scenes": (SCENES, {}, ["a test/images/{}.jpg -"]),
+    "unlabeled test images beside scenes": (SCENES, {}, ["a test/images/{}.jpg -"]),
     "images and masks left over that cannot be pairs": (
         ["012345 images/{}.jpg masks/{}.png"],
         {},
@@ -448,7 +448,7 @@ def test_images_and_masks_of_other_names_stand_in_the_account(tmp_path):
     }
 
 
-def test_images_that_were_mixed_with_the_colours_of_labels_are_not_read(tmp_path):
+def test_images_that_were_mixed_with_the_colors_of_labels_are_not_read(tmp_path):
     pairs = put(tmp_path, "set/train_photos/{}.jpg", "set/truth/{}_L.png", "abcdef")
     for image, mask in pairs.items():
         colors = made_folders.COLORS[np.asarray(Image.open(mask))]
@@ -786,7 +786,7 @@ def test_masks_belong_to_the_images_whose_folder_is_called_as_theirs(tmp_path, i
     assert read(tmp_path)[0] == {"train": pairs}
 
 
-@pytest.mark.parametrize("folder", ["batch1", "labelled_images"])
+@pytest.mark.parametrize("folder", ["batch1", "labeled_images"])
 def test_images_called_so_that_show_something_else_are_asked_about(tmp_path, folder):
     RNG.bit_generator.state = np.random.default_rng(0).bit_generator.state  # unlike photos
     put(tmp_path, f"{folder}/{{}}.jpg", "masks/{}.png", range(100, 110))

@@ -27,7 +27,7 @@ def palette(values, *colors):
     return write_png(np.array(values), palette=np.array(colors))
 
 
-def grey(*values):
+def gray(*values):
     return write_png(np.array([values]), color=0)
 
 
@@ -36,7 +36,7 @@ def voc(*values):
 
 
 BLACK, PERSON, CAR, BORDER = (tuple(voc_palette()[i].tolist()) for i in (0, 15, 7, 255))
-VOC, GREY, GREY_VOID, BINARY = voc(0, 1, 255), grey(0, 1, 2), grey(0, 1, 255), grey(0, 255)
+VOC, GRAY, GRAY_VOID, BINARY = voc(0, 1, 255), gray(0, 1, 2), gray(0, 1, 255), gray(0, 255)
 MOVED = palette([[0, 1, 2]], BLACK, PERSON, BORDER)
 PRIVATE = palette([[0, 1]], (0, 0, 0), (9, 9, 9))
 RAMP = palette([[0, 1, 2]], *((i, i, i) for i in range(256)))
@@ -74,19 +74,19 @@ def taken(decision):
         ([RED_FIRST], RED_ONE, "color", "from labelmap.txt"),
         ([rgb(BLACK, (255, 0, 0))], RED_ONE, "color", "from labelmap.txt"),
         ([palette([[0, 1]], BLACK, (255, 0, 0))], RED_ONE, "color", "from labelmap.txt"),
-        ([grey(0, 1)], RED_ONE, "value", "grey values"),
+        ([gray(0, 1)], RED_ONE, "value", "gray values"),
         ([BINARY], WHITE_ONE, "color", "from labelmap.txt"),
-        ([VOC, GREY], None, "value", "VOC's palette"),
-        ([RAMP], None, "value", "grey values"),
+        ([VOC, GRAY], None, "value", "VOC's palette"),
+        ([RAMP], None, "value", "gray values"),
         ([PRIVATE], None, "value", "a private palette"),
         ([palette([[0, 0]], (9, 9, 9), BLACK)], None, "value", "a private palette"),
         ([rgb(BLACK, (128, 0, 0))], None, "color", "with VOC's palette"),
         ([rgb(BLACK, (1,) * 3)], None, "value", "red, green and blue equal"),
         ([rgb(BLACK, (1,) * 3)], RED_ONE, "value", "red, green and blue equal"),
-        ([BINARY, GREY_VOID], None, "value", "grey values"),
+        ([BINARY, GRAY_VOID], None, "value", "gray values"),
         ([BINARY, VOC], None, "value", "VOC's palette"),
-        ([rgb(BLACK, (1, 2, 3)), GREY, GREY], None, "color", "with VOC's palette"),
-        ([b"", VOC[:60], b"<html>", GREY], None, "value", "grey values"),
+        ([rgb(BLACK, (1, 2, 3)), GRAY, GRAY], None, "color", "with VOC's palette"),
+        ([b"", VOC[:60], b"<html>", GRAY], None, "value", "gray values"),
         # palettes were made of the colors in use, so that values mean nothing
         ([MOVED], None, "color", "with VOC's palette"),
         (PACKED, None, "color", "with VOC's palette"),
@@ -121,9 +121,9 @@ def test_what_lost_keeps_its_reason(decide):
         ([rgb(BLACK, (1, 2, 3))], "0.png: no class for 1 of 2 .*: color #010203 on"),
         ([rgb(BLACK, (128,) * 3)], "no class for 1 of 2.*value 128"),
         ([BINARY], "1 of 1 masks hold nothing but 255 and 0"),
-        ([BINARY, BINARY, GREY_VOID], "2 of 3 masks .*; 1 masks show 255 to be void"),
-        ([BINARY, GREY], "1 of 2 masks hold nothing but 255 and 0"),
-        ([grey(255)], "1 of 1 masks hold nothing but 255 and 0"),
+        ([BINARY, BINARY, GRAY_VOID], "2 of 3 masks .*; 1 masks show 255 to be void"),
+        ([BINARY, GRAY], "1 of 2 masks hold nothing but 255 and 0"),
+        ([gray(255)], "1 of 1 masks hold nothing but 255 and 0"),
     ],
 )
 def test_what_may_mean_two_things_or_nothing_is_asked_about(decide, masks, words):
@@ -192,14 +192,14 @@ def test_255_is_the_second_of_two_classes_if_0_and_255_are_all(decide, masks):
             decide(masks, names=names)
 
 
-@pytest.mark.parametrize("masks", [[BINARY, grey(0, 1)], [grey(255)]])
+@pytest.mark.parametrize("masks", [[BINARY, gray(0, 1)], [gray(255)]])
 def test_255_is_asked_about_beside_the_value_1_and_alone(decide, masks):
     with pytest.raises(MaskError, match="255"):
         decide(masks, names=TWO)
 
 
 def test_fewer_masks_of_0_and_255_than_masks_with_void_give_a_note(decide):
-    (note,) = decide([GREY_VOID, BINARY, GREY_VOID]).notes
+    (note,) = decide([GRAY_VOID, BINARY, GRAY_VOID]).notes
     assert "1 of 3 masks hold nothing but 255 and 0" in note
 
 
@@ -211,36 +211,36 @@ def test_colors_of_a_class_file_count_and_a_note_shows_what_values_would_be(deci
         decide([palette([[0, 1, 2]], BLACK, (255, 0, 0), (9, 9, 9))], RED_ONE)
 
 
-GREYS = ClassFile(
+GRAYS = ClassFile(
     "labelmap.txt", (Entry(0, "b", (2,) * 3), Entry(1, "bg", BLACK), Entry(2, "a", (1,) * 3))
 )
 
 
-def test_greys_of_a_class_file_are_colors_of_greyscale_masks(decide):
-    decision = decide([GREY], GREYS)
-    assert decision.rule.grey_is_color
+def test_grays_of_a_class_file_are_colors_of_grayscale_masks(decide):
+    decision = decide([GRAY], GRAYS)
+    assert decision.rule.gray_is_color
     names = decision.candidate.naming.table.class_names
-    assert [names[decision.rule.class_of("grey", v, None)] for v in (0, 1, 2)] == ["bg", "a", "b"]
-    assert decide([grey(0, 1, 2, 255)], GREYS).rule.class_of("grey", 255, None) == 255
+    assert [names[decision.rule.class_of("gray", v, None)] for v in (0, 1, 2)] == ["bg", "a", "b"]
+    assert decide([gray(0, 1, 2, 255)], GRAYS).rule.class_of("gray", 255, None) == 255
 
 
-def test_a_palette_whose_values_are_greys_of_a_class_file_is_asked_about(decide):
-    with pytest.raises(MaskError, match=r"is bg by value and a by the greys from labelmap\.txt"):
-        decide([voc(0, 1, 2)], GREYS)
+def test_a_palette_whose_values_are_grays_of_a_class_file_is_asked_about(decide):
+    with pytest.raises(MaskError, match=r"is bg by value and a by the grays from labelmap\.txt"):
+        decide([voc(0, 1, 2)], GRAYS)
 
 
-def test_a_grey_above_the_last_class_is_named_by_the_gate(decide):
-    assert decide([grey(0, 1), grey(0, 9)], names=TWO).rule.class_of("grey", 9, None) is None
+def test_a_gray_above_the_last_class_is_named_by_the_gate(decide):
+    assert decide([gray(0, 1), gray(0, 9)], names=TWO).rule.class_of("gray", 9, None) is None
 
 
 def test_a_file_that_may_be_numbered_in_two_ways_is_decided_like_values_and_colors(decide):
     first = ClassFile("l", (Entry(0, "a"), Entry(1, "b")), numbered="F.")
     entries = Entry(0, "background"), Entry(1, "a"), Entry(2, "b")
     ways = first, ClassFile("l", entries, numbered="W.")
-    assert decide([grey(0, 1, 2)], files=ways).candidate.naming.file is ways[1]
-    assert decide([grey(0, 1)], files=ways).candidate.naming.file is first
+    assert decide([gray(0, 1, 2)], files=ways).candidate.naming.file is ways[1]
+    assert decide([gray(0, 1)], files=ways).candidate.naming.file is first
     with pytest.raises(MaskError, match=r"value 1 is b by value \(F\) and a by value \(W\)"):
-        decide([grey(1)], files=ways)
+        decide([gray(1)], files=ways)
 
 
 PAGE = REPOSITORY / "docs" / "background" / "values-or-colors.md"
@@ -266,13 +266,13 @@ def test_rows_replace_what_was_found_for_their_keys_alone(decide):
     decision = decide([rgb(BLACK, (255, 0, 0), (1, 2, 3))], RED_ONE, rows="#010203=b")
     pixels = [("rgb", None, color) for color in (BLACK, (255, 0, 0), (1, 2, 3))]
     assert indices(decision, *pixels) == ["bg", "a", "b"]
-    decision = decide([GREY], names=("x", "y", "z"), rows="1=void,7=z")
-    assert indices(decision, *(("grey", v, None) for v in (0, 1, 2, 7))) == ["x", "void", "z", "z"]
+    decision = decide([GRAY], names=("x", "y", "z"), rows="1=void,7=z")
+    assert indices(decision, *(("gray", v, None) for v in (0, 1, 2, 7))) == ["x", "void", "z", "z"]
 
 
 def test_a_star_of_values_and_colors_is_all_others_in_use_but_void_and_is_printed(decide):
-    decision = decide([grey(0, 3, 65, 255), grey(9)], names=(), rows="3=weed,*=rest")
-    found = indices(decision, *(("grey", v, None) for v in (0, 3, 9, 65, 255)))
+    decision = decide([gray(0, 3, 65, 255), gray(9)], names=(), rows="3=weed,*=rest")
+    found = indices(decision, *(("gray", v, None) for v in (0, 3, 9, 65, 255)))
     assert found == ["rest", "weed", "rest", "rest", "void"]
     assert decision.notes[0] == "* is rest: 0 on 1 pixels, 65 on 1 pixels, 9 on 1 pixels."
     decision = decide([rgb(BLACK, (255, 0, 0), BORDER)], names=(), rows="#ff0000=weed,*=rest")
@@ -281,8 +281,8 @@ def test_a_star_of_values_and_colors_is_all_others_in_use_but_void_and_is_printe
 
 
 def test_a_star_beside_names_is_no_name_that_a_row_has_and_no_void(decide):
-    decision = decide([grey(0, 1, 2, 3, 9)], names=("void", "a", "b", "c"), rows="a=x,3=y,*=rest")
-    pixels = [("grey", value, None) for value in (0, 1, 2, 3, 9)]
+    decision = decide([gray(0, 1, 2, 3, 9)], names=("void", "a", "b", "c"), rows="a=x,3=y,*=rest")
+    pixels = [("gray", value, None) for value in (0, 1, 2, 3, 9)]
     assert indices(decision, *pixels) == ["void", "x", "rest", "y", "rest"]
     decision = decide([rgb(BLACK, (255, 0, 0), BORDER)], names=(), rows="*=rest")
     assert indices(decision, ("rgb", None, BLACK), ("rgb", None, BORDER)) == ["rest", "void"]
@@ -292,7 +292,7 @@ def test_rows_that_could_have_no_effect_are_refused(decide):
     with pytest.raises(ConfigError, match="values, but the masks hold only colors"):
         decide([rgb(BLACK, (255, 0, 0))], names=(), rows="0=a")
     with pytest.raises(ConfigError, match="colors, but the masks hold only values"):
-        decide([GREY], names=(), rows="#ff0000=a")
+        decide([GRAY], names=(), rows="#ff0000=a")
 
 
 def test_rows_that_give_one_pixel_two_classes_are_refused_with_it(decide):
@@ -313,5 +313,5 @@ def test_rows_read_what_contradicts_itself(decide):
 
 
 def test_rows_for_what_no_mask_has_are_noted(decide):
-    (note,) = decide([grey(0, 1)], names=(), rows="0=bg,1=a,7=b,8=void").notes
+    (note,) = decide([gray(0, 1)], names=(), rows="0=bg,1=a,7=b,8=void").notes
     assert note == "No mask has what these rows of the table of classes name: 7 (b)."

@@ -50,8 +50,8 @@ BY_VALUE = {
     "duplicates": VOC[np.repeat(np.arange(128), 2)],
     "duplicate of void": np.vstack([VOC[:20], VOC[255:], VOC[21:]]),
     "own colors": own_colors(0),
-    "grey ramp": RAMP,
-    "grey ramp, reversed": RAMP[::-1],
+    "gray ramp": RAMP,
+    "gray ramp, reversed": RAMP[::-1],
     "VOC reversed": VOC[::-1],
     "VOC's 22 reversed": np.vstack([VOC[255:], VOC[20::-1], ZEROS[22:]]),
     "255 entries": VOC[:255],
@@ -85,7 +85,7 @@ def palettes_of(kind, number, rng):
 
 
 def packed(values, colors, how):
-    """A palette PNG of the colors in use alone, as an optimiser writes it."""
+    """A palette PNG of the colors in use alone, as an optimizer writes it."""
     used, counts = np.unique(values, return_counts=True)
     by_frequency = used[np.argsort(-counts, kind="stable")]
     order = {"in order": used, "by frequency": by_frequency}.get(how, used[::-1])
@@ -181,7 +181,7 @@ def cases(seed):
 
 @pytest.mark.parametrize(("seed", "step"), [(0, 7), pytest.param(1, 1, marks=pytest.mark.slow)])
 def test_no_palette_changes_a_label_without_a_word(tmp_path, seed, step):
-    safe = {"VOC", "own colors", "grey ramp", "21 entries", "255 entries", "4-bit ramp"}
+    safe = {"VOC", "own colors", "gray ramp", "21 entries", "255 entries", "4-bit ramp"}
     seen = set()
     for label, files, truth, names, listed in itertools.islice(cases(seed), 0, None, step):
         seen.add(label[0])
@@ -190,7 +190,7 @@ def test_no_palette_changes_a_label_without_a_word(tmp_path, seed, step):
         asked = label[0] in ("VOC", "255 entries", "21 entries") and "own order" in label[2]
         assert what == "equal" or asked or label[0] not in safe, label
         if what == "different":
-            # Colours of which nothing says that they count, where they contradict no value.
+            # Colors of which nothing says that they count, where they contradict no value.
             assert "own colors, one palette for" in label[0]
             assert decision.notes
     assert safe < seen

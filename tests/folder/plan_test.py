@@ -47,7 +47,7 @@ def flat(root, masks):
 
 
 BINARY = np.repeat([[0, 255]], 12, 0).repeat(8, 1)
-GREY = np.minimum(BINARY, 1)
+GRAY = np.minimum(BINARY, 1)
 
 
 def test_masks_of_0_and_255_have_two_classes_unless_a_mask_of_the_folder_has_1(tmp_path):
@@ -57,13 +57,13 @@ def test_masks_of_0_and_255_have_two_classes_unless_a_mask_of_the_folder_has_1(t
     assert plan.mask_rule.all_values == {-1: 255, 0: 0, 255: 1}
     assert any("255 is crack" in note for note in plan.notes)
     for other in ("x", "c"):  # one that no list names, and a listed one
-        flat(tmp_path / other, {"a": BINARY, "b": BINARY, other: GREY})
+        flat(tmp_path / other, {"a": BINARY, "b": BINARY, other: GRAY})
         words = "2 of 3 masks hold nothing but 255 and 0"
         refused(tmp_path / other, words, MaskError, class_names=names)
 
 
 def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_path):
-    flat(tmp_path, {"a": GREY, "cafe\u0301": BINARY})
+    flat(tmp_path, {"a": GRAY, "cafe\u0301": BINARY})
     masks = tmp_path / "SegmentationClass"
     (masks / "cafe\u0301.png").rename(masks / "caf\u00e9.png")
     for listed in ("caf\u00e9", "cafe\u0301"):
@@ -80,7 +80,7 @@ def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_p
     ],
 )
 def test_a_class_with_the_color_or_value_of_void_is_asked_about(tmp_path, table, asked, value):
-    flat(tmp_path, {"a": GREY * min(value, 128), "b": GREY * value})
+    flat(tmp_path, {"a": GRAY * min(value, 128), "b": GRAY * value})
     exports.put(tmp_path, "class_dict.csv", table)
     words = f"{asked} for the class 'dry road'"
     text = refused(tmp_path, words, ConfigError, class_names=None)
@@ -95,7 +95,7 @@ def test_a_class_with_the_color_or_value_of_void_is_asked_about(tmp_path, table,
 
 
 def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, capsys):
-    flat(tmp_path, {"a": np.maximum(GREY * 128, BINARY // 2), "b": BINARY})
+    flat(tmp_path, {"a": np.maximum(GRAY * 128, BINARY // 2), "b": BINARY})
     exports.put(tmp_path, "labelmap.csv", 'id,name\n0,background\n128,edge\n255,"dry, road"\n')
     asked = refused(tmp_path, "--classes", ConfigError, class_names=None)
     as_class, as_void = re.findall(r"--classes '[^']*'", asked)
@@ -117,7 +117,7 @@ def test_rows_that_are_proposed_for_a_name_with_a_comma_can_be_pasted(tmp_path, 
     ],
 )
 def test_what_is_void_beyond_doubt_or_has_no_pixel_is_not_asked_about(tmp_path, table, noted):
-    flat(tmp_path, {"a": GREY, "b": GREY * (1 + ("wall" in table))})
+    flat(tmp_path, {"a": GRAY, "b": GRAY * (1 + ("wall" in table))})
     exports.put(tmp_path, "class_dict.csv" if "r,g,b" in table else "labelmap.csv", table)
     config, plan = find_config(tmp_path, name="mine")
     assert [*config.class_names] == ["background", "road", "wall"][: 2 + ("wall" in table)]
@@ -140,7 +140,7 @@ HALVES = {"splits": {"train": 0.5, "test": 0.5}, "split_by": "stratified"}
 
 @pytest.mark.parametrize("said", [{}, HALVES], ids=["by list", "stratified"])
 def test_a_build_reads_each_own_mask_twice_and_decodes_it_once(tmp_path, monkeypatch, said):
-    flat(tmp_path, {"a": GREY, "b": GREY})
+    flat(tmp_path, {"a": GRAY, "b": GRAY})
     exports.put(tmp_path, "classes.txt", "crop\nweed\n")  # which has two readings
     read = noted(monkeypatch, storage, "read_bytes")
     inflated = noted(monkeypatch, png_pixels, "inflate")
@@ -152,21 +152,21 @@ def test_a_build_reads_each_own_mask_twice_and_decodes_it_once(tmp_path, monkeyp
 
 
 def test_a_mask_that_changed_since_the_survey_is_decoded_again(tmp_path):
-    flat(tmp_path, {"a": GREY, "b": GREY})
+    flat(tmp_path, {"a": GRAY, "b": GRAY})
     config, plan = find_config(tmp_path, name="mine", class_names=["background", "crack"])
     mask = tmp_path / "SegmentationClass" / "a.png"
-    Image.fromarray((1 - GREY).astype(np.uint8)).save(mask)
+    Image.fromarray((1 - GRAY).astype(np.uint8)).save(mask)
     builder = build_source(own_source(plan), config, data_dir=tmp_path / "data")
     built = examples(builder, "train")
-    assert (built["a.jpg"]["segmentation_mask"][..., 0] == 1 - GREY).all()
-    assert (built["b.jpg"]["segmentation_mask"][..., 0] == GREY).all()
-    Image.fromarray((GREY * 7).astype(np.uint8)).save(mask)
+    assert (built["a.jpg"]["segmentation_mask"][..., 0] == 1 - GRAY).all()
+    assert (built["b.jpg"]["segmentation_mask"][..., 0] == GRAY).all()
+    Image.fromarray((GRAY * 7).astype(np.uint8)).save(mask)
     with pytest.raises(VocSegError, match=r"a\.png: value 7 on 96 pixels"):
         build_source(own_source(plan), config, data_dir=tmp_path / "data", overwrite=True)
 
 
 def test_a_build_names_the_folders_of_the_system_that_it_leaves_out(tmp_path):
-    flat(tmp_path, {"a": GREY})
+    flat(tmp_path, {"a": GRAY})
     exports.put_image(tmp_path, "JPEGImages/@eaDir/a.jpg/SYNOPHOTO_THUMB_M.jpg")
     (note,) = plan_of(tmp_path, class_names=["background", "crack"]).notes[-1:]
     assert note == "The folder JPEGImages/@eaDir belongs to the system, so it is left out."
@@ -178,14 +178,14 @@ def test_a_mask_that_is_stored_otherwise_than_in_the_survey_is_refused(tmp_path,
     colors = [0, 0, 0, 128, 0, 0]
 
     def put_mask(mode):
-        image = Image.fromarray(GREY.astype(np.uint8))
+        image = Image.fromarray(GRAY.astype(np.uint8))
         if mode != "L":
             image.putpalette(colors)
         if mode == "RGB":
             image = image.convert("RGB")
         image.save(tmp_path / "SegmentationClass" / "a.png")
 
-    flat(tmp_path, {"a": GREY})
+    flat(tmp_path, {"a": GRAY})
     put_mask(before)
     config, plan = find_config(tmp_path, name="mine", class_names=["background", "crack"])
     put_mask(after)
@@ -195,7 +195,7 @@ def test_a_mask_that_is_stored_otherwise_than_in_the_survey_is_refused(tmp_path,
 
     if before == after:
         built = examples(build(), "train")
-        assert (built["a.jpg"]["segmentation_mask"][..., 0] == GREY).all()
+        assert (built["a.jpg"]["segmentation_mask"][..., 0] == GRAY).all()
     else:
         with pytest.raises(VocSegError, match=r"a mask that is .* now|color|value"):
             build()
@@ -238,13 +238,13 @@ def test_without_class_names_the_error_lists_what_the_masks_hold(cvat, capsys):
         assert words in printed.err
 
 
-GREYS = np.repeat(np.array([[0, 255]], np.uint8), 500, axis=0)
-GREYS[:100, 0] = np.arange(100)
+GRAYS = np.repeat(np.array([[0, 255]], np.uint8), 500, axis=0)
+GRAYS[:100, 0] = np.arange(100)
 
 
 @pytest.mark.parametrize(
     ("values", "told"),
-    [(GREYS, "they hold 101 values.*the masks were smoothed"), ([[0, 1]], "value 1 in 3 masks")],
+    [(GRAYS, "they hold 101 values.*the masks were smoothed"), ([[0, 1]], "value 1 in 3 masks")],
 )
 def test_before_names_are_asked_for_the_values_of_masks_with_an_image_are_told(
     cvat, capsys, values, told

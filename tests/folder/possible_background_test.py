@@ -72,7 +72,7 @@ def notes_on_most_pixels(plan):
     return [note for note in plan.notes if "of the pixels" in note]
 
 
-@pytest.mark.parametrize("name", ["void", "unlabeled", "Ignore", "un labelled", "unknown"])
+@pytest.mark.parametrize("name", ["void", "unlabeled", "Ignore", "un labeled", "unknown"])
 @pytest.mark.parametrize("write", FOLDERS)
 def test_it_is_named_with_the_option_that_makes_it_background(tmp_path, write, name):
     options = write(tmp_path, name)

@@ -1,4 +1,4 @@
-"""Real exports of labelling tools, compared with a reading of their masks of our own."""
+"""Real exports of labeling tools, compared with a reading of their masks of our own."""
 
 import json
 import pathlib
@@ -73,7 +73,7 @@ EXPORTS = {
         4, list("abcdefg"), "gts", more={"validation": 1}, class_names=list("abcdefg")
     ),
     "deeplab_SegmentationClassRaw": export(2, folder="SegmentationClassRaw", class_names=["voc"]),
-    "wild_grey_jpeg_polyp": export(6, class_names=list("abcd"), **POOL),
+    "wild_gray_jpeg_polyp": export(6, class_names=list("abcd"), **POOL),
     "wild_16bit_scis": export(4, class_names=list("abcd"), **POOL),
     "wild_plte255_lines": export(4, class_names=list("ab"), **POOL),
     "wild_subfolders_bridge": export(
@@ -113,7 +113,7 @@ def test_a_real_export_builds_with_one_call(real_data, tmp_path, export):
             assert (example["segmentation_mask"][..., 0] == expected).all()
 
 
-def test_supervisely_masks_are_read_by_their_colours(real_data, tmp_path):
+def test_supervisely_masks_are_read_by_their_colors(real_data, tmp_path):
     root = real_data / "producers" / "supervisely_emulated"
     builder = builder_from_tree(root, name="real", data_dir=tmp_path)
     assert builder.info.features["labels"].feature.names == ["background", "kiwi fruit", "lemon"]

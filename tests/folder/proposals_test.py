@@ -29,7 +29,7 @@ COMMAND = re.compile(r"voc-seg-tfrecord check [^\n]*? --write_classes classes\.c
 
 
 def voc(root, change, palette=None):
-    """Writes six pairs with changed values, as greys or by a palette."""
+    """Writes six pairs with changed values, as grays or by a palette."""
     for name, values in TRUTH.items():
         exports.put_pair(root, name, change(values))
         if palette is not None:

@@ -40,9 +40,9 @@ def decode_both_ways(data):
 KEPT = {
     "JPEG": encoded(IMAGE, "JPEG"),
     "progressive JPEG": encoded(IMAGE, "JPEG", progressive=True),
-    "grey JPEG": encoded(IMAGE.convert("L"), "JPEG"),
+    "gray JPEG": encoded(IMAGE.convert("L"), "JPEG"),
     "PNG": encoded(IMAGE, "PNG"),
-    "grey PNG": encoded(IMAGE.convert("L"), "PNG"),
+    "gray PNG": encoded(IMAGE.convert("L"), "PNG"),
     "BMP": encoded(IMAGE, "BMP"),
     "JPEG with bytes behind its end": encoded(IMAGE, "JPEG") + b"camera",
 }
@@ -50,12 +50,12 @@ KEPT = {
 CONVERTED = {
     "palette PNG": encoded(IMAGE.convert("P", palette=Image.Palette.ADAPTIVE), "PNG"),
     "RGBA PNG": encoded(IMAGE.convert("RGBA"), "PNG"),
-    "grey PNG with alpha": encoded(IMAGE.convert("LA"), "PNG"),
+    "gray PNG with alpha": encoded(IMAGE.convert("LA"), "PNG"),
     "1-bit PNG": encoded(IMAGE.convert("1"), "PNG"),
     "lossless WebP": encoded(IMAGE, "WEBP", lossless=True),
     "TIFF": encoded(IMAGE, "TIFF"),
     "GIF": encoded(IMAGE, "GIF"),
-    "grey BMP": encoded(IMAGE.convert("L"), "BMP"),
+    "gray BMP": encoded(IMAGE.convert("L"), "BMP"),
     "CMYK JPEG": encoded(IMAGE.convert("CMYK"), "JPEG", quality=100),
 }
 
@@ -81,7 +81,7 @@ def test_what_only_one_decoder_reads_right_becomes_an_rgb_png(kind):
     assert (by_tf == reference).all()
 
 
-def test_16_bit_grey_as_rgb_keeps_its_high_byte_as_tensorflow_does():
+def test_16_bit_gray_as_rgb_keeps_its_high_byte_as_tensorflow_does():
     values = RNG.integers(0, 1 << 16, (5, 7), np.uint16)
     data = encoded(values)
     by_tf, _ = decode_both_ways(stored_image(File(data, "a.png"), is_rgb_said=True).data)
@@ -265,13 +265,13 @@ def test_a_jpeg_whose_stream_is_damaged_is_refused_though_both_decoders_decode_i
 
 
 def of_rare_sampling():
-    """Returns a grey JPEG with eight times as much brightness as colour, which few decoders name.
+    """Returns a gray JPEG with eight times as much brightness as color, which few decoders name.
 
     Each of its blocks has the two shortest codes, "no difference" and "no frequency".
     """
     data = bytearray(encoded(Image.new("RGB", (16, 16), (128,) * 3), "JPEG", subsampling=0))
     frame = data.index(b"\xff\xc0")
-    data[frame + 11] = 0x42  # 4 x 2 blocks of brightness to one of each colour
+    data[frame + 11] = 0x42  # 4 x 2 blocks of brightness to one of each color
     scan = data.index(b"\xff\xda") + 14
     return bytes(data[:scan]) + bytes.fromhex("28a28a28a28a00") + b"\xff\xd9"
 
@@ -398,19 +398,19 @@ def test_a_large_png_is_decoded_in_bands_to_the_same_pixels_whatever_its_filters
     in_bands = images.decode(file)
     assert (images.pixels(file) == expected).all()
     assert (in_bands.values() == whole.values()).all()
-    assert (in_bands.grey(5, 3) == whole.grey(5, 3)).all()
+    assert (in_bands.gray(5, 3) == whole.gray(5, 3)).all()
     assert (in_bands.resized(5, 3).rgb() == whole.resized(5, 3).rgb()).all()
     with pytest.raises(ImageError, match=r"a\.png: .*bytes of pixels"):
         images.pixels(File(made(rows[:-30]), "a.png"))
 
 
-GREY = np.tile(np.arange(0, 256, 4, dtype=np.uint8), (8, 1))
+GRAY = np.tile(np.arange(0, 256, 4, dtype=np.uint8), (8, 1))
 LOST = {
-    "floats from 0 to 1": (GREY / 255).astype(np.float32),
-    "floats from -1 to 1": (GREY / 127.5 - 1).astype(np.float32),
-    "floats to 1000": GREY.astype(np.float32) * 4,
-    "four bands": np.dstack([GREY] * 4),
-    "13 bands": np.dstack([GREY] * 13),
+    "floats from 0 to 1": (GRAY / 255).astype(np.float32),
+    "floats from -1 to 1": (GRAY / 127.5 - 1).astype(np.float32),
+    "floats to 1000": GRAY.astype(np.float32) * 4,
+    "four bands": np.dstack([GRAY] * 4),
+    "13 bands": np.dstack([GRAY] * 13),
 }
 
 
@@ -421,7 +421,7 @@ def test_a_tiff_that_would_lose_bands_or_values_is_refused_with_the_options_that
         images.open_image(file)
 
 
-@pytest.mark.parametrize("pixels", [GREY.astype(np.float32), GREY, np.dstack([GREY] * 3)])
+@pytest.mark.parametrize("pixels", [GRAY.astype(np.float32), GRAY, np.dstack([GRAY] * 3)])
 def test_a_tiff_of_whole_numbers_in_one_or_three_bands_is_stored_with_its_values(pixels):
     still = images.open_image(File(tiff(pixels), "a.tif"))
     expected = pixels if pixels.ndim == 3 else np.dstack([pixels] * 3)
@@ -430,7 +430,7 @@ def test_a_tiff_of_whole_numbers_in_one_or_three_bands_is_stored_with_its_values
 
 @pytest.mark.parametrize("mode", ["RGBA", "CMYK"])
 def test_alpha_and_cmyk_of_a_tiff_are_no_bands_that_would_be_lost(mode):
-    image = Image.fromarray(np.dstack([GREY] * 3)).convert(mode)
+    image = Image.fromarray(np.dstack([GRAY] * 3)).convert(mode)
     assert images.open_image(File(encoded(image, "TIFF"), "a.tif")).stored()
 
 

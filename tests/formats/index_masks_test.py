@@ -56,7 +56,7 @@ def test_palette_pngs_give_the_indices_that_pillow_gives(depth, interlaced):
     assert mask.counts == Counter(values.ravel().tolist())
 
 
-def test_grey_masks_pass_untouched():
+def test_gray_masks_pass_untouched():
     source = write_png(random_values(8), color=0)
     assert read(source, "m.png").png is source
 
@@ -70,10 +70,10 @@ def test_values_present_are_ascending_and_without_void():
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        *((write_png(random_values(d), depth=d, color=0), f"{d}-bit grey PNG") for d in (1, 4, 16)),
+        *((write_png(random_values(d), depth=d, color=0), f"{d}-bit gray PNG") for d in (1, 4, 16)),
         (encoded(Image.new("RGB", (4, 4))), "8-bit rgb PNG"),
         (encoded(Image.new("RGBA", (4, 4))), "8-bit rgba"),
-        (encoded(Image.new("LA", (4, 4))), r"8-bit grey\+alpha"),
+        (encoded(Image.new("LA", (4, 4))), r"8-bit gray\+alpha"),
     ],
 )
 def test_what_no_release_has_is_refused(data, words):
@@ -127,7 +127,7 @@ def test_a_mask_with_half_its_rows_is_refused(depth, color):
 @pytest.mark.parametrize("filtered", [False, True])
 def test_histogram_and_classes_do_not_depend_on_row_filters(filtered):
     values = random_values(8) // 16
-    # Pillow filters rows of grey images and leaves those of palette images as they are.
+    # Pillow filters rows of gray images and leaves those of palette images as they are.
     image = Image.fromarray(values.astype(np.uint8))
     if not filtered:
         image.putpalette(voc_palette().tobytes())
@@ -142,7 +142,7 @@ RULE = MaskRule({0: 1, 7: 0, 255: VOID}, {(0, 0, 0): 0, (9, 9, 9): 1})
 
 
 def test_values_become_the_classes_of_the_rule():
-    found = masks_read.class_indices(Samples("grey", np.array([[0, 7, 255]])), RULE, "m.png")
+    found = masks_read.class_indices(Samples("gray", np.array([[0, 7, 255]])), RULE, "m.png")
     assert found.dtype == np.uint8
     assert found.tolist() == [[1, 0, 255]]
 
@@ -150,7 +150,7 @@ def test_values_become_the_classes_of_the_rule():
 def test_an_unknown_value_is_refused_with_its_count_and_what_is_known():
     known = r"(?s)value 3 on 2 pixels.*expected: 0, 7, or 255 for void.*with --classes"
     with pytest.raises(MaskError, match=known):
-        masks_read.class_indices(Samples("grey", np.array([[0, 3, 3]])), RULE, "m.png")
+        masks_read.class_indices(Samples("gray", np.array([[0, 3, 3]])), RULE, "m.png")
 
 
 def test_colors_become_the_classes_of_the_rule():
@@ -165,12 +165,12 @@ def test_the_most_frequent_unknown_colors_come_first():
         masks_read.class_indices(Samples("rgb", colors), RULE, "m.png")
 
 
-def test_a_grey_mask_in_a_set_of_colors_is_read_by_value_unless_grey_is_a_color():
-    samples = Samples("grey", np.array([[0, 9]]))
+def test_a_gray_mask_in_a_set_of_colors_is_read_by_value_unless_gray_is_a_color():
+    samples = Samples("gray", np.array([[0, 9]]))
     with pytest.raises(MaskError, match="value 9 on 1 pixels"):
         masks_read.class_indices(samples, RULE, "m.png")
-    also_grey = MaskRule(RULE.values, RULE.colors, grey_is_color=True)
-    assert masks_read.class_indices(samples, also_grey, "m.png").tolist() == [[0, 1]]
+    also_gray = MaskRule(RULE.values, RULE.colors, gray_is_color=True)
+    assert masks_read.class_indices(samples, also_gray, "m.png").tolist() == [[0, 1]]
 
 
 def rgb(*colors):

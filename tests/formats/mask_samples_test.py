@@ -26,8 +26,8 @@ from voc_seg_tfrecord.formats.mask_samples import Samples
 
 RNG = np.random.default_rng(11)
 COLORS = RNG.integers(0, 256, (5, 7, 3), np.uint8)
-GREYS = RNG.integers(0, 1 << 16, (5, 7, 1))
-INDICES = (GREYS[..., 0] % 3).astype(np.uint8)
+GRAYS = RNG.integers(0, 1 << 16, (5, 7, 1))
+INDICES = (GRAYS[..., 0] % 3).astype(np.uint8)
 NPY = "{{'descr': '{}', 'fortran_order': False, 'shape': {}, }}"
 
 
@@ -36,10 +36,10 @@ def read(data):
 
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 8, 16])
-def test_grey_values_are_read_as_stored_at_every_depth(depth):
+def test_gray_values_are_read_as_stored_at_every_depth(depth):
     values = RNG.integers(0, 1 << depth, (5, 7))
     samples = read(write_png(values, depth=depth, color=0))
-    assert samples.kind == "grey"
+    assert samples.kind == "gray"
     assert (samples.values == values).all()
 
 
@@ -72,7 +72,7 @@ def test_colors_are_read_whatever_the_format(kind):
     assert (samples.values == COLORS).all()
 
 
-@pytest.mark.parametrize(("mode", "kind"), [("RGBA", "rgb"), ("LA", "grey")])
+@pytest.mark.parametrize(("mode", "kind"), [("RGBA", "rgb"), ("LA", "gray")])
 def test_an_opaque_alpha_channel_is_dropped_and_any_other_refused(mode, kind):
     image = Image.fromarray(COLORS).convert(mode)
     samples = read(encoded(image))
@@ -103,9 +103,9 @@ def tiff(samples, **options):
         (COLORS.astype(int), "rgb", COLORS),
         (COLORS.astype(int) * 257, "rgb", COLORS),
         (COLORS.astype(int) << 8, "rgb", COLORS),
-        (np.repeat(GREYS % 3, 3, 2), "rgb", np.repeat(GREYS % 3, 3, 2)),
-        (np.repeat(GREYS, 3, 2), "grey", GREYS[..., 0]),
-        (np.repeat(GREYS % 3 * 257, 3, 2), "grey", GREYS[..., 0] % 3 * 257),
+        (np.repeat(GRAYS % 3, 3, 2), "rgb", np.repeat(GRAYS % 3, 3, 2)),
+        (np.repeat(GRAYS, 3, 2), "gray", GRAYS[..., 0]),
+        (np.repeat(GRAYS % 3 * 257, 3, 2), "gray", GRAYS[..., 0] % 3 * 257),
     ],
     ids=["small", "times 257", "times 256", "equal and small", "equal", "equal times 257"],
 )
@@ -116,7 +116,7 @@ def test_16_bits_are_colors_of_8_bits_or_if_all_are_equal_values_as_stored(
     if opaque:
         alpha = np.full((5, 7, 1), 0xFFFF)
         files = [png16(np.append(samples, alpha, 2))]
-        files += [png16(np.append(samples[..., :1], alpha, 2))] * (kind == "grey")
+        files += [png16(np.append(samples[..., :1], alpha, 2))] * (kind == "gray")
     else:
         files.append(png16(samples))
     for data in files:
@@ -164,7 +164,7 @@ def test_a_tiff_of_whole_numbers_of_any_dtype_has_its_values_as_stored(dtype):
     values = RNG.integers(kind.min, kind.max, (5, 7), endpoint=True).astype(dtype)
     for compression in (None, "deflate"):
         samples = read(tiff(values, compression=compression))
-        assert samples.kind == "grey"
+        assert samples.kind == "gray"
         assert (samples.values == values).all()
 
 
@@ -231,7 +231,7 @@ def test_a_text_that_pillow_refuses_does_no_harm_to_a_mask():
 def test_an_array_in_memory_comes_back_through_its_file(shape):
     values = RNG.integers(-1, 300, shape)
     samples = mask_samples.read_samples(bands.as_file(values, "m"))
-    assert samples.kind == "grey"
+    assert samples.kind == "gray"
     assert (samples.values == values.reshape(5, 7)).all()
 
 

@@ -27,7 +27,7 @@ def test_palette_entries_in_use_are_noted_with_a_mask_that_uses_them(put):
     }
 
 
-def test_colors_of_rgb_masks_are_noted_with_their_pixels_and_greys_with_both(put):
+def test_colors_of_rgb_masks_are_noted_with_their_pixels_and_grays_with_both(put):
     paths = put(rgb_mask((0, 0, 0), (4, 5, 6), (4, 5, 6)), rgb_mask((0, 0, 0), (7, 7, 7)))
     found = survey(paths)
     assert found.pixels["rgb", None, (4, 5, 6)] == Occurrence(1, str(paths[0]), 2)

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import pillow
 
 RNG = np.random.default_rng(5)
-GREY = RNG.integers(0, 256, (6, 8), np.uint8)
+GRAY = RNG.integers(0, 256, (6, 8), np.uint8)
 RGB = RNG.integers(0, 256, (6, 8, 3), np.uint8)
 
 
@@ -43,7 +43,7 @@ def test_no_other_module_imports_pillow_but_those_that_draw():
             assert not [name for name in names if name.split(".")[0] == "PIL"], path
 
 
-@pytest.mark.parametrize("pixels", [GREY, RGB], ids=["grey", "rgb"])
+@pytest.mark.parametrize("pixels", [GRAY, RGB], ids=["gray", "rgb"])
 @pytest.mark.parametrize("kind", ["PNG", "BMP", "TIFF"])
 def test_samples_come_back_as_they_were_saved(pixels, kind):
     still = decode(saved(pixels, kind))
@@ -52,9 +52,9 @@ def test_samples_come_back_as_they_were_saved(pixels, kind):
     assert still.palette() is None
 
 
-def test_a_palette_image_gives_its_indices_and_its_colours():
-    still = decode(write_png(GREY, palette=voc_palette()))
-    assert (still.values() == GREY).all()
+def test_a_palette_image_gives_its_indices_and_its_colors():
+    still = decode(write_png(GRAY, palette=voc_palette()))
+    assert (still.values() == GRAY).all()
     assert (still.palette() == voc_palette()).all()
 
 
@@ -65,7 +65,7 @@ def test_alpha_is_the_last_channel():
 
 
 def test_encoded_pngs_decode_to_the_same_pixels():
-    for pixels in (GREY, RGB):
+    for pixels in (GRAY, RGB):
         assert (decode(pillow.encode_png(pixels)).values() == pixels).all()
 
 
@@ -101,11 +101,11 @@ def test_whatever_pillow_raises_is_our_error_with_the_files_name(raised, monkeyp
 
     monkeypatch.setattr(ImageFile.ImageFile, "load", load)
     with pytest.raises(RecordError, match=r"a\.png: it cannot be decoded: .*why"):
-        decode(saved(GREY), RecordError)
+        decode(saved(GRAY), RecordError)
 
 
 def test_a_palette_image_without_its_palette_is_refused():
-    rows = np.concatenate([np.zeros((6, 1), np.uint8), GREY], axis=1).tobytes()
+    rows = np.concatenate([np.zeros((6, 1), np.uint8), GRAY], axis=1).tobytes()
     data = png_around(zlib.compress(rows), 8, 6, color=3)
     with pytest.raises(MaskError, match=r"a\.png: a palette image without its palette"):
         decode(data, MaskError)
@@ -165,7 +165,7 @@ def test_what_is_made_of_an_image_in_bands_is_the_same_as_of_the_whole(mode, siz
 
     def made(still):
         squeezed = [still.resized(*size).rgb() for size in ((7, 6), (50, 9))]
-        return [array.tolist() for array in (still.rgb(), still.grey(5, 4), *squeezed)]
+        return [array.tolist() for array in (still.rgb(), still.gray(5, 4), *squeezed)]
 
     whole, values = made(still), still.values()
     monkeypatch.setattr(pillow, "_PIECE", 100)

@@ -118,7 +118,7 @@ def test_rows_without_filters_are_inflated_once(monkeypatch):
 
 @pytest.mark.parametrize("depth", [1, 2, 4, 16])
 def test_other_depths_are_refused(depth):
-    with pytest.raises(MaskError, match=f"{depth}-bit grey PNG"):
+    with pytest.raises(MaskError, match=f"{depth}-bit gray PNG"):
         decode(write_png(VALUES % 2, depth=depth, color=0))
 
 

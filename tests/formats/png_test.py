@@ -16,23 +16,23 @@ VALUES = np.arange(12).reshape(3, 4)
 PNG = write_png(VALUES, palette=voc_palette())
 
 
-def grey(data):
+def gray(data):
     file = File(data, "m.png")
     header = png.read_header(file)
-    return png.grey_index_png(file, header, png.read_chunks(file, header))
+    return png.gray_index_png(file, header, png.read_chunks(file, header))
 
 
 def test_the_header_says_size_depth_and_kind():
     data = write_png(VALUES, depth=4, color=0, interlaced=True)
     header = png.read_header(File(data, "m.png"))
-    assert header == png.Header(4, 3, 4, png.ColorType.GREY, True)
-    assert header.describe() == "4-bit grey PNG"
+    assert header == png.Header(4, 3, 4, png.ColorType.GRAY, True)
+    assert header.describe() == "4-bit gray PNG"
 
 
-def test_a_palette_png_becomes_grey_with_its_pixel_stream_untouched():
+def test_a_palette_png_becomes_gray_with_its_pixel_stream_untouched():
     extra = chunk(b"tRNS", b"\0") + chunk(b"tEXt", b"Comment\0hello")
     expected = write_png(VALUES, color=0)
-    assert grey(write_png(VALUES, palette=voc_palette(), extra=extra)) == expected
+    assert gray(write_png(VALUES, palette=voc_palette(), extra=extra)) == expected
 
 
 def test_entries_of_a_palette_can_be_transparent():
@@ -44,14 +44,14 @@ def test_entries_of_a_palette_can_be_transparent():
     assert (alpha == np.array([0, 128, *[255] * 254])[VALUES]).all()
 
 
-def test_a_grey_png_comes_back_as_it_is():
+def test_a_gray_png_comes_back_as_it_is():
     data = write_png(VALUES, color=0, extra=chunk(b"tEXt", b"Comment\0hello"))
-    assert grey(data) is data
+    assert gray(data) is data
 
 
 @pytest.mark.parametrize(("kind", "content"), [(b"tRNS", b"\0\1"), (b"gAMA", b"\0\0\xb1\x8f")])
-def test_chunks_that_change_grey_values_are_dropped(kind, content):
-    assert grey(write_png(VALUES, color=0, extra=chunk(kind, content))) == write_png(
+def test_chunks_that_change_gray_values_are_dropped(kind, content):
+    assert gray(write_png(VALUES, color=0, extra=chunk(kind, content))) == write_png(
         VALUES, color=0
     )
 
@@ -59,7 +59,7 @@ def test_chunks_that_change_grey_values_are_dropped(kind, content):
 @pytest.mark.parametrize("length", [9, 20, 33, len(PNG) - 13, len(PNG) - 1])
 def test_a_png_that_is_truncated_is_refused(length):
     with pytest.raises(MaskError, match="truncated"):
-        grey(PNG[:length])
+        gray(PNG[:length])
 
 
 @pytest.mark.parametrize(("place", "words"), [(-20, "IDAT chunk at byte .*"), (19, "checksum")])
@@ -67,7 +67,7 @@ def test_a_flipped_bit_is_found_by_its_chunks_checksum(place, words):
     data = bytearray(PNG)
     data[place] ^= 1
     with pytest.raises(MaskError, match=f"{words} does not match"):
-        grey(bytes(data))
+        gray(bytes(data))
 
 
 def test_a_file_that_is_not_a_png_is_named():
@@ -78,7 +78,7 @@ def test_a_file_that_is_not_a_png_is_named():
 @pytest.mark.parametrize(
     ("offset", "value"),
     [(16 + 8, 3), (16 + 9, 5), (16 + 10, 1), (16 + 11, 64), (16 + 12, 2), (16, 255), (16 + 3, 0)],
-    ids=["depth", "colour", "compression", "filter", "interlace", "2 GB", "no width"],
+    ids=["depth", "color", "compression", "filter", "interlace", "2 GB", "no width"],
 )
 def test_a_header_that_the_format_does_not_allow_is_refused(offset, value):
     data = bytearray(PNG)
@@ -107,11 +107,11 @@ def read(*parts):
 RULES_KEPT = {
     "palette": (ihdr(), PLTE, IDAT, IEND),
     "palette with transparency": (ihdr(), PLTE, TRNS, IDAT, IEND),
-    "grey with a text behind the pixels": (ihdr(color=0), IDAT, TEXT, IEND),
+    "gray with a text behind the pixels": (ihdr(color=0), IDAT, TEXT, IEND),
     "pixels in two chunks": (ihdr(), PLTE, IDAT, IDAT, IEND),
     "bytes behind the end": (ihdr(), PLTE, IDAT, IEND, b"more"),
-    "colours with a proposed palette": (ihdr(color=2), PLTE, IDAT, IEND),
-    "grey with a transparent value": (ihdr(color=0), chunk(b"tRNS", b"\0\1"), IDAT, IEND),
+    "colors with a proposed palette": (ihdr(color=2), PLTE, IDAT, IEND),
+    "gray with a transparent value": (ihdr(color=0), chunk(b"tRNS", b"\0\1"), IDAT, IEND),
 }
 
 RULES_BROKEN = {
@@ -125,9 +125,9 @@ RULES_BROKEN = {
     "palette behind the pixels": (ihdr(), IDAT, PLTE, IEND),
     "two palettes": (ihdr(), PLTE, PLTE, IDAT, IEND),
     "empty palette": (ihdr(), chunk(b"PLTE", b""), IDAT, IEND),
-    "third of a colour": (ihdr(), chunk(b"PLTE", bytes(13)), IDAT, IEND),
-    "more colours than indices": (ihdr(depth=1), PLTE, IDAT, IEND),
-    "palette of a grey image": (ihdr(color=0), PLTE, IDAT, IEND),
+    "third of a color": (ihdr(), chunk(b"PLTE", bytes(13)), IDAT, IEND),
+    "more colors than indices": (ihdr(depth=1), PLTE, IDAT, IEND),
+    "palette of a gray image": (ihdr(color=0), PLTE, IDAT, IEND),
     "transparency in front of the palette": (ihdr(), TRNS, PLTE, IDAT, IEND),
     "transparency behind the pixels": (ihdr(), PLTE, IDAT, TRNS, IEND),
     "transparency for more than the palette": (

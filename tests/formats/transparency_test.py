@@ -44,7 +44,7 @@ def palette_image():
 
 
 PALETTE_PNG = write_png(VALUES, palette=PALETTE)
-GREY_PNG = write_png(VALUES, color=0)
+GRAY_PNG = write_png(VALUES, color=0)
 RGB_PNG = saved(Image.fromarray(COLORS), "PNG")
 RED = struct.pack(">HHH", 128, 0, 0)
 
@@ -54,9 +54,9 @@ NOT_OPAQUE = {
     "half of an entry of a palette": with_trns(PALETTE_PNG, 255, 127),
     "last entry of a palette": with_trns(PALETTE_PNG, 255, 255, 0),
     "palette of 2 bits": with_trns(write_png(VALUES, palette=PALETTE, depth=2), 0),
-    "grey": with_trns(GREY_PNG, 0, 1),
-    "grey of 1 bit": with_trns(write_png(BITS.astype(np.uint8), color=0, depth=1), 0, 1),
-    "grey of 16 bits": with_trns(write_png(VALUES.astype(np.uint16), color=0, depth=16), 0, 2),
+    "gray": with_trns(GRAY_PNG, 0, 1),
+    "gray of 1 bit": with_trns(write_png(BITS.astype(np.uint8), color=0, depth=1), 0, 1),
+    "gray of 16 bits": with_trns(write_png(VALUES.astype(np.uint16), color=0, depth=16), 0, 2),
     "a color": with_trns(RGB_PNG, *RED),
     "a value of a GIF": saved(palette_image(), "GIF", transparency=1),
     "a lossless WebP": saved(
@@ -65,7 +65,7 @@ NOT_OPAQUE = {
 }
 OPAQUE = {
     "palette": with_trns(PALETTE_PNG, 255, 255, 255),
-    "a value that no pixel has": with_trns(GREY_PNG, 0, 3),
+    "a value that no pixel has": with_trns(GRAY_PNG, 0, 3),
     "a color that no pixel has": with_trns(RGB_PNG, 0, 128, 0, 0, 0, 1),
     "a GIF": saved(palette_image(), "GIF", transparency=7),
 }

@@ -245,7 +245,7 @@ def _places_of(data: object) -> list[tuple]:
         inner = _at(data, path)
         if isinstance(inner, dict):
             found += [(*path, key) for key in inner]
-        elif isinstance(inner, list):  # the first colours stand for all
+        elif isinstance(inner, list):  # the first colors stand for all
             found += [(*path, key) for key in range(min(3, len(inner)))]
     return found
 

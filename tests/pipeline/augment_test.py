@@ -58,15 +58,15 @@ def test_a_flip_and_reflected_pixels_keep_their_classes():
 
 @pytest.mark.parametrize("fill_value", [6.0, 117.0])
 def test_the_mask_is_void_outside_whatever_the_image_is_filled_with(fill_value):
-    grey = keras.layers.RandomRotation((0.1, 0.1), fill_value=fill_value, **FILLED)
+    gray = keras.layers.RandomRotation((0.1, 0.1), fill_value=fill_value, **FILLED)
     black = keras.layers.RandomRotation((0.1, 0.1), **FILLED)
-    (example,), (same,) = moved([grey], count=1), moved([black], count=1)
+    (example,), (same,) = moved([gray], count=1), moved([black], count=1)
     assert (example["segmentation_mask"] == same["segmentation_mask"]).all()
     assert (example["image"][0, 0] == fill_value).all()
     assert example["segmentation_mask"][0, 0, 0] == VOID
 
 
-def test_colours_change_without_the_masks():
+def test_colors_change_without_the_masks():
     (example,) = moved([keras.layers.RandomInvert((1.0, 1.0), value_range=(0, 255))], count=1)
     image, mask = marked.image_and_mask()
     assert (example["segmentation_mask"] == mask).all()

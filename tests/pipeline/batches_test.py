@@ -254,5 +254,5 @@ def test_what_cannot_be_batched_is_named(changed, words):
 
 
 def test_the_seed_is_0_where_nobody_says_one():
-    functions = [pipeline.training_batches, pipeline.labelled_unlabelled_batches]
+    functions = [pipeline.training_batches, pipeline.labeled_unlabeled_batches]
     assert {inspect.signature(f).parameters["seed"].default for f in functions} == {0}

@@ -4,28 +4,28 @@ from support.painting import assert_same
 from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.core.errors import ConfigError
 
-LABELLED = ("001", "004", "009")
-ARGUMENTS = {"labelled": LABELLED, "size": 24, "batch_size": 2, "ratio": 1.5, "seed": 5}
+LABELED = ("001", "004", "009")
+ARGUMENTS = {"labeled": LABELED, "size": 24, "batch_size": 2, "ratio": 1.5, "seed": 5}
 
 
 def pairs(builder, **arguments):
-    return list(pipeline.labelled_unlabelled_batches(builder, **{**ARGUMENTS, **arguments}))
+    return list(pipeline.labeled_unlabeled_batches(builder, **{**ARGUMENTS, **arguments}))
 
 
 def ids(batches):
     return [name.decode()[:3] for b in batches for name in b["image/filename"].numpy()]
 
 
-def test_labelled_and_unlabelled_examples_come_side_by_side_at_the_ratio(small):
+def test_labeled_and_unlabeled_examples_come_side_by_side_at_the_ratio(small):
     found = pairs(small, epochs=1)
     assert [(len(a["image"]), len(b["image"])) for a, b in found] == [(2, 3)] * 3
     assert "segmentation_mask" in found[0][0]
-    # Those of unlabelled images do not show what is in them.
+    # Those of unlabeled images do not show what is in them.
     assert set(found[0][1]) == {"image", "image/filename", "image/height", "image/width"}
-    labelled, unlabelled = zip(*found, strict=True)
-    assert set(ids(labelled)) <= set(LABELLED)
-    assert len(set(ids(unlabelled))) == 9
-    assert not set(ids(unlabelled)) & set(LABELLED)
+    labeled, unlabeled = zip(*found, strict=True)
+    assert set(ids(labeled)) <= set(LABELED)
+    assert len(set(ids(unlabeled))) == 9
+    assert not set(ids(unlabeled)) & set(LABELED)
 
 
 @pytest.mark.slow
@@ -49,10 +49,10 @@ def test_a_run_that_starts_anew_at_an_epoch_goes_on_with_both_parts(small, batch
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"ratio": 0.3}, "ratio: 0.3 times 2 labelled examples"),
-        ({"batch_size": 8}, "12 unlabelled examples per batch, of 11 in all"),
-        ({"labelled": ["001", "x"]}, "split 'train': 1 of the 2 ids of the list"),
-        ({"labelled": [f"{n:03}" for n in range(14)]}, "unlabelled part: no examples"),
+        ({"ratio": 0.3}, "ratio: 0.3 times 2 labeled examples"),
+        ({"batch_size": 8}, "12 unlabeled examples per batch, of 11 in all"),
+        ({"labeled": ["001", "x"]}, "split 'train': 1 of the 2 ids of the list"),
+        ({"labeled": [f"{n:03}" for n in range(14)]}, "unlabeled part: no examples"),
     ],
 )
 def test_parts_that_give_no_pairs_are_refused(small, arguments, message):

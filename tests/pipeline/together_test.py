@@ -46,7 +46,7 @@ def assert_together(moved):
     assert (rows[padding] == 0).all()
     assert np.array_equal(moved["sample_weight"] == 0, padding)
     assert np.array_equal(moved["sample_weight"][~padding], mask[~padding])
-    # A mean of neighbours, and one of them: at most one apart.
+    # A mean of neighbors, and one of them: at most one apart.
     assert abs(rows.astype(int) - mask)[~padding].max(initial=0) <= 1
     assert abs(columns.astype(int) - objects)[~padding].max(initial=0) <= 1
 
@@ -177,9 +177,9 @@ def test_every_way_of_making_batches_keeps_pixels_of_image_and_mask_together(pla
         "balanced": train(batch_size=4, balance="classes"),
         "whole images": pipeline.evaluation_batches(placed, "train", batch_size=3),
         "middles": pipeline.evaluation_batches(placed, "train", batch_size=3, size=40),
-        "labelled": pipeline.labelled_unlabelled_batches(
-            placed, labelled=ids[:2], batch_size=2, epochs=9, **UNSCALED
-        ).map(lambda labelled, _: labelled),
+        "labeled": pipeline.labeled_unlabeled_batches(
+            placed, labeled=ids[:2], batch_size=2, epochs=9, **UNSCALED
+        ).map(lambda labeled, _: labeled),
     }
     for name, dataset in batches.items():
         seen = 0

@@ -74,7 +74,7 @@ def test_what_is_no_name_of_a_dataset_is_a_wrong_call(data_dir, name):
 
 
 @pytest.mark.parametrize("name", ["smaple", "voc_seg_tfrecord/sampel", "voc_seg_tfrecrod/sample"])
-def test_a_name_that_is_misspelt_is_corrected(data_dir, name):
+def test_a_name_that_is_misspelled_is_corrected(data_dir, name):
     with pytest.raises(ConfigError, match=r"did you mean 'sample'|sample is there"):
         open_built(name, data_dir)
 

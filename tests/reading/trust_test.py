@@ -223,7 +223,7 @@ OTHER_KINDS = {
     "metadata.json: no object": bytes_of("metadata.json", b"[]"),
     "metadata.json: deep": bytes_of("metadata.json", b"[" * 10**6),
     "metadata.json: palette of names": in_metadata(palette=["red"] * 256),
-    "metadata.json: palette of 3 colours": in_metadata(palette=[[0, 0, 0]] * 3),
+    "metadata.json: palette of 3 colors": in_metadata(palette=[[0, 0, 0]] * 3),
     "metadata.json: palette of large numbers": in_metadata(palette=[[0, 0, 256]] * 256),
     "metadata.json: a config in a list": in_metadata(config=[["tile", 64]]),
     "metadata.json: a config in a text": in_metadata(config="tile"),

@@ -143,11 +143,11 @@ def test_train_is_the_default_and_else_the_first_split(sample, tmp_path):
     assert drawn(builder)[1].endswith(" of first")
 
 
-def test_grey_images_have_three_equal_channels(tmp_path):
+def test_gray_images_have_three_equal_channels(tmp_path):
     builder = from_arrays(
         [np.arange(64, dtype=np.uint8).reshape(8, 8)],
         [np.zeros((8, 8), np.uint8)],
-        name="grey",
+        name="gray",
         class_names=["background"],
         data_dir=tmp_path,
     )

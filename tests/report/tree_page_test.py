@@ -148,17 +148,17 @@ def test_files_are_named_by_their_place_in_the_archive(broken, tmp_path, capsys)
     assert all((broken.parent / file).exists() for file in files)
 
 
-@pytest.mark.parametrize("kind", ["palette", "rgb", "grey"])
+@pytest.mark.parametrize("kind", ["palette", "rgb", "gray"])
 def test_pixels_are_unknown_whose_value_or_color_is_no_class(kind):
     rule = index_rule(3)
     colors = {(9, 9, 9): 0, (0, 0, 128): 1}
-    if kind != "grey":
+    if kind != "gray":
         rule = dataclasses.replace(rule, colors=colors)
     values = np.array([[0, 1], [0, 200]])
     palette = np.zeros((201, 3), np.uint8)
     palette[:2] = [*colors]
     samples = {
-        "grey": mask_samples.Samples("grey", values),
+        "gray": mask_samples.Samples("gray", values),
         "palette": mask_samples.Samples("palette", values, palette),
         "rgb": mask_samples.Samples("rgb", palette[values]),
     }[kind]

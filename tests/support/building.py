@@ -90,6 +90,6 @@ def version_folders(data_dir: pathlib.Path) -> list[pathlib.Path]:
 
 
 def records(builder: tfds.core.DatasetBuilder, split: str) -> list[bytes]:
-    """Returns a split's serialised records, shard after shard."""
+    """Returns a split's serialized records, shard after shard."""
     paths = builder.info.splits[split].filepaths
     return list(tf.data.TFRecordDataset([str(path) for path in paths]).as_numpy_iterator())

@@ -21,7 +21,7 @@ def encoded(image: Image.Image | np.ndarray, kind: str = "PNG", **options) -> by
 
 
 def rgb_mask(*colors: tuple[int, int, int]) -> bytes:
-    """Returns an RGB PNG of one row with these colours."""
+    """Returns an RGB PNG of one row with these colors."""
     return encoded(np.array([colors], np.uint8))
 
 

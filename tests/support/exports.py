@@ -1,4 +1,4 @@
-"""Writes trees in the layouts of labelling tools: synthetic twins of their exports."""
+"""Writes trees in the layouts of labeling tools: synthetic twins of their exports."""
 
 from collections.abc import Iterable
 import pathlib
@@ -43,12 +43,12 @@ def put(root: pathlib.Path, name: str, content: bytes | str) -> None:
 
 
 def put_mask(root: pathlib.Path, name: str, values: np.ndarray) -> None:
-    """Writes integers `[H, W]` as a greyscale mask."""
+    """Writes integers `[H, W]` as a grayscale mask."""
     put(root, name, write_png(values, color=0))
 
 
 def put_pair(root: pathlib.Path, image_id: str, values: np.ndarray | None = None) -> None:
-    """Writes an image and its greyscale mask, `truth` if no values are given, in VOC's folders."""
+    """Writes an image and its grayscale mask, `truth` if no values are given, in VOC's folders."""
     put_image(root, f"JPEGImages/{image_id}.jpg")
     values = truth(image_id) if values is None else values
     put_mask(root, f"SegmentationClass/{image_id}.png", values)
@@ -62,7 +62,7 @@ def put_pairs(root: pathlib.Path, ids: Iterable[str], image: str, mask: str) -> 
 
 
 def rgb(values: np.ndarray, colors=COLORS) -> Image.Image:
-    """Returns class indices as an RGB mask in the colours of the classes."""
+    """Returns class indices as an RGB mask in the colors of the classes."""
     table = np.array(list(colors.values()), np.uint8)
     return Image.fromarray(table[values])
 
@@ -81,8 +81,8 @@ def cvat(root: pathlib.Path) -> None:
             rgb(truth(pathlib.Path(image_id).name)).save(path)
 
 
-def datumaro_grey(root: pathlib.Path) -> None:
-    """Datumaro without colours: grey masks of line numbers, empty colours, ignored last."""
+def datumaro_gray(root: pathlib.Path) -> None:
+    """Datumaro without colors: gray masks of line numbers, empty colors, ignored last."""
     put(root, "labelmap.txt", "background:::\napple:::\ntree:::\nignored:224,224,192::\n")
     put(root, "ImageSets/Segmentation/train.txt", "a\n")
     put(root, "ImageSets/Segmentation/val.txt", "b\n")
@@ -128,7 +128,7 @@ def roboflow(root: pathlib.Path) -> None:
 
 
 def mmsegmentation(root: pathlib.Path) -> None:
-    """MMSegmentation's custom layout: suffixes, and a palette whose colours mean nothing."""
+    """MMSegmentation's custom layout: suffixes, and a palette whose colors mean nothing."""
     put(root, "splits/train.txt", "00000\n")
     put(root, "splits/val.txt", "00001\n")
     palette = np.array([(128, 64, 128), (244, 35, 232), (70, 70, 70)])
@@ -139,7 +139,7 @@ def mmsegmentation(root: pathlib.Path) -> None:
 
 
 def sixteen_bits(root: pathlib.Path) -> None:
-    """A hand-made tree: 16-bit grey indices, PNG images, an empty test list."""
+    """A hand-made tree: 16-bit gray indices, PNG images, an empty test list."""
     put(root, "ImageSets/Segmentation/train.txt", "UFO_6.25_0074\n")
     put(root, "ImageSets/Segmentation/test.txt", "")
     put(root, "SegmentationClass/README.md", "masks")

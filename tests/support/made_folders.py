@@ -219,7 +219,7 @@ class _Folder:
                 mask = np.roll(self.drawn[image_id][1], 3, 1)
                 self.save(mask, masks / f"{at.stem}_pred.png")
 
-    def colour_masks(self) -> None:
+    def color_masks(self) -> None:
         folder = self.base / self.rng.choice(["color_masks", f"{self.masks}_color", "masks_rgb"])
         _, _, _, ids = self.one()
         for image_id, at in ids.items():
@@ -295,7 +295,7 @@ class _Folder:
         if self.layout == "inner":
             folder = self.base / self.images / "test"
         for n in range(4):
-            self.save(draw(self.np, self.size)[0], folder / f"unlabelled{n}.jpg")
+            self.save(draw(self.np, self.size)[0], folder / f"unlabeled{n}.jpg")
 
     def test_predictions(self) -> None:
         """Images of a test set with what a model found in them."""
@@ -326,7 +326,7 @@ class _Folder:
         _, masks, _ = next(iter(self.folders.values()))
         self.save(draw(self.np, self.size)[0], masks / "figure.png")
 
-    def unlabelled(self) -> None:
+    def unlabeled(self) -> None:
         _, images, _, _ = self.one()
         for n in range(2):
             name = self.image_name.format(self.id_of(700 + n))

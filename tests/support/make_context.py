@@ -35,7 +35,7 @@ def write(
 
 
 def write_pngs(folder: pathlib.Path, masks: Mapping[str, np.ndarray]) -> None:
-    """Writes labels as mmsegmentation's converter does: greyscale, without a palette."""
+    """Writes labels as mmsegmentation's converter does: grayscale, without a palette."""
     folder.mkdir(parents=True)
     for image_id, mask in masks.items():
         Image.fromarray(mask).save(folder / f"{image_id}.png")

@@ -2,7 +2,7 @@
 
 They cover what official releases hold and what readers get wrong: portrait and landscape,
 8-bit and 4-bit palettes, an interlaced mask, void borders, an image with no background, a
-grey JPEG, objects with and without `difficult`.
+gray JPEG, objects with and without `difficult`.
 
     (cd tests && python -m support.make_dummy_data [FOLDER])
 """
@@ -65,7 +65,7 @@ class Scene:
     shapes: tuple[Shape, ...]
     depth: int = 8
     interlaced: bool = False
-    grey: bool = False
+    gray: bool = False
     border: bool = True
 
 
@@ -104,7 +104,7 @@ SCENES = (
             Shape("person", (4, 6, 20, 60), False, "Frontal"),
             Shape("bottle", (28, 30, 38, 56), difficult=True),
         ),
-        grey=True,
+        gray=True,
     ),
     Scene(
         "2012_000006",
@@ -127,10 +127,10 @@ def draw(scene: Scene) -> tuple[Image.Image, np.ndarray, np.ndarray]:
     classes, objects = Image.new("L", scene.size), Image.new("L", scene.size)
     for number, shape in enumerate(scene.shapes, start=1):
         index = VOC_CLASSES.index(shape.name)
-        colour = tuple(int(c) // 2 + 90 for c in voc_palette()[index])
+        color = tuple(int(c) // 2 + 90 for c in voc_palette()[index])
         border = VOID if scene.border else None
         for canvas, fill, outline in (
-            (picture, colour, None),
+            (picture, color, None),
             (classes, index, border),
             (objects, number, border),
         ):
@@ -154,7 +154,7 @@ def annotation(scene: Scene) -> str:
         for shape in scene.shapes
     )
     width, height = scene.size
-    depth = 1 if scene.grey else 3
+    depth = 1 if scene.gray else 3
     return _XML.format(id=scene.id, width=width, height=height, depth=depth, objects=objects)
 
 
@@ -168,7 +168,7 @@ def write(folder: pathlib.Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     for scene in SCENES:
         picture, classes, objects = draw(scene)
-        picture.convert("L" if scene.grey else "RGB").save(images / f"{scene.id}.jpg", quality=90)
+        picture.convert("L" if scene.gray else "RGB").save(images / f"{scene.id}.jpg", quality=90)
         palette = voc_palette()[: 1 << scene.depth]
         for path, values in ((masks, classes), (instances, objects)):
             data = write_png(

@@ -1,10 +1,10 @@
-"""A mask of blocks with the values 0, 6, 12 and void, and an image whose colours tell them."""
+"""A mask of blocks with the values 0, 6, 12 and void, and an image whose colors tell them."""
 
 import numpy as np
 
 VALUES = np.array([0, 6, 12, 255], np.uint8)
 COLORS = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 255, 255]], np.uint8)
-"""By value. No colour is a mixture of the others and of black, whatever interpolates."""
+"""By value. No color is a mixture of the others and of black, whatever interpolates."""
 
 
 def image_and_mask() -> tuple[np.ndarray, np.ndarray]:

@@ -18,7 +18,7 @@ def mistakes(builder: Builder) -> None:
     voc_seg_tfrecord.verifies()  # wrong: no such name
     voc_seg_tfrecord.stats.conpute(builder)  # wrong: no such function
     VocSegConfig(name="a", tile="512")  # wrong: a text
-    VocSegConfig(name="a", missing_mask="colour")  # wrong: no such choice
+    VocSegConfig(name="a", missing_mask="color")  # wrong: no such choice
     VocSegConfig(name="a", clas_names=["b"])  # wrong to pyright: no such field
     builder.builder_config.name = 3  # wrong: no text
     pipeline.training_batches(builder, "train", batch_size=3)  # wrong: no size

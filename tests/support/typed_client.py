@@ -60,7 +60,7 @@ def read(builder: Builder) -> None:
     example: dict[str, Any] = next(iter(pipeline.read(builder, "train", seed=1)))
     example = next(iter(pipeline.training_batches(builder, size=(32, 48), batch_size=3)))
     example = next(iter(pipeline.evaluation_batches(builder, ["2007_000032"], batch_size=3)))
-    pairs = pipeline.labelled_unlabelled_batches(builder, labelled="x", size=32, batch_size=3)
+    pairs = pipeline.labeled_unlabeled_batches(builder, labeled="x", size=32, batch_size=3)
     few, many = next(iter(pairs))
     example = few | many
     examples = pipeline.read(builder, "train+validation", epochs=None, balance="classes")

@@ -58,7 +58,7 @@ def test_a_shape_of_a_higher_z_order_lies_above():
 
 
 @pytest.mark.parametrize("rotation", [0, 30, 90, 215])
-def test_an_ellipse_has_the_pixels_whose_centres_lie_in_it(rotation):
+def test_an_ellipse_has_the_pixels_whose_centers_lie_in_it(rotation):
     ellipse = '<ellipse label="car" cx="20.4" cy="14.6" rx="9.7" ry="5.2" rotation="{}"/>'
     annotation = one(ellipse.format(rotation))
     drawn = draw(annotation, {"car": 1}, annotation.size).mask.astype(bool)
@@ -71,7 +71,7 @@ def test_an_ellipse_has_the_pixels_whose_centres_lie_in_it(rotation):
 
 def test_ellipses_differ_from_opencvs_by_single_pixels_at_their_edges():
     # OpenCV 5.0.0 drew the masks once, as CVAT's `EllipsesToMasks` calls it: `cv2.ellipse` with
-    # the centre and the radii rounded, filled.
+    # the center and the radii rounded, filled.
     images = read((DATA / "cvat_ellipses.xml").read_text()).annotations
     masks = np.array(Image.open(DATA / "cvat_ellipses.png")).astype(bool)
     wrong = 0

@@ -231,9 +231,9 @@ def coco_rule(data, size, values):
     return mask
 
 
-def sides(corners, size, centre):
+def sides(corners, size, center):
     """Returns which pixels surely lie inside of an outline, and which surely do not."""
-    y, x = np.indices(size) + centre
+    y, x = np.indices(size) + center
     inside, near = np.zeros(size, bool), np.zeros(size, bool)
     for (x1, y1), (x2, y2) in zip(corners, [*corners[1:], corners[0]], strict=True):
         crosses = (y1 > y) != (y2 > y)

@@ -55,14 +55,14 @@ def test_an_official_example_takes_nothing_but_what_a_release_holds():
     assert make_example(raw(), OFFICIAL)["labels"] == [2]
     with pytest.raises(ImageError, match=r"a\.jpg: .*not a plain JPEG"):
         make_example(raw(saved(kind="PNG")), OFFICIAL)
-    grey = write_png(VALUES % 4, depth=4, color=0)
-    with pytest.raises(MaskError, match=r"a\.png: 4-bit grey PNG"):
-        make_example(raw(mask=grey), OFFICIAL)
+    gray = write_png(VALUES % 4, depth=4, color=0)
+    with pytest.raises(MaskError, match=r"a\.png: 4-bit gray PNG"):
+        make_example(raw(mask=gray), OFFICIAL)
 
 
 def test_own_data_may_be_of_other_kinds():
-    grey = write_png(VALUES % 3, depth=4, color=0)
-    example = make_example(raw(saved(kind="PNG"), grey), SPEC)
+    gray = write_png(VALUES % 3, depth=4, color=0)
+    example = make_example(raw(saved(kind="PNG"), gray), SPEC)
     assert (decoded(example["segmentation_mask"]) == VALUES % 3).all()
 
 

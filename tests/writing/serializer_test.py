@@ -45,7 +45,7 @@ def example_of(number, text):
 
 
 def by_tfds(specs, example):
-    """Returns what TFDS serialises feature by feature, in order of their names."""
+    """Returns what TFDS serializes feature by feature, in order of their names."""
     parts = tf_example_pb2.Example.FromString(
         example_serializer.ExampleSerializer(specs).serialize_example(example)
     ).features.feature
@@ -90,7 +90,7 @@ def test_every_config_gives_the_bytes_of_tfds_in_order_of_the_names(config, numb
     )
 )
 @settings(deadline=None)
-def test_features_of_any_name_and_value_are_serialised_as_by_tfds(made):
+def test_features_of_any_name_and_value_are_serialized_as_by_tfds(made):
     features = tfds.features.FeaturesDict({name: feature for name, (feature, _) in made.items()})
     encoded = features.encode_example({name: value for name, (_, value) in made.items()})
     specs = features.get_serialized_info()

@@ -192,7 +192,7 @@ def starts(tiling, length):
 
 @settings(deadline=None)
 @given(grids())
-def test_no_tile_is_there_twice_and_neighbours_share_at_least_the_overlap(grid):
+def test_no_tile_is_there_twice_and_neighbors_share_at_least_the_overlap(grid):
     tiling, height, _ = grid
     gaps = np.diff(starts(tiling, height))
     assert (gaps > 0).all()

@@ -102,7 +102,7 @@ def _rule(
     table = config.table
     if table.colors or table.star_of_keys:
         raise table_error(
-            "colours, or * for values", "rows with values or names: records hold values"
+            "colors, or * for values", "rows with values or names: records hold values"
         )
     _check_palettes(scan, table.values)
     if table.values:
@@ -125,7 +125,7 @@ def _rule(
         raise MaskError(
             where,
             found=f"luminances of VOC's palette ({shown}) where class indices should be",
-            expected="0 to 20, or 255. Palette masks were decoded as grey here: 0, 1, 2, 255 "
+            expected="0 to 20, or 255. Palette masks were decoded as gray here: 0, 1, 2, 255 "
             "became 0, 38, 75, 220. Bicycle and sheep became the same value, and so did bottle "
             "and tvmonitor",
             remedy="build from the original palette masks. --repair maps the values back if no "
@@ -137,12 +137,12 @@ def _rule(
 
 
 def _check_palettes(scan: Scan, said: Collection[int]) -> None:
-    """Checks that no palette has VOC's colours at other indices, which programs do to save bytes.
+    """Checks that no palette has VOC's colors at other indices, which programs do to save bytes.
 
-    Values whose class the user has said may have any colour.
+    Values whose class the user has said may have any color.
 
     Raises:
-      MaskError: if all colours in use are VOC's, and one is not at its index. The values may not
+      MaskError: if all colors in use are VOC's, and one is not at its index. The values may not
         be the classes then.
     """
     numbers = {(index, color): VOC_NUMBERS.get(color) for index, color in scan.colors}
@@ -155,13 +155,13 @@ def _check_palettes(scan: Scan, said: Collection[int]) -> None:
         index, color = moved[0]
         raise MaskError(
             scan.colors[index, color],
-            found=f"a palette mask with VOC's colours at other indices than VOC's: index {index} "
-            f"has the colour {','.join(map(str, color))}, which is VOC's {VOC_NUMBERS[color]}. So "
-            "it is not clear whether values or colours are the classes",
+            found=f"a palette mask with VOC's colors at other indices than VOC's: index {index} "
+            f"has the color {','.join(map(str, color))}, which is VOC's {VOC_NUMBERS[color]}. So "
+            "it is not clear whether values or colors are the classes",
             expected="masks whose values are the classes",
             remedy="if the values are the classes, say what each is, such as --classes "
-            f"'0=background,{index}=CLASS'; if the colours are, build from the mask files with "
-            "voc-seg-tfrecord build, which can read colours",
+            f"'0=background,{index}=CLASS'; if the colors are, build from the mask files with "
+            "voc-seg-tfrecord build, which can read colors",
         )
 
 
@@ -187,9 +187,9 @@ def luminance_tables() -> tuple[dict[int, tuple[int, ...]], ...]:
         table: dict[int, list[int]] = {}
         for index in (*range(len(VOC_CLASSES)), VOID):
             color = voc_palette()[index].tolist()
-            grey = sum(w * c for w, c in zip(weights, color, strict=True)) + rounding >> bits
-            table.setdefault(grey, []).append(index)
-        both.append({grey: tuple(indices) for grey, indices in table.items()})
+            gray = sum(w * c for w, c in zip(weights, color, strict=True)) + rounding >> bits
+            table.setdefault(gray, []).append(index)
+        both.append({gray: tuple(indices) for gray, indices in table.items()})
     return tuple(both)
 
 

@@ -1,4 +1,4 @@
-"""From a folder that some labelling tool exported to a built dataset, in one call."""
+"""From a folder that some labeling tool exported to a built dataset, in one call."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses

@@ -56,8 +56,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         the release, and to VOC's 21 for own data. A name such as `void` or `ignore` is no class
         of the dataset: its pixels are 255, and the classes after it move up.
       classes: pairs of a key and a class, over what `class_names` says: `[[255, "crack"],
-        ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a value, a colour, a
-        name of `class_names`, or `*`: the others. Pairs of values and colours without
+        ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a value, a color, a
+        name of `class_names`, or `*`: the others. Pairs of values and colors without
         `class_names` are the whole table. See `class_table`.
       background: name of the class that is background, needed only if it is not called
         background or bg, in any spelling.
@@ -89,7 +89,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
       overlap: whether an id may be in several splits.
       tile: height and width of the tiles that images and masks are cut into, in pixels; by
         default they are not cut. Only own data with masks and without `objects` can be.
-      tile_overlap: how many pixels neighbouring tiles share.
+      tile_overlap: how many pixels neighboring tiles share.
       tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
       split_by: how ids are assigned to splits by ratio: by a `hash` of each, or `stratified`,
         so that each split has its share of every class.
@@ -99,7 +99,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
       citation: how the dataset is cited, in BibTeX. Only a release has one by default, and
         likewise a homepage. `description`, of TFDS, is what the dataset says of itself.
       homepage: address of the dataset's page.
-      license: the dataset's licence: its name or its text.
+      license: the dataset's license: its name or its text.
       packaged_tree: the package's folder that holds the tree, for data that comes with it.
 
     Raises:
@@ -209,7 +209,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
 
     @functools.cached_property
     def table(self) -> ClassTable:
-        """What each class of the masks becomes, and each value and colour that has a row."""
+        """What each class of the masks becomes, and each value and color that has a row."""
         return ClassTable(tuple(self.class_names), cast(Rows, self.classes), self.background)
 
     @property

@@ -101,7 +101,7 @@ def _check_release_classes(config: Any) -> None:
         expected = f"no such option, as the masks of {official.name} are known"
         raise option_error("missing_mask", config.missing_mask, expected)
     if config.table.values or config.table.colors:
-        expected = f"names and *, as the values and colours of {official.name} are known"
+        expected = f"names and *, as the values and colors of {official.name} are known"
         raise option_error("classes", dict(config.classes), expected)
     places = {name: index for index, name in enumerate(official.class_names)}
     wrong = [n for i, n in enumerate(config.class_names) if places.get(n, i) != i]

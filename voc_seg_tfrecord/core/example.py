@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core.tiling import Tiling
 
 Counted = tuple[str, Sequence[tuple[int, int]], str]
 """The sha256 of a mask file, in hexadecimal, the number of pixels of each value in it, and its
-kind: `palette`, `grey` or `rgb`. Sha256 and numbers are empty where they are not known."""
+kind: `palette`, `gray` or `rgb`. Sha256 and numbers are empty where they are not known."""
 
 Exif = Literal["auto", "apply", "ignore"]
 Decoding = Literal["none", "readable", "alike"]

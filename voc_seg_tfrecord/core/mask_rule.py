@@ -23,7 +23,7 @@ class MaskRule:
     Attributes:
       values: the class of each value.
       colors: the class of each color, where colors decide; None where values do.
-      grey_is_color: whether in a set that is read by color a grey value v is the color
+      gray_is_color: whether in a set that is read by color a gray value v is the color
         (v, v, v); otherwise it is a value.
       given_values: the classes that the user gave to values, which win over all others.
       given_colors: likewise those of colors.
@@ -33,7 +33,7 @@ class MaskRule:
 
     values: Mapping[int, Any]
     colors: Mapping[Color, Any] | None = None
-    grey_is_color: bool = False
+    gray_is_color: bool = False
     given_values: Mapping[int, Any] = dataclasses.field(default_factory=dict)
     given_colors: Mapping[Color, Any] = dataclasses.field(default_factory=dict)
     star_classes: Mapping[int | str | Color, Any] = dataclasses.field(default_factory=dict)
@@ -42,8 +42,8 @@ class MaskRule:
     def needs_colors(self, kind: str) -> bool:
         """Says whether colors may give the classes of a mask of a kind; see `class_of`."""
         by_color = self.colors is not None
-        if kind == "grey":
-            return by_color and self.grey_is_color
+        if kind == "gray":
+            return by_color and self.gray_is_color
         return by_color or bool(self.given_colors)
 
     def given_classes(self, value: int | None, color: Color | None) -> set[Any]:
@@ -59,12 +59,12 @@ class MaskRule:
         """Returns the class of a pixel; None if the rule does not know it.
 
         Args:
-          kind: the kind of its mask, `palette`, `grey`, or `rgb`; or `equal`, of an RGB mask in
+          kind: the kind of its mask, `palette`, `gray`, or `rgb`; or `equal`, of an RGB mask in
             which red, green and blue are equal everywhere.
           value: the pixel's value; None in an RGB mask.
-          color: its color; None in a greyscale mask, and beyond the end of a palette.
+          color: its color; None in a grayscale mask, and beyond the end of a palette.
         """
-        given = self.given_classes(value, None if kind == "grey" else color)
+        given = self.given_classes(value, None if kind == "gray" else color)
         if len(given) == 1:
             return given.pop()
         if given:
@@ -80,14 +80,14 @@ class MaskRule:
         """Returns the class of a pixel without the user's rows; None if it has none."""
         if self.colors is None:
             return self._class_of_value(value)
-        if kind != "grey":
+        if kind != "gray":
             return None if color is None else self.colors.get(color)
-        if not self.grey_is_color or value is None:
+        if not self.gray_is_color or value is None:
             return self._class_of_value(value)
-        grey = (value, value, value)
-        if value == VOID and grey not in self.colors:
+        gray = (value, value, value)
+        if value == VOID and gray not in self.colors:
             return VOID
-        return self.colors.get(grey)
+        return self.colors.get(gray)
 
     def _class_of_value(self, value: int | None) -> Any:
         return None if value is None else self.values.get(value)
@@ -142,7 +142,7 @@ def index_rule(num_classes: int) -> MaskRule:
 def rule_of_rows(rows: Rows, class_names: Sequence[str]) -> MaskRule:
     """Returns the rule of the table of a dataset that has these classes.
 
-    Where it has colors, its values are those of greyscale masks alone.
+    Where it has colors, its values are those of grayscale masks alone.
     """
     index_of_name = {VOID_CLASS: VOID}
     index_of_name |= {name: index for index, name in enumerate(class_names)}

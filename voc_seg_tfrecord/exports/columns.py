@@ -313,7 +313,7 @@ def _mask_cell(name: str, palette: bytes | None, record: Record, where: str) -> 
     """Returns a mask of a record, as it is stored or as a palette PNG."""
     file = File(record[name][0], f"{where}, {name}")
     header = png.read_header(file)
-    if (header.depth, header.color) != (8, png.ColorType.GREY):
+    if (header.depth, header.color) != (8, png.ColorType.GRAY):
         raise RecordError(
             file.where,
             found=header.describe(),

@@ -29,7 +29,7 @@ _ALWAYS, _MOST_PER_BYTE = 1 << 24, 1 << 12  # bytes that a file may unpack to, a
 _MOST_BANDS = 4096
 _WHOLE = 1 << 24  # up to which float32 holds all whole numbers
 _WIDER: tuple[Dtype, ...] = ("uint16", "float32")
-_PNG_TYPES = {1: png.ColorType.GREY, 3: png.ColorType.RGB, 4: png.ColorType.RGBA}
+_PNG_TYPES = {1: png.ColorType.GRAY, 3: png.ColorType.RGB, 4: png.ColorType.RGBA}
 
 
 def read_chosen(file: File, chosen: Bands, size: tuple[int, int] | None = None) -> np.ndarray:
@@ -78,7 +78,7 @@ def as_stored(bands: Bands, pixels: np.ndarray, file: File | None = None) -> byt
     if file is not None and file.kind is Kind.PNG:
         header, all_bands = png.read_header(file), (*range(len(bands.numbers)),)
         whole = header.color is _PNG_TYPES[len(all_bands)] and bands.numbers == all_bands
-        # Some readers make a band of transparent colours.
+        # Some readers make a band of transparent colors.
         if whole and header.depth == 8 * pixels.itemsize and b"tRNS" not in file.data:
             return file.data
     return png.encode(pixels)
@@ -212,8 +212,8 @@ def shown(pixels: np.ndarray) -> np.ndarray:
     sample = bands.reshape(-1, bands.shape[2])[::step]
     low, high = np.percentile(sample, (2, 98), axis=0)
     scaled = (bands - low) * (255 / np.maximum(high - low, 1e-6))
-    grey_or_rgb = np.clip(np.rint(scaled), 0, 255).astype(np.uint8)
-    return np.repeat(grey_or_rgb, 3, 2) if grey_or_rgb.shape[2] == 1 else grey_or_rgb
+    gray_or_rgb = np.clip(np.rint(scaled), 0, 255).astype(np.uint8)
+    return np.repeat(gray_or_rgb, 3, 2) if gray_or_rgb.shape[2] == 1 else gray_or_rgb
 
 
 def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
@@ -277,7 +277,7 @@ def _read_deep_png(file: File) -> np.ndarray:
         header = png.read_header(file)
         _check_size(file, header.height, header.width, header.channels, 2)
         chunks = png.read_chunks(file, header)
-    # Of transparent colours a library would make one more band.
+    # Of transparent colors a library would make one more band.
     data = png.join_chunks(chunk for chunk in chunks if chunk.kind in (b"IHDR", b"IDAT", b"IEND"))
     if header.channels == 1:
         return pillow.decode(File(data, file.where), ImageError).values().astype(np.uint16)

@@ -69,7 +69,7 @@ def open_image(
     Args:
       file: the file; its name's ending counts for nothing.
       exif: what an EXIF orientation means: `ignore` it as VOC's readers do, `apply` it as
-        labelling tools do, or `auto`: decide by the mask's size.
+        labeling tools do, or `auto`: decide by the mask's size.
       mask_size: height and width of the mask, for `auto`.
       decoding: what is tried with bytes that are kept. The result is the same.
       is_rgb_said: whether the user wants RGB of 8 bits, whatever bands or bits are lost.
@@ -156,7 +156,7 @@ def _read_png(
         header = png.read_header(file)
         chunks = png.read_chunks(file, header)
         check_pixels(header.width, header.height, file, ImageError)
-        keeps_bytes = header.color in (png.ColorType.RGB, png.ColorType.GREY) and header.depth == 8
+        keeps_bytes = header.color in (png.ColorType.RGB, png.ColorType.GRAY) and header.depth == 8
         keeps_bytes = keeps_bytes and all(chunk.kind != b"tRNS" for chunk in chunks)
         if not keeps_bytes or decoding != "none":
             png_pixels.check(file, header, chunks)
@@ -164,7 +164,7 @@ def _read_png(
         whole = narrow.open_deep_png(file, header, chunks)
         if whole is not file:
             return _read_png(whole, exif, mask_size, decoding, is_rgb_said=False)
-    if header.color in (png.ColorType.GREY_ALPHA, png.ColorType.RGBA) and not is_rgb_said:
+    if header.color in (png.ColorType.GRAY_ALPHA, png.ColorType.RGBA) and not is_rgb_said:
         bare = File(png.critical_chunks(chunks), file.where)
         narrow.check_transparency(file, pillow.decode(bare, ImageError))
     if keeps_bytes and decoding != "none":
@@ -206,7 +206,7 @@ LARGEST_DIFFERENCE = 64
 What comes of damage is many times that: values run over, from white to black.
 """
 
-_KEPT = (1, 3)  # components of a JPEG that both decoders read to the same colours
+_KEPT = (1, 3)  # components of a JPEG that both decoders read to the same colors
 _EIGHTH = {"min_height": 1, "min_width": 1}
 _ROWS = 384  # compared at a time, so that large images do not need several times their memory
 
@@ -215,7 +215,7 @@ _ROWS = 384  # compared at a time, so that large images do not need several time
 # files of some phones, which no decoder uses.
 _EXTRA_BYTES = "extraneous bytes before marker"
 _HARMLESS = (_EXTRA_BYTES, "Invalid SOS parameters")
-# Of what does no harm either, but ends simplejpeg: rare sizes of colours, and unknown versions.
+# Of what does no harm either, but ends simplejpeg: rare sizes of colors, and unknown versions.
 _NOT_FOR_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
 
 
@@ -290,7 +290,7 @@ def decode(file: File, *, side: int | None = None) -> pillow.Still:
         return pillow.as_still(bands.shown(bands.read(file)), file.where, ImageError)
     if file.kind is Kind.PNG and _count_pixels(file) > LARGE:
         header = png.read_header(file)
-        plain = header.depth == 8 and header.color in (png.ColorType.RGB, png.ColorType.GREY)
+        plain = header.depth == 8 and header.color in (png.ColorType.RGB, png.ColorType.GRAY)
         if plain and not header.interlaced:
             return png_pixels.in_rows(file, header)
     return pillow.decode(file, ImageError, side=side)
@@ -328,7 +328,7 @@ def pixels(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
 
     Args:
       file: the image.
-      as_tensorflow: whether to round JPEGs as TensorFlow does; those of rare samplings of colours
+      as_tensorflow: whether to round JPEGs as TensorFlow does; those of rare samplings of colors
         are rounded as Pillow does.
 
     Raises:

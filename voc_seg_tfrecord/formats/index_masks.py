@@ -2,7 +2,7 @@
 
 The trap this module is about: TensorFlow decodes a palette PNG to the luminance of its colors, so
 0, 1, 2, 255 of VOC's palette come out as 0, 38, 75, 220, and bicycle and sheep both as 75. What
-leaves this module is always an 8-bit greyscale PNG whose values are the class indices. The gate
+leaves this module is always an 8-bit grayscale PNG whose values are the class indices. The gate
 accepts only values and colors that the rule knows.
 """
 
@@ -32,7 +32,7 @@ class IndexMask:
     """A mask that is safe to store.
 
     Attributes:
-      png: an 8-bit greyscale PNG, uint8 `[H, W, 1]` when decoded.
+      png: an 8-bit grayscale PNG, uint8 `[H, W, 1]` when decoded.
       height: in pixels.
       width: in pixels.
       counts: how many pixels have each value that occurs, ascending.
@@ -63,7 +63,7 @@ def read_mask(
       rule: what its values or colors mean.
       size: height and width of its image; compared before anything is decoded.
       official: whether only the kinds of PNG that a release holds are accepted: palette and
-        8-bit greyscale.
+        8-bit grayscale.
       counted: what a survey has found in the file. Its numbers count if the file still has the
         same bytes.
 
@@ -82,7 +82,7 @@ def read_mask(
         _check_size((header.height, header.width), size, file)
         if official:
             _check_official(header, file)
-    kind = "palette" if header and header.color is png.ColorType.PALETTE else "grey"
+    kind = "palette" if header and header.color is png.ColorType.PALETTE else "gray"
     if header and png_pixels.holds_values(header) and not rule.needs_colors(kind):
         _check_kind(kind, counted, file)
         return _read_eight_bits(file, header, rule, counted)
@@ -124,14 +124,14 @@ def _read_eight_bits(
     transparent = transparency.transparent_values(header, chunks)
     if counted and counted[1] and _are_classes(counted, file, rule):
         transparency.check_counts(dict(counted[1]), transparent, file)
-        grey = png.grey_index_png(file, header, chunks)
-        return IndexMask(grey, header.height, header.width, dict(counted[1]))
+        gray = png.gray_index_png(file, header, chunks)
+        return IndexMask(gray, header.height, header.width, dict(counted[1]))
     values = png_pixels.read_values(file, header, chunks)
     counts = occurring(values.counts())
     transparency.check_counts(counts, transparent, file)
     _check_values(counts, rule, file.where)
     if _stay(counts, rule):
-        return IndexMask(values.grey, header.height, header.width, counts)
+        return IndexMask(values.gray, header.height, header.width, counts)
     return _index_mask(mask_samples.map_values(values.pixels(), rule.all_values))
 
 
@@ -178,12 +178,12 @@ def _check_size(mask_size: tuple[int, int], size: tuple[int, int] | None, file: 
 
 
 def _check_official(header: png.Header, file: File) -> None:
-    eight_bit_grey = header.color == png.ColorType.GREY and header.depth == 8
-    if header.color != png.ColorType.PALETTE and not eight_bit_grey:
+    eight_bit_gray = header.color == png.ColorType.GRAY and header.depth == 8
+    if header.color != png.ColorType.PALETTE and not eight_bit_gray:
         raise MaskError(
             file.where,
             found=header.describe(),
-            expected="a palette PNG, or an 8-bit greyscale one, that holds class indices",
+            expected="a palette PNG, or an 8-bit grayscale one, that holds class indices",
             remedy="use the release's own mask, or build the tree as own data",
         )
 
@@ -343,7 +343,7 @@ def _colors_in_place_of_values(colors: np.ndarray, rule: MaskRule, where: object
         where,
         found=f"an RGB mask with {colored} pixels in which red, green and blue differ, although "
         "the masks are read by value",
-        expected="a palette or greyscale mask of values, or RGB with all three equal",
+        expected="a palette or grayscale mask of values, or RGB with all three equal",
         remedy=rule.remedy,
         kind=UNKNOWN_COLOR,
     )

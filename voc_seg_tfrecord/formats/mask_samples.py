@@ -27,13 +27,13 @@ class Samples:
     """What a mask file holds.
 
     Attributes:
-      kind: `palette` or `grey` for one number per pixel, `rgb` for colors.
+      kind: `palette` or `gray` for one number per pixel, `rgb` for colors.
       values: integers `[H, W]` as stored, not stretched to 8 bits; or uint8 `[H, W, 3]`
         colors.
       palette: uint8 `[N, 3]`, of a palette file alone.
     """
 
-    kind: Literal["palette", "grey", "rgb"]
+    kind: Literal["palette", "gray", "rgb"]
     values: np.ndarray
     palette: np.ndarray | None = None
 
@@ -50,7 +50,7 @@ def read_samples(file: File) -> Samples:
     """
     kind = file.kind
     if kind is Kind.NUMPY:
-        return Samples("grey", _load_array(file))
+        return Samples("gray", _load_array(file))
     if kind is Kind.PNG or kind not in _KINDS:
         return _read_png(file)
     depth, is_signed = pillow.depth_as_written(file, MaskError)
@@ -93,12 +93,12 @@ def _decode(
     if palette is not None:
         return Samples("palette", values, palette)
     if values.dtype == bool:
-        return Samples("grey", values.astype(np.uint8))
+        return Samples("gray", values.astype(np.uint8))
     if values.dtype.kind == "f":
-        return Samples("grey", _whole(values, file))
+        return Samples("gray", _whole(values, file))
     values = _with_sign(values, is_signed=is_signed)
     if values.ndim == 2:
-        return Samples("grey", _not_stretched(values, depth))
+        return Samples("gray", _not_stretched(values, depth))
     if depth == 16:  # of which Pillow keeps the high byte alone
         with ImageError.raised_as(MaskError):
             values = bands.read(file)
@@ -128,10 +128,10 @@ def _samples_of_channels(values: np.ndarray, file: File) -> Samples:
         values = values[..., :-1]
     red = values[..., 0]
     if values.shape[2] == 1:
-        return Samples("grey", red)
+        return Samples("gray", red)
     is_deep = values.max() > 255
     if is_deep and equal_channels(values):
-        return Samples("grey", red)
+        return Samples("gray", red)
     return Samples("rgb", _eight_bit_colors(values, file))
 
 
@@ -158,7 +158,7 @@ def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Sa
     values = png_pixels.read_values(file, header, chunks).pixels()
     palettes = [chunk.content for chunk in chunks if chunk.kind == b"PLTE"]
     if not palettes:
-        return Samples("grey", values)
+        return Samples("gray", values)
     return Samples("palette", values, np.frombuffer(palettes[0], np.uint8).reshape(-1, 3))
 
 

@@ -68,7 +68,7 @@ class StoredPixel(NamedTuple):
     Attributes:
       kind: the kind of the mask.
       value: the value; None in an RGB mask.
-      color: the color; None in a greyscale mask, and beyond the end of a palette.
+      color: the color; None in a grayscale mask, and beyond the end of a palette.
     """
 
     kind: str
@@ -77,7 +77,7 @@ class StoredPixel(NamedTuple):
 
     def key(self, *, by_color: bool) -> int | str:
         """Returns its key in a table of classes: the color if that counts, else the value."""
-        color_counts = self.value is None or (by_color and self.kind != "grey")
+        color_counts = self.value is None or (by_color and self.kind != "gray")
         if self.color and color_counts:
             return color_key(self.color)
         assert self.value is not None  # a pixel has a value or a color

@@ -118,15 +118,15 @@ class Still:
         """Returns the samples, with no meaning given to them.
 
         Returns:
-          Palette indices, uint8 `[H, W]`; grey values, bool, uint8, uint16, int32 or float32
-          `[H, W]`; grey and alpha, uint8 `[H, W, 2]`; or colours with or without alpha, uint8
+          Palette indices, uint8 `[H, W]`; gray values, bool, uint8, uint16, int32 or float32
+          `[H, W]`; gray and alpha, uint8 `[H, W, 2]`; or colors with or without alpha, uint8
           `[H, W, 4]` or `[H, W, 3]`.
         """
         with translated(self._where, self._error):
             return _joined(self.height, map(_plain, self._bands()))
 
     def palette(self) -> np.ndarray | None:
-        """Returns the colours of a palette image, uint8 `[N, 3]`; None for all others."""
+        """Returns the colors of a palette image, uint8 `[N, 3]`; None for all others."""
         palette = self._image.palette if self._image and self._image.mode == "P" else None
         if palette is None:
             return None
@@ -138,7 +138,7 @@ class Still:
 
     @property
     def transparent_value(self) -> int | None:
-        """The palette index or grey value of a GIF that is not opaque; None if there is none."""
+        """The palette index or gray value of a GIF that is not opaque; None if there is none."""
         value = self._image.info.get("transparency") if self._image is not None else None
         return value if isinstance(value, int) else None
 
@@ -155,7 +155,7 @@ class Still:
     def rgb(self) -> np.ndarray:
         """Returns the pixels that TensorFlow would decode, uint8 `[H, W, 3]`.
 
-        Of 16-bit grey the high byte is kept; alpha is dropped, not blended.
+        Of 16-bit gray the high byte is kept; alpha is dropped, not blended.
         """
         with translated(self._where, self._error):
             return _joined(self.height, (np.asarray(_rgb(band)) for band in self._bands()))
@@ -166,7 +166,7 @@ class Still:
             image = self._image or Image.fromarray(self.rgb())
             return encode_png_by_pillow(_rgb(image))
 
-    def grey(self, height: int, width: int) -> np.ndarray:
+    def gray(self, height: int, width: int) -> np.ndarray:
         """Returns the brightness of the image squeezed to this size, uint8 `[height, width]`."""
         with translated(self._where, self._error):
             high = self.height > 100 * self.width  # of others Pillow squeezes each row first
@@ -404,7 +404,7 @@ def translated(where: str, error: type[VocSegError]) -> Iterator[None]:
 
 
 def encode_png(pixels: np.ndarray, *, photo: bool = False) -> bytes:
-    """Returns uint8 `[H, W]` as a greyscale PNG, or uint8 `[H, W, 3]` as an RGB PNG.
+    """Returns uint8 `[H, W]` as a grayscale PNG, or uint8 `[H, W, 3]` as an RGB PNG.
 
     Args:
       pixels: what to encode.
@@ -417,7 +417,7 @@ def encode_png(pixels: np.ndarray, *, photo: bool = False) -> bytes:
 def encode_jpeg(pixels: np.ndarray, quality: int) -> bytes:
     """Returns uint8 `[H, W]` or `[H, W, 3]` as a JPEG of a quality of 1 to 100.
 
-    Colour is stored with half the height and width, as most programs do.
+    Color is stored with half the height and width, as most programs do.
     """
     buffer = io.BytesIO()
     Image.fromarray(pixels).save(buffer, "JPEG", quality=quality, subsampling="4:2:0")

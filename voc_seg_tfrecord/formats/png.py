@@ -32,29 +32,29 @@ from voc_seg_tfrecord.core.names import voc_palette
 
 
 class ColorType(enum.IntEnum):
-    """PNG's colour types."""
+    """PNG's color types."""
 
-    GREY = 0
+    GRAY = 0
     RGB = 2
     PALETTE = 3
-    GREY_ALPHA = 4
+    GRAY_ALPHA = 4
     RGBA = 6
 
 
 _HEADER = b"\0\0\0\rIHDR"  # 13 bytes
 _LARGEST_SIDE = (1 << 31) - 1
 _DEPTHS = {
-    ColorType.GREY: (1, 2, 4, 8, 16),
+    ColorType.GRAY: (1, 2, 4, 8, 16),
     ColorType.RGB: (8, 16),
     ColorType.PALETTE: (1, 2, 4, 8),
-    ColorType.GREY_ALPHA: (8, 16),
+    ColorType.GRAY_ALPHA: (8, 16),
     ColorType.RGBA: (8, 16),
 }
 
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What IHDR says: sizes in pixels, bits per sample, colour type, Adam7 or not."""
+    """What IHDR says: sizes in pixels, bits per sample, color type, Adam7 or not."""
 
     width: int
     height: int
@@ -103,7 +103,7 @@ def read_header(file: File) -> Header:
     ):
         raise damaged(
             file,
-            f"impossible PNG header: {width} x {height}, {depth} bits, colour type {color}, "
+            f"impossible PNG header: {width} x {height}, {depth} bits, color type {color}, "
             f"compression {methods[0]}, filter {methods[1]}, interlace {interlace}",
         )
     return Header(width, height, depth, ColorType(color), bool(interlace))
@@ -191,7 +191,7 @@ def encode(pixels: np.ndarray, *, runs: bool = False) -> bytes:
         nothing else takes a fifth of the time and makes smaller files.
     """
     height, width, channels = (*pixels.shape, 1)[:3]
-    color = {1: ColorType.GREY, 3: ColorType.RGB, 4: ColorType.RGBA}[channels]
+    color = {1: ColorType.GRAY, 3: ColorType.RGB, 4: ColorType.RGBA}[channels]
     big_endian, row = pixels.dtype.newbyteorder(">"), width * channels * pixels.itemsize
     deflate = zlib_ng.compressobj(strategy=zlib_ng.Z_RLE) if runs else zlib_ng.compressobj(3)
     step, above, parts = max(1, _AT_ONCE // row), np.zeros(row, np.uint8), list[bytes]()
@@ -218,14 +218,14 @@ def _check_palette(
     palette, alpha = lengths.get(b"PLTE"), lengths.get(b"tRNS")
     if palette is None and header.color is ColorType.PALETTE:
         raise damaged(file, "a palette image without its palette (PLTE)")
-    if palette is not None and header.color in (ColorType.GREY, ColorType.GREY_ALPHA):
+    if palette is not None and header.color in (ColorType.GRAY, ColorType.GRAY_ALPHA):
         raise damaged(file, f"a palette (PLTE) in an image of another kind: {header.describe()}")
     colors, rest = divmod(palette or 0, 3)
     most = 1 << header.depth if header.color is ColorType.PALETTE else 256
     if palette is not None and (rest or not 1 <= colors <= most):
-        raise damaged(file, f"a palette of {palette} bytes, which is not 1 to {most} colours")
+        raise damaged(file, f"a palette of {palette} bytes, which is not 1 to {most} colors")
     allowed: dict[ColorType, Collection[int]] = {
-        ColorType.GREY: (2,),
+        ColorType.GRAY: (2,),
         ColorType.RGB: (6,),
         ColorType.PALETTE: range(colors + 1),
     }
@@ -257,51 +257,51 @@ def _chunks(file: File) -> Iterator[Chunk]:
         position = end
 
 
-# Ancillary chunks by which some decoder changes grey values or adds a channel.
+# Ancillary chunks by which some decoder changes gray values or adds a channel.
 _VALUE_CHANGING = frozenset({b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP", b"sBIT"})
 
 
-def grey_index_png(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes:
-    """Makes the 8-bit greyscale PNG whose pixels are this PNG's stored values.
+def gray_index_png(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes:
+    """Makes the 8-bit grayscale PNG whose pixels are this PNG's stored values.
 
-    The pixel stream of an 8-bit palette PNG is that of a greyscale one, so only IHDR is
+    The pixel stream of an 8-bit palette PNG is that of a grayscale one, so only IHDR is
     rewritten and of the other chunks only IDAT and IEND are kept: nothing is compressed anew.
-    An 8-bit greyscale PNG comes back as it is, but for chunks by which a decoder would change
+    An 8-bit grayscale PNG comes back as it is, but for chunks by which a decoder would change
     its values.
 
     Args:
       file: the file.
-      header: its header, with `depth` 8 and `color` PALETTE or GREY.
+      header: its header, with `depth` 8 and `color` PALETTE or GRAY.
       chunks: its chunks.
 
     Returns:
       The bytes of a PNG that every decoder reads to the index, uint8 `[H, W, 1]`.
     """
-    if header.color == ColorType.GREY:
+    if header.color == ColorType.GRAY:
         if not any(chunk.kind in _VALUE_CHANGING for chunk in chunks):
             return file.data
         return join_chunks(c for c in chunks if c.kind not in _VALUE_CHANGING)
-    return join_chunks([_recolored(chunks[0], ColorType.GREY), *_pixels(chunks)])
+    return join_chunks([_recolored(chunks[0], ColorType.GRAY), *_pixels(chunks)])
 
 
-def is_bare(grey: bytes, chunks: tuple[Chunk, ...]) -> bool:
-    """Says whether `grey_index_png` kept no chunk on which a decoder could stumble."""
+def is_bare(gray: bytes, chunks: tuple[Chunk, ...]) -> bool:
+    """Says whether `gray_index_png` kept no chunk on which a decoder could stumble."""
     bare = sum(len(c.raw) for c in chunks if c.kind in (b"IHDR", b"IDAT", b"IEND"))
-    return len(grey) == len(PNG_SIGNATURE) + bare
+    return len(gray) == len(PNG_SIGNATURE) + bare
 
 
-def palette_png(grey: File, palette: bytes, alpha: bytes = b"") -> bytes:
-    """Makes the palette PNG whose indices are the values of an 8-bit greyscale PNG.
+def palette_png(gray: File, palette: bytes, alpha: bytes = b"") -> bytes:
+    """Makes the palette PNG whose indices are the values of an 8-bit grayscale PNG.
 
     Args:
-      grey: such a PNG, as records hold it.
+      gray: such a PNG, as records hold it.
       palette: RGB bytes of up to 256 entries.
       alpha: of the first entries, 0 to 255; the others are opaque.
 
     Raises:
       MaskError: if the PNG is damaged.
     """
-    chunks = read_chunks(grey, read_header(grey))
+    chunks = read_chunks(gray, read_header(gray))
     header = _recolored(chunks[0], ColorType.PALETTE)
     transparent = [make_chunk(b"tRNS", alpha)] if alpha else []
     return join_chunks([header, make_chunk(b"PLTE", palette), *transparent, *_pixels(chunks)])

@@ -150,12 +150,12 @@ class Values:
     """The values of one PNG.
 
     Attributes:
-      grey: the 8-bit greyscale PNG that holds them, see `png.grey_index_png`.
+      gray: the 8-bit grayscale PNG that holds them, see `png.gray_index_png`.
       rows: uint8 `[H, W]`, or `[H, 1 + W]` where each row has its filter, 0, in front.
       filters: whether it has.
     """
 
-    grey: bytes
+    gray: bytes
     rows: np.ndarray
     filters: bool
 
@@ -172,7 +172,7 @@ class Values:
 
 def holds_values(header: Header) -> bool:
     """Says whether a PNG with this header has one value of 8 bits per pixel."""
-    return header.depth == 8 and header.color in (ColorType.GREY, ColorType.PALETTE)
+    return header.depth == 8 and header.color in (ColorType.GRAY, ColorType.PALETTE)
 
 
 def read_values(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Values:
@@ -182,11 +182,11 @@ def read_values(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Values
       MaskError: if pixels are missing, damaged, or too many.
     """
     rows = inflate(file, header, chunks)
-    grey = png.grey_index_png(file, header, chunks)
-    if are_samples(rows, header) and png.is_bare(grey, chunks):
-        return Values(grey, np.frombuffer(rows, np.uint8).reshape(header.height, -1), True)
+    gray = png.gray_index_png(file, header, chunks)
+    if are_samples(rows, header) and png.is_bare(gray, chunks):
+        return Values(gray, np.frombuffer(rows, np.uint8).reshape(header.height, -1), True)
     del rows  # which may be many
-    return Values(grey, pillow.decode(File(grey, file.where), MaskError).values(), False)
+    return Values(gray, pillow.decode(File(gray, file.where), MaskError).values(), False)
 
 
 def decode_values(file: File) -> np.ndarray:
@@ -200,7 +200,7 @@ def decode_values(file: File) -> np.ndarray:
         raise MaskError(
             file.where,
             found=header.describe(),
-            expected="an 8-bit greyscale or palette PNG",
+            expected="an 8-bit grayscale or palette PNG",
             remedy="save the mask with one class index per pixel",
         )
     return read_values(file, header, png.read_chunks(file, header)).pixels()

@@ -28,11 +28,11 @@ def check_alpha(alpha: np.ndarray, file: File) -> None:
 
 
 def transparent_values(header: Header, chunks: Sequence[Chunk]) -> frozenset[int]:
-    """Returns the values of a palette or greyscale PNG that are not opaque."""
+    """Returns the values of a palette or grayscale PNG that are not opaque."""
     content = _transparency(chunks)
     if header.color is ColorType.PALETTE:
         return frozenset(value for value, alpha in enumerate(content) if alpha != _OPAQUE)
-    if header.color is ColorType.GREY and content:
+    if header.color is ColorType.GRAY and content:
         (value,) = struct.unpack(">H", content)
         number_of_values = 1 << header.depth
         return frozenset([value % number_of_values])  # further bits do not count

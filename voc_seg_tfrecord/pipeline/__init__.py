@@ -16,7 +16,7 @@ the feature names of the dataset:
 
 All randomness comes from one seed per example (see `example_seed`), so that neither threads
 nor restarts change it. `training_batches`, `evaluation_batches` and
-`labelled_unlabelled_batches` combine the usual steps. Where they take a split, they take the
+`labeled_unlabeled_batches` combine the usual steps. Where they take a split, they take the
 name of a list that papers use as well, or image ids. `stitch` puts predictions of tiles together.
 
 Importing this loads TensorFlow.
@@ -29,7 +29,7 @@ requirements.require("tensorflow", "voc_seg_tfrecord.pipeline", "use voc_seg_tfr
 # isort: split
 from voc_seg_tfrecord.pipeline.batches import (
     evaluation_batches,
-    labelled_unlabelled_batches,
+    labeled_unlabeled_batches,
     padded_batch,
     training_batches,
 )
@@ -54,7 +54,7 @@ __all__ = [
     "decode",
     "evaluation_batches",
     "example_seed",
-    "labelled_unlabelled_batches",
+    "labeled_unlabeled_batches",
     "one_hot",
     "padded_batch",
     "random_crop_or_pad",

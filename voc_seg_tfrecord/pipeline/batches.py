@@ -80,7 +80,7 @@ def training_batches(
       seed: 0 to 2**31 - 1 (0). The same seed gives the same batches, whatever the number of
         threads and in whatever process.
       scales: the smallest and the largest random scale (0.5 and 2); (1, 1) does not scale.
-      step: difference between neighbouring scales; 0 allows any number between. By default 0.25
+      step: difference between neighboring scales; 0 allows any number between. By default 0.25
         if both ends are multiples of it, and else 0.
       flip: whether to swap left and right with probability 0.5 (True).
       shuffle: True draws the order of all examples anew in each epoch; False keeps the records'
@@ -188,11 +188,11 @@ def cropped_batches(
     return in_order(stream.drawn, prepare).batch(batch_size, drop_remainder=True)
 
 
-def labelled_unlabelled_batches(
+def labeled_unlabeled_batches(
     dataset: BuiltDataset,
     split: str = "train",
     *,
-    labelled: IdList,
+    labeled: IdList,
     size: Size,
     batch_size: int,
     ratio: float = 1,
@@ -207,67 +207,67 @@ def labelled_unlabelled_batches(
     partial: bool = False,
     data_dir: PathLike | None = None,
 ) -> ExamplePairs:
-    """Draws a labelled and an unlabelled batch at a time, each as `training_batches` does.
+    """Draws a labeled and an unlabeled batch at a time, each as `training_batches` does.
 
-    An epoch is one pass over the unlabelled part: `unlabelled // (ratio * batch_size)` pairs
-    of batches. Meanwhile the labelled part is read as often as needed, each time in another
+    An epoch is one pass over the unlabeled part: `unlabeled // (ratio * batch_size)` pairs
+    of batches. Meanwhile the labeled part is read as often as needed, each time in another
     order, cropped in other places.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
         path of its folder.
       split: as everywhere in TFDS; it holds both parts.
-      labelled: the labelled part: the name of a list, such as `semi_1_16`, or image ids. All
-        other examples of the split are the unlabelled part.
+      labeled: the labeled part: the name of a list, such as `semi_1_16`, or image ids. All
+        other examples of the split are the unlabeled part.
       size: size of the crops, one number for a square, or height and width.
-      batch_size: labelled examples per pair.
-      ratio: unlabelled examples per labelled example (1); times `batch_size` it has to be a
+      batch_size: labeled examples per pair.
+      ratio: unlabeled examples per labeled example (1); times `batch_size` it has to be a
         whole number.
       seed: 0 to 2**31 - 1 (0), for both parts.
       scales: the smallest and the largest random scale (0.5 and 2).
-      step: difference between neighbouring scales; 0 allows any number between. By default 0.25
+      step: difference between neighboring scales; 0 allows any number between. By default 0.25
         if both ends are multiples of it, and else 0.
       flip: whether to swap left and right with probability 0.5 (True).
       shuffle: for both parts, see `training_batches` (True).
       epochs: number of epochs; None, the default, never ends.
       first_epoch: number of the first epoch (0); both parts go on as if the run had not
         stopped.
-      features: which features a labelled batch has. An unlabelled batch has none of those
+      features: which features a labeled batch has. An unlabeled batch has none of those
         that tell what is in an image.
       partial: whether the split may lack ids of the list (False).
       data_dir: the folder of datasets, for a name; TFDS's by default.
 
     Returns:
-      A dataset of pairs `(labelled batch, unlabelled batch)`.
+      A dataset of pairs `(labeled batch, unlabeled batch)`.
 
     Raises:
-      ConfigError: if ids of the list are missing, a part is empty, or the unlabelled part
+      ConfigError: if ids of the list are missing, a part is empty, or the unlabeled part
         does not fill a batch.
     """
     builder = as_builder(dataset, data_dir)
-    few, many = divide(builder, split, labelled, partial=partial)
+    few, many = divide(builder, split, labeled, partial=partial)
     geometry.check_count("batch_size", batch_size)
     many_per_batch = _times(batch_size, ratio)
     steps = many.count // many_per_batch
     if not steps:
         raise ConfigError(
             "batch_size, ratio",
-            found=f"{many_per_batch} unlabelled examples per batch, of {many.count} in all",
+            found=f"{many_per_batch} unlabeled examples per batch, of {many.count} in all",
             expected="at least one full batch",
             remedy="use smaller batches or a smaller ratio",
         )
     order: dict[str, Any] = {"seed": seed, "shuffle": shuffle}
-    unlabelled_stream = reading.epoch_stream(
+    unlabeled_stream = reading.epoch_stream(
         many, epochs=epochs, first_epoch=first_epoch, per_batch=many_per_batch, **order
     )
-    labelled_stream = _resumed(few, first_epoch * steps, batch_size, order)
+    labeled_stream = _resumed(few, first_epoch * steps, batch_size, order)
     shown = [name for name in features if name not in OF_THE_LABELS]
     crop = functools.partial(
         cropped_batches, builder, seed=seed, size=size, scales=scales, step=step, flip=flip
     )
     batches = (
-        crop(labelled_stream, batch_size=batch_size, features=features),
-        crop(unlabelled_stream, batch_size=many_per_batch, features=shown),
+        crop(labeled_stream, batch_size=batch_size, features=features),
+        crop(unlabeled_stream, batch_size=many_per_batch, features=shown),
     )
     return tf.data.Dataset.zip(batches).prefetch(AHEAD)
 
@@ -277,8 +277,8 @@ def _times(batch_size: int, ratio: float) -> int:
     if many < 1 or abs(many - batch_size * ratio) > 1e-6:
         raise ConfigError(
             "ratio",
-            found=f"{ratio} times {batch_size} labelled examples",
-            expected="a whole number of unlabelled examples, 1 or more",
+            found=f"{ratio} times {batch_size} labeled examples",
+            expected="a whole number of unlabeled examples, 1 or more",
         )
     return many
 

@@ -39,7 +39,7 @@ def random_scale(
       example: image and masks.
       seed: integer `[2]`, such as `example_seed` returns.
       scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between neighbouring factors; 0 allows any number between. By default
+      step: difference between neighboring factors; 0 allows any number between. By default
         0.25 if both ends are multiples of it, and else 0.
 
     Returns:
@@ -72,7 +72,7 @@ def random_scaled_crop(
       size: size of the result.
       seed: integer `[2]`, such as `example_seed` returns.
       scales: the smallest and the largest factor (0.5 and 2).
-      step: difference between neighbouring factors; 0 allows any number between. By default
+      step: difference between neighboring factors; 0 allows any number between. By default
         0.25 if both ends are multiples of it, and else 0.
       flip: whether to flip with probability 0.5.
       class_crop: probability with which the crop is placed so that it shows a pixel of a class

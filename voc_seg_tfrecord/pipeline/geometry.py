@@ -81,7 +81,7 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
 
     Masks take the nearest pixel, whatever the `interpolation` of the layer. They become 255, which
     is void, wherever the layer fills the image with its `fill_value`; with the other fill modes
-    they are continued as the image is. Layers that change colours leave masks as they are.
+    they are continued as the image is. Layers that change colors leave masks as they are.
 
     Args:
       example: image and masks.

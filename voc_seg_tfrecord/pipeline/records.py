@@ -246,7 +246,7 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
 
 
 def divide(
-    builder: tfds.core.DatasetBuilder, split: str, labelled: IdList, *, partial: bool = False
+    builder: tfds.core.DatasetBuilder, split: str, labeled: IdList, *, partial: bool = False
 ) -> tuple[Selection, Selection]:
     """Returns the records of a split that are in a list, and all others; see `select`.
 
@@ -256,11 +256,11 @@ def divide(
     where = f"{builder.info.full_name}, split {split!r}"
     count_records(builder, split)
     scanned = _Scanned.of(builder, split)
-    present = check_present(ids_in(labelled), scanned.ids, where, partial=partial)
+    present = check_present(ids_in(labeled), scanned.ids, where, partial=partial)
     others = frozenset(scanned.ids) - present
     return (
-        _joined([scanned.only(present)], f"{where}, labelled part"),
-        _joined([scanned.only(others)], f"{where}, unlabelled part"),
+        _joined([scanned.only(present)], f"{where}, labeled part"),
+        _joined([scanned.only(others)], f"{where}, unlabeled part"),
     )
 
 

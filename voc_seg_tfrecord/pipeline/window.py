@@ -3,7 +3,7 @@
 Every geometric operation is a window. It is planned from sizes alone, before a pixel is decoded,
 and then applied to the image and to each mask, which keeps them aligned. Only the part of an image
 that is needed is decoded. The entropy-coded stream of a JPEG has to be read up to the last row that
-is wanted, but the transform, the chroma upsampling and the colour conversion can be left out for
+is wanted, but the transform, the chroma upsampling and the color conversion can be left out for
 what lies beside and above it. PNG offers nothing like this: a mask is decoded completely and then
 cropped.
 """
@@ -164,7 +164,7 @@ def _flipped(image: tf.Tensor, flip: tf.Tensor) -> tf.Tensor:
     return tf.cond(flip, lambda: tf.reverse(image, axis=[1]), lambda: image)
 
 
-_MARGIN = 2  # columns; half of the colour samples lie at most two pixels apart
+_MARGIN = 2  # columns; half of the color samples lie at most two pixels apart
 
 
 def decode(example: Mapping[str, Any]) -> Example:
@@ -210,7 +210,7 @@ def cut_window(image: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
 def _decode_jpeg_window(data: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
     """Decodes a few columns more on both sides than are wanted, and drops them.
 
-    Colour is interpolated from neighbours where a JPEG has less of it than pixels, and
+    Color is interpolated from neighbors where a JPEG has less of it than pixels, and
     `decode_and_crop_jpeg` does not look beyond its window: its outermost columns would not
     be those of the complete image.
     """

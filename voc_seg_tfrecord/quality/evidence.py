@@ -118,7 +118,7 @@ def examine(
         id=image_id,
         split=split,
         image_sha256=hashlib.sha256(image.data).hexdigest(),
-        brightness=still.grey(near_duplicates.HEIGHT, near_duplicates.WIDTH),
+        brightness=still.gray(near_duplicates.HEIGHT, near_duplicates.WIDTH),
         appearances=appearances,
     )
     if mask is None or only_appearances:

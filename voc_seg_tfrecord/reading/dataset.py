@@ -336,7 +336,7 @@ def background(builder: tfds.core.DatasetBuilder) -> int | None:
 
 
 def palette(builder: tfds.core.DatasetBuilder) -> np.ndarray:
-    """Returns the colours of a built dataset's classes, uint8 `[256, 3]`: VOC's or its own."""
+    """Returns the colors of a built dataset's classes, uint8 `[256, 3]`: VOC's or its own."""
     colors = (builder.info.metadata or {}).get("palette")
     return voc_palette() if colors is None else np.array(colors, np.uint8)
 

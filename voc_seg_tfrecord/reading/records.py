@@ -263,18 +263,18 @@ def pixels(file: File) -> np.ndarray:
     """Decodes a stored mask as TensorFlow does, uint8 `[H, W]`.
 
     Raises:
-      RecordError: if it is not an 8-bit greyscale PNG, the only kind that all decoders read
+      RecordError: if it is not an 8-bit grayscale PNG, the only kind that all decoders read
         to the same values, or is damaged.
     """
     remedy = "build the dataset again, or copy it again from where it is complete"
     with MaskError.raised_as(RecordError, remedy=remedy):
         header = png.read_header(file)
-        if header.color is png.ColorType.GREY and png_pixels.holds_values(header):
+        if header.color is png.ColorType.GRAY and png_pixels.holds_values(header):
             return png_pixels.read_values(file, header, png.read_chunks(file, header)).pixels()
     raise RecordError(
         file.where,
         found=header.describe(),
-        expected="an 8-bit greyscale PNG, which every decoder reads to class indices",
+        expected="an 8-bit grayscale PNG, which every decoder reads to class indices",
         remedy="build the dataset again with this package",
     )
 

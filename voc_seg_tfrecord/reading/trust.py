@@ -383,7 +383,7 @@ def _is_table(value: Any) -> bool:
 
 
 def _are_rows(value: Any) -> bool:
-    """Says whether it is a table of classes: pairs of a value, colour or name, and a class."""
+    """Says whether it is a table of classes: pairs of a value, color or name, and a class."""
     return isinstance(value, list) and all(
         isinstance(row, list)
         and len(row) == 2

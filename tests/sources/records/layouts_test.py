@@ -61,7 +61,7 @@ def raw(data, height=2, width=4, **more):
     return {"image_raw": [data], "height": [height], "width": [width], **more}
 
 
-@pytest.mark.parametrize("pixels", [PIXELS, PIXELS[..., 0]], ids=["colours", "grey"])
+@pytest.mark.parametrize("pixels", [PIXELS, PIXELS[..., 0]], ids=["colors", "gray"])
 def test_raw_pixels_and_tensors_have_the_records_height_and_width(pixels):
     for data in (pixels.tobytes(), tf.io.serialize_tensor(pixels).numpy()):
         found = layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "")
@@ -188,7 +188,7 @@ VALUES = np.random.default_rng(5).integers(0, 256, (5, 7, 3), np.uint8)
 
 @pytest.mark.parametrize("kind", [np.uint8, np.int32, np.int64])
 @pytest.mark.parametrize("shape", [(5, 21), (5, 7, 3), (105, 1, 1)])
-def test_pixels_are_those_that_tensorflow_serialised(kind, shape):
+def test_pixels_are_those_that_tensorflow_serialized(kind, shape):
     array = VALUES.reshape(shape)
     found = layouts.tensor_pixels(tf.io.serialize_tensor(array.astype(kind)).numpy())
     assert found.dtype == np.uint8

@@ -29,7 +29,7 @@ class MeaningCandidate:
 
     Attributes:
       by: what of a pixel gives its class.
-      source: where the classes come from, in a few words for the user: "grey values", "from
+      source: where the classes come from, in a few words for the user: "gray values", "from
         labelmap.txt".
       numbering: how the class file is numbered, if it may be in two ways; see `ClassNaming`.
       reads_255_as_class: whether 255 is the second of two classes, and not void.
@@ -108,7 +108,7 @@ def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[Mean
             candidates.append(_by_value_with_255(naming, survey))
         if naming.has_colors:
             candidates.append(_by_file_colors(naming, survey))
-            candidates += _by_file_greys(naming, survey)
+            candidates += _by_file_grays(naming, survey)
         else:
             candidates += _by_voc_colors(naming, survey)
     return candidates
@@ -141,7 +141,7 @@ def _by_value(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
 
 
 def _source_of_values(survey: Survey) -> str:
-    """Returns what the values are, in words: those of grey masks, or of a kind of palette."""
+    """Returns what the values are, in words: those of gray masks, or of a kind of palette."""
     kinds = {pixel.kind for pixel in survey.pixels}
     if kinds == {"equal"}:
         return "red, green and blue equal"
@@ -153,7 +153,7 @@ def _source_of_values(survey: Survey) -> str:
         is_gray = pixel.color == (pixel.value,) * 3
         if not is_gray:
             return "VOC's palette"
-    return "grey values"
+    return "gray values"
 
 
 def _may_have_255_as_class(naming: ClassNaming, survey: Survey) -> bool:
@@ -173,26 +173,26 @@ def _by_value_with_255(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
 
 
 def _by_file_colors(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
-    """Colors are those of the class file; and so are greys, if all in use are among them."""
+    """Colors are those of the class file; and so are grays, if all in use are among them."""
     classes = naming.classes_by_value()
     colors: dict[Color, str | int] = {VOID_COLOR: VOID}
     for entry in naming.entries:
         if entry.color:
             colors[entry.color] = naming.class_of_entry(entry)
-    greys = {pixel.value for pixel in survey.pixels if pixel.kind == "grey"}
+    grays = {pixel.value for pixel in survey.pixels if pixel.kind == "gray"}
     white_is_void = classes.get(VOID, VOID) == VOID and _WHITE not in colors
     if white_is_void:
-        greys.discard(VOID)
-    colors_of_greys = {(grey, grey, grey) for grey in greys if grey is not None}
-    has_shades = bool(greys - {0})
-    greys_are_colors = has_shades and colors_of_greys <= colors.keys()
-    rule = MaskRule({**VOID_VALUES, **classes}, colors, greys_are_colors)
+        grays.discard(VOID)
+    colors_of_grays = {(gray, gray, gray) for gray in grays if gray is not None}
+    has_shades = bool(grays - {0})
+    grays_are_colors = has_shades and colors_of_grays <= colors.keys()
+    rule = MaskRule({**VOID_VALUES, **classes}, colors, grays_are_colors)
     candidate = _make_candidate("color", _source_of_file(naming), naming, rule)
     return dataclasses.replace(candidate, uses_file_colors=True)
 
 
-def _by_file_greys(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
-    """The values of palette masks may mean the greys of the class file: 7 is the color 7,7,7."""
+def _by_file_grays(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
+    """The values of palette masks may mean the grays of the class file: 7 is the color 7,7,7."""
     has_palettes = any(pixel.kind == "palette" for pixel in survey.pixels)
     values: dict[int, str | int] = {}
     for entry in naming.entries:
@@ -205,7 +205,7 @@ def _by_file_greys(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate
     if not has_palettes or not has_shades:
         return []
     rule = MaskRule({**VOID_VALUES, **values})
-    source = f"the greys {_source_of_file(naming)}"
+    source = f"the grays {_source_of_file(naming)}"
     return [_make_candidate("value", source, naming, rule)]
 
 
@@ -216,7 +216,7 @@ def _source_of_file(naming: ClassNaming) -> str:
 def _by_voc_colors(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
     """Colors are those of VOC's palette: color n is class n, or VOC's class n by its name."""
     if not survey.voc.masks and not _has_colors(survey):
-        return []  # some greys are VOC's by chance
+        return []  # some grays are VOC's by chance
     names = naming.names_by_voc_number()
     moved = naming.has_voc_names_at_other_values()
     candidates = []
@@ -258,7 +258,7 @@ def _by_voc_colors_in_order(naming: ClassNaming) -> MeaningCandidate:
 
 
 def _by_voc_names(naming: ClassNaming, names: Mapping[int, str]) -> MeaningCandidate:
-    """Color n of VOC's palette is VOC's class n, by its name; greyscale masks have VOC's numbers.
+    """Color n of VOC's palette is VOC's class n, by its name; grayscale masks have VOC's numbers.
 
     Args:
       naming: the names of the classes.

@@ -216,14 +216,14 @@ def rows_of(candidate: MeaningCandidate, survey: Survey) -> Rows:
     rule = candidate.rule
     values: dict[int, int] = dict(rule.all_values)
     colors: dict[Color, int] = dict(rule.all_colors)
-    if colors:  # then values are those of greyscale masks
+    if colors:  # then values are those of grayscale masks
         if candidate.by == "color":
             values = {}
         for pixel in survey.pixels:
             index = rule.class_of(*pixel)
             if index is None:
                 continue
-            if pixel.kind == "grey" and pixel.value is not None:
+            if pixel.kind == "gray" and pixel.value is not None:
                 values[pixel.value] = index
             elif pixel.color:
                 colors[pixel.color] = index
@@ -253,7 +253,7 @@ def _check_rows_agree(survey: Survey, table: ClassTable) -> None:
       MaskError: if one has, with the first mask that uses it.
     """
     for pixel, occurrence in survey.pixels.items():
-        if pixel.kind == "grey" or pixel.value is None or pixel.color is None:
+        if pixel.kind == "gray" or pixel.value is None or pixel.color is None:
             continue
         by_value = table.values.get(pixel.value)
         by_color = table.colors.get(pixel.color)
@@ -269,7 +269,7 @@ def _check_colors(candidate: MeaningCandidate, survey: Survey) -> None:
         return
     classes_by_color: dict[Color, set[int]] = collections.defaultdict(set)
     for kind, value, color in survey.pixels:
-        if color is None or kind == "grey":
+        if color is None or kind == "gray":
             continue
         classes = rule.given_classes(value, color) or {rule.class_of(kind, value, color)}
         classes_by_color[color] |= classes - {None}

@@ -72,5 +72,5 @@ def _uses_file_colors(candidate: MeaningCandidate, survey: Survey) -> bool:
     if not file_colors:
         return False
     used_colors = {pixel.color for pixel in survey.pixels if pixel.color}
-    greys_are_colors = candidate.name_rule.grey_is_color
-    return greys_are_colors or bool(used_colors & file_colors) or used_colors == {_BLACK}
+    grays_are_colors = candidate.name_rule.gray_is_color
+    return grays_are_colors or bool(used_colors & file_colors) or used_colors == {_BLACK}

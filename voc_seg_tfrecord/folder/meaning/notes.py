@@ -111,7 +111,7 @@ def _entry_of(pixel: StoredPixel, taken: MeaningCandidate) -> Entry | None:
     """Returns the class, by the class file or the names, of a pixel without a row of the user."""
     if taken.rule.given_classes(pixel.value, pixel.color):
         return None
-    by_color = taken.uses_file_colors and pixel.kind != "grey"
+    by_color = taken.uses_file_colors and pixel.kind != "gray"
     for entry in taken.naming.entries:
         if by_color and entry.color == pixel.color:
             return entry

@@ -31,7 +31,7 @@ MAX_LISTED_PIXELS = 12
 """How many values and colors of masks a message lists."""
 
 MIN_SMOOTHED_VALUES = 64
-"""From how many values on grey masks may be smoothed; classes are rarely so many."""
+"""From how many values on gray masks may be smoothed; classes are rarely so many."""
 
 MIN_SHARE_OF_0_AND_255 = 0.8
 """Which share of the pixels of smoothed black and white masks is 0 or 255, at least."""
@@ -235,10 +235,10 @@ def _is_void(pixel: StoredPixel) -> bool:
 
 
 def advise_smoothed(survey: Survey) -> str:
-    """Returns what to do with greys between 0 and 255 at the edges of masks; empty if none are."""
+    """Returns what to do with grays between 0 and 255 at the edges of masks; empty if none are."""
     pixels_by_value: dict[int, int] = {}
     for pixel, occurrence in survey.pixels.items():
-        if pixel.kind == "grey" and pixel.value is not None:
+        if pixel.kind == "gray" and pixel.value is not None:
             pixels_by_value[pixel.value] = occurrence.pixels
     if len(pixels_by_value) < MIN_SMOOTHED_VALUES:
         return ""

@@ -237,10 +237,10 @@ def most_masks_hold_0_and_255_alone(candidate: MeaningCandidate, survey: Survey)
     return Doubt(survey.binary.first, f"{count_255(survey)}. So 255 may be void or a class")
 
 
-def grey_values_contradict_black_or_white(
+def gray_values_contradict_black_or_white(
     candidate: MeaningCandidate, survey: Survey
 ) -> Doubt | None:
-    """White in greyscale masks, or 0 in black and white ones, contradicts the class file's colors.
+    """White in grayscale masks, or 0 in black and white ones, contradicts the class file's colors.
 
     Example: labelmap.txt has defect as 255,255,255 in its first line and background as 0,0,0. Some
     masks have 1 bit, where 0 is black, and would be defect by its line.
@@ -252,7 +252,7 @@ def grey_values_contradict_black_or_white(
         class_of_color[entry.color] = str(candidate.naming.class_of_entry(entry))
     is_black_and_white = set(class_of_color) == {_BLACK, _WHITE}
     for pixel, occurrence in survey.pixels.items():
-        if pixel.kind != "grey" or pixel.value in candidate.naming.table.values:
+        if pixel.kind != "gray" or pixel.value in candidate.naming.table.values:
             continue
         color = _WHITE if pixel.value == VOID else _BLACK
         may_contradict = pixel.value == VOID or (pixel.value == 0 and is_black_and_white)
@@ -263,7 +263,7 @@ def grey_values_contradict_black_or_white(
             words = "void" if by_value == VOID else by_value
             return Doubt(
                 occurrence.first,
-                f"value {pixel.value} of greyscale masks is {words} by value, and "
+                f"value {pixel.value} of grayscale masks is {words} by value, and "
                 f"{class_of_color[color]} by its color {color_key(color)}",
             )
     return None
@@ -283,7 +283,7 @@ def _entries_without_row(candidate: MeaningCandidate, survey: Survey) -> list[St
 def reads_255_as_void_without_row(candidate: MeaningCandidate) -> bool:
     """Says whether a candidate reads masks by value, and 255 as void though no row says so."""
     has_row = VOID in candidate.naming.table.values
-    is_void = candidate.rule.class_of("grey", VOID, None) == VOID
+    is_void = candidate.rule.class_of("gray", VOID, None) == VOID
     is_void_by_name = candidate.name_rule.values.get(VOID) == VOID
     return candidate.by == "value" and not has_row and is_void and is_void_by_name
 
@@ -298,7 +298,7 @@ def count_255(survey: Survey) -> str:
 
 
 DOUBTS: tuple[DoubtRule, ...] = (
-    grey_values_contradict_black_or_white,
+    gray_values_contradict_black_or_white,
     voc_colors_are_in_another_order,
     black_is_not_value_0,
     void_color_is_not_value_255,

@@ -14,7 +14,7 @@ _BLACK = (0, 0, 0)
 
 def name_candidate(candidate: MeaningCandidate) -> str:
     """Returns what gives the classes, such as `value` or `the colors of labelmap.txt`."""
-    if candidate.source.startswith("the greys"):
+    if candidate.source.startswith("the grays"):
         return candidate.source
     if candidate.by == "color":
         _, _, owner = candidate.source.partition(" ")

@@ -88,7 +88,7 @@ class LooksAlike:
             file = File.read(self.path_of(image_id), ImageError)
             with images.large_in_turn(file):
                 decoded = images.decode(file, side=4 * _THUMBNAIL_SIDE_PX)
-                pixels = decoded.grey(_THUMBNAIL_SIDE_PX, _THUMBNAIL_SIDE_PX)
+                pixels = decoded.gray(_THUMBNAIL_SIDE_PX, _THUMBNAIL_SIDE_PX)
         except VocSegError:  # the build says what is wrong with it
             return None
         values = pixels.astype(np.float32) - pixels.mean(dtype=np.float32)

@@ -139,7 +139,7 @@ def _draw(pair: DrawnPair) -> tuple[str, MaskContent | None, Mapping[str, int]]:
         return "", None, {}
     mask = png.encode(drawn.mask, runs=True)
     values = mask_samples.counts_by_value(drawn.mask)
-    content = MaskContent("grey", values, sha256=hashlib.sha256(mask).hexdigest())
+    content = MaskContent("gray", values, sha256=hashlib.sha256(mask).hexdigest())
     return base64.b64encode(mask).decode(), content, drawn.counts
 
 

@@ -28,7 +28,7 @@ class RecordLayout:
     """Which feature of a record holds what; an empty name means no feature.
 
     Attributes:
-      image: raw pixels, an encoded file or a serialised tensor; the bytes show which.
+      image: raw pixels, an encoded file or a serialized tensor; the bytes show which.
       mask: the same, with one channel of class indices.
       height: in pixels; needed for raw pixels, if there is no `shape`.
       width: in pixels, the same.
@@ -234,7 +234,7 @@ def read_pixels_or_file(
     """Returns an image or mask: uint8 `[H, W]` or `[H, W, C]`, or the bytes of its file.
 
     Returns:
-      The bytes of a file as they are. Pixels of an image, C being 3 or 4 where it is not grey;
+      The bytes of a file as they are. Pixels of an image, C being 3 or 4 where it is not gray;
       or of a mask, always `[H, W]`.
 
     Raises:
@@ -261,7 +261,7 @@ def read_pixels_or_file(
         where,
         found=f"{len(data)} bytes in feature {key!r}",
         expected=f"{_words(size, is_image=is_image)} bytes of pixels, an encoded image, or a "
-        "serialised tensor",
+        "serialized tensor",
         remedy="say which features hold the sizes, such as --keys height=h,width=w; or, if all "
         "images have one size that no feature holds, say it, such as --shape 32x32x3",
     )
@@ -389,7 +389,7 @@ _DTYPES = {4: np.uint8, 3: np.int32, 9: np.int64}  # by TensorFlow's numbers
 
 
 def tensor_pixels(data: bytes) -> np.ndarray | None:
-    """Returns the array of a serialised `TensorProto`; None if the bytes are not one.
+    """Returns the array of a serialized `TensorProto`; None if the bytes are not one.
 
     `tf.io.serialize_tensor` writes all values as one string of bytes, so nothing larger than
     the record itself is made of it, whatever shape it claims.

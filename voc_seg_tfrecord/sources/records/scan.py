@@ -198,7 +198,7 @@ class Scan:
       unused: features of the first record that are not read.
       records: the records that can be used, in the order of the files.
       values: mask values that occur in all of them.
-      colors: the index and the colour of each palette entry in use, with the first such record.
+      colors: the index and the color of each palette entry in use, with the first such record.
       problems: the errors about records that cannot be used.
     """
 
