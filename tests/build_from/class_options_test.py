@@ -77,7 +77,7 @@ def _made(folder):
     return folder
 
 
-U = "--class_names unlabeled,background,a,b"
+U = "--class_names unlabelled,background,a,b"
 V = "--class_names void,background,a,b"
 N = "--class_names background,a,b,c"
 B, TAKEN_OUT = "background a b c", "void background a b"
@@ -91,9 +91,9 @@ class Refused:
 
 
 TYPED = [
-    (U, "unlabeled background a b"),
+    (U, "unlabelled background a b"),
     (f"{U} --classes 0=void", TAKEN_OUT),
-    (f"{U} --classes unlabeled=Void", TAKEN_OUT),
+    (f"{U} --classes unlabelled=Void", TAKEN_OUT),
     (f"{U} --classes unlabeled=void", Refused("no class.*did you mean 'unlabelled'")),
     (f"{N} --classes c=void,a=void", "background void b void"),
     (f"{N} --classes 7=a", B),

@@ -73,7 +73,7 @@ EXPORTS = {
         4, list("abcdefg"), "gts", more={"validation": 1}, class_names=list("abcdefg")
     ),
     "deeplab_SegmentationClassRaw": export(2, folder="SegmentationClassRaw", class_names=["voc"]),
-    "wild_gray_jpeg_polyp": export(6, class_names=list("abcd"), **POOL),
+    "wild_grey_jpeg_polyp": export(6, class_names=list("abcd"), **POOL),
     "wild_16bit_scis": export(4, class_names=list("abcd"), **POOL),
     "wild_plte255_lines": export(4, class_names=list("ab"), **POOL),
     "wild_subfolders_bridge": export(
