@@ -278,3 +278,14 @@ def test_findings_and_the_csv_have_the_ids_of_the_dataset(tmp_path, capsys):
     assert row["id"] == "val/images/d"
     assert row["file"] == "val/masks/d.png"
     assert row["split"] == "validation"
+
+
+def test_a_list_without_images_is_named_beside_a_list_without_masks(tmp_path, capsys):
+    write(tmp_path, "ab images/{}.jpg masks/{}.png", "c images/{}.jpg -")
+    for split, ids in (("train", "a\nb\n"), ("val", "x\ny\n"), ("test", "c\n")):
+        (tmp_path / f"{split}.txt").write_text(ids)
+    options = ["--class_names", "background,a,b", "--missing_mask", "skip"]
+    assert cli.main(["check", str(tmp_path), *options]) == 1
+    output = capsys.readouterr().out
+    assert "2 of 2 ids have no image in images" in output
+    assert "test.txt has no image with a mask, so it makes no split" in output

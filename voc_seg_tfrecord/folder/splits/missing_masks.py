@@ -78,15 +78,22 @@ class MissingMasks:
         without_masks = [split for split, ids in used.items() if not ids]
         self._check_splits_without_masks(without_masks, splits)
         sources = dict(splits.sources)
+        options = dict(splits.options)
         for split in without_masks:
             del used[split]
+            options.pop(split, None)
             notes.append(
                 f"{sources.pop(split)} has no image with a mask, so it makes no split. With "
                 "--splits you choose the lists."
             )
         notes += self._note_on_pattern()
         return dataclasses.replace(
-            splits, ids=used, sources=sources, left_out=left_out, notes=notes
+            splits,
+            ids=used,
+            sources=sources,
+            options=options,
+            left_out=left_out,
+            notes=notes,
         )
 
     def _is_left_out(self, image_id: str) -> bool:
