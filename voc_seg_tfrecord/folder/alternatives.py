@@ -99,7 +99,8 @@ def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegErr
         elif not _builds_same_as_any(outcome, possible):
             possible.append(outcome)
     untried = len(question.alternatives) - tried
-    if len(possible) < 2 and not untried:
+    is_only_one = len(possible) == 1 and not untried
+    if not possible or is_only_one:
         return _error_without_choice(question, possible, refused)
     return question.with_alternatives(
         [_with_words(outcome, possible) for outcome in possible],
