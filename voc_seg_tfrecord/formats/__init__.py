@@ -1,11 +1,11 @@
-"""One file's bytes: what it is, whether it is complete, what it holds.
+"""The bytes of one file: what it is, whether it is complete, what it holds.
 
-Enter at `images.open_image` for images, `png.read_header` and `jpeg.read_header` for headers,
-`class_files.read_all` for class names, `id_lists.parse_ids` for lists, `list_files.ListReader`
-for texts of splits (`split_tables` and `split_documents` read tables, JSON and YAML),
-`pair_tables.read_tables` for texts that state pairs,
-`annotations.read_objects` for XML, `frames.read` for TFRecords. `file` is a file with its kind and
-limits. `pillow` is the only door to Pillow, `array_files` reads arrays of NumPy and MATLAB. A PNG
-is read in steps: `png` its header and chunks, `png_pixels` its pixels. `class_parsers` reads the
-text of class files. May import: up to `base`.
+Images: enter at `images.open_image`, and at `bands.read` where more than 8-bit RGB is kept.
+`pillow` is the only door to Pillow. `png`, `png_pixels` and `jpeg` read headers and pixels,
+`tiff` headers, and `narrow` refuses images of which 8-bit RGB would lose something. Masks:
+`mask_samples` reads what a file stores, `index_masks` turns it into class indices by the mask
+rule, and `mask_survey` looks at the masks of a set. Texts: `list_files` reads what lists images
+(`split_tables` and `split_documents` read tables, JSON and YAML), `pair_tables` reads stated
+pairs, `annotations` VOC's XML. `frames` reads and writes TFRecords, `array_files` arrays of NumPy
+and MATLAB, `archives` unpacks. May import: up to `core`.
 """

@@ -317,7 +317,7 @@ def evaluation_batches(
         complete images and pads to the largest in the batch.
       multiple: height and width of a batch of complete images are rounded up to a multiple
         of this (1), with padding. A network that halves its input five times needs 32.
-      features: which features a batch has; by default those of `base.names.SEGMENTATION` that
+      features: which features a batch has; by default those of `core.names.SEGMENTATION` that
         the dataset has, as the images of a test have no masks.
       partial: whether the dataset may lack ids of a list (False).
       data_dir: the folder of datasets, for a name; TFDS's by default.

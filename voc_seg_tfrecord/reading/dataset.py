@@ -221,8 +221,8 @@ def check_splits(
 ) -> list[str]:
     """Returns the wanted splits, all if none is named; or one `find.Part`.
 
-    A name of a list of `facts.lists` stands for the examples of all splits whose ids are in it, if
-    no split has it. A file of ids, see `chosen_ids`, selects from the wanted splits.
+    If no split has the name, a list of `core.named_lists` stands for the examples of all splits
+    whose ids are in it. A file of ids, see `chosen_ids`, selects from the wanted splits.
 
     Raises:
       ConfigError: naming the first split that the dataset does not have; or if a list is named

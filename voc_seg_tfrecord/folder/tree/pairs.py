@@ -204,7 +204,7 @@ class Labels:
         return {}
 
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
-        """Looks at the masks of ids; see `masks.survey`. No mask is looked at twice."""
+        """Looks at the masks of ids; see `mask_survey.survey`. No mask is looked at twice."""
         place = Place(self.folder, self.names)
         return survey(ids, place.path, self._looks, all_colors=all_colors)
 
