@@ -205,7 +205,7 @@ def test_of_many_ids_without_an_image_the_first_are_named_and_the_others_counted
     cvat, capsys, monkeypatch
 ):
     """A list of a million unknown ids took 87 seconds, for as many messages."""
-    monkeypatch.setattr(check_module, "_NAMED", 2)
+    monkeypatch.setattr(check_module, "_MAX_NAMED_ABSENT_IDS", 2)
     ids = "".join(f"gone_{number}\n" for number in range(5))
     lines = "000032\n" + ids
     put_list(cvat, "train", lines)

@@ -2,7 +2,6 @@
 
 import collections
 from collections.abc import Callable, Iterable, Mapping
-import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -18,7 +17,7 @@ from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.decisions import called_right
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
-from voc_seg_tfrecord.core.example import ALL_PARTS, ExampleSpec
+from voc_seg_tfrecord.core.example import ALL_PARTS, ExampleSpec, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK, VOID, background_index
@@ -36,7 +35,8 @@ from voc_seg_tfrecord.quality.finding import IGNORED, LEFT_OUT, STOPS, Finding, 
 from voc_seg_tfrecord.quality.regions import Box, RegionTable, find_regions
 from voc_seg_tfrecord.writing.examples import make_example
 
-_BOXES = 8  # around unknown pixels of a mask
+_MAX_UNKNOWN_BOXES = 8
+"""How many regions of unknown pixels of a mask are named."""
 
 
 @dataclasses.dataclass
@@ -68,44 +68,62 @@ class Report:
 
     def ids_of(self, finding: Finding) -> tuple[str, ...]:
         """Returns the ids of images that a finding is about, as a dataset has them."""
-        tree = self.tree
-        if tree is None:
+        if self.tree is None:
             return ()
-        if finding.ids or self.tree_id(finding.where) in tree.images:
-            return finding.ids or (finding.where,)
-        if (image_id := self._id_by_file.get(finding.where)) is not None:
-            return (image_id,)
-        # Of a file that is not there.
-        tops = (f"{place.folder}/" for place in tree.places("", ALL_PARTS).values())
-        ids = (finding.where.removeprefix(top) for top in tops if finding.where.startswith(top))
-        return tuple(tree.record_id(i) for i in ids if i in tree.images or i in tree.masks)[:1]
+        if finding.ids:
+            return finding.ids
+        if self.tree_id(finding.where) in self.tree.images:
+            return (finding.where,)
+        if finding.where in self._record_id_by_file:
+            return (self._record_id_by_file[finding.where],)
+        return self._ids_of_absent_file(self.tree, finding.where)
+
+    def _ids_of_absent_file(self, tree: VocTree, file: str) -> tuple[str, ...]:
+        """Returns the id of a file that should be there, by the folder that it should be in."""
+        for place in tree.places("", ALL_PARTS).values():
+            folder = f"{place.folder}/"
+            image_id = file.removeprefix(folder)
+            if file.startswith(folder) and (image_id in tree.images or image_id in tree.masks):
+                return (tree.record_id(image_id),)
+        return ()
 
     def tree_id(self, record_id: str) -> str:
         """Returns the tree's id of an image by the id that a dataset has for it."""
-        return self._tree_ids.get(record_id, record_id)
+        return self._tree_id_by_record_id.get(record_id, record_id)
 
     @functools.cached_property
-    def _tree_ids(self) -> dict[str, str]:
-        tree = self.tree
-        return {tree.record_id(image_id): image_id for image_id in tree.images} if tree else {}
+    def _tree_id_by_record_id(self) -> dict[str, str]:
+        if self.tree is None:
+            return {}
+        return {self.tree.record_id(image_id): image_id for image_id in self.tree.images}
 
     def mark_of(self, finding: Finding) -> str:
         """Returns what a decision about a finding is about: files, and the place in them."""
         return f"{self._sha256_of(self.ids_of(finding))} {finding.place}".strip()
 
     def _sha256_of(self, ids: Iterable[str]) -> str:
-        digest, tree = hashlib.sha256(), self.tree
-        if tree is None:
+        """Returns a digest of the images and labels of ids; shapes are labels too."""
+        if self.tree is None:
             return ""
-        for image_id in map(self.tree_id, ids):
-            files, shapes = tree.files_of(image_id), tree.labels.shapes_of(image_id)
-            for part in ("image", "mask"):
-                data = shapes.encode() if part == "mask" else b""
-                if not data and part in files:
-                    with contextlib.suppress(VocSegError):
-                        data = File.read(files[part][0]).data
+        digest = hashlib.sha256()
+        for record_id in ids:
+            image_id = self.tree_id(record_id)
+            image = self._bytes_of(self.tree, image_id, "image")
+            shapes = self.tree.labels.shapes_of(image_id).encode()
+            label = shapes or self._bytes_of(self.tree, image_id, "mask")
+            for data in (image, label):
                 digest.update(b"%d " % len(data) + data)
         return digest.hexdigest()[:32]
+
+    def _bytes_of(self, tree: VocTree, image_id: str, part: str) -> bytes:
+        """Returns a file of an id; nothing if it is not there or cannot be read."""
+        files = tree.files_of(image_id)
+        if part not in files:
+            return b""
+        try:
+            return File.read(files[part][0]).data
+        except VocSegError:
+            return b""
 
     def without_right(self, decisions: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
         """Leaves out findings about labels that a person called right; see `called_right`.
@@ -115,25 +133,35 @@ class Report:
           the tree, or whose files were changed since.
         """
         right = called_right(decisions)
-        valid = {name for name, sha256 in right.items() if self._sha256_of(name[1]) == sha256}
-        before = len(self.findings)
-        self.findings = [
-            finding
-            for finding in self.findings
-            if not (finding.score and finding.effect == IGNORED)
-            or (finding.kind, self.ids_of(finding), finding.place) not in valid
-        ]
-        return before - len(self.findings), len(right) - len(valid)
+        valid = set()
+        for decided, sha256 in right.items():
+            _, ids, _ = decided
+            if self._sha256_of(ids) == sha256:
+                valid.add(decided)
+        kept = []
+        for finding in self.findings:
+            is_about_labels = finding.score and finding.effect == IGNORED
+            decided = (finding.kind, self.ids_of(finding), finding.place)
+            if not is_about_labels or decided not in valid:
+                kept.append(finding)
+        left_out = len(self.findings) - len(kept)
+        self.findings = kept
+        return left_out, len(right) - len(valid)
 
     @functools.cached_property
-    def _id_by_file(self) -> dict[str, str]:
-        """The id of each file; of a file of several images none."""
-        assert self.tree is not None
-        ids: dict[str, set[str]] = collections.defaultdict(set)
+    def _record_id_by_file(self) -> dict[str, str]:
+        """The id of each file that belongs to one image alone."""
+        if self.tree is None:
+            return {}
+        ids_by_file: dict[str, set[str]] = collections.defaultdict(set)
         for image_id in {**self.tree.images, **self.tree.masks}:
             for file in itertools.chain(*self.tree.files_of(image_id).values()):
-                ids[str(file)].add(image_id)
-        return {file: self.tree.record_id(min(of)) for file, of in ids.items() if len(of) == 1}
+                ids_by_file[str(file)].add(image_id)
+        return {
+            file: self.tree.record_id(min(ids))
+            for file, ids in ids_by_file.items()
+            if len(ids) == 1
+        }
 
 
 def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
@@ -141,8 +169,13 @@ def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]
     kinds: dict[tuple[str, str], list[Finding]] = collections.defaultdict(list)
     for finding in findings:
         kinds[finding.kind, finding.effect].append(finding)
-    order = {key: (key[1] != STOPS, -max(f.score for f in of)) for key, of in kinds.items()}
-    return {key: kinds[key] for key in sorted(kinds, key=lambda key: (order[key], key))}
+
+    def urgency(key: tuple[str, str]) -> tuple[bool, float, tuple[str, str]]:
+        _, effect = key
+        highest_score = max(finding.score for finding in kinds[key])
+        return effect != STOPS, -highest_score, key
+
+    return {key: kinds[key] for key in sorted(kinds, key=urgency)}
 
 
 # What tools append to an id when they copy or augment an image: Roboflow's hash, " copy".
@@ -151,10 +184,23 @@ _COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
 MISSING_CLASS = "class missing in a split"
 """The kind of the finding that a split has no image of a class."""
 
-_NAMED = 10_000  # ids of a split without an image that are named one by one
+_MAX_NAMED_ABSENT_IDS = 10_000
+"""How many ids of a split without an image are named one by one."""
 
-# What is wrong with an id's files, its mask's pixels by value, and what is compared of it.
-_Read = tuple[list[Finding], np.ndarray | None, Evidence | None]
+
+@dataclasses.dataclass(frozen=True)
+class _ReadResult:
+    """What reading one id's files gave.
+
+    Attributes:
+      findings: what is wrong with them.
+      pixel_counts: the mask's pixels by value; None if it cannot be used.
+      evidence: what is compared with the other images; None if nothing is.
+    """
+
+    findings: list[Finding]
+    pixel_counts: np.ndarray | None = None
+    evidence: Evidence | None = None
 
 
 def check_plan(
@@ -182,12 +228,15 @@ def check_plan(
         tuple(config.built_class_names),
         tree=plan.tree,
     )
-    pairs = _pairs(plan, report)
-    blank = MEANING in plan.undecided  # then masks that say nothing stand for the real ones
-    spec = config.example_spec(index_rule(1) if blank else plan.mask_rule)
+    pairs, absent = _find_pairs(plan)
+    report.findings += absent
+    # If nobody knows what the masks mean, an empty mask of the same size stands for each.
+    is_blank = MEANING in plan.undecided
+    spec = config.example_spec(index_rule(1) if is_blank else plan.mask_rule)
     spec = with_band_count(spec, (pair for _, pair in pairs))
-    spec = dataclasses.replace(spec, decoding="alike")  # a build only tries images
-    read_one = functools.partial(_read_one, spec, blank=blank, labels=labels, fits=fits)
+    # A build only tries to decode images; here both decoders have to agree.
+    spec = dataclasses.replace(spec, decoding="alike")
+    read_one = functools.partial(_read_one, spec, is_blank=is_blank, labels=labels, fits=fits)
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
         for sentence in missing_classes(report.class_names, report.by_split):
@@ -219,103 +268,154 @@ def _notes(plan: FolderPlan) -> Iterable[Finding]:
             yield Finding(lacks, record_id, f"{record_id}: {what}", LEFT_OUT, remedy=remedy)
 
 
-def _pairs(plan: FolderPlan, report: Report) -> list[tuple[str, Pair]]:
-    """Returns split and pair of each id whose files all exist, of ids in two splits the first."""
-    of_splits, images, seen = list[tuple[str, Pair]](), plan.tree.images, set[str]()
+def _find_pairs(plan: FolderPlan) -> tuple[list[tuple[str, Pair]], list[Finding]]:
+    """Returns split and pair of each id whose files all exist, and what is absent.
+
+    An id of two splits is read once, in the first.
+    """
+    pairs: list[tuple[str, Pair]] = []
+    findings: list[Finding] = []
+    seen: set[str] = set()
     for split, ids in plan.splits.items():
-        advice, absent = absent_images(plan, split), 0
-        for image_id in (i for i in ids if i not in seen):
-            seen.add(image_id)
-            absent += image_id not in images
-            if image_id not in images and absent > _NAMED:
+        new_ids = [image_id for image_id in dict.fromkeys(ids) if image_id not in seen]
+        seen.update(new_ids)
+        advice = absent_images(plan, split)
+        absent_ids = [image_id for image_id in new_ids if image_id not in plan.tree.images]
+        unnamed_ids = set(absent_ids[_MAX_NAMED_ABSENT_IDS:])
+        for image_id in new_ids:
+            if image_id in unnamed_ids:
                 continue
             try:
-                of_splits.append((split, plan.items.find(image_id)))
+                pairs.append((split, plan.items.find(image_id)))
             except LayoutError as error:
-                finding = as_finding(error)
-                if image_id not in images and not images.alike(image_id):
-                    finding = dataclasses.replace(finding, message=f"{error}. {advice}")
-                report.findings.append(finding)
-        if absent > _NAMED:
-            message = f"{absent - _NAMED} more ids of the split {split!r} without an image"
-            report.findings.append(Finding("missing image", split, f"{message}. {advice}"))
-    return of_splits
+                findings.append(_finding_of_absent_file(plan, image_id, error, advice))
+        if unnamed_ids:
+            message = f"{len(unnamed_ids)} more ids of the split {split!r} without an image"
+            findings.append(Finding("missing image", split, f"{message}. {advice}"))
+    return pairs, findings
+
+
+def _finding_of_absent_file(
+    plan: FolderPlan, image_id: str, error: LayoutError, advice: str
+) -> Finding:
+    """Returns the finding about an id without a file, with advice if it has no image at all."""
+    finding = as_finding(error)
+    images = plan.tree.images
+    if image_id in images or images.alike(image_id):
+        return finding
+    return dataclasses.replace(finding, message=f"{error}. {advice}")
 
 
 def _read_all(
-    pairs: list[tuple[str, Pair]], read_one: Callable[[tuple[str, Pair]], _Read], report: Report
+    pairs: list[tuple[str, Pair]],
+    read_one: Callable[[tuple[str, Pair]], _ReadResult],
+    report: Report,
 ) -> list[Evidence]:
-    """Decodes everything; returns what is compared."""
-    evidence = []
+    """Decodes everything into a report, and returns what is compared."""
     splits_of: dict[str, list[str]] = collections.defaultdict(list)
-    for split, ids in report.plan.splits.items() if report.plan else ():
-        report.by_split[split] = ClassCounts()
-        for image_id in ids:
-            splits_of[image_id].append(split)
+    if report.plan is not None:
+        for split, ids in report.plan.splits.items():
+            report.by_split[split] = ClassCounts()
+            for image_id in ids:
+                splits_of[image_id].append(split)
+    evidence = []
     results = ordered_map(read_one, pairs, count=len(pairs))
-    for (_, pair), (problems, histogram, seen) in tqdm(
+    for (_, pair), result in tqdm(
         results, total=len(pairs), desc="Checking...", unit=" images", leave=False
     ):
         report.examined += 1
-        report.findings += problems
-        if seen is not None:
-            evidence.append(seen)
-        if histogram is not None:
-            report.total.add(histogram)
+        report.findings += result.findings
+        if result.evidence is not None:
+            evidence.append(result.evidence)
+        if result.pixel_counts is not None:
+            report.total.add(result.pixel_counts)
             for split in splits_of[pair.id]:
-                report.by_split[split].add(histogram)
+                report.by_split[split].add(result.pixel_counts)
     return evidence
 
 
 def _read_one(
-    spec: ExampleSpec, item: tuple[str, Pair], *, blank: bool, labels: bool, fits: bool
-) -> _Read:
-    """Reads an id's files; with `blank`, another mask of the same size stands in for its mask."""
+    spec: ExampleSpec, item: tuple[str, Pair], *, is_blank: bool, labels: bool, fits: bool
+) -> _ReadResult:
+    """Reads an id's files; with `is_blank`, an empty mask of the same size stands for its mask.
+
+    A check goes on, whatever a file does to a decoder.
+    """
     split, pair = item
     raw = None
     try:
         raw = pair.read()
         with images.large_in_turn(raw.image, raw.mask):
-            if blank and raw.mask is not None:
-                size = mask_samples.read_samples(raw.mask).values.shape[:2]
-                nothing = File(index_masks.filled(size, 0).png, raw.mask.where)
-                raw = dataclasses.replace(raw, mask=nothing, counted=None)
-            example = make_example(raw, spec)
-            same = example[IMAGE] is raw.image.data
-            image = raw.image if same else bands.as_file(example[IMAGE], str(pair.image))
-            mask = png_pixels.decode_values(File(example[MASK], str(pair.mask)))
-            histogram, seen = None if blank else count_values(mask), None
-            if labels:
-                objects = None if blank else example.get(INSTANCES)
-                seen = examine(
-                    image,
-                    None if blank or raw.mask is None else mask,
-                    image_id=id_lists.image_id(pair.filename),
-                    split=split,
-                    measure_fit=fits,
-                    objects=png_pixels.decode_values(File(objects, INSTANCES)) if objects else None,
-                    decoded=images.decode_once(image),
-                )
+            if is_blank:
+                raw = _with_empty_mask(raw)
+            return _examine(raw, spec, pair, split, is_blank=is_blank, labels=labels, fits=fits)
     except VocSegError as error:
-        finding = as_finding(error)
-        if (
-            raw
-            and raw.mask
-            and error.kind in (index_masks.UNKNOWN_COLOR, index_masks.UNKNOWN_VALUE)
-        ):
-            largest = next(iter(unknown_boxes(raw.mask, spec.rule)), None)
-            finding = dataclasses.replace(finding, box=largest)
-        return [finding], None, None
-    # A check goes on, whatever a file does to a decoder.
+        return _ReadResult([_finding_with_box(error, raw, spec.rule)])
     except Exception as error:
         message = f"{pair.image}: {type(error).__name__}: {error}"
-        return [Finding("unreadable", str(pair.image), message)], None, None
-    return [] if spec.bands is not None else [*_doubts(raw.image)], histogram, seen
+        return _ReadResult([Finding("unreadable", str(pair.image), message)])
+
+
+def _with_empty_mask(raw: RawExample) -> RawExample:
+    """Returns an example whose mask, if it has one, is all 0 and of the same size."""
+    if raw.mask is None:
+        return raw
+    size = mask_samples.read_samples(raw.mask).values.shape[:2]
+    empty_mask = File(index_masks.filled(size, 0).png, raw.mask.where)
+    return dataclasses.replace(raw, mask=empty_mask, counted=None)
+
+
+def _examine(
+    raw: RawExample,
+    spec: ExampleSpec,
+    pair: Pair,
+    split: str,
+    *,
+    is_blank: bool,
+    labels: bool,
+    fits: bool,
+) -> _ReadResult:
+    """Makes the example as a build would, and measures image and mask."""
+    example = make_example(raw, spec)
+    image = raw.image
+    if example[IMAGE] is not raw.image.data:  # it is stored anew, or as bands
+        image = bands.as_file(example[IMAGE], str(pair.image))
+    findings = [] if spec.bands is not None else [*_doubts(raw.image)]
+    mask = png_pixels.decode_values(File(example[MASK], str(pair.mask)))
+    pixel_counts = None if is_blank else count_values(mask)
+    if not labels:
+        return _ReadResult(findings, pixel_counts)
+    compared_mask = None if is_blank or raw.mask is None else mask
+    objects = None
+    if not is_blank and example.get(INSTANCES):
+        objects = png_pixels.decode_values(File(example[INSTANCES], INSTANCES))
+    evidence = examine(
+        image,
+        compared_mask,
+        image_id=id_lists.image_id(pair.filename),
+        split=split,
+        measure_fit=fits,
+        objects=objects,
+        decoded=images.decode_once(image),
+    )
+    return _ReadResult(findings, pixel_counts, evidence)
+
+
+def _finding_with_box(error: VocSegError, raw: RawExample | None, rule: MaskRule) -> Finding:
+    """Returns the finding about an error, with a box around the largest unknown region."""
+    finding = as_finding(error)
+    is_unknown = error.kind in (index_masks.UNKNOWN_COLOR, index_masks.UNKNOWN_VALUE)
+    if raw is None or raw.mask is None or not is_unknown:
+        return finding
+    boxes = unknown_boxes(raw.mask, rule)
+    return dataclasses.replace(finding, box=boxes[0] if boxes else None)
 
 
 def _doubts(image: File) -> Iterable[Finding]:
+    """Yields a finding if an image may be damaged, although it can be decoded."""
     where = str(image.where)
-    if doubt := images.doubt(image):
+    doubt = images.doubt(image)
+    if doubt:
         message = f"{where}: {doubt}: cameras add such bytes, and damage does: look at it"
         yield Finding("image that may be damaged", where, message, IGNORED)
 
@@ -333,16 +433,22 @@ def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
 
 
 def _largest(regions: RegionTable) -> RegionTable:
-    return regions.take(np.argsort(-regions.pixels, kind="stable")[:_BOXES])
+    return regions.take(np.argsort(-regions.pixels, kind="stable")[:_MAX_UNKNOWN_BOXES])
 
 
 def _unused(plan: FolderPlan) -> Iterable[Finding]:
-    in_lists = {*itertools.chain(*plan.splits.values(), *plan.left_out.values())}
+    """Yields images and masks that no split has, if splits list any id."""
+    listed_ids = {*itertools.chain(*plan.splits.values(), *plan.left_out.values())}
+    if not listed_ids:
+        return
     tree = plan.tree
-    images, masks = (tree.layout.images, tree.images), (tree.layout.masks, tree.masks)
-    for kind, folder, names in (("image in no split", *images), ("mask in no split", *masks)):
-        used = {names.written(image_id) for image_id in in_lists}
-        for image_id in sorted(names.keys() - used) if in_lists else ():
+    parts = (
+        ("image in no split", tree.layout.images, tree.images),
+        ("mask in no split", tree.layout.masks, tree.masks),
+    )
+    for kind, folder, names in parts:
+        used_ids = {names.written(image_id) for image_id in listed_ids}
+        for image_id in sorted(names.keys() - used_ids):
             where = str(tree.root / folder / names[image_id])
             remedy = "list it in a split, or remove it"
             yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)
@@ -350,19 +456,36 @@ def _unused(plan: FolderPlan) -> Iterable[Finding]:
 
 def _copies_by_id(plan: FolderPlan) -> Iterable[Finding]:
     """Yields images of two splits that have the same id, but for the marks of copies."""
-    by_base: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
+    places_by_name: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
     for split, ids in plan.splits.items():
         for image_id in ids:
-            base = _COPY_MARK.sub("", unicodedata.normalize("NFC", image_id).casefold())
-            by_base[base.rpartition("/")[2]].append((split, image_id))
-    for places in by_base.values():
-        splits = {split for split, _ in places}
-        # A name that several folders of one split have is no name of a photo: frames have numbers.
-        folders = {(split, image_id.rpartition("/")[0]) for split, image_id in places}
-        if 1 < len(splits) == len(folders) and len({i for _, i in places}) > 1:
-            shown = [(split, plan.tree.record_id(image_id)) for split, image_id in places]
-            text = " and ".join(f"{record_id} ({split})" for split, record_id in shown)
-            ids = tuple(record_id for _, record_id in shown)
-            remedy = "look whether they show the same; if so, keep them in one split"
-            kind = "near-duplicate ids in two splits"
-            yield Finding(kind, text, text, IGNORED, ids, remedy=remedy)
+            places_by_name[_name_without_copy_mark(image_id)].append((split, image_id))
+    for places in places_by_name.values():
+        if not _may_be_copies(places):
+            continue
+        record_ids = [plan.tree.record_id(image_id) for _, image_id in places]
+        texts = [
+            f"{record_id} ({split})"
+            for record_id, (split, _) in zip(record_ids, places, strict=True)
+        ]
+        text = " and ".join(texts)
+        remedy = "look whether they show the same; if so, keep them in one split"
+        kind = "near-duplicate ids in two splits"
+        yield Finding(kind, text, text, IGNORED, tuple(record_ids), remedy=remedy)
+
+
+def _name_without_copy_mark(image_id: str) -> str:
+    """Returns the last part of an id in lower case, without the mark of a copy."""
+    name = _COPY_MARK.sub("", unicodedata.normalize("NFC", image_id).casefold())
+    return name.rpartition("/")[2]
+
+
+def _may_be_copies(places: list[tuple[str, str]]) -> bool:
+    """Says whether ids of one name, each with its split, may be copies of one photo.
+
+    A name that several folders of one split have is no name of a photo: frames have numbers.
+    """
+    splits = {split for split, _ in places}
+    folders = {(split, image_id.rpartition("/")[0]) for split, image_id in places}
+    different_ids = {image_id for _, image_id in places}
+    return len(splits) > 1 and len(folders) == len(splits) and len(different_ids) > 1
