@@ -1,4 +1,5 @@
 import csv
+import itertools
 import json
 import os
 
@@ -257,7 +258,7 @@ def test_check_calls_images_as_the_dataset_does_and_lists_read_these_ids(tmp_pat
     report = check_module.check_plan(plan, labels=False)
     ids = {plan.tree.record_id(i) for of_split in plan.splits.values() for i in of_split}
     assert ids == built
-    assert {report.tree_id(i) for i in ids} == {i for of in plan.splits.values() for i in of}
+    assert {report.tree_id(i) for i in ids} == {*itertools.chain(*plan.splits.values())}
     exports.put(root, "mine.txt", "\n".join(sorted(built)))
     splits = {"train": "mine.txt"}
     again = FolderPlanner(root, name="mine", class_names=NAMES, splits=splits).plan()

@@ -60,11 +60,13 @@ class Vocabulary:
         """
         no_name = WORDS_FOR_NO_SPLIT | WORDS_FOR_UNLABELED
         distinct = {value for value in values if value.lower() not in no_name}
-        alone = {value for value in distinct if only_split_in(value)}
-        if len({only_split_in(value) for value in alone}) > 1:
+        split_of_value = {value: only_split_in(value) for value in distinct}
+        splits = {split for split in split_of_value.values() if split}
+        if len(splits) > 1:
             return True
-        with_more = {value for value in distinct - alone if split_in(value)[0]}
-        return bool(alone) and distinct == alone | with_more
+        if not splits:
+            return False
+        return all(split_of_value[value] or split_in(value)[0] for value in distinct)
 
 
 IMAGE_COLUMNS = (

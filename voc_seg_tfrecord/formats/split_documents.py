@@ -209,13 +209,17 @@ class _DocumentReader:
 
     def _text_of(self, value: Any, key: str = "") -> str:
         """Returns the text of a value; of several files of one image that of the first."""
-        if isinstance(value, list) and value:
-            names = self.vocabulary.image_names
-            ids = {names[str(item)] for item in value[:MAX_SPLITS] if str(item) in names}
-            # The images of a split are not those of one row.
-            is_of_one_image = len(ids) <= 1 and not only_split_in(key)
-            value = value[0] if is_of_one_image else ""
+        if isinstance(value, list):
+            value = self._first_of_one_image(value, key)
         return str(value) if isinstance(value, str | int | float) else ""
+
+    def _first_of_one_image(self, values: list[Any], key: str) -> Any:
+        """Returns the first of several files of one image; nothing if they are of several."""
+        if not values or only_split_in(key):  # the images of a split are not those of one row
+            return ""
+        names = self.vocabulary.image_names
+        ids = {names[str(item)] for item in values[:MAX_SPLITS] if str(item) in names}
+        return values[0] if len(ids) <= 1 else ""
 
     def _ids_of_texts(self, values: Sequence[Any], *, may_be_folders: bool) -> list[str]:
         """Returns the ids that texts name; of a folder those of its images."""

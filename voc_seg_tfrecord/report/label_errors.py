@@ -23,7 +23,7 @@ from voc_seg_tfrecord.reading.records import Record
 
 
 def find_label_errors(
-    data: tfds.core.DatasetBuilder | PathLike,
+    data: dataset.BuiltDataset,
     *,
     data_dir: PathLike | None = None,
     fits: bool = True,
@@ -50,10 +50,8 @@ def find_label_errors(
       ConfigError: if there is neither such a dataset nor such a folder, or the options are wrong.
       RecordError: if a shard of a built dataset cannot be read.
     """
-    if isinstance(data, tfds.core.DatasetBuilder):
-        return _find_in_built(data, fits, progress)
     try:
-        builder = dataset.open_built(str(data), data_dir)
+        builder = dataset.as_builder(data, data_dir)
     except ConfigError:
         if not is_archive(data) and not epath.Path(data).expanduser().is_dir():
             raise

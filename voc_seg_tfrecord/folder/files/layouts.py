@@ -75,15 +75,27 @@ def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> FolderPair:
       pairing: the images and masks.
       keeps_splits: whether folders that are called as a split stay.
     """
-    images, masks = (folder.split("/") if folder else [] for folder in pairing.folders)
+    image_folder, mask_folder = pairing.folders
+    images = _names_of_path(image_folder)
+    masks = _names_of_path(mask_folder)
     while images and masks and images[-1] == masks[-1]:
         if keeps_splits and is_split(images[-1]):
             break
-        shorter, longer = sorted((images[:-1], masks[:-1]), key=len)
-        if shorter != longer and longer[: len(shorter)] == shorter:
+        if _is_inside(images[:-1], masks[:-1]) or _is_inside(masks[:-1], images[:-1]):
             break
-        images, masks = images[:-1], masks[:-1]
+        images = images[:-1]
+        masks = masks[:-1]
     return FolderPair("/".join(images), "/".join(masks), pairing.image_name, pairing.mask_name)
+
+
+def _names_of_path(folder: str) -> list[str]:
+    """Returns the names of the folders of a path; none for the root."""
+    return folder.split("/") if folder else []
+
+
+def _is_inside(inner: Sequence[str], outer: Sequence[str]) -> bool:
+    """Says whether a path, as names, lies below another one."""
+    return len(inner) > len(outer) and inner[: len(outer)] == outer
 
 
 def arrange(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet | None:
