@@ -43,6 +43,20 @@ def export(tmp_path):
     return write
 
 
+def test_train_at_the_top_and_val_in_a_folder_below_build(tmp_path):
+    root = tmp_path / "folder"
+    for name in ("a", "b", "c", "d", "val/e", "val/f"):
+        exports.put_image(root, f"{name}.jpg")
+        exports.put_mask(root, f"{name}_mask.png", exports.truth(name[-1]))
+    names = ["background", "apple", "tree"]
+    builder = builder_from_tree(root, name="mine", class_names=names, data_dir=tmp_path / "data")
+    stored = {split: sorted(examples(builder, split)) for split in builder.info.splits}
+    assert stored == {
+        "train": ["a.jpg", "b.jpg", "c.jpg", "d.jpg"],
+        "validation": ["val/e.jpg", "val/f.jpg"],
+    }
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_a_tools_export_builds_with_one_call(export, tmp_path, tool):
     said, names, splits, void = TOOLS[tool]

@@ -70,7 +70,7 @@ class SetFiles:
                 if half == "masks" and self._is_mask_of_other_part(part, image_id):
                     continue
                 id_in_set = f"{part.name}/{image_id}" if image_id else None
-                yield id_in_set, posixpath.join(folder, name)
+                yield id_in_set, _join_below(folder, name)
 
     def _find_in_part(
         self, part: Part, half: Half, excluded: Collection[Naming]
@@ -113,6 +113,14 @@ class SetFiles:
         for part in self._layout.parts:
             names.setdefault(part.masks, []).append(part.name)
         return names
+
+
+def _join_below(folder: str, name: str) -> str:
+    """Returns the name below the set of a file in a folder; `.` is the set's own folder.
+
+    The dataset stores this name, so it must not begin with `./`.
+    """
+    return name if folder == "." else posixpath.join(folder, name)
 
 
 def _folder_of(part: Part, half: Half) -> str:
