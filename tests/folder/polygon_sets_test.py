@@ -118,7 +118,7 @@ def test_what_was_counted_of_a_drawn_mask_goes_with_its_bytes(street):
     tree = find_config(street("coco"), name="street")[1].tree
     for image_id in tree.masks:
         raw = tree.items()[image_id].read()
-        assert raw.counted[0] == hashlib.sha256(raw.mask.data).hexdigest()
+        assert raw.surveyed.sha256 == hashlib.sha256(raw.mask.data).hexdigest()
 
 
 def test_class_names_choose_the_order(street):

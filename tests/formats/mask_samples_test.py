@@ -342,15 +342,17 @@ def test_colors_are_counted_and_mapped_as_one_by_one():
     classes = np.array([7, 0, VOID], np.uint8)
     packed = np.append(known, [5, 0xFFFFFE])[RNG.integers(0, 5, (13, 7))]
     colors = np.stack([packed >> 16, packed >> 8 & 255, packed & 255], -1).astype(np.uint8)
-    occurring, times = (array.tolist() for array in mask_samples.counts_by_color(colors))
-    assert occurring == np.unique(packed).tolist()
-    assert times == [int((packed == color).sum()) for color in occurring]
-    mapped, (unknown, counts) = mask_samples.map_colors(colors, known, classes)
-    assert dict(zip(unknown.tolist(), counts.tolist(), strict=True)) == {
-        color: int((packed == color).sum()) for color in (5, 0xFFFFFE)
+    counts = mask_samples.counts_by_color(colors)
+    numbers = counts.numbers.tolist()
+    assert numbers == np.unique(packed).tolist()
+    assert counts.pixels.tolist() == [int((packed == color).sum()) for color in numbers]
+    mapped = mask_samples.map_colors(colors, known, classes)
+    assert mapped.unknown.by_color() == {
+        (0, 0, 5): int((packed == 5).sum()),
+        (255, 255, 254): int((packed == 0xFFFFFE).sum()),
     }
     for color, index in zip(known, classes, strict=True):
-        assert (mapped[packed == color] == index).all()
+        assert (mapped.classes[packed == color] == index).all()
 
 
 def test_colors_of_a_large_mask_become_classes_in_a_few_bytes_per_pixel():

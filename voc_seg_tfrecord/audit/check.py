@@ -362,7 +362,7 @@ def _with_empty_mask(raw: RawExample) -> RawExample:
         return raw
     size = mask_samples.read_samples(raw.mask).values.shape[:2]
     empty_mask = File(index_masks.filled(size, 0).png, raw.mask.where)
-    return dataclasses.replace(raw, mask=empty_mask, counted=None)
+    return dataclasses.replace(raw, mask=empty_mask, surveyed=None)
 
 
 def _examine(

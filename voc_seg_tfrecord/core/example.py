@@ -6,7 +6,7 @@ A `Source` has the items of each split and the `ExampleSpec` of what examples ho
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 from voc_seg_tfrecord.core.bands import Bands
 from voc_seg_tfrecord.core.class_table import ClassTable, Rows
@@ -15,9 +15,30 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import background_index
 from voc_seg_tfrecord.core.tiling import Tiling
 
-Counted = tuple[str, Sequence[tuple[int, int]], str]
-"""The sha256 of a mask file, in hexadecimal, the number of pixels of each value in it, and its
-kind: `palette`, `gray` or `rgb`. Sha256 and numbers are empty where they are not known."""
+
+@dataclasses.dataclass(frozen=True)
+class SurveyedMask:
+    """What a survey has found in a mask file, so that a build does not count its pixels again.
+
+    Attributes:
+      kind: how it is stored: `palette`, `gray` or `rgb`.
+      sha256: of the file's bytes, in hexadecimal; empty if its values were not counted.
+      counts: the number of pixels of each value, ascending; empty if they were not counted.
+    """
+
+    kind: str
+    sha256: str = ""
+    counts: Mapping[int, int] = dataclasses.field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns plain data, for `from_json` on a worker."""
+        return {"kind": self.kind, "sha256": self.sha256, "counts": list(self.counts.items())}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns what `to_json` made plain data of."""
+        return cls(data["kind"], data["sha256"], dict(data["counts"]))
+
 
 Exif = Literal["auto", "apply", "ignore"]
 Decoding = Literal["none", "readable", "alike"]
@@ -57,7 +78,7 @@ class RawExample:
       instances: the instance mask file; None if there is none.
       annotation: the XML file; None if there is none.
       mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
-      counted: what a survey has found in the mask file; see `index_masks.read_mask`.
+      surveyed: what a survey has found in the mask file; see `index_masks.read_mask`.
       label: class index of the image, if it has one in place of a mask.
     """
 
@@ -68,7 +89,7 @@ class RawExample:
     annotation: File | None = None
     mask_source: str = "voc"
     label: int | None = None
-    counted: Counted | None = None
+    surveyed: SurveyedMask | None = None
 
 
 class Item(Protocol):

@@ -3,12 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import functools
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from voc_seg_tfrecord.core.class_table import VOID_CLASS, Rows, check_rows, color_of
 from voc_seg_tfrecord.core.names import VOID, Color
+
+MaskKind = Literal["palette", "gray", "rgb", "equal"]
+"""How a mask stores its pixels: a value and a color, a value, a color; or `equal`, of an RGB mask
+in which red, green and blue are equal everywhere, so that red may be a value."""
 
 VOID_VALUES = {-1: VOID, VOID: VOID}
 """The values that are void unless something else is said: 255, and -1 in `.npy` masks."""
@@ -46,6 +50,11 @@ class MaskRule:
             return by_color and self.gray_is_color
         return by_color or bool(self.given_colors)
 
+    @property
+    def may_read_rgb_by_value(self) -> bool:
+        """Whether an RGB mask with equal channels may hold values."""
+        return self.colors is None or bool(self.given_values)
+
     def given_classes(self, value: int | None, color: Color | None) -> set[Any]:
         """Returns the classes that the user gave to a pixel; two if the rows contradict."""
         classes = set()
@@ -59,8 +68,7 @@ class MaskRule:
         """Returns the class of a pixel; None if the rule does not know it.
 
         Args:
-          kind: the kind of its mask, `palette`, `gray`, or `rgb`; or `equal`, of an RGB mask in
-            which red, green and blue are equal everywhere.
+          kind: the kind of its mask, a `MaskKind`.
           value: the pixel's value; None in an RGB mask.
           color: its color; None in a grayscale mask, and beyond the end of a palette.
         """

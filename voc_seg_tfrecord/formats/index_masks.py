@@ -1,9 +1,9 @@
-"""Masks: from a file to class indices that every decoder reads alike, and the gate.
+"""Masks: from a file to class indices that every decoder reads alike.
 
 The trap this module is about: TensorFlow decodes a palette PNG to the luminance of its colors, so
 0, 1, 2, 255 of VOC's palette come out as 0, 38, 75, 220, and bicycle and sheep both as 75. What
-leaves this module is always an 8-bit grayscale PNG whose values are the class indices. The gate
-accepts only values and colors that the rule knows.
+leaves this module is always an 8-bit grayscale PNG whose values are the class indices. A value or
+color that the mask rule does not know is an error: this check is called the gate.
 """
 
 from collections import Counter
@@ -15,16 +15,19 @@ import numpy as np
 
 from voc_seg_tfrecord.core.class_table import color_key
 from voc_seg_tfrecord.core.errors import MaskError, several
-from voc_seg_tfrecord.core.example import Counted
+from voc_seg_tfrecord.core.example import SurveyedMask
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels
-from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
+from voc_seg_tfrecord.core.mask_rule import MaskKind, MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, Color
 from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_pixels, transparency
 from voc_seg_tfrecord.formats.mask_samples import Samples
 from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
 
-UNKNOWN_COLOR, UNKNOWN_VALUE = "unknown mask color", "unknown mask value"
-"""Kinds of errors about pixels that have no class."""
+UNKNOWN_COLOR = "unknown mask color"
+"""The kind of the error about colors that have no class."""
+
+UNKNOWN_VALUE = "unknown mask value"
+"""The kind of the error about values that have no class."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +57,7 @@ def read_mask(
     size: tuple[int, int] | None = None,
     *,
     official: bool = False,
-    counted: Counted | None = None,
+    surveyed: SurveyedMask | None = None,
 ) -> IndexMask:
     """Reads a mask and accepts only what the rule knows.
 
@@ -64,8 +67,8 @@ def read_mask(
       size: height and width of its image; compared before anything is decoded.
       official: whether only the kinds of PNG that a release holds are accepted: palette and
         8-bit grayscale.
-      counted: what a survey has found in the file. Its numbers count if the file still has the
-        same bytes.
+      surveyed: what a survey has found in the file. Its pixels are not counted again if the file
+        still has the same bytes.
 
     Returns:
       Class indices and 255. 8-bit PNGs whose values stay keep their compressed pixels.
@@ -75,26 +78,23 @@ def read_mask(
         kind or of another kind than in the survey, or has values or colors that the rule does
         not know, naming them with their number of pixels.
     """
-    header = None
     if official or file.kind is Kind.PNG:
         header = png.read_header(file)
         check_pixels(header.width, header.height, file, MaskError)
         _check_size((header.height, header.width), size, file)
         if official:
             _check_official(header, file)
-    kind = "palette" if header and header.color is png.ColorType.PALETTE else "gray"
-    if header and png_pixels.holds_values(header) and not rule.needs_colors(kind):
-        _check_kind(kind, counted, file)
-        return _read_eight_bits(file, header, rule, counted)
+        if _is_read_by_value(header, rule):
+            return _read_values(file, header, rule, surveyed)
     samples = mask_samples.read_samples(file)
     _check_size(samples.values.shape[:2], size, file)
-    _check_kind(samples.kind, counted, file)
-    return _index_mask(class_indices(samples, rule, file.where))
+    _check_kind(samples.kind, surveyed, file)
+    return _encode_mask(class_indices(samples, rule, file.where))
 
 
 def filled(size: tuple[int, int], value: int) -> IndexMask:
     """Returns a mask of one value, for an image that has none."""
-    return _index_mask(np.full(size, value, np.uint8))
+    return _encode_mask(np.full(size, value, np.uint8))
 
 
 def read_instances(file: File, size: tuple[int, int], *, official: bool = False) -> IndexMask:
@@ -103,11 +103,16 @@ def read_instances(file: File, size: tuple[int, int], *, official: bool = False)
     Color files (CVAT's, where each object has a color of VOC's palette) are numbered by
     that palette. See `read_mask` for arguments and errors.
     """
-    colored = not official and file.kind is not Kind.NUMPY
-    if colored and file.kind is Kind.PNG:
-        colored = png.read_header(file).color in (png.ColorType.RGB, png.ColorType.RGBA)
-    rule = MaskRule({n: n for n in range(256)}, VOC_NUMBERS if colored else None)
+    may_hold_colors = not official and _may_hold_colors(file)
+    object_numbers = {number: number for number in range(256)}
+    rule = MaskRule(object_numbers, VOC_NUMBERS if may_hold_colors else None)
     return read_mask(file, rule, size, official=official)
+
+
+def _may_hold_colors(file: File) -> bool:
+    if file.kind is Kind.PNG:
+        return png.read_header(file).color in (png.ColorType.RGB, png.ColorType.RGBA)
+    return file.kind is not Kind.NUMPY
 
 
 def decode(file: File) -> np.ndarray:
@@ -116,50 +121,58 @@ def decode(file: File) -> np.ndarray:
     return pillow.decode(File(mask.png, file.where), MaskError).values()
 
 
-def _read_eight_bits(
-    file: File, header: png.Header, rule: MaskRule, counted: Counted | None
+def _is_read_by_value(header: png.Header, rule: MaskRule) -> bool:
+    """Says whether the values of a PNG, which have 8 bits, give the classes without colors."""
+    return png_pixels.holds_values(header) and not rule.needs_colors(_kind_of_values(header))
+
+
+def _kind_of_values(header: png.Header) -> MaskKind:
+    """Returns the kind of a PNG mask that holds values."""
+    return "palette" if header.color is png.ColorType.PALETTE else "gray"
+
+
+def _read_values(
+    file: File, header: png.Header, rule: MaskRule, surveyed: SurveyedMask | None
 ) -> IndexMask:
-    """Reads an 8-bit PNG that holds values; its compressed pixels stay if its values do."""
+    """Reads an 8-bit PNG by its values; its compressed pixels stay if the values are the classes.
+
+    See `read_mask` for arguments and errors.
+    """
+    _check_kind(_kind_of_values(header), surveyed, file)
     chunks = png.read_chunks(file, header)
-    transparent = transparency.transparent_values(header, chunks)
-    if counted and counted[1] and _are_classes(counted, file, rule):
-        transparency.check_counts(dict(counted[1]), transparent, file)
-        gray = png.gray_index_png(file, header, chunks)
-        return IndexMask(gray, header.height, header.width, dict(counted[1]))
+    if surveyed is not None and _has_bytes_of_survey(file, surveyed):
+        counts = dict(surveyed.counts)  # the survey has refused transparent pixels
+        if _are_values_classes(counts, rule):
+            gray = png.gray_index_png(file, header, chunks)
+            return IndexMask(gray, header.height, header.width, counts)
     values = png_pixels.read_values(file, header, chunks)
     counts = occurring(values.counts())
-    transparency.check_counts(counts, transparent, file)
+    transparency.check_counts(counts, transparency.transparent_values(header, chunks), file)
     _check_values(counts, rule, file.where)
-    if _stay(counts, rule):
+    if _are_values_classes(counts, rule):
         return IndexMask(values.gray, header.height, header.width, counts)
-    return _index_mask(mask_samples.map_values(values.pixels(), rule.all_values))
+    return _encode_mask(mask_samples.map_values(values.pixels(), rule.all_values))
 
 
-def _are_classes(counted: Counted, file: File, rule: MaskRule) -> bool:
-    """Says whether a file still has the bytes that a survey saw, and its values are the classes.
-
-    Raises:
-      MaskError: if it has values that the rule does not know.
-    """
-    sha256, counts, _ = counted
-    if sha256 != hashlib.sha256(file.data).hexdigest():
+def _has_bytes_of_survey(file: File, surveyed: SurveyedMask) -> bool:
+    """Says whether a file still has the bytes whose pixels a survey has counted."""
+    if not surveyed.counts:
         return False
-    _check_values(dict(counts), rule, file.where)
-    return _stay(dict(counts), rule)
+    return surveyed.sha256 == hashlib.sha256(file.data).hexdigest()
 
 
-def _stay(counts: Mapping[int, int], rule: MaskRule) -> bool:
-    """Says whether the values of a mask are the classes."""
-    return all(rule.all_values[value] == value for value in counts)
+def _are_values_classes(values: Iterable[int], rule: MaskRule) -> bool:
+    """Says whether each value is the index of its class."""
+    return all(rule.all_values.get(value) == value for value in values)
 
 
-def _check_kind(kind: str, counted: Counted | None, file: File) -> None:
+def _check_kind(kind: MaskKind, surveyed: SurveyedMask | None, file: File) -> None:
     """Checks that a mask is stored as it was when it was decided what masks mean."""
-    if counted is None or counted[2] == kind:
+    if surveyed is None or surveyed.kind == kind:
         return
     raise MaskError(
         file.where,
-        found=f"a mask that is {kind} now, and was {counted[2]} when the folder was looked at",
+        found=f"a mask that is {kind} now, and was {surveyed.kind} when the folder was looked at",
         expected="a folder that does not change during a build",
         remedy="wait until no program writes there, and build again",
         kind="mask changed",
@@ -188,7 +201,7 @@ def _check_official(header: png.Header, file: File) -> None:
         )
 
 
-def _index_mask(indices: np.ndarray) -> IndexMask:
+def _encode_mask(indices: np.ndarray) -> IndexMask:
     """Returns class indices uint8 `[H, W]` as a mask."""
     height, width = indices.shape
     return IndexMask(pillow.encode_png(indices), height, width, occurring(count_values(indices)))
@@ -201,7 +214,7 @@ MAX_LISTED_EXPECTED = 12
 """How many expected values an error lists."""
 
 
-def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray:
+def class_indices(samples: Samples, rule: MaskRule, where: str) -> np.ndarray:
     """Returns the class of each pixel, uint8 `[H, W]`.
 
     Raises:
@@ -215,102 +228,110 @@ def class_indices(samples: Samples, rule: MaskRule, where: object) -> np.ndarray
     if not rule.needs_colors(kind):
         _check_values(counts, rule, where)
         return mask_samples.map_values(values, rule.all_values)
-    if samples.palette is None:
-        colors = {value: (value, value, value) for value in counts}
-    else:
-        colors = _colors_of_values(counts, samples.palette, where)
-    classes = _classes_of_values(counts, colors, kind, rule, where)
-    return mask_samples.map_values(values, classes)
-
-
-def _values_and_kind(samples: Samples, rule: MaskRule) -> tuple[np.ndarray, str]:
-    """Returns the samples and their kind, as `MaskRule.class_of` has it.
-
-    Where an RGB mask may hold values, and its channels are equal, red is the value.
-    """
-    may_hold_values = rule.colors is None or bool(rule.given_values)
-    if samples.kind == "rgb" and may_hold_values and mask_samples.equal_channels(samples.values):
-        return samples.values[..., 0], "equal"
-    return samples.values, samples.kind
-
-
-def _colors_of_values(
-    values: Iterable[int], palette: np.ndarray, where: object
-) -> dict[int, Color]:
-    """Returns the color of each value in a palette uint8 `[N, 3]`.
-
-    Raises:
-      MaskError: if a value lies beyond the end of the palette.
-    """
-    highest = max(values)
-    if highest >= len(palette):
-        raise MaskError(
-            where,
-            found=f"value {highest}, which has no color in a palette of {len(palette)}",
-            expected="a color for each value, because the masks are read by color",
-            remedy="export the mask again with a color for each value",
-        )
-    return {value: tuple(palette[value].tolist()) for value in values}
-
-
-def _classes_of_values(
-    counts: Mapping[int, int],
-    colors: Mapping[int, Color],
-    kind: str,
-    rule: MaskRule,
-    where: object,
-) -> dict[int, int]:
-    """Returns the class of each value where colors may give it.
-
-    Args:
-      counts: the number of pixels of each value.
-      colors: the color of each value.
-      kind: the kind of the mask.
-      rule: what values and colors mean.
-      where: the mask, for errors.
-
-    Raises:
-      MaskError: if a value has no class, or the user gave it two.
-    """
+    _check_palette_length(counts, samples.palette, where)
     classes: dict[int, int] = {}
-    unknown: Counter[Color] = Counter()
-    for value, color in colors.items():
-        index = rule.class_of(kind, value, color)
+    for value in counts:
+        index = rule.class_of(kind, value, _color_of(value, samples.palette))
         if index is not None:
             classes[value] = index
-        elif len(rule.given_classes(value, color)) > 1:
-            raise two_classes(value, color, counts[value], where)
-        else:
-            unknown[color] += counts[value]
-    if unknown:
-        raise _unknown_colors(unknown, rule, where)
-    return classes
+    if len(classes) < len(counts):
+        unknown = {value: pixels for value, pixels in counts.items() if value not in classes}
+        raise _unknown_colored_values_error(unknown, samples.palette, rule, where)
+    return mask_samples.map_values(values, classes)
 
 
 def unknown_pixels(samples: Samples, rule: MaskRule) -> np.ndarray:
     """Returns which pixels of a mask a rule does not know, bool `[H, W]`."""
     values, kind = _values_and_kind(samples, rule)
     if kind == "rgb":
-        packed, _ = mask_samples.counts_by_color(values)
-        unknown = [rule.class_of(kind, None, color) is None for color in _unpacked(packed)]
-        is_unknown, _ = mask_samples.map_colors(values, packed, np.array(unknown, np.uint8))
-        return is_unknown > 0
-    counts = mask_samples.counts_by_value(values)
-    colors: dict[int, Color] = {value: (value, value, value) for value in counts}
-    if samples.palette is not None:
-        colors = dict(enumerate(map(tuple, samples.palette.tolist())))
-    unknown_values = {
-        value: rule.class_of(kind, value, colors.get(value)) is None for value in counts
-    }
+        numbers = mask_samples.counts_by_color(values).numbers
+        colors = mask_samples.unpack_colors(numbers)
+        unknown_colors = [rule.class_of(kind, None, color) is None for color in colors]
+        mapped = mask_samples.map_colors(values, numbers, np.array(unknown_colors, np.uint8))
+        return mapped.classes > 0
+    unknown_values = {}
+    for value in mask_samples.counts_by_value(values):
+        color = _color_of(value, samples.palette)
+        unknown_values[value] = rule.class_of(kind, value, color) is None
     return mask_samples.map_values(values, unknown_values) > 0
 
 
-def _unpacked(packed: np.ndarray) -> list[Color]:
-    """Returns 24-bit numbers `[N]` as colors."""
-    return [(number >> 16, number >> 8 & 255, number & 255) for number in packed.tolist()]
+def _values_and_kind(samples: Samples, rule: MaskRule) -> tuple[np.ndarray, MaskKind]:
+    """Returns the samples and their kind, as `MaskRule.class_of` has it.
+
+    Where an RGB mask may hold values, and its channels are equal, red is the value.
+    """
+    may_hold_values = samples.kind == "rgb" and rule.may_read_rgb_by_value
+    if may_hold_values and mask_samples.equal_channels(samples.values):
+        return samples.values[..., 0], "equal"
+    return samples.values, samples.kind
 
 
-def two_classes(value: int, color: Color, pixels: int, where: object) -> MaskError:
+def _color_of(value: int, palette: np.ndarray | None) -> Color | None:
+    """Returns the color that a value shows.
+
+    Args:
+      value: the value.
+      palette: uint8 `[N, 3]`; None of a grayscale mask, whose value v is the color (v, v, v).
+
+    Returns:
+      The color; None beyond the end of the palette.
+    """
+    if palette is None:
+        return value, value, value
+    return tuple(palette[value].tolist()) if value < len(palette) else None
+
+
+def _check_palette_length(values: Iterable[int], palette: np.ndarray | None, where: str) -> None:
+    """Checks that no value lies beyond the end of the palette uint8 `[N, 3]`, if there is one."""
+    highest = max(values)
+    if palette is not None and highest >= len(palette):
+        raise MaskError(
+            where,
+            found=f"value {highest}, which has no color in a palette of {len(palette)}",
+            expected="a color for each value, because the masks are read by color",
+            remedy="export the mask again with a color for each value",
+        )
+
+
+def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: str) -> np.ndarray:
+    """Returns the class of each pixel of colors uint8 `[H, W, 3]`, uint8 `[H, W]`.
+
+    Raises:
+      MaskError: if a color has no class.
+    """
+    if not rule.all_colors:
+        raise _colors_in_place_of_values_error(colors, rule, where)
+    known, classes_of_known = rule.packed_colors
+    mapped = mask_samples.map_colors(colors, known, classes_of_known)
+    unknown = mapped.unknown.by_color()
+    if unknown:
+        raise _unknown_colors_error(unknown, rule, where)
+    return mapped.classes
+
+
+def _unknown_colored_values_error(
+    unknown: Mapping[int, int], palette: np.ndarray | None, rule: MaskRule, where: str
+) -> MaskError:
+    """Returns the error about values that have no class, or two from the user, by their colors.
+
+    Args:
+      unknown: the number of pixels of each such value.
+      palette: uint8 `[N, 3]`, longer than any value; None of a grayscale mask.
+      rule: what values and colors mean.
+      where: the mask.
+    """
+    pixels_by_color: Counter[Color] = Counter()
+    for value, pixels in unknown.items():
+        color = _color_of(value, palette)
+        assert color is not None  # the palette was checked
+        if len(rule.given_classes(value, color)) > 1:
+            return two_classes_error(value, color, pixels, where)
+        pixels_by_color[color] += pixels
+    return _unknown_colors_error(pixels_by_color, rule, where)
+
+
+def two_classes_error(value: int, color: Color, pixels: int, where: object) -> MaskError:
     """Returns the error that two rows of the user give one pixel two classes."""
     return MaskError(
         where,
@@ -321,23 +342,8 @@ def two_classes(value: int, color: Color, pixels: int, where: object) -> MaskErr
     )
 
 
-def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: object) -> np.ndarray:
-    """Returns the class of each pixel of colors uint8 `[H, W, 3]`, uint8 `[H, W]`.
-
-    Raises:
-      MaskError: if a color has no class.
-    """
-    if not rule.all_colors:
-        raise _colors_in_place_of_values(colors, rule, where)
-    known, classes_of_known = rule.packed_colors
-    classes, (unknown, pixels) = mask_samples.map_colors(colors, known, classes_of_known)
-    if unknown.size:
-        counts = dict(zip(_unpacked(unknown), pixels.tolist(), strict=True))
-        raise _unknown_colors(Counter(counts), rule, where)
-    return classes
-
-
-def _colors_in_place_of_values(colors: np.ndarray, rule: MaskRule, where: object) -> MaskError:
+def _colors_in_place_of_values_error(colors: np.ndarray, rule: MaskRule, where: str) -> MaskError:
+    """Returns the error about colors uint8 `[H, W, 3]` where only values have classes."""
     colored = int((colors != colors[..., :1]).any(axis=-1).sum())
     return MaskError(
         where,
@@ -349,32 +355,40 @@ def _colors_in_place_of_values(colors: np.ndarray, rule: MaskRule, where: object
     )
 
 
-def _unknown_colors(pixels: Counter[Color], rule: MaskRule, where: object) -> MaskError:
-    """Returns the error that colors have no class, with the most frequent ones."""
-    by_frequency = sorted(pixels, key=lambda color: (-pixels[color], color))
-    counts = [f"{color_key(color)} on {pixels[color]} pixels" for color in by_frequency]
+def _unknown_colors_error(counts: Mapping[Color, int], rule: MaskRule, where: str) -> MaskError:
+    """Returns the error that colors have no class, with the most frequent ones.
+
+    Args:
+      counts: the number of pixels of each such color.
+      rule: which colors have a class.
+      where: the mask.
+    """
+    by_frequency = sorted(counts, key=lambda color: (-counts[color], color))
+    colors = [f"{color_key(color)} on {counts[color]} pixels" for color in by_frequency]
     return MaskError(
         where,
-        found=f"colors without a class: {several(counts, MAX_LISTED_UNKNOWN)}",
+        found=f"colors without a class: {several(colors, MAX_LISTED_UNKNOWN)}",
         expected=f"one of the {len(rule.all_colors)} colors of the classes, exactly",
         remedy=f"{rule.remedy}; or export the masks without smoothing",
         kind=UNKNOWN_COLOR,
     )
 
 
-def _check_values(histogram: Mapping[int, int], rule: MaskRule, where: object) -> None:
+def _check_values(counts: Mapping[int, int], rule: MaskRule, where: str) -> None:
     """Accepts only values that the rule knows.
 
     Args:
-      histogram: the number of pixels of each value.
+      counts: the number of pixels of each value.
       rule: what the values mean.
       where: the mask, for errors.
 
     Raises:
       MaskError: if there are others.
     """
-    known = rule.all_values
-    unknown = [f"value {v} on {n} pixels" for v, n in histogram.items() if v not in known]
+    unknown = []
+    for value, pixels in counts.items():
+        if value not in rule.all_values:
+            unknown.append(f"value {value} on {pixels} pixels")
     if unknown:
         raise MaskError(
             where,

@@ -14,12 +14,13 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import ImageError, MaskError
 from voc_seg_tfrecord.core.file import IMAGE_KINDS, File, Kind, check_pixels
+from voc_seg_tfrecord.core.names import Color
 from voc_seg_tfrecord.formats import array_files, bands, pillow, png, png_pixels, transparency
 from voc_seg_tfrecord.formats.png import Chunk
 
-_KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
+_MASK_KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
 
-_INDICES = "integers [H, W], one class index per pixel"
+_EXPECTED_ARRAY = "integers [H, W], one class index per pixel"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +52,7 @@ def read_samples(file: File) -> Samples:
     kind = file.kind
     if kind is Kind.NUMPY:
         return Samples("gray", _load_array(file))
-    if kind is Kind.PNG or kind not in _KINDS:
+    if kind is Kind.PNG or kind not in _MASK_KINDS:
         return _read_png(file)
     depth, is_signed = pillow.depth_as_written(file, MaskError)
     return _decode(file, depth, is_signed=is_signed)
@@ -62,16 +63,25 @@ def _read_png(file: File) -> Samples:
     header = png.read_header(file)
     chunks = png.read_chunks(file, header)
     if png_pixels.holds_values(header):
-        samples = _eight_bits(file, header, chunks)
+        samples = _read_values(file, header, chunks)
     else:
         png_pixels.check(file, header, chunks)
         without_metadata = File(png.critical_chunks(chunks), file.where)
         color = transparency.transparent_color(header, chunks)
         samples = _decode(without_metadata, header.depth, transparent_color=color)
-    values = transparency.transparent_values(header, chunks)
-    if values:
-        transparency.check_counts(counts_by_value(samples.values), values, file)
+    transparent = transparency.transparent_values(header, chunks)
+    if transparent:
+        transparency.check_counts(counts_by_value(samples.values), transparent, file)
     return samples
+
+
+def _read_values(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
+    """Returns the samples of a PNG of 8 bits that holds values."""
+    values = png_pixels.read_values(file, header, chunks).pixels()
+    for chunk in chunks:
+        if chunk.kind == b"PLTE":
+            return Samples("palette", values, np.frombuffer(chunk.content, np.uint8).reshape(-1, 3))
+    return Samples("gray", values)
 
 
 def _decode(
@@ -95,10 +105,10 @@ def _decode(
     if values.dtype == bool:
         return Samples("gray", values.astype(np.uint8))
     if values.dtype.kind == "f":
-        return Samples("gray", _whole(values, file))
+        return Samples("gray", _as_whole_numbers(values, file))
     values = _with_sign(values, is_signed=is_signed)
     if values.ndim == 2:
-        return Samples("gray", _not_stretched(values, depth))
+        return Samples("gray", _without_stretching(values, depth))
     if depth == 16:  # of which Pillow keeps the high byte alone
         with ImageError.raised_as(MaskError):
             values = bands.read(file)
@@ -112,8 +122,8 @@ def _with_sign(values: np.ndarray, *, is_signed: bool) -> np.ndarray:
     return values.view(f"{byte_order}{letter}{values.itemsize}")
 
 
-def _not_stretched(values: np.ndarray, depth: int) -> np.ndarray:
-    """Returns values `[H, W]` of 1, 2 or 4 bits, which decoders stretch over 0 to 255."""
+def _without_stretching(values: np.ndarray, depth: int) -> np.ndarray:
+    """Returns values `[H, W]` as stored; decoders stretch those of 1, 2 or 4 bits over 0 to 255."""
     if depth >= 8:
         return values
     highest = (1 << depth) - 1
@@ -132,12 +142,12 @@ def _samples_of_channels(values: np.ndarray, file: File) -> Samples:
     is_deep = values.max() > 255
     if is_deep and equal_channels(values):
         return Samples("gray", red)
-    return Samples("rgb", _eight_bit_colors(values, file))
+    return Samples("rgb", _as_eight_bits(values, file))
 
 
 def equal_channels(colors: np.ndarray) -> bool:
     """Says whether red, green and blue are equal everywhere in colors uint8 `[H, W, 3]`."""
-    return all((colors[rows] == colors[rows][..., :1]).all() for rows in _pieces(colors))
+    return all((colors[rows] == colors[rows][..., :1]).all() for rows in _slices_of_rows(colors))
 
 
 def size_of(file: File) -> tuple[int, int]:
@@ -153,16 +163,7 @@ def size_of(file: File) -> tuple[int, int]:
     return height, width
 
 
-def _eight_bits(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
-    """Returns the samples of a PNG of 8 bits that holds values."""
-    values = png_pixels.read_values(file, header, chunks).pixels()
-    palettes = [chunk.content for chunk in chunks if chunk.kind == b"PLTE"]
-    if not palettes:
-        return Samples("gray", values)
-    return Samples("palette", values, np.frombuffer(palettes[0], np.uint8).reshape(-1, 3))
-
-
-def _eight_bit_colors(colors: np.ndarray, file: File) -> np.ndarray:
+def _as_eight_bits(colors: np.ndarray, file: File) -> np.ndarray:
     """Returns colors `[H, W, 3]` as uint8; 16 bits hold them as they are, or stretched."""
     if colors.max() < 256:
         return colors.astype(np.uint8, copy=False)
@@ -171,35 +172,36 @@ def _eight_bit_colors(colors: np.ndarray, file: File) -> np.ndarray:
     is_times_256 = low_byte == 0
     is_times_257 = low_byte == high_byte
     if not np.logical_or(is_times_256, is_times_257).all():
-        raise _inexact(file, "colors of 16 bits", "colors of 8 bits, or these times 256 or 257")
+        expected = "colors of 8 bits, or these times 256 or 257"
+        raise _inexact_error(file, "colors of 16 bits", expected)
     return high_byte.astype(np.uint8)
 
 
-def _whole(values: np.ndarray, file: File) -> np.ndarray:
+def _as_whole_numbers(values: np.ndarray, file: File) -> np.ndarray:
     """Returns floats that are whole numbers as int32."""
     is_whole = values == np.floor(values)
     fits = np.abs(values) < 1 << 31
     wrong = values[~(is_whole & fits)]
     if wrong.size:
         found = f"{wrong.size} pixels with values that are not whole, such as {wrong[0]:g}"
-        raise _inexact(file, found, _INDICES)
+        raise _inexact_error(file, found, _EXPECTED_ARRAY)
     return values.astype(np.int32)
 
 
-def _inexact(file: File, found: str, expected: str) -> MaskError:
+def _inexact_error(file: File, found: str, expected: str) -> MaskError:
     remedy = "export the masks as PNG with a class or void on each pixel, also where no data are"
     return MaskError(file.where, found=found, expected=expected, remedy=remedy)
 
 
 def _load_array(file: File) -> np.ndarray:
-    array = array_files.read_numpy(file, "iub", _INDICES)
+    array = array_files.read_numpy(file, "iub", _EXPECTED_ARRAY)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[..., 0]
     if array.ndim != 2 or not array.size:
         raise MaskError(
             file.where,
             found=f"an array {array.dtype}{list(array.shape)}",
-            expected=_INDICES,
+            expected=_EXPECTED_ARRAY,
             remedy="convert the array to this shape before numpy.save",
         )
     check_pixels(array.shape[1], array.shape[0], file, MaskError)
@@ -217,9 +219,9 @@ def counts_by_value(values: np.ndarray) -> dict[int, int]:
     if values.dtype == np.uint8:
         return png_pixels.occurring(png_pixels.count_values(values))
     counts: collections.Counter[int] = collections.Counter()
-    for rows in _pieces(values):
-        occurring, times = np.unique(values[rows], return_counts=True)
-        counts.update(dict(zip(occurring.tolist(), times.tolist(), strict=True)))
+    for rows in _slices_of_rows(values):
+        numbers, pixels = np.unique(values[rows], return_counts=True)
+        counts.update(dict(zip(numbers.tolist(), pixels.tolist(), strict=True)))
     return dict(sorted(counts.items()))
 
 
@@ -234,78 +236,103 @@ def map_values(values: np.ndarray, classes: Mapping[int, int]) -> np.ndarray:
     known = np.array(sorted(classes))
     class_of_known = np.array([classes[value] for value in known.tolist()], np.uint8)
     mapped = np.empty(values.shape, np.uint8)
-    for rows in _pieces(values):
+    for rows in _slices_of_rows(values):
         mapped[rows] = class_of_known[np.searchsorted(known, values[rows])]
     return mapped
 
 
-def counts_by_color(colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns which of the colors uint8 `[H, W, 3]` occur, and on how many pixels.
+@dataclasses.dataclass(frozen=True)
+class ColorCounts:
+    """Which colors occur, and how often.
 
-    Returns:
-      The colors as 24-bit numbers, ascending, and one count for each.
+    Attributes:
+      numbers: the colors as 24-bit numbers, int64 `[N]`, ascending.
+      pixels: the number of pixels of each, uint32 `[N]`.
     """
+
+    numbers: np.ndarray
+    pixels: np.ndarray
+
+    def by_color(self) -> dict[Color, int]:
+        """Returns the number of pixels of each color, ascending by color."""
+        return dict(zip(unpack_colors(self.numbers), self.pixels.tolist(), strict=True))
+
+
+@dataclasses.dataclass(frozen=True)
+class MappedColors:
+    """The classes of an RGB mask.
+
+    Attributes:
+      classes: uint8 `[H, W]`; any number where the color is unknown.
+      unknown: the colors that have no class.
+    """
+
+    classes: np.ndarray
+    unknown: ColorCounts
+
+
+def counts_by_color(colors: np.ndarray) -> ColorCounts:
+    """Counts the colors of uint8 `[H, W, 3]`."""
     if colors.size <= 3 * _MAX_SORTED_PIXELS:
-        occurring, times = np.unique(_packed(colors), return_counts=True)
-        return occurring.astype(np.int64), times.astype(np.uint32)
-    counts = np.zeros(_NUMBER_OF_COLORS, np.uint32)
-    for rows in _pieces(colors):
-        _add(counts, _packed(colors[rows]))
-    return _occurring(counts)
+        numbers, pixels = np.unique(_pack_colors(colors), return_counts=True)
+        return ColorCounts(numbers.astype(np.int64), pixels.astype(np.uint32))
+    table = np.zeros(_NUMBER_OF_COLORS, np.uint32)
+    for rows in _slices_of_rows(colors):
+        _add_to_table(table, _pack_colors(colors[rows]))
+    return _counts_in_table(table)
 
 
-def map_colors(
-    colors: np.ndarray, keys: np.ndarray, classes: np.ndarray
-) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+def map_colors(colors: np.ndarray, known: np.ndarray, classes: np.ndarray) -> MappedColors:
     """Maps colors to classes.
 
     Args:
       colors: uint8 `[H, W, 3]`.
-      keys: the known colors as 24-bit numbers.
-      classes: the class of each, uint8.
-
-    Returns:
-      The classes, uint8 `[H, W]`; and the colors that are not known, as `counts_by_color` returns
-      them.
+      known: the known colors as 24-bit numbers, integers `[N]`.
+      classes: the class of each, uint8 `[N]`.
     """
     # 0 is a color that is not known, and class n is n + 1. Memory is taken only where it is used.
-    table = np.zeros(_NUMBER_OF_COLORS, np.uint16)
-    table[keys] = classes.astype(np.uint16) + 1
-    unknown_counts: np.ndarray | None = None
+    class_table = np.zeros(_NUMBER_OF_COLORS, np.uint16)
+    class_table[known] = classes.astype(np.uint16) + 1
+    unknown_table: np.ndarray | None = None
     mapped = np.empty(colors.shape[:2], np.uint8)
-    for rows in _pieces(colors):
-        packed = _packed(colors[rows])
-        numbers = table[packed]
-        mapped[rows] = numbers - 1
-        if not numbers.all():
-            if unknown_counts is None:
-                unknown_counts = np.zeros(_NUMBER_OF_COLORS, np.uint32)
-            _add(unknown_counts, packed[numbers == 0])
-    if unknown_counts is None:
-        return mapped, (keys[:0], keys[:0])
-    return mapped, _occurring(unknown_counts)
+    for rows in _slices_of_rows(colors):
+        numbers = _pack_colors(colors[rows])
+        entries = class_table[numbers]
+        mapped[rows] = entries - 1
+        if not entries.all():
+            if unknown_table is None:
+                unknown_table = np.zeros(_NUMBER_OF_COLORS, np.uint32)
+            _add_to_table(unknown_table, numbers[entries == 0])
+    if unknown_table is None:
+        return MappedColors(mapped, ColorCounts(known[:0], known[:0]))
+    return MappedColors(mapped, _counts_in_table(unknown_table))
 
 
-def _pieces(array: np.ndarray) -> Iterator[slice]:
-    """Yields slices of rows of `[H, W, ...]` that are worked on at a time."""
-    step = max(1, _PIXELS_AT_A_TIME // max(1, array.shape[1]))
-    for start in range(0, len(array), step):
-        yield slice(start, start + step)
+def unpack_colors(numbers: np.ndarray) -> list[Color]:
+    """Returns 24-bit numbers `[N]` as colors."""
+    return [(number >> 16, number >> 8 & 255, number & 255) for number in numbers.tolist()]
 
 
-def _packed(colors: np.ndarray) -> np.ndarray:
+def _pack_colors(colors: np.ndarray) -> np.ndarray:
     """Returns colors uint8 `[..., 3]` as 24-bit numbers, uint32 `[...]`."""
     red, green, blue = (colors[..., channel].astype(np.uint32) for channel in range(3))
     return red << 16 | green << 8 | blue
 
 
-def _add(counts: np.ndarray, packed: np.ndarray) -> None:
-    """Adds how often each number occurs to the counts of all numbers."""
-    occurring, times = np.unique(packed, return_counts=True)
-    counts[occurring] += times.astype(np.uint32)
+def _slices_of_rows(array: np.ndarray) -> Iterator[slice]:
+    """Yields slices of the rows of `[H, W, ...]`, each of about `_PIXELS_AT_A_TIME` pixels."""
+    step = max(1, _PIXELS_AT_A_TIME // max(1, array.shape[1]))
+    for start in range(0, len(array), step):
+        yield slice(start, start + step)
 
 
-def _occurring(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the numbers that occur, ascending, and the count of each."""
-    packed = np.flatnonzero(counts)
-    return packed, counts[packed]
+def _add_to_table(table: np.ndarray, numbers: np.ndarray) -> None:
+    """Adds how often each 24-bit number occurs to a table with the count of every number."""
+    occurring, pixels = np.unique(numbers, return_counts=True)
+    table[occurring] += pixels.astype(np.uint32)
+
+
+def _counts_in_table(table: np.ndarray) -> ColorCounts:
+    """Returns the numbers of a table whose count is not 0."""
+    numbers = np.flatnonzero(table)
+    return ColorCounts(numbers, table[numbers])

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from voc_seg_tfrecord.core.class_table import color_key
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError
-from voc_seg_tfrecord.core.example import Counted
+from voc_seg_tfrecord.core.example import SurveyedMask
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.names import VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.core.threads import ordered_map
@@ -28,16 +28,17 @@ from voc_seg_tfrecord.formats.mask_samples import (
     counts_by_value,
     equal_channels,
     read_samples,
+    unpack_colors,
 )
 
 MAX_COUNTED_COLORS = 1 << 16
 """How many colors of a mask are counted, the most frequent ones; a mask with more is a photo."""
 
 MAX_VALUES_OF_MASK = 256
-"""How many values or colors a mask may use; one with more is no mask, and is not kept."""
+"""How many values or colors a mask may use; the content of one with more is not kept."""
 
 MAX_KEPT_CONTENTS = 200_000
-"""How many contents are kept; each takes 620 bytes, mostly."""
+"""How many contents are kept; most of them take 620 bytes."""
 
 
 @dataclasses.dataclass
@@ -85,9 +86,10 @@ class StoredPixel(NamedTuple):
 
 
 _DAMAGED_KIND = "damaged"
+_VOC_KIND = "voc"
 
-_STORED_KINDS = {"voc": "palette", "equal": "rgb"}
-"""How a mask is stored, where its kind says more than that."""
+_STORED_KINDS = {_VOC_KIND: "palette", "equal": "rgb"}
+"""How a mask is stored, by its kind; the other kinds are how it is stored."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,8 +97,7 @@ class MaskContent:
     """What one mask uses, without its pixels.
 
     Attributes:
-      kind: that of `mask_rule.MaskRule.class_of`; or `damaged`; or `voc`: VOC's own palette, and
-        not decoded.
+      kind: a `mask_rule.MaskKind`; or `damaged`; or `voc`: VOC's own palette, and not decoded.
       values: number of pixels of each value in use, ascending; none of an RGB mask.
       palette: the colors of a palette mask.
       colors: number of pixels of each color of an RGB mask.
@@ -109,13 +110,14 @@ class MaskContent:
     colors: Mapping[Color, int] = dataclasses.field(default_factory=dict)
     sha256: str = ""
 
-    @property
-    def counted(self) -> Counted | None:
-        """What the gate can use, as plain data; None if the mask is damaged."""
+    def as_surveyed(self) -> SurveyedMask | None:
+        """Returns what `index_masks.read_mask` can use; None if the mask is damaged."""
         if self.kind == _DAMAGED_KIND:
             return None
-        values = tuple(self.values.items()) if self.sha256 else ()
-        return self.sha256, values, _STORED_KINDS.get(self.kind, self.kind)
+        stored_kind = _STORED_KINDS.get(self.kind, self.kind)
+        if not self.sha256:
+            return SurveyedMask(stored_kind)
+        return SurveyedMask(stored_kind, self.sha256, self.values)
 
     def count_pixels(self) -> Iterator[tuple[StoredPixel, int]]:
         """Yields what is in use, and on how many pixels."""
@@ -132,7 +134,7 @@ class MaskContent:
 
 
 _DAMAGED = MaskContent(_DAMAGED_KIND)
-_VOC_PALETTE = MaskContent("voc")
+_VOC_PALETTE = MaskContent(_VOC_KIND)
 
 
 @dataclasses.dataclass
@@ -186,9 +188,9 @@ class Survey:
     def add(self, path: str, content: MaskContent) -> None:
         """Notes one more mask."""
         self.examined += 1
-        if content.kind == "damaged":
+        if content.kind == _DAMAGED_KIND:
             self.damaged += 1
-        elif content.kind == "voc":
+        elif content.kind == _VOC_KIND:
             self.voc.add_mask(path)
             self.void.add_mask(path)
         else:
@@ -243,8 +245,8 @@ def survey(
         leave=False,
     )
     for mask_id, content in progress:
-        used = len(content.colors) + len(content.values)
-        if used <= MAX_VALUES_OF_MASK and len(known_contents) < MAX_KEPT_CONTENTS:
+        number_of_keys = len(content.colors) + len(content.values)
+        if number_of_keys <= MAX_VALUES_OF_MASK and len(known_contents) < MAX_KEPT_CONTENTS:
             known_contents[mask_id] = content
         result.add(str(path_of(mask_id)), content)
     return result
@@ -294,8 +296,8 @@ def _colors_of_palette(palette: bytes) -> tuple[Color, ...]:
 
 def _count_colors(pixels: np.ndarray) -> dict[Color, int]:
     """Returns on how many pixels of uint8 `[H, W, 3]` each of the most frequent colors is."""
-    packed, counts = counts_by_color(pixels)
-    most_frequent = np.argsort(-counts.astype(np.int64))[:MAX_COUNTED_COLORS]
+    counts = counts_by_color(pixels)
+    most_frequent = np.argsort(-counts.pixels.astype(np.int64))[:MAX_COUNTED_COLORS]
     ascending = np.sort(most_frequent)
-    colors = [(color >> 16, color >> 8 & 255, color & 255) for color in packed[ascending].tolist()]
-    return dict(zip(colors, counts[ascending].tolist(), strict=True))
+    colors = unpack_colors(counts.numbers[ascending])
+    return dict(zip(colors, counts.pixels[ascending].tolist(), strict=True))

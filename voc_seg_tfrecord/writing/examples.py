@@ -178,7 +178,7 @@ def _read_mask(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> ind
     if raw.mask is None:
         return index_masks.filled(size, 0 if spec.fill is None else spec.fill)
     return index_masks.read_mask(
-        raw.mask, spec.rule, size, official=spec.official, counted=raw.counted
+        raw.mask, spec.rule, size, official=spec.official, surveyed=raw.surveyed
     )
 
 

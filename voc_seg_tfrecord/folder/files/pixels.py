@@ -56,8 +56,7 @@ def looks_like_mask(path: epath.Path) -> bool:
         return False
     height, width = samples.values.shape[:2]
     if samples.kind == "rgb":
-        colors, _ = mask_samples.counts_by_color(samples.values)
-        count = len(colors)
+        count = len(mask_samples.counts_by_color(samples.values).numbers)
     else:
         count = len(mask_samples.counts_by_value(samples.values))
     return count <= min(_MAX_COLORS_OF_MASK, height * width // _MIN_PIXELS_PER_COLOR)

@@ -37,7 +37,7 @@ from voc_seg_tfrecord.folder.meaning.words import (
     list_first,
     name_candidate,
 )
-from voc_seg_tfrecord.formats.index_masks import two_classes
+from voc_seg_tfrecord.formats.index_masks import two_classes_error
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 UNDECIDED = "meaning of masks"
@@ -258,7 +258,7 @@ def _check_rows_agree(survey: Survey, table: ClassTable) -> None:
         by_value = table.values.get(pixel.value)
         by_color = table.colors.get(pixel.color)
         if by_value and by_color and by_value != by_color:
-            raise two_classes(pixel.value, pixel.color, occurrence.pixels, occurrence.first)
+            raise two_classes_error(pixel.value, pixel.color, occurrence.pixels, occurrence.first)
 
 
 def _check_colors(candidate: MeaningCandidate, survey: Survey) -> None:

@@ -171,6 +171,6 @@ def _read_classes(labels: Labels, spec: ExampleSpec, image_id: str) -> Sequence[
         return () if spec.fill is None else (spec.fill,)
     try:
         file = labels.file(image_id)
-        return read_mask(file, spec.rule, counted=labels.counted(image_id)).present()
+        return read_mask(file, spec.rule, surveyed=labels.surveyed_mask(image_id)).present()
     except VocSegError:
         return ()

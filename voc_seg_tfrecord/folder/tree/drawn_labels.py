@@ -71,7 +71,7 @@ class DrawnPair(Pair):
             mask=File(mask, where),
             instances=objects,
             annotation=self.annotation and File.read(self.annotation, AnnotationError),
-            counted=self.counted,
+            surveyed=self.surveyed,
         )
 
     def draw(self, size: tuple[int, int]) -> Drawn:
@@ -117,7 +117,7 @@ class DrawnPair(Pair):
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Returns the pair that `to_json` made plain data of."""
         shapes = data["shapes"] and Annotation.from_json(data["shapes"])
-        return cls(**{**data, "shapes": shapes})
+        return super().from_json({**data, "shapes": shapes})
 
     def _image(self) -> File:
         shapes = tool_named(self.embedded_by).shapes if self.embedded_by else None
@@ -182,7 +182,7 @@ class DrawnLabels(Labels):
         drawn = self._drawn.get(image_id, "")
         return DrawnPair(
             **fields,
-            counted=self.counted(image_id),
+            surveyed=self.surveyed_mask(image_id),
             shapes=None if drawn and not parts.instances else self.shapes[image_id],
             values=self.values,
             exif=self.exif,

@@ -16,7 +16,7 @@ from etils import epath
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.errors import AnnotationError, ImageError, LayoutError, MaskError
-from voc_seg_tfrecord.core.example import Counted, NeededFiles, RawExample
+from voc_seg_tfrecord.core.example import NeededFiles, RawExample, SurveyedMask
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.tree.listing import Names
 from voc_seg_tfrecord.formats import bands
@@ -34,7 +34,7 @@ class Pair:
       mask: the mask's path, None where an image without one is background, or has none.
       instances: the instance mask's path, where asked for.
       annotation: the XML's path, where asked for.
-      counted: what a survey has found in the mask file; see `index_masks.read_mask`.
+      surveyed: what a survey has found in the mask file; see `index_masks.read_mask`.
       channels: how many files the image has; those behind the first end with `_0001` and so on in
         place of `_0000`.
     """
@@ -45,7 +45,7 @@ class Pair:
     mask: epath.PathLike | None = None
     instances: epath.PathLike | None = None
     annotation: epath.PathLike | None = None
-    counted: Counted | None = None
+    surveyed: SurveyedMask | None = None
     channels: int = 1
 
     def read(self) -> RawExample:
@@ -60,7 +60,7 @@ class Pair:
             mask=File.read(self.mask, MaskError) if self.mask else None,
             instances=File.read(self.instances, MaskError) if self.instances else None,
             annotation=File.read(self.annotation, AnnotationError) if self.annotation else None,
-            counted=self.counted,
+            surveyed=self.surveyed,
         )
 
     def _read_image(self) -> File:
@@ -81,12 +81,15 @@ class Pair:
         for name, value in fields.items():
             if isinstance(value, os.PathLike):
                 fields[name] = os.fspath(value)
+        if self.surveyed is not None:
+            fields["surveyed"] = self.surveyed.to_json()
         return fields
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Returns the pair that `to_json` made plain data of."""
-        return cls(**data)
+        surveyed = data["surveyed"] and SurveyedMask.from_json(data["surveyed"])
+        return cls(**{**data, "surveyed": surveyed})
 
 
 def channel_paths(image: epath.PathLike, count: int) -> list[epath.PathLike]:
@@ -208,10 +211,10 @@ class Labels:
         place = Place(self.folder, self.names)
         return survey(ids, place.path, self._looks, all_colors=all_colors)
 
-    def counted(self, image_id: str) -> Counted | None:
+    def surveyed_mask(self, image_id: str) -> SurveyedMask | None:
         """Returns what a survey has found in an id's mask, for `index_masks.read_mask`."""
         content = self._looks.get(image_id)
-        return content.counted if content else None
+        return content.as_surveyed() if content else None
 
     def file(self, image_id: str) -> File:
         """Returns the index mask of an id that has one."""
@@ -220,7 +223,7 @@ class Labels:
     def pair(self, parts: NeededFiles, **fields: Any) -> Pair:
         """Returns the pair of an id, of the fields that say where its files lie."""
         del parts  # for labels of which a pair has to say more
-        return self.pair_type(**fields, counted=self.counted(fields["id"]))
+        return self.pair_type(**fields, surveyed=self.surveyed_mask(fields["id"]))
 
     def shapes_of(self, image_id: str) -> str:
         """Returns what an id's mask is drawn from; empty of a mask that is a file."""
