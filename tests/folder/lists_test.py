@@ -347,6 +347,44 @@ def test_images_that_become_background_are_named_and_are_no_overlays(tmp_path, o
     refused(tmp_path, r"is a copy of .* the first of 4 such images", **said)
 
 
+def put_photos(root, pattern, *, side, turned=False):
+    """Writes photos a to d of 8 x 6 areas, each with `side` pixels at a side."""
+    for seed, name in enumerate("abcd"):
+        areas = np.random.default_rng(seed).integers(0, 255, (6, 8, 3)).astype(np.uint8)
+        photo = Image.fromarray(np.kron(areas, np.ones((side, side, 1), np.uint8)))
+        path = root / pattern.format(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        photo.transpose(Image.Transpose.ROTATE_90).save(path) if turned else photo.save(path)
+
+
+COPIES_OF_LABELED = {
+    "small ones in a folder": ("data/web/{}.jpg", {"side": 2}),
+    "small ones beside their images": ("data/{}_small.png", {"side": 4}),
+    "small ones with a size in their names": ("data/{}-32x24.jpg", {"side": 4}),
+    "thumbnails with a word before": ("data/small/tn_{}.jpg", {"side": 4}),
+    "small ones that are turned": ("data/web/{}.jpg", {"side": 2, "turned": True}),
+    "the same in another format": ("data/png/{}.png", {"side": 8}),
+}
+
+
+@pytest.mark.parametrize("name", COPIES_OF_LABELED)
+def test_copies_of_labeled_images_never_become_background(tmp_path, name):
+    pattern, how = COPIES_OF_LABELED[name]
+    put_photos(tmp_path, "data/{}.jpg", side=8)
+    for image_id in "abcd":
+        mask = np.zeros((48, 64), np.uint8)
+        mask[8:24] = 1
+        exports.put_mask(tmp_path, f"masks/{image_id}.png", mask)
+    options = {"images": "data", "masks": "masks", "missing_mask": "background"}
+    assert len(plan_of(tmp_path, **options).splits["train"]) == 4
+    put_photos(tmp_path, pattern, **how)
+    text = refused(tmp_path, r"shows the same picture as data/a\.jpg, which has one", **options)
+    assert pattern.format("a") in text
+    assert "the first of 4 such images" in text
+    skipping = plan_of(tmp_path, **{**options, "missing_mask": "skip"})
+    assert sorted(skipping.splits["train"]) == [*"abcd"]
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [

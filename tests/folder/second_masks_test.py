@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from support import exports
-from support.folders import images_of, plan_of, proposed, refused, said_by, write
+from support.folders import images_of, pairs_of, plan_of, proposed, refused, said_by, write
 
 IDS = ["hall", "pool", "lake", "roof"]
 
@@ -61,6 +61,53 @@ def test_masks_of_two_people_are_a_question_with_a_line_for_each(tmp_path, image
     for found, options in proposed(text):
         assert found == "4 images with masks"
         assert images_of(plan_of(tmp_path, **said_by(options))) == {"train": sorted(IDS)}
+
+
+def put_kitti_road(root, *, lanes):
+    """Writes KITTI's road set: scenes um, umm and uu, and masks of lanes in um alone."""
+    for scene, images in {"um": "abc", "umm": "de", "uu": "f"}.items():
+        put(root, f"image_2/{scene}_{{}}.png", f"gt_image_2/{scene}_road_{{}}.png", images)
+    if lanes:
+        put_another(root, "gt_image_2/um_lane_{}.png", "abc")
+
+
+def test_masks_of_roads_and_lanes_are_one_question_with_a_line_for_each(tmp_path):
+    put_kitti_road(tmp_path, lanes=True)
+    text = refused(tmp_path, "2 ways to read the masks, of which images have several")
+    assert "gt_image_2/um_lane_a.png and gt_image_2/um_road_a.png for image_2/um_a.png" in text
+    lines = proposed(text)
+    assert [words for words, _ in lines] == ["3 images with masks", "6 images with masks"]
+    pairs = pairs_of(plan_of(tmp_path, **said_by(lines[1][1])))["train"]
+    assert {image.name: mask.name for image, mask in pairs.items()} == {
+        "um_a.png": "um_road_a.png",
+        "um_b.png": "um_road_b.png",
+        "um_c.png": "um_road_c.png",
+        "umm_d.png": "umm_road_d.png",
+        "umm_e.png": "umm_road_e.png",
+        "uu_f.png": "uu_road_f.png",
+    }
+    pairs = pairs_of(plan_of(tmp_path, **said_by(lines[0][1])))["train"]
+    assert {mask.name for mask in pairs.values()} == {f"um_lane_{i}.png" for i in "abc"}
+
+
+def test_one_word_within_all_names_of_masks_is_read_with_a_note(tmp_path):
+    put_kitti_road(tmp_path, lanes=False)
+    plan = plan_of(tmp_path)
+    assert len(plan.splits["train"]) == 6
+    assert any("{a}_road_{b}.png" in note for note in plan.notes)
+
+
+def test_each_line_about_a_photo_with_two_masks_beside_it_works(tmp_path):
+    put(tmp_path, "{}.jpg", "{}.png")
+    put_another(tmp_path, "{}-v2.png", IDS)
+    lines = proposed(refused(tmp_path, "2 ways to read images and masks"))
+    assert [words for words, _ in lines] == ["4 images with masks"] * 2
+    masks = set()
+    for _, options in lines:
+        pairs = pairs_of(plan_of(tmp_path, **said_by(options)))["train"]
+        assert {image.suffix for image in pairs} == {".jpg"}
+        masks |= {mask.name for mask in pairs.values()}
+    assert masks == {f"{i}{suffix}" for i in IDS for suffix in (".png", "-v2.png")}
 
 
 def test_a_folder_of_masks_for_each_image_is_refused_as_such(tmp_path):

@@ -202,7 +202,8 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
         "--mask_name",
         metavar="PATTERN",
         help="how masks are named, {id} being the image's name without its ending, such as "
-        "'gt_{id}.png'; default: {id} with any ending",
+        "'gt_{id}.png', or {a} and {b} its two parts, such as '{a}_road_{b}.png'; default: {id} "
+        "with any ending",
     )
     folders.add_argument(
         "--image_name",

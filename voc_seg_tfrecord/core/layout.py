@@ -29,6 +29,9 @@ ENDINGS = PICTURES | {".json", ".txt", ".xml"}
 """Endings that a pattern may have: of images, masks and polygons."""
 
 ID = "{id}"
+FIRST_PART = "{a}"
+SECOND_PART = "{b}"
+"""In patterns in place of `{id}`: the two parts of the id, if something stands between them."""
 SPLIT = "{split}"
 """In the folders that a user names: the name of a split."""
 
@@ -43,43 +46,47 @@ class Naming:
       ending: the ending, in lower case; empty means any.
       whole: whether the pattern names folders, and so is compared with the whole name below
         the folder of images or masks in place of its last part.
+      infix: what stands between the two parts of the id, such as the `_road_` of
+        `um_road_000000`, whose id is `um_000000`; mostly empty.
     """
 
     prefix: str = ""
     suffix: str = ""
     ending: str = ""
     whole: bool = False
+    infix: str = ""
 
     @classmethod
     def parse(cls, pattern: str, option: str = "mask_name") -> Self:
         """Reads a pattern.
 
         Args:
-          pattern: a name with one `{id}` in it, with or without an ending: `gt_{id}.png`.
+          pattern: a name with one `{id}` in it, with or without an ending: `gt_{id}.png`; or
+            with the two parts of the id: `{a}_road_{b}.png`.
           option: for the error.
 
         Raises:
-          ConfigError: if there is not exactly one `{id}`.
+          ConfigError: if there is not exactly one id.
         """
         is_below_folder = "\\" not in pattern and not pattern.startswith("/")
-        if pattern.count(ID) != 1 or SPLIT in pattern or not is_below_folder:
+        if not _has_one_id(pattern) or SPLIT in pattern or not is_below_folder:
             raise ConfigError(
                 f"option {option}",
                 found=repr(pattern),
                 expected=f"a file name with one {ID} where the id stands, such as gt_{ID}.png",
                 remedy="change the pattern",
             )
-        prefix, _, suffix = pattern.partition(ID)
+        prefix, infix, suffix = _cut_pattern(pattern)
         names_folders = "/" in pattern
         stem, dot, ending = suffix.rpartition(".")
         if f".{ending.lower()}" in ENDINGS:
-            return cls(prefix, stem, dot + ending.lower(), names_folders)
-        return cls(prefix, suffix, "", names_folders)  # `{id}.orig` has no ending
+            return cls(prefix, stem, dot + ending.lower(), names_folders, infix)
+        return cls(prefix, suffix, "", names_folders, infix)  # `{id}.orig` has no ending
 
     @property
     def narrow(self) -> tuple[int, int]:
         """How much of a name the pattern gives; of two patterns that fit, the larger one counts."""
-        return len(self.prefix + self.suffix), len(self.ending)
+        return len(self.prefix + self.infix + self.suffix), len(self.ending)
 
     def id_of(self, name: str) -> str | None:
         """Returns the id of a file by its name below its folder; None if it does not fit."""
@@ -93,20 +100,27 @@ class Naming:
 
     def core_of(self, stem: str) -> str | None:
         """Returns the id in a name without its ending; None if the name does not fit."""
-        if not self.prefix and not self.suffix:
+        if not self.prefix and not self.suffix and not self.infix:
             names_a_file = stem != "" and not stem.endswith("/")
             return stem if names_a_file else None
         folders, last = self._split(stem)
         core = last[len(self.prefix) : len(last) - len(self.suffix)]
         fits = last.startswith(self.prefix) and last.endswith(self.suffix)
+        if fits and self.infix:
+            core = self._without_infix(core)
         if not core or not fits:
             return None
         return folders + core
 
-    def name_of(self, image_id: str, ending: str) -> str:
-        """Returns the name with an id and an ending: what `id_of` takes apart."""
-        folders, last = self._split(image_id)
-        return f"{folders}{self.prefix}{last}{self.suffix}{ending}"
+    def _without_infix(self, core: str) -> str:
+        """Returns the two parts of an id as one; empty if the infix is not between them.
+
+        One sign of the infix stays: `um_road_000000` becomes `um_000000`.
+        """
+        first_part, _, second_part = core.partition(self.infix)
+        if not first_part or not second_part:
+            return ""
+        return f"{first_part}{joint_of(self.infix)}{second_part}"
 
     def _split(self, name: str) -> tuple[str, str]:
         """Returns the folders that stand before the pattern, and the part that it fits."""
@@ -116,7 +130,36 @@ class Naming:
         return folder + slash, last
 
     def __str__(self) -> str:
-        return f"{self.prefix}{ID}{self.suffix}{self.ending}"
+        image_id = f"{FIRST_PART}{self.infix}{SECOND_PART}" if self.infix else ID
+        return f"{self.prefix}{image_id}{self.suffix}{self.ending}"
+
+
+def joint_of(infix: str) -> str:
+    """Returns the sign that joins two parts of an id when what is between them goes."""
+    for sign in (infix[:1], infix[-1:]):
+        if sign and not sign.isalnum():
+            return sign
+    return ""
+
+
+def _has_one_id(pattern: str) -> bool:
+    """Says whether a pattern has one `{id}`, or `{a}` and `{b}` with something between them."""
+    if ID in pattern:
+        return pattern.count(ID) == 1
+    if pattern.count(FIRST_PART) != 1 or pattern.count(SECOND_PART) != 1:
+        return False
+    _, infix, _ = _cut_pattern(pattern)
+    return infix != ""
+
+
+def _cut_pattern(pattern: str) -> tuple[str, str, str]:
+    """Returns what a pattern has before an id, between its two parts, and behind it."""
+    if ID in pattern:
+        prefix, _, suffix = pattern.partition(ID)
+        return prefix, "", suffix
+    prefix, _, rest = pattern.partition(FIRST_PART)
+    infix, _, suffix = rest.partition(SECOND_PART)
+    return prefix, infix, suffix
 
 
 ANY = Naming()

@@ -14,7 +14,9 @@ import re
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command, counted
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
+from voc_seg_tfrecord.folder.files.affixes import cores_in
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of
+from voc_seg_tfrecord.folder.files.infixes import find_infix
 from voc_seg_tfrecord.folder.files.pixels import are_same, looks_like_mask, sizes_agree
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -98,7 +100,7 @@ def _second_masks(
         stem = posixpath.splitext(name)[0]
         if role(stem) == "drawn":
             continue
-        for core, rest in _cores_in(stem):
+        for core, rest in cores_in(stem):
             image_id = names.owner(folder, core)
             if image_id is not None and not names.has_ids_with(rest):
                 found.append(SecondMask(image_id, path))
@@ -142,7 +144,7 @@ class _Names:
             self._rests = set()
             for core in self._cores:
                 self._rests.update(
-                    _shape(more) for own, more in _cores_in(core) if own in self._cores
+                    _shape(more) for own, more in cores_in(core) if own in self._cores
                 )
         return _shape(rest) in self._rests
 
@@ -154,25 +156,6 @@ def _shape(rest: str) -> str:
 
 def _stem(path: str) -> str:
     return posixpath.splitext(posixpath.basename(path))[0]
-
-
-def _cores_in(stem: str) -> Iterator[tuple[str, str]]:
-    """Yields the beginnings and ends of a name, the longest first, each with the rest.
-
-    None ends within a word or a number.
-    """
-    for length in range(len(stem) - 1, 0, -1):
-        if not _is_within_token(stem[length - 1], stem[length]):
-            yield stem[:length], stem[length:]
-        at = len(stem) - length
-        if not _is_within_token(stem[at - 1], stem[at]):
-            yield stem[at:], stem[:at]
-
-
-def _is_within_token(before: str, after: str) -> bool:
-    both_digits = before.isdigit() and after.isdigit()
-    both_letters = before.isalpha() and after.isalpha()
-    return both_digits or both_letters
 
 
 def _is_mask_of(tree: VocTree, mask: SecondMask) -> bool:
@@ -230,9 +213,8 @@ def _patterns(
     """Returns the patterns of masks' names that give pairs."""
     alternatives: list[Alternative] = []
     for mask in masks[:_MAX_PATTERNS]:
-        stem, ending = posixpath.splitext(posixpath.basename(mask))
-        pattern = stem.replace(_stem(image), ID, 1) + ending
-        if pattern.count(ID) != 1:
+        pattern = _pattern_of(posixpath.basename(mask), _stem(image))
+        if pattern is None:
             continue
         try:
             tree = find(pattern)
@@ -241,6 +223,18 @@ def _patterns(
         if any(image_id in tree.masks for image_id in tree.images):
             alternatives.append(Alternative("", {"mask_name": pattern}))
     return alternatives
+
+
+def _pattern_of(mask_name: str, image_stem: str) -> str | None:
+    """Returns the pattern of a mask's name, with the name of its image as the id.
+
+    Example: `{id}_1.png` for `a_1.png` and the image `a`. None if the mask has another name.
+    """
+    stem, ending = posixpath.splitext(mask_name)
+    if image_stem in stem:
+        return stem.replace(image_stem, ID, 1) + ending
+    match = find_infix(mask_name, {image_stem})
+    return match.pattern if match else None
 
 
 def _several_masks(listing: Listing) -> Iterator[tuple[str, list[str]]]:
@@ -279,14 +273,23 @@ def _folders_of_masks(folder: str, pictures: Mapping[str, Sequence[str]]) -> lis
 def _by_core(
     images: Mapping[str, str], names: Sequence[str], *, flat: bool
 ) -> dict[str, list[str]]:
-    """Returns the masks whose names are those of images with a word more."""
+    """Returns by images the masks whose names are those of images with a word more."""
     found: dict[str, list[str]] = collections.defaultdict(list)
     for name in names:
         stem, ending = posixpath.splitext(name)
         if ending.lower() not in MASK_SUFFIXES or role(stem) == "drawn":
             continue
-        for core, _ in _cores_in(stem):
-            if core in images and not (flat and images[core] == name):
-                found[core].append(name)
-                break
+        image_stem = _image_stem_in(name, images, flat=flat)
+        if image_stem is not None:
+            found[image_stem].append(name)
     return found
+
+
+def _image_stem_in(mask_name: str, images: Mapping[str, str], *, flat: bool) -> str | None:
+    """Returns the image whose name a mask has, with a word more; None if there is none."""
+    stem, _ = posixpath.splitext(mask_name)
+    for core, _ in cores_in(stem):
+        if core in images and not (flat and images[core] == mask_name):
+            return core
+    match = find_infix(mask_name, images.keys())
+    return match.image_stem if match else None

@@ -90,9 +90,12 @@ NAMINGS = (ANY, Naming(suffix="_mask"), Naming.parse("gt_{id}.png"), Naming.pars
 
 
 @given(st.from_regex(r"[ab_/c]{0,9}[ab_c]", fullmatch=True), st.sampled_from(NAMINGS))
-def test_the_name_of_an_id_is_the_one_that_the_id_came_from(stem, naming):
+def test_a_name_is_its_id_in_place_of_the_one_in_the_pattern(stem, naming):
     image_id = naming.id_of(f"{stem}.png")
-    assert image_id is None or naming.name_of(image_id, ".png") == f"{stem}.png"
+    if image_id is not None:
+        folder, slash, last = ("", "", image_id) if naming.whole else image_id.rpartition("/")
+        name = str(naming).removesuffix(naming.ending).replace("{id}", last)
+        assert stem == f"{folder}{slash}{name}"
 
 
 def test_the_folders_in_a_folder_are_its_children_alone(tmp_path):
@@ -130,13 +133,21 @@ def test_the_root_of_the_2011_archive_is_found(devkit):
         ("{id}_mask", "city/a_mask.png", "city/a"),
         ("gt_{id}", "gt_.png", None),
         ("{id}/mask.png", "scene 1/mask.png", "scene 1"),
+        ("{a}_road_{b}.png", "um_road_000000.png", "um_000000"),
+        ("{a}_road_{b}.png", "um_lane_000000.png", None),
+        ("{a}_road_{b}.png", "_road_000000.png", None),
+        ("gt_{a}-m-{b}_L", "city/gt_x-m-7_L.png", "city/x-7"),
+        ("{a}mask{b}", "x1mask7.png", "x17"),
     ],
 )
 def test_a_pattern_finds_the_id_in_a_name(pattern, name, image_id):
     assert Naming.parse(pattern).id_of(name) == image_id
 
 
-@pytest.mark.parametrize("pattern", ["gt.png", "{id}_{id}.png", "/a/{id}.png", "gt_{ID}.png"])
+@pytest.mark.parametrize(
+    "pattern",
+    ["gt.png", "{id}_{id}.png", "/a/{id}.png", "gt_{ID}.png", "{a}_road", "{a}{b}", "{b}_{a}"],
+)
 def test_a_pattern_without_exactly_one_id_is_refused(pattern):
     with pytest.raises(ConfigError, match="option mask_name"):
         Naming.parse(pattern)

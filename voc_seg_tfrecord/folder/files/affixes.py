@@ -5,7 +5,7 @@ numbers, and single signs.
 """
 
 import collections
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import re
 
 Affix = tuple[str, str]
@@ -60,3 +60,22 @@ def core_of(stem: str, affix: Affix) -> str:
     if stem.startswith(before) and stem.endswith(after):
         return stem[len(before) : len(stem) - len(after)]
     return ""
+
+
+def cores_in(stem: str) -> Iterator[tuple[str, str]]:
+    """Yields the beginnings and ends of a stem, the longest first, each with the rest.
+
+    None ends within a word or a number: `a_12` gives `a_` and `_12`, but no `a_1`.
+    """
+    for length in range(len(stem) - 1, 0, -1):
+        if not _is_within_token(stem[length - 1], stem[length]):
+            yield stem[:length], stem[length:]
+        start = len(stem) - length
+        if not _is_within_token(stem[start - 1], stem[start]):
+            yield stem[start:], stem[:start]
+
+
+def _is_within_token(before: str, after: str) -> bool:
+    both_digits = before.isdigit() and after.isdigit()
+    both_letters = before.isalpha() and after.isalpha()
+    return both_digits or both_letters

@@ -6,6 +6,7 @@ becomes a layout, or the question that the user has to answer.
 
 from collections.abc import Mapping, Sequence, Set
 import dataclasses
+import posixpath
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError
 from voc_seg_tfrecord.core.layout import ENDINGS_OF, MASK_SUFFIXES, WITH_ARRAYS, Layout
@@ -20,12 +21,13 @@ from voc_seg_tfrecord.folder.files.file_questions import (
     is_answered,
 )
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import below, common_folder, deepest_above
+from voc_seg_tfrecord.folder.files.folder_names import below, common_folder, deepest_above, stem
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
 from voc_seg_tfrecord.folder.files.image_channels import (
     find_channel_images,
     several_channels_error,
 )
+from voc_seg_tfrecord.folder.files.infixes import find_infix_pattern
 from voc_seg_tfrecord.folder.files.layouts import arrange, part_of, patterns_of_others, relative
 from voc_seg_tfrecord.folder.files.mask_contents import (
     check_images_are_no_masks,
@@ -287,8 +289,25 @@ def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocT
     is_given = bool(given.image_folders or given.mask_folders)
     root = "" if is_given else common_folder([image_folder, mask_folder])
     images, masks = relative(image_folder, root), relative(mask_folder, root)
-    layout = Layout(images, masks, given.image_name, given.mask_name)
+    mask_name = given.mask_name or _find_infix_pattern(given, image_folder, mask_folder)
+    layout = Layout(images, masks, given.image_name, mask_name)
     return VocTree(given.listing.root / root, layout, given.listing)
+
+
+def _find_infix_pattern(given: GivenLayout, image_folder: str, mask_folder: str) -> str:
+    """Returns the pattern of masks that have a word between two parts of the ids of all images.
+
+    Example: `{a}_road_{b}.png`. It is empty if masks or images are named in another way.
+    """
+    if given.image_name or image_folder == mask_folder:
+        return ""
+    images = given.listing.below(image_folder)
+    masks = given.listing.below(mask_folder)
+    image_stems = {stem(name) for name in images if name.lower().endswith(tuple(given.endings))}
+    mask_names = [
+        posixpath.basename(name) for name in masks if name.lower().endswith(MASK_SUFFIXES)
+    ]
+    return find_infix_pattern(mask_names, image_stems)
 
 
 def _folders_called(

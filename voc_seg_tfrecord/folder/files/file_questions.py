@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.layout import SPLIT, Layout
+from voc_seg_tfrecord.core.layout import ID, PICTURES, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
+from voc_seg_tfrecord.folder.files.file_names import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.folder_names import split_word
 from voc_seg_tfrecord.folder.files.layouts import ArrangedSet, arrange, part_of, top_folders
 from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart
@@ -103,15 +104,37 @@ def _question(listing: Listing, readings: Sequence[Sequence[Pairing]]) -> Questi
 
 def _options(listing: Listing, pairings: Sequence[Pairing]) -> dict[str, str]:
     """Returns the options that choose pairings."""
-    arranged = arrange(listing, pairings) or ArrangedSet("", Layout(".", "."))
-    root = arranged.root
+    arranged = arrange(listing, pairings)
+    if arranged is None:
+        parts = [part_of(f"part{number}", pairing) for number, pairing in enumerate(pairings, 1)]
+        return Layout(".", ".", parts=tuple(parts)).options("")
     # A split of images alone, or of masks alone, has nothing to choose.
-    parts = [
-        part
-        for part in arranged.layout.parts
-        if listing.is_folder(posixpath.normpath(posixpath.join(root, part.images)))
-        and listing.is_folder(posixpath.normpath(posixpath.join(root, part.masks)))
-    ]
-    if arranged.layout == Layout(".", "."):
-        parts = [part_of(f"part{n}", pairing) for n, pairing in enumerate(pairings, 1)]
-    return dataclasses.replace(arranged.layout, parts=tuple(parts)).options(root)
+    parts = [part for part in arranged.layout.parts if _has_both_folders(listing, arranged, part)]
+    options = dataclasses.replace(arranged.layout, parts=tuple(parts)).options(arranged.root)
+    if "image_name" not in options and _have_files_of_same_stems(listing, pairings):
+        endings = {ending_of(path) for pairing in pairings for path in pairing.paths()[0]}
+        if len(endings) == 1:
+            options["image_name"] = f"{ID}{endings.pop()}"
+    return options
+
+
+def _has_both_folders(listing: Listing, arranged: ArrangedSet, part: Part) -> bool:
+    folders = [posixpath.join(arranged.root, folder) for folder in (part.images, part.masks)]
+    return all(listing.is_folder(posixpath.normpath(folder)) for folder in folders)
+
+
+def _have_files_of_same_stems(listing: Listing, pairings: Sequence[Pairing]) -> bool:
+    """Says whether a file beside the images has the name of one, and is neither image nor mask.
+
+    Example: `1.png` beside the image `1.jpg`, whose mask is `1-v2.png`.
+    """
+    for pairing in pairings:
+        if not pairing.is_flat:
+            continue
+        images, masks = pairing.paths()
+        chosen = {posixpath.basename(path) for path in (*images, *masks)}
+        for name in listing.folders[pairing.images.folder]:
+            is_picture = ending_of(name) in PICTURES
+            if is_picture and name not in chosen and stem_of(name) in pairing.pairs:
+                return True
+    return False

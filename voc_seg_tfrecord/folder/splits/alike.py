@@ -66,10 +66,10 @@ class LooksAlike:
         for pair in pairs:
             one, other = self.thumbnails[pair.one], self.thumbnails[pair.other]
             if one is not None and other is not None:
-                within.append(_difference(one, other))
+                within.append(difference(one, other))
                 firsts.append((pair.place, one))
         across = [
-            _difference(one, other)
+            difference(one, other)
             for (place, one), (other_place, other) in itertools.combinations(firsts, 2)
             if place != other_place
         ]
@@ -79,23 +79,27 @@ class LooksAlike:
         return bool(2 * np.median(within) < np.quantile(across, 0.25))
 
     def _read(self, image_id: str) -> Thumbnail | None:
-        """Returns the thumbnail of an image; None if it cannot be read.
-
-        Its values are what differs from the mean, so photos of one dark class are not alike
-        because they are dark.
-        """
-        try:
-            file = File.read(self.path_of(image_id), ImageError)
-            with images.large_in_turn(file):
-                decoded = images.decode(file, side=4 * _THUMBNAIL_SIDE_PX)
-                pixels = decoded.gray(_THUMBNAIL_SIDE_PX, _THUMBNAIL_SIDE_PX)
-        except VocSegError:  # the build says what is wrong with it
-            return None
-        values = pixels.astype(np.float32) - pixels.mean(dtype=np.float32)
-        return np.asarray(values / max(float(values.std()), _MIN_CONTRAST))
+        return read_thumbnail(self.path_of(image_id))
 
 
-def _difference(one: Thumbnail, other: Thumbnail) -> float:
-    """Returns how much two images differ, whichever way one is mirrored and turned."""
+def read_thumbnail(path: epath.Path) -> Thumbnail | None:
+    """Returns the thumbnail of an image; None if it cannot be read.
+
+    Its values are what differs from the mean, so photos of one dark class are not alike
+    because they are dark.
+    """
+    try:
+        file = File.read(path, ImageError)
+        with images.large_in_turn(file):
+            decoded = images.decode(file, side=4 * _THUMBNAIL_SIDE_PX)
+            pixels = decoded.gray(_THUMBNAIL_SIDE_PX, _THUMBNAIL_SIDE_PX)
+    except VocSegError:  # the build says what is wrong with it
+        return None
+    values = pixels.astype(np.float32) - pixels.mean(dtype=np.float32)
+    return np.asarray(values / max(float(values.std()), _MIN_CONTRAST))
+
+
+def difference(one: Thumbnail, other: Thumbnail) -> float:
+    """Returns the mean difference of two images, whichever way one is mirrored and turned."""
     turned = [np.rot90(image, turns) for image in (other, other.T) for turns in range(4)]
     return min(float(np.abs(one - image).mean()) for image in turned)

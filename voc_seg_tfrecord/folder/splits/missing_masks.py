@@ -18,6 +18,7 @@ from voc_seg_tfrecord.folder.files.folder_names import role_of, stem
 from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.splits.divide import Splits
+from voc_seg_tfrecord.folder.splits.small_copies import find_small_copies
 from voc_seg_tfrecord.folder.tree.listing import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -219,18 +220,22 @@ class MissingMasks:
         """Checks that images that would become background are no copies of labeled ones.
 
         Raises:
-          LayoutError: if one has the bytes of an image with a mask, or lies under the name of one
-            in a folder such as `overlays`.
+          LayoutError: if one has the bytes of an image with a mask, lies under the name of one in
+            a folder such as `overlays`, or shows the same picture, as thumbnails do.
         """
         tree = self.tree
         copies = self._find_drawn(lacking) or self._find_copies(lacking)
+        relation = "is a copy of"
+        if not copies:
+            copies = find_small_copies(tree, lacking)
+            relation = "shows the same picture as"
         if not copies:
             return
         copy, original = next(iter(copies.items()))
         raise LayoutError(
             tree.given / tree.image_path(copy),
-            found=f"an image without a mask that is a copy of {tree.image_path(original)}, which "
-            f"has one. It is the first of {len(copies)} such images, which would become background",
+            found=f"an image without a mask that {relation} {tree.image_path(original)}, which has "
+            f"one. It is the first of {len(copies)} such images, which would become background",
             expected="no copies of labeled images among those that are background alone",
             remedy="take the copies out of the folder, or leave out all images without a mask: "
             "--missing_mask skip",
