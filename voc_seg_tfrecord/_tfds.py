@@ -27,6 +27,7 @@ import contextlib
 import dataclasses
 import os
 import sys
+import types
 from typing import TYPE_CHECKING, Any
 import warnings
 
@@ -34,6 +35,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core import description, requirements, staging, storage
+from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
@@ -60,12 +62,12 @@ class _RunningBuild:
     Attributes:
       final_data_dir: the dataset's folder, which does not hold the new dataset yet.
       workers: how many processes make the examples; None for as many as are fastest.
-      copy_finder: takes the digests of images; None if the dataset has one split only.
+      written: what was written, split by split.
     """
 
     final_data_dir: str
     workers: int | None
-    copy_finder: CopyFinder | None = None
+    written: Sequence[shards.WrittenSplit] = ()
 
 
 class SteppingAroundBuilder(  # TFDS has no types
@@ -77,8 +79,10 @@ class SteppingAroundBuilder(  # TFDS has no types
     A subclass says in `open_source` where its items come from.
     """
 
-    # The images that two splits share, of the dataset that this builder has built.
+    # About the dataset that this builder has built: the images that two splits share, and images
+    # and pixels of each class in each split whose records are all kept.
     copies = SharedImages()
+    class_counts: Mapping[str, ClassCounts] = types.MappingProxyType({})
 
     _running: _RunningBuild | None = None
 
@@ -202,7 +206,12 @@ class SteppingAroundBuilder(  # TFDS has no types
         ):
             super().download_and_prepare(download_config=download_config, **options)
             storage.write_sums(folder)
-            self.copies = running.copy_finder.find() if running.copy_finder else SharedImages()
+        self.copies = _find_shared_images(running.written, overlap=self.builder_config.overlap)
+        self.class_counts = {
+            split.name: split.class_counts
+            for split in running.written
+            if split.class_counts is not None
+        }
         self.info.update_data_dir(self.data_dir)
         self.copies.warn(self.data_path)
 
@@ -251,16 +260,14 @@ class SteppingAroundBuilder(  # TFDS has no types
         engine = _choose_engine(self, source, download_config, self._running.workers)
         older = OlderVersion(epath.Path(self._running.final_data_dir))
         older.check_classes(source.spec.class_names, are_numbered=source.numbered)
-        if len(source.splits) > 1:
-            self._running.copy_finder = CopyFinder(overlap=self.builder_config.overlap)
         templates = {split: self._get_filename_template(split) for split in source.splits}
-        infos = shards.write(
+        self._running.written = shards.write(
             source,
             templates,
             self.info.features,
             download_config,
             engine,
-            self._running.copy_finder,
+            takes_digests=len(source.splits) > 1,
         )
         max_examples = download_config.max_examples_per_split
         ids = _image_ids(source, max_examples)
@@ -270,7 +277,15 @@ class SteppingAroundBuilder(  # TFDS has no types
                 split: {"ids_sha256": id_list_sha256(ids_of_split)}
                 for split, ids_of_split in ids.items()
             }
-        return infos
+        return [split.info() for split in self._running.written]
+
+
+def _find_shared_images(written: Sequence[shards.WrittenSplit], *, overlap: bool) -> SharedImages:
+    """Finds the images that two splits share, byte for byte."""
+    finder = CopyFinder(overlap=overlap)
+    for split in written:
+        finder.add(split.name, split.image_digests, split.id_of)
+    return finder.find()
 
 
 class _PathThatStays(type(epath.Path())):  # type: ignore[misc]

@@ -83,7 +83,8 @@ class Builder(SteppingAroundBuilder):
             examples = try_examples(spec, item)
             if isinstance(examples, VocSegError):
                 raise examples
-            yield from examples
+            for example in examples:
+                yield example.key, dict(example.features)
 
     def open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
         """Finds the files of every split and checks its list, before the first record is made."""

@@ -12,7 +12,6 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, stats
 from voc_seg_tfrecord.audit import statistics
-from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.reading.dataset import open_built
@@ -212,18 +211,3 @@ def test_classes_that_are_not_vocs_are_compared_with_no_table():
     assert (
         statistics.compare(dataclasses.replace(official("voc2012_val"), class_names=names)) is None
     )
-
-
-def counts_of(*values):
-    counts = ClassCounts()
-    counts.add(np.bincount(values, minlength=256))
-    return counts
-
-
-@pytest.mark.parametrize(
-    ("values", "asked"), [((0, 255), True), ((255,), True), ((0,), False), ((0, 1, 255), False)]
-)
-def test_where_255_is_all_that_is_beside_one_class_its_meaning_is_asked(values, asked):
-    names = ("background", "apple", "tree")
-    first = next(missing_classes(names, {"train": counts_of(*values)}))
-    assert ("if it is a class, say --classes 255=NAME" in first) == asked

@@ -114,7 +114,7 @@ def test_each_image_of_the_source_is_decoded_once(tiled, tree, monkeypatch):
     cuts = []
     monkeypatch.setattr(
         "voc_seg_tfrecord.writing.examples.cut_tiles",
-        lambda key, *a, **k: cuts.append(key) or tiles.cut_tiles(key, *a, **k),
+        lambda rest, *a, **k: cuts.append(rest.key) or tiles.cut_tiles(rest, *a, **k),
     )
     assert found(tiled, tree) == []
     assert sorted(cuts) == [str(n) for n in range(6)]

@@ -5,7 +5,7 @@ import pytest
 from support.encoding import decoded, encoded
 
 from voc_seg_tfrecord.core.errors import ConfigError, ImageError
-from voc_seg_tfrecord.core.example import ExampleSpec, RawExample
+from voc_seg_tfrecord.core.example import ExampleSpec, KeyedExample, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import index_rule
 from voc_seg_tfrecord.core.names import TILE
@@ -41,7 +41,9 @@ def tiles(source, tiling):
 def cut_all(source, example, tiling):
     others = {name: value for name, value in example.items() if name != "image"}
     image = images.open_image(source.image)
-    return cut_tiles("sub/a", image, others, tiling, where="a.jpg", background=0)
+    rest = KeyedExample("sub/a", others)
+    cut = cut_tiles(rest, image, tiling, where="a.jpg", background=0)
+    return [(tile.key, tile.features) for tile in cut]
 
 
 @settings(deadline=None, max_examples=24)
@@ -129,7 +131,7 @@ def test_an_image_is_decoded_once_for_all_its_tiles(monkeypatch, kind):
     monkeypatch.setattr(pillow, "decode", lambda *a, **k: decoded.append(a) or decode(*a, **k))
     for check in ("check_readable", "check_alike"):
         monkeypatch.setattr(images, check, lambda *_: None)
-    assert len(list(cut_all(source, example, Tiling(4)))) == 64
+    assert len(cut_all(source, example, Tiling(4))) == 64
     assert len(decoded) == 3  # image, mask and instance mask
 
 

@@ -13,8 +13,8 @@ import unicodedata
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.core import id_lists
+from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.decisions import called_right
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.example import ALL_PARTS, ExampleSpec, RawExample

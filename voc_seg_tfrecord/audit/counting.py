@@ -1,19 +1,16 @@
 """Counts pixels, images and objects of each class in the records of a dataset.
 
-Enter at `compute` for the statistics of splits. `Tally` adds up records one by one, and
-`ClassCounts` masks one by one, for what reads them anyway.
+Enter at `compute` for the statistics of splits. `Tally` adds up records one by one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 import dataclasses
 import functools
 
 import numpy as np
 import numpy.typing as npt
-import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.statistics import Stats
-from voc_seg_tfrecord.core.errors import several
 from voc_seg_tfrecord.core.names import INSTANCES, MASK, VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.formats.png_pixels import count_pairs, count_values
@@ -177,68 +174,3 @@ class Tally:
             sizes=np.array(self._sizes, np.int64).reshape(-1, 2),
             bands=self._bands,
         )
-
-
-@dataclasses.dataclass
-class ClassCounts:
-    """How many masks of a split have each value, and how many pixels, int64 `[256]`."""
-
-    images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
-    pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
-
-    def __add__(self, other: "ClassCounts") -> "ClassCounts":
-        return ClassCounts(self.images + other.images, self.pixels + other.pixels)
-
-    def add(self, histogram: np.ndarray) -> None:
-        """Adds one mask, by how many pixels each of the 256 values has in it."""
-        self.images += histogram > 0
-        self.pixels += histogram
-
-
-_MAX_NAMED_CLASSES = 12
-
-
-def missing_classes(
-    class_names: Sequence[str], by_split: Mapping[str, ClassCounts]
-) -> Iterator[str]:
-    """Yields a sentence about classes that no image has, and one about those that a split lacks.
-
-    Args:
-      class_names: the classes, in mask order.
-      by_split: the counts of each split.
-    """
-    total = sum(by_split.values(), ClassCounts())
-    absent = [index for index in range(len(class_names)) if not total.images[index]]
-    if absent:
-        sentence = f"no image has {_name_classes(class_names, absent)}"
-        has_at_most_one_class = len(absent) >= len(class_names) - 1
-        if has_at_most_one_class and total.images[VOID]:
-            sentence += f". {VOID} is void here; if it is a class, say --classes {VOID}=NAME"
-        yield sentence
-    for split, counts in by_split.items():
-        lacking = [
-            index
-            for index in range(len(class_names))
-            if total.images[index] and not counts.images[index]
-        ]
-        if lacking:
-            yield f"{split} has no image of {_name_classes(class_names, lacking)}"
-
-
-def _name_classes(class_names: Sequence[str], indices: Sequence[int]) -> str:
-    names = several((class_names[index] for index in indices), _MAX_NAMED_CLASSES)
-    return f"{len(indices)} of {len(class_names)} classes: {names}"
-
-
-def count_classes(builder: tfds.core.DatasetBuilder) -> dict[str, ClassCounts]:
-    """Returns how many images and pixels each class has in each split of a built dataset."""
-    by_split = {}
-    for split in builder.info.splits:
-        by_split[split] = ClassCounts()
-        for histogram in records.scan(builder, split, _count_mask_values):
-            by_split[split].add(histogram)
-    return by_split
-
-
-def _count_mask_values(record: Record) -> np.ndarray:
-    return count_values(record.pixels(MASK))

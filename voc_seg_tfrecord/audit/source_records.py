@@ -68,7 +68,7 @@ class Originals:
         made = [] if item is None else try_examples(self.spec, item)
         if isinstance(made, VocSegError):
             raise made
-        records = (_as_record(self.features, example) for _, example in made)
+        records = (_as_record(self.features, example.features) for example in made)
         return next((record for record in records if record.id == record_id), None)
 
 
@@ -206,7 +206,7 @@ def _read(
         made = try_examples(source.spec, item)
         if isinstance(made, VocSegError):
             return made
-        return [_as_record(builder.info.features, example) for _, example in made]
+        return [_as_record(builder.info.features, example.features) for example in made]
 
     made = ordered_map(read, source.splits[split], ahead=THREADS)
     total = len(source.splits[split])

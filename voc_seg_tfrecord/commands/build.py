@@ -6,6 +6,7 @@ build`.
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 import json
 from typing import Any, get_args
 
@@ -13,21 +14,20 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.check import check_plan
-from voc_seg_tfrecord.audit.counting import ClassCounts, count_classes, missing_classes
 from voc_seg_tfrecord.audit.versions import OlderVersion
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import requirements
+from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_checks import SAMPLE
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, command, share_advice
+from voc_seg_tfrecord.core.errors import ConfigError, command, share_advice
 from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.core.tiling import TileFormat
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.quality.finding import STOPS
-from voc_seg_tfrecord.reading.dataset import check_unchanged
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
@@ -199,7 +199,7 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             stops = _stops(plan, config, args)
             return bool(stops), document | {"problems": stops}
         builder = _build(args, plan, config)
-        classes = _print_classes(builder, config)
+        classes = _print_classes(builder.class_counts, config.built_class_names)
         built = _print_built(args, builder)
         print(same)
     return 0, document | built | {"classes": classes}
@@ -257,21 +257,27 @@ def _stops(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> 
     return stops
 
 
-def _print_classes(builder: tfds.core.DatasetBuilder, config: VocSegConfig) -> dict[str, Any]:
-    """Prints images and pixels of each class, and what is missing where; returns them."""
-    try:
-        by_split = count_classes(builder)
-    except VocSegError:
-        check_unchanged(builder)  # or another build has replaced it, and nothing is damaged
-        raise
-    names = config.built_class_names
+def _print_classes(
+    by_split: Mapping[str, ClassCounts], class_names: Sequence[str]
+) -> dict[str, Any]:
+    """Prints images and pixels of each class, and what is missing where; returns them.
+
+    Args:
+      by_split: the counts of each split.
+      class_names: the classes, in mask order.
+    """
     total = sum(by_split.values(), ClassCounts())
     print()
-    screen.show_class_table(names, total, by_split)
-    for sentence in missing_classes(names, by_split):
+    screen.show_class_table(class_names, total, by_split)
+    for sentence in missing_classes(class_names, by_split):
         print(f"{'note:':18}{sentence}")
-    counts = zip(names, total.images.tolist(), total.pixels.tolist(), strict=False)
-    return {name: {"images": images, "pixels": pixels} for name, images, pixels in counts}
+    counts_by_class = {}
+    for index, name in enumerate(class_names):
+        counts_by_class[name] = {
+            "images": int(total.images[index]),
+            "pixels": int(total.pixels[index]),
+        }
+    return counts_by_class
 
 
 def _tfds_words(args: argparse.Namespace, config: str, manual_dir: str | None) -> list[str]:

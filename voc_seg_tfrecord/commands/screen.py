@@ -30,7 +30,7 @@ import warnings
 from tensorflow_datasets.core.utils import tqdm_utils
 import tqdm
 
-from voc_seg_tfrecord.audit.counting import ClassCounts
+from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.dataset import ids_sha256
 

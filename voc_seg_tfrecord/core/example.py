@@ -92,6 +92,21 @@ class RawExample:
     surveyed: SurveyedMask | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class KeyedExample:
+    """One example of a dataset.
+
+    Attributes:
+      key: its id, or the id of its tile.
+      features: what the builder's features take, by name.
+      mask_counts: how many pixels of its mask have each value that occurs; empty without a mask.
+    """
+
+    key: str
+    features: Mapping[str, Any]
+    mask_counts: Mapping[int, int] = dataclasses.field(default_factory=dict)
+
+
 class Item(Protocol):
     """One example in its source: a tree, a file of records, or arrays in memory.
 

@@ -5,8 +5,8 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.audit.counting import ClassCounts, missing_classes
 from voc_seg_tfrecord.audit.leaks import Overlap
+from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.quality.finding import (
     ALL_MASKS,

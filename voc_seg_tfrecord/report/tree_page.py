@@ -7,8 +7,8 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.audit.check import Report, by_kind
-from voc_seg_tfrecord.audit.counting import ClassCounts
 from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import share_advice
 from voc_seg_tfrecord.core.names import VOID, background_index

@@ -1,10 +1,11 @@
-"""Makes of one raw example one dictionary of features, by the same function on every engine.
+"""Makes the examples of an item, by the same function on every engine.
 
 Enter at `try_examples` for the examples of an item, which are several if its image is cut into
-tiles, and at `make_example` for one example. Both take an `ExampleSpec`, which says what an example
-is to hold.
+tiles, and at `make_example` for the features of one example. Both take an `ExampleSpec`, which says
+what an example is to hold.
 """
 
+import dataclasses
 from typing import Any, cast
 
 import numpy as np
@@ -13,7 +14,7 @@ from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_table import VOID_CLASS
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError, command
-from voc_seg_tfrecord.core.example import ExampleSpec, Item, RawExample
+from voc_seg_tfrecord.core.example import ExampleSpec, Item, KeyedExample, RawExample
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.file_names import name_fault, show_name
 from voc_seg_tfrecord.core.names import (
@@ -34,24 +35,17 @@ from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
 from voc_seg_tfrecord.writing.tiles import cut_tiles
 
 
-def try_examples(spec: ExampleSpec, item: Item) -> list[tuple[str, dict[str, Any]]] | VocSegError:
-    """Reads an item and makes its examples: one, or one per tile. An error is returned.
-
-    Returns:
-      Key and features of each example, see `make_example` and `tiles.cut`; or the error that
-      was raised.
-    """
+def try_examples(spec: ExampleSpec, item: Item) -> list[KeyedExample] | VocSegError:
+    """Reads an item and makes its examples: one, or one per tile. An error is returned."""
     try:
         raw = item.read()
         if spec.tiling is None:
-            return [(item.id, make_example(raw, spec))]
+            return [_make_whole(item.id, raw, spec)]
         with images.large_in_turn(raw.image, raw.mask):
             image = _open_image(raw, spec)
-            others = _other_features(raw, spec, (image.height, image.width))
             tiles = cut_tiles(
-                item.id,
+                _make_rest(item.id, raw, spec, (image.height, image.width)),
                 image,
-                others,
                 spec.tiling,
                 where=raw.image.where,
                 background=spec.background_index,
@@ -73,6 +67,11 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
     Raises:
       VocSegError: if anything about the example is wrong.
     """
+    return dict(_make_whole("", raw, spec).features)
+
+
+def _make_whole(key: str, raw: RawExample, spec: ExampleSpec) -> KeyedExample:
+    """Makes the example of a complete image; see `make_example`."""
     fault = name_fault(raw.filename)
     if fault:
         raise ImageError(
@@ -86,7 +85,8 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
         size = (image.height, image.width)
         stored_image = image.stored()
         del image  # its pixels may be large, and are not needed while the mask is read
-        return {IMAGE: stored_image, **_other_features(raw, spec, size)}
+        rest = _make_rest(key, raw, spec, size)
+    return dataclasses.replace(rest, features={IMAGE: stored_image, **rest.features})
 
 
 def _check_upright(file: File, spec: ExampleSpec) -> None:
@@ -105,14 +105,14 @@ def _check_upright(file: File, spec: ExampleSpec) -> None:
         )
 
 
-def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> dict[str, Any]:
-    """Returns all features but the image itself, whose height and width are `size`."""
+def _make_rest(key: str, raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> KeyedExample:
+    """Makes an example without the feature of the image, whose height and width are `size`."""
     if spec.task == "classification":
-        return {FILENAME: raw.filename, LABEL: _check_label(raw, spec)}
+        return KeyedExample(key, {FILENAME: raw.filename, LABEL: _check_label(raw, spec)})
     if spec.task == "images":
-        return {FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]}
+        return KeyedExample(key, {FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]})
     mask = _read_mask(raw, spec, size)
-    example = {
+    features = {
         FILENAME: raw.filename,
         HEIGHT: size[0],
         WIDTH: size[1],
@@ -120,12 +120,12 @@ def _other_features(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -
         LABELS: [value for value in mask.present() if value != spec.background_index],
     }
     if spec.instances:
-        example[INSTANCES] = _read_instances(raw, spec, size).png
+        features[INSTANCES] = _read_instances(raw, spec, size).png
     if spec.mask_source:
-        example[MASK_SOURCE] = raw.mask_source
+        features[MASK_SOURCE] = raw.mask_source
     if spec.objects:
-        example[OBJECTS] = _read_objects(raw, spec, size)
-    return example
+        features[OBJECTS] = _read_objects(raw, spec, size)
+    return KeyedExample(key, features, mask.counts)
 
 
 def _check_label(raw: RawExample, spec: ExampleSpec) -> int:

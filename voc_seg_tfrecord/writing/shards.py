@@ -10,7 +10,7 @@ chunks, so that no example is made twice. Tiles, whose keys are known only when 
 items in memory are cut from chunks too.
 
 A split passes through three states: `_SplitPlan`, before anything is read; `_SplitResults`, while
-its chunks are written; and `_WrittenSplit`, when the place of each record is known.
+its chunks are written; and `WrittenSplit`, when the place of each record is known.
 """
 
 import collections
@@ -28,11 +28,11 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import naming, splits, utils
 from tensorflow_datasets.core.utils import shard_utils
 
+from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.errors import SplitError, VocSegError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.threads import ALL_CORES, CORES, ordered_map
 from voc_seg_tfrecord.formats import frames
-from voc_seg_tfrecord.writing.copies import CopyFinder
 from voc_seg_tfrecord.writing.engines import Engine
 from voc_seg_tfrecord.writing.order import (
     HASH_BYTES,
@@ -73,8 +73,9 @@ def write(
     features: tfds.features.FeaturesDict,
     download_config: tfds.download.DownloadConfig,
     engine: Engine,
-    copies: CopyFinder | None,
-) -> list[tfds.core.SplitInfo]:
+    *,
+    takes_digests: bool,
+) -> list["WrittenSplit"]:
     """Writes the shards of all splits of a source that `stream_items` returned.
 
     Chunks are in a folder beside the shards meanwhile.
@@ -85,10 +86,10 @@ def write(
       features: the dataset's features.
       download_config: TFDS's options: the number of shards, and the most examples of a split.
       engine: runs the tasks.
-      copies: takes the digests of all images; None if they are not wanted.
+      takes_digests: whether the digests of images are wanted.
 
     Returns:
-      What TFDS notes of each split.
+      What was written, split by split.
 
     Raises:
       SplitError: for the first split that has problems, with all of them.
@@ -105,17 +106,14 @@ def write(
         for split, items in source.splits.items()
     ]
     plans = _divide_for_workers(plans, engine.workers)
-    writer = _chunk_writer(source, features, engine, takes_digests=copies is not None)
+    writer = _chunk_writer(source, features, engine, takes_digests=takes_digests)
     folder = plans[0].template.data_dir / CHUNK_FOLDER
     folder.mkdir()
     written = _write_chunks(plans, folder, writer, engine)
-    if copies is not None:
-        for split in written:
-            copies.add(split.plan.split, split.image_digests, split.plan.id_of)
     _cut_shards([split for split in written if not split.chunks_are_shards], engine)
     if folder.exists():  # an object store has no empty folder
         folder.rmtree()
-    return [split.info() for split in written]
+    return written
 
 
 def _chunk_writer(
@@ -132,7 +130,7 @@ def _chunk_writer(
 
 def _write_chunks(
     plans: Sequence["_SplitPlan"], folder: epath.Path, writer: ChunkWriter, engine: Engine
-) -> list["_WrittenSplit"]:
+) -> list["WrittenSplit"]:
     """Writes the chunks of all splits."""
     tasks = itertools.chain.from_iterable(plan.chunk_tasks(folder) for plan in plans)
     # The number of items in memory is not known before they are read.
@@ -146,7 +144,7 @@ def _write_chunks(
 
 def _collect_splits(
     plans: Sequence["_SplitPlan"], folder: epath.Path, results: Iterable[tuple[int, TaskResult]]
-) -> list["_WrittenSplit"]:
+) -> list["WrittenSplit"]:
     """Collects the results of chunks, which come in any order.
 
     Splits are checked in their order. The first one with problems ends the build.
@@ -154,7 +152,7 @@ def _collect_splits(
     waiting = collections.deque(_SplitResults(plan) for plan in plans)
     # Tasks are numbered through all splits.
     owners = [(split, chunk) for split in waiting for chunk in range(split.plan.chunk_count)]
-    written: list[_WrittenSplit] = []
+    written: list[WrittenSplit] = []
     for number, result in results:
         split, chunk = owners[number]
         split.add(chunk, result)
@@ -166,7 +164,7 @@ def _collect_splits(
     return written
 
 
-def _cut_shards(splits_to_cut: Sequence["_WrittenSplit"], engine: Engine) -> None:
+def _cut_shards(splits_to_cut: Sequence["WrittenSplit"], engine: Engine) -> None:
     """Cuts the shards of splits whose chunks are not their shards, and removes the chunks."""
     tasks = itertools.chain.from_iterable(split.shard_tasks() for split in splits_to_cut)
     examples = sum(len(split.records) for split in splits_to_cut)
@@ -326,11 +324,13 @@ class _SplitResults:
     Attributes:
       plan: how the split is cut into chunks.
       problems: numbers of items that cannot be used, and what is wrong with them.
+      class_counts: images and pixels of each class in all records.
     """
 
     def __init__(self, plan: _SplitPlan):
         self.plan = plan
         self.problems: list[tuple[int, VocSegError]] = []
+        self.class_counts = ClassCounts()
         # By chunk. Arrays and strings take less memory than the lists of a result.
         self._lengths: dict[int, np.ndarray] = {}
         self._digests: dict[int, np.ndarray] = {}
@@ -339,6 +339,7 @@ class _SplitResults:
     def add(self, chunk: int, result: TaskResult) -> None:
         """Adds the result of a chunk."""
         self.problems += result.problems
+        self.class_counts += result.class_counts
         self._lengths[chunk] = np.array(result.lengths, np.int64)
         self._digests[chunk] = np.array(result.digests, np.uint64)
         self._hashes[chunk] = join_hashes(result.hashes)
@@ -362,7 +363,7 @@ class _SplitResults:
 
 
 @dataclasses.dataclass(frozen=True)
-class _WrittenSplit:
+class WrittenSplit:
     """A split whose chunks are written, so that the place of each record is known.
 
     Attributes:
@@ -372,6 +373,8 @@ class _WrittenSplit:
         order.
       shard_ends: where each shard ends in that order.
       image_digests: of each image, uint64, in the order of the list; empty if none were taken.
+      class_counts: images and pixels of each class; None if not all records that were made are
+        kept.
       chunks_are_shards: whether the chunks are the shards that TFDS makes.
     """
 
@@ -380,7 +383,17 @@ class _WrittenSplit:
     records: np.ndarray
     shard_ends: Sequence[int]
     image_digests: np.ndarray
+    class_counts: ClassCounts | None
     chunks_are_shards: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the split."""
+        return self.plan.split
+
+    def id_of(self, number: int) -> str:
+        """Returns the id of the image with a number of the list."""
+        return self.plan.id_of(number)
 
     def shard_tasks(self) -> Iterator[ShardTask]:
         """Yields the task of each shard that is cut from the chunks."""
@@ -398,10 +411,10 @@ class _WrittenSplit:
         """Returns what TFDS notes of the split."""
         shard_lengths = np.diff([0, *self.shard_ends]).tolist()
         size = int(self.records[:, 2].sum())
-        return splits.SplitInfo(self.plan.split, shard_lengths, size, self.plan.template)
+        return splits.SplitInfo(self.name, shard_lengths, size, self.plan.template)
 
 
-def _finish_split(results: _SplitResults, folder: epath.Path) -> _WrittenSplit:
+def _finish_split(results: _SplitResults, folder: epath.Path) -> WrittenSplit:
     """Finds the place of each record of a split, and its shards.
 
     Raises:
@@ -413,18 +426,20 @@ def _finish_split(results: _SplitResults, folder: epath.Path) -> _WrittenSplit:
         in_order = sorted(results.problems, key=lambda problem: problem[0])
         raise SplitError(plan.split, [error for _, error in in_order], len(plan.items))
     records = _locate_records(results.lengths())
+    made_count = len(records)
     if not plan.order_is_final:
         records = records[: plan.max_examples]
         hashes = results.hashes()[: len(records) * HASH_BYTES]
         records = records[order_by_hash(hashes)]
     size = int(records[:, 2].sum())
     shard_count = plan.shard_config.get_number_shards(size, len(records))
-    return _WrittenSplit(
+    return WrittenSplit(
         plan,
         plan.chunk_paths(folder),
         records,
         shard_ends=boundaries(plan.split, len(records), shard_count),
         image_digests=_in_list_order(results.digests(), plan.order),
+        class_counts=results.class_counts if len(records) == made_count else None,
         chunks_are_shards=plan.chunks_are_shards and shard_count == plan.chunk_count,
     )
 

@@ -15,6 +15,7 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import hashing
 
 from voc_seg_tfrecord.core import errors
+from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec
 from voc_seg_tfrecord.core.processes import Note
@@ -36,23 +37,26 @@ class TaskResult:
       problems: numbers of items that cannot be used, and what is wrong with them.
       digests: the digest of each item's image, if the writer takes digests; see
         `copies.DigestedItem`.
+      class_counts: images and pixels of each class in all records.
     """
 
     lengths: list[int] = dataclasses.field(default_factory=list)
     hashes: list[int] = dataclasses.field(default_factory=list)
     problems: list[tuple[int, VocSegError]] = dataclasses.field(default_factory=list)
     digests: list[int] = dataclasses.field(default_factory=list)
+    class_counts: ClassCounts = dataclasses.field(default_factory=ClassCounts)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the result as plain data."""
         problems = [(number, error.to_json()) for number, error in self.problems]
-        return {**vars(self), "problems": problems}
+        return {**vars(self), "problems": problems, "class_counts": self.class_counts.to_json()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Returns the result that `to_json` turned into plain data."""
         problems = [(number, errors.from_json(error)) for number, error in data["problems"]]
-        return cls(**{**data, "problems": problems})
+        class_counts = ClassCounts.from_json(data["class_counts"])
+        return cls(**{**data, "problems": problems, "class_counts": class_counts})
 
 
 class TaskRunner(Protocol):
@@ -133,11 +137,12 @@ class ChunkWriter:
                 continue
             if self.takes_digests:
                 result.digests.append(item.digest)
-            for key, example in examples:
-                record = serializer.serialize_example(encode(example))
+            for example in examples:
+                record = serializer.serialize_example(encode(example.features))
                 result.lengths.append(len(record))
                 if task.salt:
-                    result.hashes.append(hasher.hash_key(key))
+                    result.hashes.append(hasher.hash_key(example.key))
+                result.class_counts.add_mask(example.mask_counts)
                 yield record
 
     def task_from_json(self, data: Mapping[str, Any]) -> ChunkTask:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from voc_seg_tfrecord.core.errors import ImageError
+from voc_seg_tfrecord.core.example import KeyedExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.core.names import (
@@ -30,21 +31,20 @@ from voc_seg_tfrecord.core.tiling import MAX_TILES, Tile, Tiling
 from voc_seg_tfrecord.formats import bands, images, pillow, png_pixels
 from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.images import StoredImage
-from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
 
 JPEG_QUALITY = 95
 """Quality of tiles that are stored as JPEG."""
 
 
 def cut_tiles(
-    key: str,
+    rest: KeyedExample,
     image: StoredImage | pillow.Still | Banded,
-    others: Mapping[str, Any],
     tiling: Tiling,
     *,
     where: str,
     background: int | None,
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[KeyedExample]:
     """Cuts an example into tiles. Image and masks are decoded once for all of them.
 
     An image that is one tile is stored as if it were not cut. A JPEG is decoded accurately, as
@@ -52,25 +52,26 @@ def cut_tiles(
     these by a few.
 
     Args:
-      key: the example's key.
+      rest: the example of the complete image, without the feature of the image.
       image: the complete image.
-      others: its other features, as `examples.make_example` returns them.
       tiling: how to cut.
       where: the image's file, for errors.
       background: the class that `labels` leave out, None if there is none.
 
     Yields:
-      Key and features of each tile, row by row.
+      The example of each tile, row by row.
 
     Raises:
       ImageError: if the image's pixels cannot be decoded, or would be too many tiles.
     """
     _check_tile_count(image, tiling, where)
     tiles = list(tiling.tiles(image.height, image.width))
+    others = rest.features
     if len(tiles) == 1:
         ending = posixpath.splitext(others[FILENAME])[1]
-        place = _place_features(others, tiles[0], ending)
-        yield tiles[0].name(key), {**others, IMAGE: image.stored(), **place}
+        position = _position_features(others, tiles[0], ending)
+        features = {**others, IMAGE: image.stored(), **position}
+        yield KeyedExample(tiles[0].name(rest.key), features, rest.mask_counts)
         return
     source = _decode_image(image, tiling, where)
     masks = {
@@ -79,16 +80,18 @@ def cut_tiles(
         if name in others
     }
     for tile in tiles:
-        example = {**others, **_place_features(others, tile, source.ending)}
-        example[IMAGE] = source.encode(np.ascontiguousarray(source.pixels[tile.window]))
-        example[HEIGHT] = tile.height
-        example[WIDTH] = tile.width
+        features = {**others, **_position_features(others, tile, source.ending)}
+        features[IMAGE] = source.encode(np.ascontiguousarray(source.pixels[tile.window]))
+        features[HEIGHT] = tile.height
+        features[WIDTH] = tile.width
+        mask_counts: dict[int, int] = {}
         for name, mask in masks.items():
             part = np.ascontiguousarray(mask[tile.window])
-            example[name] = pillow.encode_png(part)
+            features[name] = pillow.encode_png(part)
             if name == MASK:
-                example[LABELS] = _find_labels(part, background)
-        yield tile.name(key), example
+                mask_counts = occurring(count_values(part))
+                features[LABELS] = [v for v in mask_counts if v not in (VOID, background)]
+        yield KeyedExample(tile.name(rest.key), features, mask_counts)
 
 
 def _check_tile_count(
@@ -141,13 +144,7 @@ def _decode_image(
     return _TiledImage(pixels, encode, ending)
 
 
-def _find_labels(mask: np.ndarray, background: int | None) -> list[int]:
-    """Returns the classes of a mask, uint8 `[h, w]`, without background and void, ascending."""
-    present = np.flatnonzero(count_values(mask)[:VOID]).tolist()
-    return [value for value in present if value != background]
-
-
-def _place_features(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
+def _position_features(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
     """Returns the features that say where a tile lies in its image, and its file name."""
     own_id = image_id(others[FILENAME])
     return {

@@ -1,0 +1,80 @@
+"""Counts the images and pixels of each class, and says which classes are missing."""
+
+from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from typing import Any, Self
+
+import numpy as np
+
+from voc_seg_tfrecord.core.errors import several
+from voc_seg_tfrecord.core.names import VOID
+
+_MAX_NAMED_CLASSES = 12
+
+
+@dataclasses.dataclass
+class ClassCounts:
+    """How many masks have each value, and how many pixels have it.
+
+    Attributes:
+      images: int64 `[256]`.
+      pixels: int64 `[256]`.
+    """
+
+    images: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
+    pixels: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(256, np.int64))
+
+    def __add__(self, other: "ClassCounts") -> "ClassCounts":
+        return ClassCounts(self.images + other.images, self.pixels + other.pixels)
+
+    def add(self, histogram: np.ndarray) -> None:
+        """Adds one mask, by how many pixels each of the 256 values has in it."""
+        self.images += histogram > 0
+        self.pixels += histogram
+
+    def add_mask(self, counts: Mapping[int, int]) -> None:
+        """Adds one mask, by how many pixels each value that occurs in it has."""
+        for value, pixels in counts.items():
+            self.images[value] += 1
+            self.pixels[value] += pixels
+
+    def to_json(self) -> dict[str, list[int]]:
+        """Returns the counts as plain data, for `from_json` in another process."""
+        return {"images": self.images.tolist(), "pixels": self.pixels.tolist()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns the counts that `to_json` turned into plain data."""
+        return cls(np.array(data["images"], np.int64), np.array(data["pixels"], np.int64))
+
+
+def missing_classes(
+    class_names: Sequence[str], by_split: Mapping[str, ClassCounts]
+) -> Iterator[str]:
+    """Yields a sentence about classes that no image has, and one about those that a split lacks.
+
+    Args:
+      class_names: the classes, in mask order.
+      by_split: the counts of each split.
+    """
+    total = sum(by_split.values(), ClassCounts())
+    absent = [index for index in range(len(class_names)) if not total.images[index]]
+    if absent:
+        sentence = f"no image has {_name_classes(class_names, absent)}"
+        has_at_most_one_class = len(absent) >= len(class_names) - 1
+        if has_at_most_one_class and total.images[VOID]:
+            sentence += f". {VOID} is void here; if it is a class, say --classes {VOID}=NAME"
+        yield sentence
+    for split, counts in by_split.items():
+        lacking = [
+            index
+            for index in range(len(class_names))
+            if total.images[index] and not counts.images[index]
+        ]
+        if lacking:
+            yield f"{split} has no image of {_name_classes(class_names, lacking)}"
+
+
+def _name_classes(class_names: Sequence[str], indices: Sequence[int]) -> str:
+    names = several((class_names[index] for index in indices), _MAX_NAMED_CLASSES)
+    return f"{len(indices)} of {len(class_names)} classes: {names}"
