@@ -89,7 +89,7 @@ class Builder(SteppingAroundBuilder):
     def open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
         """Finds the files of every split and checks its list, before the first record is made."""
         # Imported here, as what is built is read without them.
-        from voc_seg_tfrecord.sources.devkit import Fetcher
+        from voc_seg_tfrecord.sources.fetcher import Fetcher
         from voc_seg_tfrecord.sources.open import open_source
 
         source = self.source or open_source(self.builder_config, Fetcher(dl_manager))

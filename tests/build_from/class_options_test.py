@@ -255,7 +255,7 @@ def check(root, words, expected, *, may_refuse=False):
             raise
         return
     assert found == expected
-    rule = rule_of_rows(plan.decision.rows, config.built_class_names)  # as verify does it
+    rule = rule_of_rows(plan.meaning.rows, config.built_class_names)  # as verify does it
     assert classes(config, dataclasses.replace(plan, mask_rule=rule)) == expected
     if "--missing_mask background" in words and "=void" not in words:
         fill = config.example_spec(plan.mask_rule).fill

@@ -6,7 +6,7 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS
-from voc_seg_tfrecord.sources import devkit
+from voc_seg_tfrecord.sources.transfer import Transfer, TransferError
 
 # As `tfds build` writes them; the README's build has the same.
 SHA256S = {"test": "ab5f0a530adf", "train": "6389cbfd43c3", "validation": "19f9eface2b9"}
@@ -69,9 +69,9 @@ def test_a_call_that_mixes_trees_and_releases_is_a_wrong_call(tmp_path, capsys, 
 @pytest.fixture
 def offline(monkeypatch):
     def refuse(*_):
-        raise devkit.TransferError("no answer: ConnectionError")
+        raise TransferError("no answer: ConnectionError")
 
-    monkeypatch.setattr(devkit.Transfer, "run", refuse)
+    monkeypatch.setattr(Transfer, "run", refuse)
 
 
 WRONG = {

@@ -35,7 +35,7 @@ from voc_seg_tfrecord.core.file import (
     kind_of,
 )
 from voc_seg_tfrecord.formats import archives, frames, images, mask_samples, pillow
-from voc_seg_tfrecord.sources.records import scan
+from voc_seg_tfrecord.sources.records import record_files
 
 
 def read(path):
@@ -269,7 +269,7 @@ def test_a_pipe_and_a_device_are_not_opened(tmp_path, make):
     openers = [
         lambda: archives.unpacked(tmp_path / "x.zip").__enter__(),
         lambda: archives.unpacked(tmp_path / "x.tar").__enter__(),
-        lambda: scan.unpacked(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
+        lambda: record_files.unpack_gzip(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
         lambda: storage.read_sums(epath.Path(tmp_path)),
     ]
     for opener in openers:

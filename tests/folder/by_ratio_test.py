@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import exports
-from support.folders import plan_of, refused
+from support.folders import plan_of, refused, write
 from support.tfds_build import tfds_build
 
 from voc_seg_tfrecord import VocSegConfig
@@ -271,6 +271,19 @@ def test_each_split_has_its_number_of_images_and_a_rare_class(tree):
 def test_classes_are_those_that_the_dataset_will_have(tree):
     found = by_class(tree, classes={"tree": "void"})
     assert {with_tree(ids) for ids in found.splits.values()} != {1}
+
+
+def test_check_reads_images_that_cannot_be_divided_by_class_as_one_split(tmp_path, capsys):
+    text = "image,mask\nimages/a.jpg,masks/a.png\nimages/a.jpg,masks/b.png\n"
+    write(tmp_path, "ab images/{}.jpg masks/{}.png", ("pairs.csv", text))
+    words = ["--class_names=background,apple,tree", "--split_by=stratified"]
+    words += ["--splits=train=0.4,validation=0.3,test=0.3", "--json"]
+    assert cli.main(["check", str(tmp_path), *words]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert report["examined"] == 2
+    problems = " ".join(itertools.chain(*(each["messages"] for each in report["findings"])))
+    assert "3 splits for 2 images" in problems
+    assert "The splits are not decided" in problems
 
 
 @pytest.mark.parametrize("split_by", ["hash", "stratified"])

@@ -110,6 +110,7 @@ def test_a_line_whose_command_asks_more_says_so(tmp_path):
     text = refused(tmp_path, "2 ways to read images and masks")
     for words, command in proposed(text):
         assert words == "6 images with masks"
+        assert "the next question is how to divide the images into splits" in text
         refused(tmp_path, "2 ways to divide the images into splits", **said_by(command))
 
 
@@ -118,6 +119,8 @@ def test_without_class_names_a_line_counts_too(tmp_path, names):
     write(tmp_path, "abcdef images/{}.jpg masks/{}.png labels/{}.png")
     text = refused(tmp_path, "2 ways to read images and masks", **names)
     assert [words for words, _ in proposed(text)] == ["6 images with masks"] * 2
+    asks_for_classes = "choose by the options in a line; the next question is what the classes are"
+    assert (asks_for_classes in text) == ("class_names" in names)
 
 
 def test_check_build_and_tfds_ask_the_same_question(tmp_path, capsys):

@@ -94,4 +94,4 @@ def test_a_folder_of_voc_palettes_with_a_transparent_background_is_refused(tmp_p
         exports.put(tmp_path, f"SegmentationClass/{name}.png", with_trns(mask, 0))
     with pytest.raises(MaskError, match="not opaque"):
         read_mask(File((tmp_path / "SegmentationClass/a.png").read_bytes(), "a.png"), RULE)
-    assert folders.plan_of(tmp_path).decision.by == "value"
+    assert folders.plan_of(tmp_path).meaning.by == "value"

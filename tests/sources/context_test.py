@@ -137,8 +137,8 @@ def test_images_come_out_of_voc2010s_archive_where_only_labels_are_at_hand(manua
             assert path.name == "VOC2010.tar"
             return tmp_path
 
-    trees = context.open_trees(release, part(60), Fetcher())
-    assert {split: tree.read_ids(name) for split, (tree, name) in trees.items()} == {
+    lists = context.open_trees(release, part(60), Fetcher())
+    assert {split: found.tree.read_ids(found.name) for split, found in lists.items()} == {
         "train": ["2008_000002", "2008_000003"],
         "validation": ["2009_000001"],
     }

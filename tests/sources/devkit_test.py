@@ -5,8 +5,7 @@ import pytest
 
 from voc_seg_tfrecord.core.errors import SourceError
 from voc_seg_tfrecord.core.releases import RELEASES, Archive
-from voc_seg_tfrecord.sources import devkit
-from voc_seg_tfrecord.sources.devkit import NotDownloaded
+from voc_seg_tfrecord.sources.fetcher import NotDownloaded, find_archive
 
 DATA = b"an archive"
 ARCHIVE = Archive("a.tar", (hashlib.sha256(DATA).hexdigest(),), ())
@@ -24,7 +23,7 @@ class Folder:
 
 
 def find(fetcher):
-    return devkit.find_archive(RELEASES["2012"], ARCHIVE, fetcher, "VOC2012", "its tree")
+    return find_archive(RELEASES["2012"], ARCHIVE, fetcher, "VOC2012", "its tree")
 
 
 def test_the_archive_in_the_manual_folder_wins_over_a_download(tmp_path):

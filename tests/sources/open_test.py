@@ -18,7 +18,8 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.sources import devkit as devkit_reader
+from voc_seg_tfrecord.sources import transfer
+from voc_seg_tfrecord.sources.fetcher import Fetcher
 
 PART = VocSegConfig(name="part", release="2012", strict=False)
 NAME = "VOCtrainval.tar"
@@ -68,7 +69,7 @@ def archive(served, monkeypatch):
     """Makes 2012's archive one of dummy_data at the addresses given; returns its bytes."""
     folder, address = served
     data = make_archive(folder / "good" / NAME)
-    monkeypatch.setattr(devkit_reader, "_PAUSE", 0)
+    monkeypatch.setattr(transfer, "_PAUSE_SECONDS", 0)
 
     def register(*folders, sha256=None, size=None):
         urls = tuple(f if f.startswith("http") else f"{address}/{f}/{NAME}" for f in folders)
@@ -224,7 +225,7 @@ def test_a_hostile_archive_writes_no_file_of_its_own_choice(bad, archive, tmp_pa
 def test_an_archive_in_the_manual_folder_is_checked_before_it_is_unpacked(
     archive, tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(devkit_reader.Fetcher, "extract", lambda *_: pytest.fail("unpacked"))
+    monkeypatch.setattr(Fetcher, "extract", lambda *_: pytest.fail("unpacked"))
     data = archive()
     put(tmp_path, "manual", data + b"x")
     with pytest.raises(voc_seg_tfrecord.VocSegError, match=r"VOCtrainval\.tar: .* bytes, sha256"):

@@ -22,7 +22,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK, VOID, background_index
 from voc_seg_tfrecord.core.processes import ordered_map
-from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan, absent_images
+from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan, advise_on_absent_images
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -279,7 +279,7 @@ def _find_pairs(plan: FolderPlan) -> tuple[list[tuple[str, Pair]], list[Finding]
     for split, ids in plan.splits.items():
         new_ids = [image_id for image_id in dict.fromkeys(ids) if image_id not in seen]
         seen.update(new_ids)
-        advice = absent_images(plan, split)
+        advice = advise_on_absent_images(plan, split)
         absent_ids = [image_id for image_id in new_ids if image_id not in plan.tree.images]
         unnamed_ids = set(absent_ids[_MAX_NAMED_ABSENT_IDS:])
         for image_id in new_ids:

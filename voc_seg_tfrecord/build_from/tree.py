@@ -14,9 +14,8 @@ from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.folder import account
-from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, check_alternatives
+from voc_seg_tfrecord.folder.alternatives import check_alternatives
 from voc_seg_tfrecord.folder.plan import (
-    ANY_VALUE,
     ClassOptions,
     FolderPlan,
     OpenFolder,
@@ -26,6 +25,7 @@ from voc_seg_tfrecord.folder.plan import (
 )
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
+from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES, ANY_VALUE
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.formats.archives import unpacked
 from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
@@ -142,7 +142,7 @@ class FolderPlanner:
         by_name = plan.class_file is not None and plan.class_file.by_name
         has_names = bool(self._options.get("class_names"))
         is_numbered = has_names or bool(plan.config.classes) or not by_name
-        return dataclasses.replace(plan, numbered=is_numbered)
+        return dataclasses.replace(plan, are_classes_numbered=is_numbered)
 
     def open(self, *, reads_on: bool = False) -> OpenFolder:
         """Finds files, splits, pairs and classes; see `plan`."""
@@ -243,8 +243,8 @@ def _facts_of_files(plan: FolderPlan) -> list[_Fact]:
     if tool:
         origin = f"drawn from the polygons of {tool}"
     meaning = "value"
-    if plan.decision is not None:
-        meaning = f"{plan.decision.by}, {plan.decision.candidate.source}"
+    if plan.meaning is not None:
+        meaning = f"{plan.meaning.by}, {plan.meaning.candidate.source}"
     return [
         ("images", f"{len(tree.images)} in {tree.layout.describe('images')}"),
         ("masks", f"{len(tree.masks)} {origin}, by {meaning}"),

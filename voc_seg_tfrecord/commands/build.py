@@ -242,7 +242,7 @@ def _stops(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> 
     """Reads everything, as the build would; prints and returns what would stop it."""
     check_free(config, args.data_dir, overwrite=args.overwrite)
     older = OlderVersion(Builder(data_dir=args.data_dir, config=config).data_path)
-    older.check_classes(config.built_class_names, are_numbered=plan.numbered)
+    older.check_classes(config.built_class_names, are_numbered=plan.are_classes_numbered)
     names = plan.tree.images
     ids_by_split = {}
     for split, ids in plan.splits.items():

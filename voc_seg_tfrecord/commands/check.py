@@ -329,14 +329,14 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     folder = epath.Path(args.copy_to).expanduser()
     _check_place(folder, root, args)
-    ids = _read_chosen_ids(epath.Path(args.ids).expanduser(), opened.splits.evidence)
+    ids = _read_chosen_ids(epath.Path(args.ids).expanduser(), opened.division.evidence)
     files = _files_to_copy(opened, root, ids)
     with staging.staged_folder(folder) as incomplete:
         for file in files.copied:
             staging.write_below(incomplete, {_name_below(root, file): file.read_bytes()})
         for file in files.lists:
             data = File.read(file, ListError).data
-            lines = only_lines(data, file, opened.splits.evidence.image_names, {*ids})
+            lines = only_lines(data, file, opened.division.evidence.image_names, {*ids})
             if lines:
                 staging.write_below(incomplete, {_name_below(root, file): lines})
         if opened.stated.texts:  # without them the copies would be paired by name
@@ -396,7 +396,7 @@ def _files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) -> _Fil
             by_part.setdefault(part, {}).update(dict.fromkeys(files))
     of_images = set(itertools.chain(*by_part.values()))
     lists = []
-    for split_list in opened.splits.evidence.lists:
+    for split_list in opened.division.evidence.lists:
         is_plain_list = split_list.split and not split_list.key
         if is_plain_list and root / split_list.file not in of_images:
             lists.append(root / split_list.file)

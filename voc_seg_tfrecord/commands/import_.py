@@ -19,13 +19,8 @@ from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_table import parse_pairs
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.sources.records.layouts import Record, Value, parse
-from voc_seg_tfrecord.sources.records.scan import (
-    find_files,
-    make_items,
-    read_records,
-    scan_records,
-    unpacked,
-)
+from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip
+from voc_seg_tfrecord.sources.records.scan import make_items, scan_records
 
 SUMMARY = "build a dataset from hand-written TFRecords"
 EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"
@@ -147,7 +142,7 @@ def _show_scan(
     outcome = None
     with staging.temporary_folder() as folder:
         for path in find_files(files):
-            file = _describe_file(path, unpacked(path, folder))
+            file = _describe_file(path, unpack_gzip(path, folder))
             files_found.append(file)
             if not silent:
                 _print_file(file)

@@ -238,7 +238,7 @@ def show_class_table(
     show_table(columns, rows)
 
 
-# The bar around the others, and those of downloads, for which `sources.devkit` has its own.
+# The bar around the others, and those of downloads, for which `sources.transfer` has its own.
 _HIDDEN_BAR = re.compile("Generating splits|Dl Completed|Dl Size|Extraction completed")
 _SHUFFLING_BAR = re.compile(r"Shuffling .*-(\w+)\.\w+(?:-\S*)?\.\.\.")
 

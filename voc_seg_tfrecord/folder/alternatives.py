@@ -9,33 +9,15 @@ import hashlib
 from typing import Any, Protocol
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
-from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES
-from voc_seg_tfrecord.folder.classes.choose import CONTRADICT
-from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
+from voc_seg_tfrecord.folder.undecided_classes import NEXT_QUESTION_BY_KIND
 
 MAX_TRIED_ALTERNATIVES = 3 * MAX_ALTERNATIVES
 """Alternatives of one question that are planned at most, in search of those that work."""
 
-ANY_CLASSES: Mapping[str, Any] = {
-    "class_names": [f"class {value}" for value in range(VOID)],
-    "background": "",
-    "classes": (),
-    "missing_mask": "skip",
-}
-"""Options with which any value of a mask is a class."""
-
 _ONE_SPLIT: Mapping[str, Any] = {"splits": {"train": 1.0}}
 """Options with which nothing is asked about splits."""
-
-_QUESTIONS_ABOUT_CLASSES = {
-    NO_CLASS_NAMES: "the next question is what the classes are called",
-    CONTRADICT: "the next question is what the classes are called",
-    UNDECIDED: "the next question is what the values of the masks mean",
-}
-"""What is asked next, by the kinds of errors that ask for classes, whichever files are meant."""
 
 
 class Planner(Protocol):
@@ -88,24 +70,25 @@ def check_alternatives(question: QuestionError, plan_with: Planner) -> VocSegErr
     """
     possible: list[_Outcome] = []
     refused: list[_Outcome] = []
-    tried = 0
+    tried_count = 0
     for alternative in question.alternatives[:MAX_TRIED_ALTERNATIVES]:
         if len(possible) == MAX_ALTERNATIVES:
             break
-        tried += 1
+        tried_count += 1
         outcome = _try_alternative(alternative, plan_with)
         if not outcome.is_possible:
             refused.append(outcome)
         elif not _builds_same_as_any(outcome, possible):
             possible.append(outcome)
-    untried = len(question.alternatives) - tried
-    is_only_one = len(possible) == 1 and not untried
+    untried_count = len(question.alternatives) - tried_count
+    is_only_one = len(possible) == 1 and untried_count == 0
     if not possible or is_only_one:
         return _error_without_choice(question, possible, refused)
     return question.with_alternatives(
         [_with_words(outcome, possible) for outcome in possible],
         refused=_reasons_to_show(refused),
-        untried=untried,
+        untried_count=untried_count,
+        next_question=_common_next_question(possible),
     )
 
 
@@ -123,7 +106,7 @@ def _reasons_to_show(refused: Sequence[_Outcome]) -> list[str]:
     A user who means one of these has to know what is wrong with its files.
     """
     return [
-        _reason(outcome)
+        _explain_refusal(outcome)
         for outcome in refused
         if not isinstance(outcome.error, QuestionError | ConfigError)
     ]
@@ -136,27 +119,41 @@ def _try_alternative(alternative: Alternative, plan_with: Planner) -> _Outcome:
     try:
         plan = plan_with(alternative.options)
     except QuestionError as question:
-        if not _leads_on(question, alternative.options, plan_with):
-            return _Outcome(alternative, error=question)
-        next_question = f"the next question is how to {question.to}"
-        outcome = _Outcome(alternative, error=question, next_question=next_question)
-        return _with_count(outcome, {**_ONE_SPLIT, **alternative.options}, plan_with)
+        return _outcome_of_question(alternative, question, plan_with)
     except VocSegError as error:
-        if error.kind not in _QUESTIONS_ABOUT_CLASSES:
-            return _Outcome(alternative, error=error)
-        next_question = _QUESTIONS_ABOUT_CLASSES[error.kind]
-        outcome = _Outcome(alternative, error=error, next_question=next_question)
-        return _with_count(outcome, alternative.options, plan_with)
+        return _outcome_of_error(alternative, error, plan_with)
     classes = [*plan.config.built_class_names, str(plan.mask_rule)]
     digest = _digest_of_plan(plan, classes)
     return _Outcome(alternative, _count_in_words(alternative, plan), digest)
 
 
+def _outcome_of_question(
+    alternative: Alternative, question: QuestionError, plan_with: Planner
+) -> _Outcome:
+    """Returns the outcome of an alternative that ends in another question."""
+    if not _leads_on(question, alternative.options, plan_with):
+        return _Outcome(alternative, error=question)
+    next_question = f"the next question is how to {question.to}"
+    outcome = _Outcome(alternative, error=question, next_question=next_question)
+    # Only classes and splits may be open when images are counted. The alternative's own splits win.
+    return _with_count(outcome, {**_ONE_SPLIT, **alternative.options}, plan_with)
+
+
+def _outcome_of_error(alternative: Alternative, error: VocSegError, plan_with: Planner) -> _Outcome:
+    """Returns the outcome of an alternative that ends in an error, which may ask for classes."""
+    next_question = NEXT_QUESTION_BY_KIND.get(error.kind, "")
+    outcome = _Outcome(alternative, error=error, next_question=next_question)
+    if not next_question:
+        return outcome
+    return _with_count(outcome, alternative.options, plan_with)
+
+
 def _leads_on(question: QuestionError, options: Mapping[str, Any], plan_with: Planner) -> bool:
     """Says whether a question that options lead to is a new one, and has an answer that works."""
     answers = question.alternatives[:MAX_ALTERNATIVES]
-    if options in [answer.options for answer in answers]:
-        return False  # who is asked again for the same goes round in a circle
+    asks_for_the_same = options in [answer.options for answer in answers]
+    if asks_for_the_same:
+        return False
     return any(_is_answer(answer, options, plan_with) for answer in answers)
 
 
@@ -167,7 +164,7 @@ def _is_answer(answer: Alternative, options: Mapping[str, Any], plan_with: Plann
     except QuestionError:
         return True
     except VocSegError as error:
-        return error.kind in _QUESTIONS_ABOUT_CLASSES
+        return error.kind in NEXT_QUESTION_BY_KIND
     return True
 
 
@@ -208,32 +205,48 @@ def _digest_of_plan(plan: FolderPlan, classes: Sequence[str]) -> str:
 
 
 def _with_words(outcome: _Outcome, possible: Sequence[_Outcome]) -> Alternative:
-    """Returns an alternative that says what its options give, and what is asked next.
+    """Returns an alternative whose line says what its options give.
 
-    If all lines would say the same, and something else tells them apart, it is left out.
+    | words of its own | all counts are the same | the line says |
+    | --- | --- | --- |
+    | yes | yes | its words |
+    | yes | no | its words; the count |
+    | no | either | the count |
+
+    If lines lead to different questions, each line says which one is next, too.
     """
     alternative = outcome.alternative
+    counts_differ = any(other.count != outcome.count for other in possible)
     words = [alternative.words]
-    if not alternative.words or any(other.count != outcome.count for other in possible):
+    if counts_differ or not alternative.words:
         words.append(outcome.count)
-    has_words = any(words)
-    differs = any(other.next_question != outcome.next_question for other in possible)
-    if not has_words or differs:
+    if not _common_next_question(possible):
         words.append(outcome.next_question)
     return dataclasses.replace(alternative, words="; ".join(word for word in words if word))
 
 
-def _reason(outcome: _Outcome) -> str:
-    """Returns why an alternative cannot be taken."""
+def _common_next_question(possible: Sequence[_Outcome]) -> str:
+    """Returns what is asked next whichever alternative is chosen; empty if that differs."""
+    next_questions = {outcome.next_question for outcome in possible}
+    return next_questions.pop() if len(next_questions) == 1 else ""
+
+
+def _explain_refusal(outcome: _Outcome) -> str:
+    """Returns why an alternative cannot be taken: `not possible: masks a: a/1.png: no image`."""
     texts = outcome.alternative.option_texts
     options = ", ".join(f"{name} {text}" for name, text in texts.items())
-    if isinstance(outcome.error, QuestionError):
-        return f"not possible: {options}: no answer to the next question works"
-    error = outcome.error
+    return f"not possible: {options}: {_describe_error(outcome.error)}"
+
+
+def _describe_error(error: VocSegError | None) -> str:
+    """Returns the first line of what stops a build."""
+    if error is None:
+        return ""
+    if isinstance(error, QuestionError):
+        return "no answer to the next question works"
     if isinstance(error, SplitError):
         error = error.problems[0]
-    problem = f"{error.where}: {error.found.splitlines()[0]}" if error else ""
-    return f"not possible: {options}: {problem}"
+    return f"{error.where}: {error.found.splitlines()[0]}"
 
 
 def _error_without_choice(
@@ -243,7 +256,7 @@ def _error_without_choice(
     if possible:
         lines = [_with_words(possible[0], possible).line]
         found = f"one way to {question.to}, and nothing says that it is meant:"
-        remedy = "if it is meant, give the options of the line"
+        remedy = _with_next_question("if it is meant, give the options of the line", possible)
     else:
         common_error = _common_error(refused)
         if common_error is not None:
@@ -251,7 +264,7 @@ def _error_without_choice(
         lines = []
         found = f"no way to {question.to} that works:"
         remedy = "rename or remove the files that are not meant"
-    lines += [_reason(outcome) for outcome in refused]
+    lines += [_explain_refusal(outcome) for outcome in refused]
     return LayoutError(
         question.where,
         found="\n    ".join([found, *lines]),
@@ -259,6 +272,12 @@ def _error_without_choice(
         remedy=remedy,
         kind=question.kind,
     )
+
+
+def _with_next_question(remedy: str, possible: Sequence[_Outcome]) -> str:
+    """Returns a remedy that says what is asked next."""
+    next_question = _common_next_question(possible)
+    return f"{remedy}; {next_question}" if next_question else remedy
 
 
 def _common_error(refused: Sequence[_Outcome]) -> VocSegError | None:

@@ -8,7 +8,7 @@ from typing import Any
 from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.names import names_at_values, names_from_file, rows_of_file
@@ -29,15 +29,17 @@ NO_CLASS_NAMES = "no class names"
 
 @dataclasses.dataclass(frozen=True)
 class FoundClasses:
-    """The classes that a folder itself says.
+    """The classes that a folder itself gives.
 
     Attributes:
-      fields: what a config has to say of them: `class_names` or `classes`, and `background`.
+      fields: the fields of a config that hold them: `class_names` or `classes`, and `background`.
       choice: the class file whose names these are; none if they are rows.
+      fault: why there are none, if names stand for the values of masks.
     """
 
     fields: Mapping[str, Any]
     choice: ClassFileChoice = dataclasses.field(default_factory=ClassFileChoice)
+    fault: VocSegError | None = None
 
 
 def find_classes(

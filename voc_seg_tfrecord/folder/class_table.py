@@ -70,7 +70,7 @@ def _ids_that_count(opened: OpenFolder) -> list[str]:
     ids = [image_id for image_id in tree.images if image_id in tree.masks] or [*tree.masks]
     if opened.problems.found:
         return ids
-    used_ids = opened.splits.used
+    used_ids = opened.division.used
     return [image_id for image_id in ids if image_id in used_ids] or ids
 
 

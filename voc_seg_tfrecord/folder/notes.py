@@ -40,11 +40,15 @@ def list_notes(
 
 
 def _numbering_note(choice: ClassFileChoice, meaning: MaskMeaning | None) -> str:
-    """Says how a class file numbers the classes; nothing if its colors give them."""
+    """Says how a class file numbers the classes.
+
+    It is nothing if the colors of masks give the classes, and the file has these colors: then no
+    number matters.
+    """
     if choice.file is None:
         return ""
-    has_colors_alone = meaning is not None and meaning.by == "color"
-    if has_colors_alone and choice.file.colored:
+    are_masks_read_by_color = meaning is not None and meaning.by == "color"
+    if are_masks_read_by_color and choice.file.colored:
         return ""
     return choice.file.numbered
 
@@ -73,8 +77,9 @@ def _background_note(config: VocSegConfig) -> str:
     """Says which class is background if it is not class 0."""
     names = config.built_class_names
     index = background_index(names, config.built_background)
-    if not index or config.classes:
+    if index is None or index == 0 or config.classes:
         return ""
+    # A row that gives background its own name changes nothing but the order: background is first.
     pair = f"{names[index]}={names[index]}"
     return (
         f"Class {index} is background, and class 0 is {names[0]}. With {command(classes=pair)} "

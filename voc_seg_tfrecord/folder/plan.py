@@ -1,8 +1,9 @@
-"""All that is decided about a user's folder, once, before any example is made of it.
+"""Decides all about a user's folder, once, before any example is made of it.
 
 `open_folder` takes the first steps: which files, which image is in which split, which mask it has,
-which classes there are. `plan_folder` goes on: what the masks mean, and what is not used. Where a
-step cannot choose, a build stops; `check` reads on with what there is.
+which classes there are. `plan_opened` goes on: what the masks mean, and what is not used.
+`plan_folder` does both. Where a step cannot choose, a build stops; `check` reads on with what there
+is.
 """
 
 import collections
@@ -19,19 +20,17 @@ from voc_seg_tfrecord.core.class_parsers import TABLE
 from voc_seg_tfrecord.core.class_table import ClassTable, Rows, check_rows, rows_over
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command
-from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
-from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_files
-from voc_seg_tfrecord.folder.class_names import NO_CLASS_NAMES, find_classes
+from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.choose import (
-    CONTRADICT,
     ClassFileChoice,
     choose_class_file_of_names,
     rows_of_table,
 )
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
-from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED, MaskMeaning
+from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.meaning.of_labels import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.notes import list_notes
 from voc_seg_tfrecord.folder.question import Problems
@@ -43,16 +42,21 @@ from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
 from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
+from voc_seg_tfrecord.folder.undecided_classes import (
+    ANY_VALUE,
+    NAMES_OF_VALUES,
+    NEXT_QUESTION_BY_KIND,
+)
 from voc_seg_tfrecord.formats.band_count import count_bands
 
-ANY_VALUE = index_rule(VOID)
-"""The rule of masks of which it is not decided what they mean: any value is a class."""
-
-_NO_NAMES = (NO_CLASS_NAMES, UNDECIDED, CONTRADICT)
-"""The kinds of errors that leave a folder without class names, which `check` reads all the same."""
-
-SPLITS, MEANING = "splits", "meaning"
+SPLITS = "splits"
+MEANING = "meaning"
 """What may be undecided in a plan."""
+
+_ONE_SPLIT = "train"
+"""The split of all images while splits are not decided."""
+
+_SOURCE_OF_ONE_SPLIT = "all images"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,14 +83,15 @@ class FolderPlan:
       tree: the images and labels, each image with the mask that its name or a text gives it.
       class_file: the labeling tool's file of class names, where there is one.
       division: the splits.
-      decision: what the masks mean, and why; None where that was not asked.
+      meaning: what the masks mean, and why; None if the caller gave the rule, or none is decided.
       mask_rule: how each mask is read.
       notes: what else a user should know.
       unused: the files of the folder that are not used.
       problems: what stops a build, in the order of the steps; none if the plan did not read on.
       undecided: `SPLITS`, if all images are in one split whatever lists say; and `MEANING`, if
         it is not decided what the masks mean, so that any value is a class.
-      numbered: whether a file or an option gave the numbers of the classes; see `ClassFile`.
+      are_classes_numbered: whether a file or an option gave the numbers of the classes, and not
+        only their names. The caller who knows the user's options sets it.
       class_file_reasons: why other class files, and other ways to number one, were not taken.
       fault: why there are no class names, if the plan reads on with names that stand for values.
     """
@@ -95,13 +100,13 @@ class FolderPlan:
     tree: VocTree
     class_file: ClassFile | None
     division: Splits
-    decision: MaskMeaning | None
+    meaning: MaskMeaning | None
     mask_rule: MaskRule
     notes: tuple[str, ...]
     unused: Account
     problems: tuple[VocSegError, ...] = ()
     undecided: frozenset[str] = frozenset()
-    numbered: bool = True
+    are_classes_numbered: bool = True
     class_file_reasons: tuple[str, ...] = ()
     fault: VocSegError | None = None
 
@@ -134,8 +139,8 @@ class FolderPlan:
     def reasons(self) -> Sequence[str]:
         """Why each candidate that was not taken lost, in words."""
         reasons = [*self.tree.reasons, *self.division.reasons, *self.class_file_reasons]
-        if self.decision is not None:
-            reasons += self.decision.reasons
+        if self.meaning is not None:
+            reasons += self.meaning.reasons
         return reasons
 
     @property
@@ -149,30 +154,30 @@ class FolderPlan:
         return changed_fields(self.config)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class OpenFolder:
     """A folder of which files, splits, pairs and classes are known.
 
     Attributes:
       config: what a build is told, complete.
-      splits: the splits; their evidence has the tree.
+      division: the splits; their evidence has the tree.
       stated: the pairs that texts state.
-      class_file: the class file, if it is known already; otherwise it is looked for.
-      fault: see `FolderPlan`.
       problems: what stops a build.
+      class_file: the class file, if the names were taken from it; None if it is still looked for.
+      fault: see `FolderPlan`.
     """
 
     config: VocSegConfig
-    splits: Splits
+    division: Splits
     stated: StatedPairs
-    class_file: ClassFileChoice | None
-    fault: VocSegError | None
     problems: Problems
+    class_file: ClassFileChoice | None = None
+    fault: VocSegError | None = None
 
     @property
     def tree(self) -> VocTree:
         """The images and labels."""
-        return self.splits.evidence.tree
+        return self.division.evidence.tree
 
 
 def plan_folder(
@@ -210,48 +215,57 @@ def open_folder(
 ) -> OpenFolder:
     """Finds the files of a folder, its splits, pairs and classes; see `plan_folder`."""
     problems = Problems(reads_on=reads_on)
-    splits, stated = _choose_splits(reader, config, problems)
-    opened = OpenFolder(config, splits, stated, None, None, problems)
+    paired = _choose_splits(reader, config, problems)
+    opened = OpenFolder(
+        config=config, division=paired.division, stated=paired.stated, problems=problems
+    )
     if class_options is None:
         return opened
-    tree = opened.tree
-    fields: dict[str, Any] = {}
-    if class_options.all_bands:
-        fields["bands"] = tuple(_all_bands(tree))
-    rows = rows_over(check_rows(class_options.classes), rows_of_table(tree))
+    return _with_bands_and_classes(opened, class_options)
+
+
+def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFolder:
+    """Returns a folder whose config has the bands and classes that the folder itself gives.
+
+    The config is made and checked once, of all that is found.
+    """
+    config = opened.config
+    bands: dict[str, Any] = {}
+    if options.all_bands:
+        bands["bands"] = tuple(_all_bands(opened.tree))
+    rows_of_user = check_rows(options.classes)
+    rows = rows_over(rows_of_user, rows_of_table(opened.tree))  # the user's rows win
     if not config.has_classes:
-        return _with_classes_of_folder(opened, rows, class_options.background, fields)
+        classes = _find_classes(opened, rows, options.background)
+        return dataclasses.replace(
+            opened,
+            config=config.with_classes(**bands, **classes.fields),
+            class_file=classes.choice,
+            fault=classes.fault,
+        )
     if rows != config.classes:
-        fields["classes"] = rows
-    if fields:
-        config = config.with_classes(**fields)
+        config = config.with_classes(**bands, classes=rows)
+    elif bands:
+        config = config.with_classes(**bands)
     return dataclasses.replace(opened, config=config)
 
 
-def _with_classes_of_folder(
-    opened: OpenFolder, rows: Rows, background: str, fields: Mapping[str, Any]
-) -> OpenFolder:
-    """Returns a folder with the classes that it says itself.
+def _find_classes(opened: OpenFolder, rows: Rows, background: str) -> FoundClasses:
+    """Finds the classes of a folder whose user gave none.
 
-    If it says none and the plan reads on, names stand for the values of masks.
+    If there are none and the plan reads on, names stand for the values of masks.
 
     Args:
       opened: the folder.
       rows: the rows of the table of classes, of the user and the folder.
-      background: the name of the class that is background, if the user said so.
-      fields: other fields of the config that the folder says.
+      background: the name of the class that is background, if the user gave it.
     """
-    config = opened.config
     try:
-        found = find_classes(opened.splits.evidence, config, rows, background)
+        return find_classes(opened.division.evidence, opened.config, rows, background)
     except VocSegError as error:
-        if not opened.problems.reads_on or error.kind not in _NO_NAMES:
+        if not opened.problems.reads_on or error.kind not in NEXT_QUESTION_BY_KIND:
             raise
-        names = [f"class {value}" for value in range(VOID)]
-        config = config.with_classes(**fields, class_names=names)
-        return dataclasses.replace(opened, config=config, class_file=ClassFileChoice(), fault=error)
-    config = config.with_classes(**fields, **found.fields)
-    return dataclasses.replace(opened, config=config, class_file=found.choice)
+        return FoundClasses({"class_names": NAMES_OF_VALUES}, fault=error)
 
 
 def _all_bands(tree: VocTree) -> list[int]:
@@ -271,50 +285,81 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
     """Decides what the masks of a folder mean, and what of it is not used; see `plan_folder`."""
     config = opened.config
     problems = opened.problems
-    splits = opened.splits
-    choice = problems.try_step(_choose_class_file, opened.tree, config, opened.class_file)
-    meaning = None
-    if rule is None and choice is not None and opened.fault is None:
-        meaning = problems.try_step(_choose_meaning, config, choice.file, splits)
-    elif rule is None and choice is not None:
-        meaning = _choose_meaning_of_values(config, splits)
+    class_file = problems.try_step(_choose_class_file, opened.tree, config, opened.class_file)
+    reading = _decide_mask_rule(opened, class_file, rule)
+    # Notes are about what decides. Dividing by classes may look at more masks.
+    notes = list_notes(config, opened.division, class_file, reading.meaning)
+    division = _divide_pool(opened, reading.rule)
     undecided = set[str]()
-    if splits.undecided:
+    if division.undecided:
         undecided.add(SPLITS)
-    if rule is None and meaning is None:
+    if reading.is_undecided:
         undecided.add(MEANING)
-    mask_rule = rule
-    if mask_rule is None:
-        mask_rule = meaning.rule if meaning else ANY_VALUE
-    notes = list_notes(config, splits, choice, meaning)
-    if POOL in splits.ids:
-        splits = problems.try_step(_divide_stratified, config, mask_rule, splits) or splits
-    class_file = choice.file if choice else None
     unused = list_unused_files(
         opened.tree,
-        splits.used,
-        read=_list_read_texts(class_file, splits, opened.stated),
-        ids_in_texts=splits.images_in_other_texts(),
+        division.used,
+        read=_list_read_texts(class_file, division, opened.stated),
+        ids_in_texts=division.images_in_other_texts(),
         instances=bool(config.instance_mask),
     )
-    _check_unused_files(opened, splits, unused)
+    _check_unused_files(opened, division, unused)
     return FolderPlan(
         config=config,
         tree=opened.tree,
-        class_file=class_file,
-        division=splits,
-        decision=meaning,
-        mask_rule=mask_rule,
+        class_file=class_file.file if class_file else None,
+        division=division,
+        meaning=reading.meaning,
+        mask_rule=reading.rule,
         notes=notes,
         unused=unused,
         problems=tuple(problems.found),
         undecided=frozenset(undecided),
-        class_file_reasons=choice.reasons if choice else (),
+        class_file_reasons=class_file.reasons if class_file else (),
         fault=opened.fault,
     )
 
 
-def _check_unused_files(opened: OpenFolder, splits: Splits, unused: Account) -> None:
+@dataclasses.dataclass(frozen=True)
+class _MaskReading:
+    """How the masks of a folder are read.
+
+    Attributes:
+      rule: the rule.
+      meaning: the decision that gave the rule; None if the caller gave it, or none was made.
+      is_undecided: whether it is not decided what the masks mean.
+    """
+
+    rule: MaskRule
+    meaning: MaskMeaning | None = None
+    is_undecided: bool = False
+
+
+def _decide_mask_rule(
+    opened: OpenFolder, class_file: ClassFileChoice | None, given_rule: MaskRule | None
+) -> _MaskReading:
+    """Decides how masks are read, unless the caller gives the rule.
+
+    Args:
+      opened: the folder.
+      class_file: the class file; None if it could not be decided.
+      given_rule: the caller's rule.
+    """
+    if given_rule is not None:
+        return _MaskReading(given_rule)
+    if class_file is None:
+        meaning = None
+    elif opened.fault is None:
+        meaning = opened.problems.try_step(
+            _choose_meaning, opened.config, class_file.file, opened.division
+        )
+    else:
+        meaning = _choose_meaning_of_values(opened.config, opened.division)
+    if meaning is None:
+        return _MaskReading(ANY_VALUE, is_undecided=True)
+    return _MaskReading(meaning.rule, meaning)
+
+
+def _check_unused_files(opened: OpenFolder, division: Splits, unused: Account) -> None:
     """Checks that nothing is left out that belongs to the images, unless the user said so."""
     problems = opened.problems
     options_of_layout = opened.config.layout or {}
@@ -324,68 +369,103 @@ def _check_unused_files(opened: OpenFolder, splits: Splits, unused: Account) -> 
         paths = []
         for (folder, _), names in unused.items():
             paths += [posixpath.join(folder, name) for name in names]
-        paired_by_name = splits.used - opened.stated.image_ids
+        paired_by_name = division.used - opened.stated.image_ids
         problems.try_step(check_no_second_masks, opened.tree, paired_by_name, paths)
 
 
-def _choose_splits(
-    reader: FolderReader, config: VocSegConfig, problems: Problems
-) -> tuple[Splits, StatedPairs]:
-    """Returns the splits of a set in which each image has the mask that a text states for it.
+@dataclasses.dataclass(frozen=True)
+class _PairedSplits:
+    """The splits of a set in which each image has the mask that a text states for it.
+
+    Attributes:
+      division: the splits; the tree of their evidence has the stated pairs.
+      stated: these pairs.
+    """
+
+    division: Splits
+    stated: StatedPairs
+
+
+def _choose_splits(reader: FolderReader, config: VocSegConfig, problems: Problems) -> _PairedSplits:
+    """Returns the splits of a set.
 
     If they cannot be decided and the plan reads on, all images are in one split, whatever lists
     and groups say.
     """
     tree = reader.find_tree(config)
     evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
-    splits = problems.try_step(split_ids, evidence, config, problems)
-    if splits is not None:
-        splits, stated = _with_stated_pairs(splits, config, problems)
-        labeled_splits = problems.try_step(_leave_out, reader, splits, config)
-        if labeled_splits is not None:
-            return labeled_splits, stated
-    one_split = Splits(evidence, {"train": [*tree.images]}, {"train": POOL}, undecided=True)
-    one_split, stated = _with_stated_pairs(one_split, config, problems)
-    if tree.images:
+    decided = _decide_splits(reader, evidence, config, problems)
+    if decided is not None:
+        return decided
+    return _put_all_in_one_split(reader, evidence, config, problems)
+
+
+def _decide_splits(
+    reader: FolderReader, evidence: SplitEvidence, config: VocSegConfig, problems: Problems
+) -> _PairedSplits | None:
+    """Returns the splits by lists, folders or ratios; None if they cannot be decided."""
+    division = problems.try_step(split_ids, evidence, config, problems)
+    if division is None:
+        return None
+    paired = _with_stated_pairs(division, config, problems)
+    labeled = problems.try_step(_leave_out, reader, paired.division, config)
+    if labeled is None:
+        return None
+    return dataclasses.replace(paired, division=labeled)
+
+
+def _put_all_in_one_split(
+    reader: FolderReader, evidence: SplitEvidence, config: VocSegConfig, problems: Problems
+) -> _PairedSplits:
+    """Returns all images that have a mask in one split; no split if there are none."""
+    ids = [*evidence.tree.images]
+    one_split = Splits(
+        evidence, {_ONE_SPLIT: ids}, {_ONE_SPLIT: _SOURCE_OF_ONE_SPLIT}, undecided=True
+    )
+    paired = _with_stated_pairs(one_split, config, problems)
+    if ids:
         skipping = dataclasses.replace(config, missing_mask="skip")
-        labeled_splits = problems.try_step(_leave_out, reader, one_split, skipping)
-        if labeled_splits is not None:
-            return labeled_splits, stated
-    return Splits(one_split.evidence, undecided=True), stated
+        labeled = problems.try_step(_leave_out, reader, paired.division, skipping)
+        if labeled is not None:
+            return dataclasses.replace(paired, division=labeled)
+    no_split = Splits(paired.division.evidence, undecided=True)
+    return dataclasses.replace(paired, division=no_split)
 
 
-def _leave_out(reader: FolderReader, splits: Splits, config: VocSegConfig) -> Splits:
+def _leave_out(reader: FolderReader, division: Splits, config: VocSegConfig) -> Splits:
     """Returns splits without the images that lack a mask, if the config leaves them out."""
     try:
-        return MissingMasks(splits.evidence.tree, config).leave_out(splits)
+        return MissingMasks(division.evidence.tree, config).leave_out(division)
     except LayoutError as error:
         if error.kind != NAMES_OF_MASKS:
             raise
-        raise reader.ask_which_masks(config) or error from None
+        question = reader.ask_which_masks(config)
+        if question is not None:
+            raise question from None
+        raise
 
 
-def _with_stated_pairs(
-    splits: Splits, config: VocSegConfig, problems: Problems
-) -> tuple[Splits, StatedPairs]:
-    """Returns splits whose images have the masks that texts state for them; and these pairs."""
-    stated = problems.try_step(_pair_as_stated, splits, config)
+def _with_stated_pairs(division: Splits, config: VocSegConfig, problems: Problems) -> _PairedSplits:
+    """Returns splits whose images have the masks that texts state for them."""
+    stated = problems.try_step(_pair_as_stated, division, config)
     if stated is None:
-        return splits, StatedPairs(splits.evidence.tree)
-    evidence = dataclasses.replace(splits.evidence, tree=stated.tree)
-    notes = [*splits.notes, *stated.notes]
-    return dataclasses.replace(splits, evidence=evidence, notes=notes), stated
+        return _PairedSplits(division, StatedPairs(division.evidence.tree))
+    evidence = dataclasses.replace(division.evidence, tree=stated.tree)
+    notes = [*division.notes, *stated.notes]
+    return _PairedSplits(dataclasses.replace(division, evidence=evidence, notes=notes), stated)
 
 
-def _pair_as_stated(splits: Splits, config: VocSegConfig) -> StatedPairs:
+def _pair_as_stated(division: Splits, config: VocSegConfig) -> StatedPairs:
+    """Finds the pairs that texts state."""
     ids_by_text: dict[str, set[str]] = collections.defaultdict(set)
-    for split_list in splits.evidence.lists:
+    for split_list in division.evidence.lists:
         ids_by_text[split_list.file].update(split_list.ids)
     options_of_layout = config.layout or {}
     return pair_as_stated(
-        splits.evidence.tree,
-        splits.evidence.image_names,
-        used=splits.used,
-        texts_of_splits=splits.files,
+        division.evidence.tree,
+        division.evidence.image_names,
+        used=division.used,
+        texts_of_splits=division.files,
         listed=ids_by_text,
         masks_are_given="masks" in options_of_layout or "mask_name" in options_of_layout,
     )
@@ -403,24 +483,44 @@ def _choose_class_file(
     return dataclasses.replace(choice, notes=notes)
 
 
-def _choose_meaning(config: VocSegConfig, file: ClassFile | None, splits: Splits) -> MaskMeaning:
+def _choose_meaning(config: VocSegConfig, file: ClassFile | None, division: Splits) -> MaskMeaning:
     """Returns what the masks of the images in splits mean."""
-    tree = splits.evidence.tree
+    tree = division.evidence.tree
     advice = advise_table(tree.given, tree.layout, config, named=file is None)
-    used_ids = splits.used
+    used_ids = division.used
     ids = [i for i in tree.images if i in used_ids and i in tree.masks]
     return choose_meaning_of_labels(tree.labels, ids, config, file, advice)
 
 
-def _choose_meaning_of_values(config: VocSegConfig, splits: Splits) -> MaskMeaning | None:
+def _choose_meaning_of_values(config: VocSegConfig, division: Splits) -> MaskMeaning | None:
     """Returns what masks mean by names that stand for values; None if they are not read by value.
 
     That the masks have no class names is a problem of its own.
     """
     try:
-        return _choose_meaning(config, None, splits)
+        return _choose_meaning(config, None, division)
     except VocSegError:
         return None
+
+
+def _divide_pool(opened: OpenFolder, rule: MaskRule) -> Splits:
+    """Divides a pool of all images by their classes, if the splits wait for that.
+
+    If the pool cannot be divided and the plan reads on, all images are in one split.
+    """
+    division = opened.division
+    if POOL not in division.ids:
+        return division
+    divided = opened.problems.try_step(_divide_stratified, opened.config, rule, division)
+    if divided is not None:
+        return divided
+    return dataclasses.replace(
+        division,
+        ids={_ONE_SPLIT: division.ids[POOL]},
+        sources={_ONE_SPLIT: _SOURCE_OF_ONE_SPLIT},
+        left_out={_ONE_SPLIT: division.left_out.get(POOL, [])},
+        undecided=True,
+    )
 
 
 def _divide_stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Splits:
@@ -434,23 +534,23 @@ def _divide_stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Sp
 
 
 def _list_read_texts(
-    class_file: ClassFile | None, splits: Splits, stated: StatedPairs
+    class_file: ClassFileChoice | None, division: Splits, stated: StatedPairs
 ) -> list[str]:
     """Returns the names below the tree of the lists and class files that are read."""
-    tree = splits.evidence.tree
+    tree = division.evidence.tree
     names = [TABLE]
-    for path in (*splits.files, *stated.texts):
+    for path in (*division.files, *stated.texts):
         names.append(posixpath.relpath(path, tree.place or "."))
-    if class_file is not None:
+    if class_file is not None and class_file.file is not None:
         # The folders of splits may have a copy each.
-        name = posixpath.basename(class_file.source)
-        folders_of_splits = splits.evidence.split_folders.first_folders
-        names.append(class_file.source)
-        names += [posixpath.join(folder, name) for folder in folders_of_splits]
+        names.append(class_file.file.source)
+        name = posixpath.basename(class_file.file.source)
+        for folder in division.evidence.split_folders.first_folders:
+            names.append(posixpath.join(folder, name))
     return names
 
 
-def absent_images(plan: FolderPlan, split: str) -> str:
+def advise_on_absent_images(plan: FolderPlan, split: str) -> str:
     """Counts the ids of a split that have no image, and says what can be done about all of them.
 
     Empty if there are none.
@@ -463,13 +563,18 @@ def absent_images(plan: FolderPlan, split: str) -> str:
     found = f"{absent_count} of {len(ids)} ids have no image in {plan.tree.layout.images}"
     if absent_count < len(ids):
         return f"{found}. --missing_image skip leaves them out"
-    complete_splits = [
-        f"{name}={source}"
-        for name, source in plan.division.options.items()
-        if all(image_id in images for image_id in plan.splits[name])
-    ]
-    splits = ",".join(complete_splits) or "train=0.8,validation=0.2"
+    options = command(splits=_splits_without_absent_images(plan))
     return (
         f"{found}. So the list is one of other images, or --images names their folder. Without the "
-        f"list: {command(splits=splits)}"
+        f"list: {options}"
     )
+
+
+def _splits_without_absent_images(plan: FolderPlan) -> str:
+    """Returns the option `splits` with the splits whose images are all there, or else ratios."""
+    images = plan.tree.images
+    complete_splits = []
+    for split, source in plan.division.options.items():
+        if all(image_id in images for image_id in plan.splits[split]):
+            complete_splits.append(f"{split}={source}")
+    return ",".join(complete_splits) or "train=0.8,validation=0.2"

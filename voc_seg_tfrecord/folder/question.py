@@ -20,7 +20,7 @@ _Taken = TypeVar("_Taken")
 class Choice(Generic[_Taken]):
     """What a step takes, and what a user should know of it.
 
-    A step that cannot choose raises a `QuestionError`; `Problems` keeps it.
+    A step that cannot choose raises a `QuestionError` instead.
     """
 
     taken: _Taken
@@ -82,11 +82,14 @@ class QuestionError(LayoutError):
     Args:
       where: the folder or file that can be read in several ways.
       alternatives: the ways, of which the first `MAX_ALTERNATIVES` are shown.
-      to: what can be done in several ways: `read images and masks`.
+      to: the task that has several ways: `read images and masks`.
       expected: what would leave one way.
       kind: the sort of question in a few words.
-      refused: lines about readings that cannot be taken.
-      untried: how many more ways there are that nobody has planned, so that they are not shown.
+      refused: lines about readings that cannot be taken; they are not counted as ways.
+      untried_count: how many more ways there are that nobody has planned, so that they are not
+        shown.
+      next_question: what is asked next whichever alternative is chosen, in words; empty if nothing
+        is, or if that differs.
     """
 
     def __init__(
@@ -98,22 +101,26 @@ class QuestionError(LayoutError):
         expected: str,
         kind: str,
         refused: Sequence[str] = (),
-        untried: int = 0,
+        untried_count: int = 0,
+        next_question: str = "",
     ):
         self.alternatives = tuple(alternatives)
         self.to = to
-        total = len(self.alternatives) + untried
+        total = len(self.alternatives) + untried_count
         shown = self.alternatives[:MAX_ALTERNATIVES]
         lines = [alternative.line for alternative in shown]
         if total > len(shown):
             lines.append(f"and {total - len(shown)} more")
         lines += refused
         has_options = any(alternative.options for alternative in self.alternatives)
+        remedy = "choose by the options in a line" if has_options else "do what a line says"
+        if next_question:
+            remedy += f"; {next_question}"
         super().__init__(
             where,
             found="\n    ".join([f"{counted(total, 'way')} to {to}:", *lines]),
             expected=expected,
-            remedy="choose by the options in a line" if has_options else "do what a line says",
+            remedy=remedy,
             kind=kind,
         )
 
@@ -122,7 +129,12 @@ class QuestionError(LayoutError):
         return {**super().to_json(), "type": LayoutError.__name__}
 
     def with_alternatives(
-        self, alternatives: Sequence[Alternative], *, refused: Sequence[str], untried: int
+        self,
+        alternatives: Sequence[Alternative],
+        *,
+        refused: Sequence[str],
+        untried_count: int,
+        next_question: str,
     ) -> "QuestionError":
         """Returns the same question between other alternatives; see the class."""
         return QuestionError(
@@ -132,7 +144,8 @@ class QuestionError(LayoutError):
             expected=self.expected,
             kind=self.kind,
             refused=refused,
-            untried=untried,
+            untried_count=untried_count,
+            next_question=next_question,
         )
 
 
@@ -164,6 +177,7 @@ class Problems:
         try:
             return step(*args)
         except VocSegError as error:
+            # A wrong config is a wrong call. Behind another problem it may come from that one.
             is_first_about_config = isinstance(error, ConfigError) and not self.found
             if not self.reads_on or is_first_about_config:
                 raise

@@ -4,6 +4,7 @@ Several plans are made where a question has to be asked: one for each alternativ
 their options, and the files are the same.
 """
 
+from collections.abc import Mapping
 import dataclasses
 import functools
 
@@ -38,8 +39,17 @@ class _FileOptions:
     @classmethod
     def of(cls, config: VocSegConfig) -> "_FileOptions":
         """Returns those of a config."""
-        layout = tuple(sorted((config.layout or {}).items()))
-        return cls(layout, config.exif, config.kept_bands is not None)
+        options = cls((), config.exif, config.kept_bands is not None)
+        return options.with_layout(config.layout or {})
+
+    def with_layout(self, layout: Mapping[str, str]) -> "_FileOptions":
+        """Returns the same options with other folders and patterns."""
+        return dataclasses.replace(self, layout=tuple(sorted(layout.items())))
+
+    @property
+    def gives_lists(self) -> bool:
+        """Whether the user gave the folder of lists."""
+        return "lists" in dict(self.layout)
 
 
 class FolderReader:
@@ -84,11 +94,23 @@ class FolderReader:
             except LayoutError as error:
                 if error.kind != NO_MASKS:
                     raise
-                tree = self._find_stated_tree(options)
-                if tree is None:
-                    raise self.ask_which_masks(config) or error from None
-                self._trees[options] = tree
+                self._trees[options] = self._find_tree_without_pairs(config, error)
         return self._trees[options]
+
+    def _find_tree_without_pairs(self, config: VocSegConfig, error: LayoutError) -> VocTree:
+        """Returns the tree of the folders that a text of pairs names, where names pair nothing.
+
+        Raises:
+          LayoutError: if there is no such text: the question which masks are meant, or else the
+            error that names pair nothing.
+        """
+        tree = self._find_stated_tree(_FileOptions.of(config))
+        if tree is not None:
+            return tree
+        question = self.ask_which_masks(config)
+        if question is not None:
+            raise question from None
+        raise error from None
 
     def find_split_evidence(self, config: VocSegConfig) -> SplitEvidence:
         """Returns the images of the set, and the texts that name them.
@@ -98,7 +120,9 @@ class FolderReader:
         """
         options = _FileOptions.of(config)
         if options not in self._split_evidence:
-            self._split_evidence[options] = SplitEvidence.find(self.find_tree(config), config)
+            self._split_evidence[options] = SplitEvidence.find(
+                self.find_tree(config), user_gave_lists=options.gives_lists
+            )
         return self._split_evidence[options]
 
     def ask_which_masks(self, config: VocSegConfig) -> LayoutError | None:
@@ -112,10 +136,7 @@ class FolderReader:
             return None
 
         def find_with(mask_name: str) -> VocTree:
-            with_name = {**layout, "mask_name": mask_name}
-            return self._find_tree(
-                dataclasses.replace(options, layout=tuple(sorted(with_name.items())))
-            )
+            return self._find_tree(options.with_layout({**layout, "mask_name": mask_name}))
 
         return ask_which_masks(self.listing, find_with)
 
@@ -124,8 +145,8 @@ class FolderReader:
         folders = None if options.layout else find_stated_folders(self.listing)
         if folders is None:
             return None
-        layout = (("images", folders.images), ("masks", folders.masks))
-        return self._find_tree(dataclasses.replace(options, layout=layout))
+        layout = {"images": folders.images, "masks": folders.masks}
+        return self._find_tree(options.with_layout(layout))
 
     def _find_tree(self, options: _FileOptions) -> VocTree:
         return discovery.find_tree(

@@ -1,7 +1,8 @@
 """Where the items of a build come from.
 
 Enter at `open.open_source`. Own data are read by `folder`. Four readers open releases: `devkit`
-those of VOC, which also gets archives, `trainaug` VOC2012 with SBD's masks, `sbd` SBD, `context`
-Pascal Context. `records` has hand-written TFRecords, `arrays` arrays in memory. All of them give
-an `Item` of `core.example` for each example. May import: up to `folder`.
+those of VOC, `trainaug` VOC2012 with SBD's masks, `sbd` SBD, `context` Pascal Context. `fetcher`
+finds their archives, and `transfer` downloads one. `records` has hand-written TFRecords, `arrays`
+arrays in memory. All of them give an `Item` of `core.example` for each example. May import: up to
+`folder`.
 """

@@ -27,8 +27,8 @@ from voc_seg_tfrecord.folder.tree.listing import index_files
 from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import array_files, pillow
-from voc_seg_tfrecord.sources import devkit
-from voc_seg_tfrecord.sources.devkit import Fetcher
+from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in, open_archive
+from voc_seg_tfrecord.sources.fetcher import Fetcher, describe_manual_dir
 
 PNGS = "SegmentationClassContext"
 MATS = ("trainval", "GroundTruth_trainval_mat")
@@ -37,17 +37,20 @@ MATS = ("trainval", "GroundTruth_trainval_mat")
 NAMES = "labels.txt"
 """The names of the 459 classes by number, which lies beside the folder of MATLAB files."""
 
-_LISTS = ("ImageSets/SegmentationContext", "ImageSets/Main")
+_LISTS_OF_MMSEGMENTATION = "ImageSets/SegmentationContext"
+_LISTS_OF_ALL_TASKS = "ImageSets/Main"
 
 
 @dataclasses.dataclass(frozen=True)
 class ContextPair(Pair):
-    """One id's files; its mask may be a MATLAB file. See `pair.Pair`."""
+    """One id's files; its mask may be a MATLAB file. See `pairs.Pair`."""
 
     def read(self) -> RawExample:
         """Reads each file once, and the mask as a PNG."""
         raw = super().read()
-        return dataclasses.replace(raw, mask=raw.mask and _as_png(raw.mask))
+        if raw.mask is None:
+            return raw
+        return dataclasses.replace(raw, mask=_as_png(raw.mask))
 
 
 def context_tree(root: epath.PathLike, folder: epath.Path) -> VocTree:
@@ -57,10 +60,12 @@ def context_tree(root: epath.PathLike, folder: epath.Path) -> VocTree:
     where not.
     """
     root = epath.Path(root)
-    has_lists = any((root / _LISTS[0] / f"{name}.txt").exists() for name in ("train", "val"))
-    names = index_files(folder, (".png",) if folder.name == PNGS else (".mat",))
-    labels = Labels(folder, names, ContextPair)
-    return VocTree(root, Layout(lists=_LISTS[0] if has_lists else _LISTS[1]), drawn=labels)
+    lists = _LISTS_OF_ALL_TASKS
+    if any((root / _LISTS_OF_MMSEGMENTATION / f"{name}.txt").exists() for name in ("train", "val")):
+        lists = _LISTS_OF_MMSEGMENTATION
+    ending = ".png" if folder.name == PNGS else ".mat"
+    labels = Labels(folder, index_files(folder, (ending,)), ContextPair)
+    return VocTree(root, Layout(lists=lists), drawn=labels)
 
 
 def check_names(labels: epath.Path) -> None:
@@ -102,6 +107,7 @@ def _values() -> np.ndarray:
 
 
 def _as_png(file: File) -> File:
+    """Returns a MATLAB file of labels as a PNG of their values, any other file as it is."""
     if not file.where.endswith(".mat"):
         return file
     numbers = array_files.read_matlab(file, "Pascal Context")
@@ -115,16 +121,15 @@ def _as_png(file: File) -> File:
     return File(pillow.encode_png(_values()[numbers]), file.where)
 
 
-def open_trees(
-    release: Release, config: VocSegConfig, fetcher: Fetcher
-) -> dict[str, tuple[VocTree, str]]:
-    """Returns the tree and the list of each split."""
-    tree = _tree(release, fetcher)
+def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict[str, ReleaseList]:
+    """Returns the list of each split."""
+    tree = _find_tree(release, fetcher)
     check_names(tree.labels.folder)
     if config.strict:
-        train, val = map(tree.read_ids, release.splits.values())
+        train = tree.read_ids(release.splits["train"])
+        val = tree.read_ids(release.splits["validation"])
         check_lists(release.name, train, val, tree.list_path("train").parent)
-    return {split: (tree, name) for split, name in config.split_lists.items()}
+    return lists_in(tree, config)
 
 
 def check_lists(name: str, train: Collection[str], val: Collection[str], where: object) -> None:
@@ -138,9 +143,9 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
     shared_ids = set(train) & set(val)
     train_counts = releases.splits()[name, "train"].counts
     val_counts = releases.splits()[name, "validation"].counts
-    versions = list(zip(train_counts, val_counts, strict=True))
-    if shared_ids or (len(train), len(val)) not in versions:
-        counts = " or ".join(f"{t} and {v}" for t, v in versions)
+    count_pairs = list(zip(train_counts, val_counts, strict=True))
+    if shared_ids or (len(train), len(val)) not in count_pairs:
+        counts = " or ".join(f"{t} and {v}" for t, v in count_pairs)
         raise ListError(
             where,
             found=f"train.txt with {len(train)} ids and val.txt with {len(val)}, "
@@ -152,7 +157,7 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
         )
 
 
-def _tree(release: Release, fetcher: Fetcher) -> VocTree:
+def _find_tree(release: Release, fetcher: Fetcher) -> VocTree:
     """Returns VOC2010's tree with the labels, which are searched for first: no server has them."""
     root = None
     folders: list[epath.Path] = []
@@ -163,18 +168,18 @@ def _tree(release: Release, fetcher: Fetcher) -> VocTree:
         folders.append(fetcher.manual_dir)
     labels = _find_labels(folders)
     if labels is None:
-        place = devkit.manual_place(fetcher)
+        manual_dir = describe_manual_dir(fetcher)
         raise SourceError(
             "Pascal Context",
-            found=f"no labels in {place}",
+            found=f"no labels in {manual_dir}",
             expected=f"VOC{release.year}/{PNGS} with mmsegmentation's PNGs, or the "
             f"original MATLAB files in the folder {' or '.join(MATS)}",
             remedy=f"get the labels from {release.page}, and put them and VOC{release.year} "
-            f"into {place}",
+            f"into {manual_dir}",
         )
     if root is None:
         (archive,) = release.archives
-        root = devkit.open_archive(release, archive, fetcher).root
+        root = open_archive(release, archive, fetcher).root
     return context_tree(root, labels)
 
 

@@ -1,10 +1,10 @@
 """What a config is built from: the files of every split, and how they are read.
 
-A release is opened by the reader that its row in `facts/releases.py` names: a module of this room
-with a function `open_trees`, which returns the tree and the name of the list of each split.
+A release is opened by the reader that its row in `core/releases.py` names: a module of this room
+with a function `open_trees`, which returns the list of each split.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import importlib
 import itertools
@@ -19,14 +19,19 @@ from voc_seg_tfrecord.core.example import Item, Source
 from voc_seg_tfrecord.core.layout import IMAGES, LAYOUT_OPTIONS, LISTS, MASKS
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.releases import Release
-from voc_seg_tfrecord.folder.alternatives import ANY_CLASSES, check_alternatives
+from voc_seg_tfrecord.folder.alternatives import check_alternatives
 from voc_seg_tfrecord.folder.classes.names import class_colors
-from voc_seg_tfrecord.folder.plan import ANY_VALUE, FolderPlan, absent_images, plan_folder
+from voc_seg_tfrecord.folder.plan import FolderPlan, advise_on_absent_images, plan_folder
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.tree.voc_tree import Pairs
+from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES, ANY_VALUE
 from voc_seg_tfrecord.formats.band_count import with_band_count
-from voc_seg_tfrecord.sources.devkit import Fetcher
+from voc_seg_tfrecord.sources.devkit import ReleaseList
+from voc_seg_tfrecord.sources.fetcher import Fetcher
+
+ReleaseReader = Callable[[Release, VocSegConfig, Fetcher], Mapping[str, ReleaseList]]
+"""Opens a release, and returns by split the list of its ids."""
 
 
 def open_source(config: VocSegConfig, fetcher: Fetcher, rule: MaskRule | None = None) -> Source:
@@ -88,7 +93,7 @@ class _ConfigPlanner:
                 layout[name] = fields.pop(name)
         config = dataclasses.replace(self.config, layout=layout or None, **fields)
         plan = plan_folder(self.reader, config, rule=ANY_VALUE if any_classes else None)
-        own_source(plan)  # raises if a file is missing
+        own_source(plan)  # raises if a file is missing, or the first image cannot be read
         return plan
 
 
@@ -98,42 +103,56 @@ def own_source(plan: FolderPlan) -> Source:
     Raises:
       SplitError: if files are missing.
     """
-    splits = {split: _own_pairs(plan, split) for split in plan.splits}
+    splits = {split: _find_pairs_of_split(plan, split) for split in plan.splits}
     items = itertools.chain.from_iterable(splits.values())
     return Source(
         splits,
         with_band_count(plan.config.example_spec(plan.mask_rule), items),
         colors=class_colors(plan.class_file, plan.config),
-        rows=plan.decision.rows if plan.decision else (),
-        numbered=plan.numbered,
+        rows=plan.meaning.rows if plan.meaning else (),
+        numbered=plan.are_classes_numbered,
     )
 
 
-def _own_pairs(plan: FolderPlan, split: str) -> Pairs:
+def _find_pairs_of_split(plan: FolderPlan, split: str) -> Pairs:
+    """Finds the files of all ids of a split; no file is opened.
+
+    Raises:
+      SplitError: if files are missing, with advice if they are images.
+    """
     try:
         return plan.items.of_split(split, plan.splits[split])
     except SplitError as error:
-        remedy = absent_images(plan, split)
+        remedy = advise_on_absent_images(plan, split)
         if not remedy:
             raise
         raise SplitError(split, error.problems, error.examined, remedy) from None
 
 
 def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
+    """Finds the files of a release, and checks its lists."""
     splits: dict[str, Sequence[Item]] = {}
-    folders: list[epath.Path] = []
+    image_folders: list[epath.Path] = []
     release = cast(Release, config.official)
-    reader = importlib.import_module(f"voc_seg_tfrecord.sources.{release.reader}")
-    for split, (tree, name) in reader.open_trees(release, config, fetcher).items():
-        ids = tree.read_ids(name)
+    open_trees = _reader_of(release)
+    for split, split_list in open_trees(release, config, fetcher).items():
+        tree = split_list.tree
+        ids = tree.read_ids(split_list.name)
         if config.strict:
-            releases.check_ids(config.release, split, ids, tree.list_path(name))
+            releases.check_ids(config.release, split, ids, tree.list_path(split_list.name))
         splits[split] = tree.pairs(split, ids, config.parts)
-        folders += tree.image_folders(ids)
+        image_folders += tree.image_folders(ids)
     spec = config.example_spec(config.index_rule(release.values or None))
-    if _are_verified(folders, fetcher):
+    if _are_verified(image_folders, fetcher):
         spec = dataclasses.replace(spec, decoding="none")
     return Source(splits, spec, fetcher.verified)
+
+
+def _reader_of(release: Release) -> ReleaseReader:
+    """Returns the function that opens a release. Its module is imported for this release alone."""
+    module = importlib.import_module(f"voc_seg_tfrecord.sources.{release.reader}")
+    reader: ReleaseReader = module.open_trees
+    return reader
 
 
 def _are_verified(folders: Sequence[epath.Path], fetcher: Fetcher) -> bool:

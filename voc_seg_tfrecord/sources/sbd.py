@@ -24,22 +24,25 @@ from voc_seg_tfrecord.folder.tree.listing import Names, index_files
 from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import array_files, pillow
-from voc_seg_tfrecord.sources import devkit
-from voc_seg_tfrecord.sources.devkit import Fetcher
+from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in
+from voc_seg_tfrecord.sources.fetcher import Fetcher, find_archive
 
 MASKS = "cls"
 INSTANCES = "inst"
 IMAGES = "img"
 LISTS = ("train", "val")
 
-# Where the folder is below the one that the archive was unpacked into.
-_BELOW = ("", "dataset", "benchmark_RELEASE/dataset", "SBD", "SBD/dataset")
+_FOLDERS_OF_DATASET = ("", "dataset", "benchmark_RELEASE/dataset", "SBD", "SBD/dataset")
+"""Where the folder `dataset` may be below the one that the archive was unpacked into."""
 
 
 def find_sbd(folder: epath.Path) -> epath.Path | None:
     """Returns SBD's folder `dataset` at or below a folder, None if there is none."""
-    roots = (folder / below for below in _BELOW)
-    return next((root for root in roots if (root / MASKS).is_dir()), None)
+    for below in _FOLDERS_OF_DATASET:
+        root = folder / below
+        if (root / MASKS).is_dir():
+            return root
+    return None
 
 
 def read_sbd_ids(folder: epath.PathLike, name: str) -> Sequence[str]:
@@ -79,16 +82,18 @@ def as_png(file: File) -> File:
 
 @dataclasses.dataclass(frozen=True)
 class SbdPair(Pair):
-    """One id's files, its masks in MATLAB files. See `pair.Pair`."""
+    """One id's files, its masks in MATLAB files. See `pairs.Pair`."""
 
     def read(self) -> RawExample:
         """Reads each file once, and masks as PNGs of their values."""
         raw = super().read()
-        return dataclasses.replace(
-            raw,
-            mask=raw.mask and as_png(raw.mask),
-            instances=raw.instances and as_png(raw.instances),
-        )
+        mask = raw.mask
+        if mask is not None:
+            mask = as_png(mask)
+        instances = raw.instances
+        if instances is not None:
+            instances = as_png(instances)
+        return dataclasses.replace(raw, mask=mask, instances=instances)
 
 
 _LAYOUT = Layout(images=IMAGES, masks=MASKS, instances=INSTANCES, lists="")
@@ -111,15 +116,13 @@ class SbdTree(VocTree):
         return index_files(self.root / INSTANCES, (".mat",))
 
 
-def open_trees(
-    release: Release, config: VocSegConfig, fetcher: Fetcher
-) -> dict[str, tuple[SbdTree, str]]:
-    """Returns the tree and the list of each split."""
+def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict[str, ReleaseList]:
+    """Returns the list of each split."""
     (archive,) = release.archives
     tree = SbdTree(open_folder(release, archive, fetcher))
     if config.strict:
         check_lists(tree.read_ids("train"), tree.read_ids("val"), tree.root)
-    return {split: (tree, name) for split, name in config.split_lists.items()}
+    return lists_in(tree, config)
 
 
 def check_lists(train: Collection[str], val: Collection[str], where: object) -> None:
@@ -131,18 +134,18 @@ def check_lists(train: Collection[str], val: Collection[str], where: object) -> 
     Raises:
       ListError: if the lists share ids, or do not make trainaug.
     """
-    of_train, of_val, aug = (
-        set(list_ids(name)) for name in ("voc2012_train", "voc2012_val", "trainaug")
-    )
-    both = set(train) & set(val)
-    made = (of_train | set(train) | set(val)) - of_val
-    if both or made != aug:
+    train_of_voc = set(list_ids("voc2012_train"))
+    val_of_voc = set(list_ids("voc2012_val"))
+    trainaug = set(list_ids("trainaug"))
+    shared = set(train) & set(val)
+    combined = (train_of_voc | set(train) | set(val)) - val_of_voc
+    if shared or combined != trainaug:
         raise ListError(
             where,
-            found=f"train.txt and val.txt, which share {len(both)} ids and from which, with "
-            f"VOC2012 train and without VOC2012 val, come {len(made)} ids, "
-            f"{len(made & aug)} of them in trainaug",
-            expected=f"lists that share no id and make the {len(aug)} ids of trainaug",
+            found=f"train.txt and val.txt, which share {len(shared)} ids and from which, with "
+            f"VOC2012 train and without VOC2012 val, come {len(combined)} ids, "
+            f"{len(combined & trainaug)} of them in trainaug",
+            expected=f"lists that share no id and make the {len(trainaug)} ids of trainaug",
             remedy="unpack SBD's archive again, or build this folder as a part of SBD under "
             'another name: --config \'{"name": "part", "release": "sbd", "strict": false}\'',
         )
@@ -160,15 +163,17 @@ def open_folder(
     Raises:
       SourceError: if it is not in its archive.
     """
-    reader = find_sbd(fetcher.manual_dir) if fetcher.manual_dir is not None else None
-    if reader is None:
-        path = devkit.find_archive(release, archive, fetcher, what, tree)
-        reader = find_sbd(fetcher.extract(path))
-        if reader is None:
-            raise SourceError(
-                path,
-                found="an archive without SBD",
-                expected="an archive that holds benchmark_RELEASE/dataset/cls",
-                remedy="get the archive from SBD's own page",
-            )
-    return reader
+    if fetcher.manual_dir is not None:
+        folder = find_sbd(fetcher.manual_dir)
+        if folder is not None:
+            return folder
+    path = find_archive(release, archive, fetcher, what, tree)
+    folder = find_sbd(fetcher.extract(path))
+    if folder is None:
+        raise SourceError(
+            path,
+            found="an archive without SBD",
+            expected="an archive that holds benchmark_RELEASE/dataset/cls",
+            remedy="get the archive from SBD's own page",
+        )
+    return folder

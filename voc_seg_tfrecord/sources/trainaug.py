@@ -22,8 +22,9 @@ from voc_seg_tfrecord.folder.tree.listing import Names, index_files
 from voc_seg_tfrecord.folder.tree.pairs import Place
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.sources import devkit, sbd
-from voc_seg_tfrecord.sources.devkit import Fetcher
+from voc_seg_tfrecord.sources import sbd
+from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in, open_archive
+from voc_seg_tfrecord.sources.fetcher import Fetcher
 from voc_seg_tfrecord.sources.sbd import SbdPair, SbdTree
 
 MASKS = "SegmentationClassAug"
@@ -33,7 +34,7 @@ LISTS = ("trainaug", "train_aug")
 
 @dataclasses.dataclass(frozen=True)
 class TrainaugPair(SbdPair):
-    """One id's files; masks may be SBD's MATLAB files. See `pair.Pair`.
+    """One id's files; masks may be SBD's MATLAB files. See `pairs.Pair`.
 
     Attributes:
       mask_source: who drew the mask, `voc` or `sbd`.
@@ -71,7 +72,7 @@ class TrainaugTree(VocTree):
     def list_path(self, name: str) -> epath.Path:
         """Returns the path of a list. For `train` it is trainaug's list, if there is one."""
         if name == "train" and self.sbd_root is None:
-            paths = [super(TrainaugTree, self).list_path(aug) for aug in LISTS]
+            paths = [super(TrainaugTree, self).list_path(list_name) for list_name in LISTS]
             return next((path for path in paths if path.exists()), paths[0])
         return super().list_path(name)
 
@@ -159,23 +160,20 @@ def _ids_with_masks() -> tuple[frozenset[str], frozenset[str]]:
     return frozenset(list_ids("voc2012_trainval")), frozenset(list_ids("trainaug"))
 
 
-def open_trees(
-    release: Release, config: VocSegConfig, fetcher: Fetcher
-) -> dict[str, tuple[TrainaugTree, str]]:
-    """Returns the tree and the list of each split."""
-    tree = _tree(release, fetcher)
-    return {split: (tree, name) for split, name in config.split_lists.items()}
+def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict[str, ReleaseList]:
+    """Returns the list of each split."""
+    return lists_in(_find_tree(release, fetcher), config)
 
 
-def _tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
+def _find_tree(release: Release, fetcher: Fetcher) -> TrainaugTree:
     """Returns VOC2012's tree with SBD's masks; the first place that has them wins."""
     if fetcher.manual_dir is not None:
         root = find_release(fetcher.manual_dir, release.year)
         if root is not None and has_png_masks(root):
             return TrainaugTree(root)
-    of_voc, of_sbd = release.archives
-    voc = devkit.open_archive(release, of_voc, fetcher)
+    archive_of_voc, archive_of_sbd = release.archives
+    voc = open_archive(release, archive_of_voc, fetcher)
     what = "SBD, for the masks that VOC2012 does not have"
     tree = f"its folder dataset with cls, inst and img, or {MASKS} and trainaug.txt in VOC2012"
-    sbd_root = sbd.open_folder(release, of_sbd, fetcher, what, tree)
+    sbd_root = sbd.open_folder(release, archive_of_sbd, fetcher, what, tree)
     return TrainaugTree(voc.root, sbd_root=sbd_root)

@@ -11,7 +11,7 @@ from support.building import build
 
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, SourceError
-from voc_seg_tfrecord.sources.records import layouts, scan
+from voc_seg_tfrecord.sources.records import layouts, record_files
 from voc_seg_tfrecord.sources.records.scan import RecordItem, make_items, scan_records
 
 
@@ -25,36 +25,36 @@ def test_a_name_a_folder_and_a_pattern_find_the_same_files_sorted(tmp_path):
     for name in ("b.tfrecord", "a.tfrecord-00000-of-00001", "notes.txt"):
         (tmp_path / name).touch()
     both = [tmp_path / "a.tfrecord-00000-of-00001", tmp_path / "b.tfrecord"]
-    assert scan.find_files([tmp_path]) == both
-    assert scan.find_files([tmp_path / "*.tfrecord*"]) == both
-    assert scan.find_files(both) == both
+    assert record_files.find_files([tmp_path]) == both
+    assert record_files.find_files([tmp_path / "*.tfrecord*"]) == both
+    assert record_files.find_files(both) == both
 
 
 @pytest.mark.parametrize("name", ["nothing.tfrecord", "*.tfrecord"])
 def test_a_name_that_matches_no_file_is_named(tmp_path, name):
     with pytest.raises(SourceError, match=f"{tmp_path}.*: no such file"):
-        scan.find_files([tmp_path / name])
+        record_files.find_files([tmp_path / name])
 
 
 def test_a_folder_without_records_is_called_so(tmp_path):
     (tmp_path / "notes.txt").touch()
     with pytest.raises(SourceError, match=f"{tmp_path}: a folder without such a file"):
-        scan.find_files([tmp_path])
+        record_files.find_files([tmp_path])
 
 
 def test_a_gzip_file_is_copied_uncompressed_and_others_are_left_where_they_are(records, tmp_path):
     (tmp_path / "copies").mkdir()
     packed = epath.Path(tmp_path / "b.tfrecord")
     packed.write_bytes(gzip.compress(records.read_bytes()))
-    copy = scan.unpacked(packed, epath.Path(tmp_path / "copies"))
+    copy = record_files.unpack_gzip(packed, epath.Path(tmp_path / "copies"))
     assert copy.parent == tmp_path / "copies"
     assert copy.read_bytes() == records.read_bytes()
-    assert scan.unpacked(records, epath.Path(tmp_path / "copies")) == records
+    assert record_files.unpack_gzip(records, epath.Path(tmp_path / "copies")) == records
 
 
 def test_each_record_is_where_its_offset_says(records):
     data = records.read_bytes()
-    found = list(scan.read_records(records, records))
+    found = list(record_files.read_records(records, records))
     assert [data[offset : offset + len(record)] for offset, record in found] == [
         record for _, record in found
     ]
@@ -69,7 +69,7 @@ def test_bytes_that_are_not_an_example_are_refused(serialized):
 
 def test_a_built_dataset_is_read_like_other_records(tmp_path):
     (path,) = build(tmp_path, "sample").info.splits["test"].filepaths
-    ((_, record),) = scan.read_records(path, path)
+    ((_, record),) = record_files.read_records(path, path)
     assert layouts.parse(record, path)["image/filename"] == [b"2012_000006.jpg"]
 
 
@@ -79,7 +79,7 @@ def test_a_gzip_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path,
     path = tmp_path / "bomb.tfrecord.gz"
     path.write_bytes(gzip.compress(bytes(1 << 20)))
     with pytest.raises(RecordError, match="more than 100 times its size"):
-        scan.unpacked(epath.Path(path), epath.Path(tmp_path / "out"))
+        record_files.unpack_gzip(epath.Path(path), epath.Path(tmp_path / "out"))
 
 
 def scanned(path, keys=None):

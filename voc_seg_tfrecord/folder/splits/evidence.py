@@ -5,7 +5,6 @@ import dataclasses
 import functools
 import posixpath
 
-from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.folder.splits.find_lists import find_lists
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
@@ -34,8 +33,13 @@ class SplitEvidence:
     unclear: Sequence[UnclearText] = ()
 
     @classmethod
-    def find(cls, tree: VocTree, config: VocSegConfig) -> "SplitEvidence":
-        """Reads the texts of a folder."""
+    def find(cls, tree: VocTree, *, user_gave_lists: bool) -> "SplitEvidence":
+        """Reads the texts of a folder.
+
+        Args:
+          tree: the images and labels.
+          user_gave_lists: whether the user gave the folder of lists.
+        """
         image_folder = posixpath.join(tree.place, tree.layout.images)
         mask_folder = posixpath.join(tree.place, tree.layout.masks)
         # A file with the shapes of many images is no mask that a list may name.
@@ -43,7 +47,6 @@ class SplitEvidence:
         image_names = ImageNames(
             tree.images, mask_names, image_folder=image_folder, mask_folder=mask_folder
         )
-        user_gave_lists = "lists" in (config.layout or {})
         texts = find_lists(tree, image_names, user_gave_lists=user_gave_lists)
         return cls(tree, image_names, texts.lists, texts.notes, texts.unclear)
 

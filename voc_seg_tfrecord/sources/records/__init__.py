@@ -1,5 +1,6 @@
 """Records that other code wrote: hand-written TFRecords, as tutorials make them.
 
-Enter at `scan.scan_records`, which finds and reads record files and makes a source's items.
-`layouts` knows what tutorials write. May import: up to `folder`.
+Enter at `scan.scan_records`, which reads all records once, and `scan.make_items`. `record_files`
+finds and unpacks the files, `file_splits` says their splits, `layouts` knows what tutorials write.
+May import: up to `folder`.
 """

@@ -17,8 +17,13 @@ def splits_of_files(files: Sequence[str]) -> dict[str, str]:
     Raises:
       ConfigError: if a name says two splits, or one file has a split and another has none.
     """
-    by_folder = len({posixpath.dirname(file) for file in files}) > 1
-    splits = {file: _split_of(file, by_folder) for file in files}
+    are_in_several_folders = len({posixpath.dirname(file) for file in files}) > 1
+    splits = {}
+    for file in files:
+        names = [posixpath.basename(file)]
+        if are_in_several_folders:
+            names.append(posixpath.basename(posixpath.dirname(file)))
+        splits[file] = _split_of(file, names)
     unknown = [file for file, split in splits.items() if not split]
     if len(unknown) == len(files):
         return dict.fromkeys(files, "train")
@@ -33,12 +38,14 @@ def splits_of_files(files: Sequence[str]) -> dict[str, str]:
     return splits
 
 
-def _split_of(file: str, by_folder: bool) -> str:
-    """Returns the split of a file; empty if its name says none, and that of its folder neither."""
-    folder, name = posixpath.split(file)
-    texts = (name, posixpath.basename(folder)) if by_folder else (name,)
-    for text in texts:
-        found = list_splits_in(text)
+def _split_of(file: str, names: Sequence[str]) -> str:
+    """Returns the split of a file by the first name that says one; empty if none does.
+
+    Raises:
+      ConfigError: if that name says several.
+    """
+    for name in names:
+        found = list_splits_in(name)
         if len(found) > 1:
             raise ConfigError(
                 file,

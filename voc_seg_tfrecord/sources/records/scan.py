@@ -3,139 +3,37 @@
 Then each record gets an id and a split, by its own name and its file's.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
-import gzip
 import posixpath
-from typing import Any, BinaryIO, Self
-import zlib
+from typing import Any, Self
 
 from etils import epath
+import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.core import file_names, storage
-from voc_seg_tfrecord.core.errors import (
-    ConfigError,
-    RecordError,
-    SourceError,
-    VocSegError,
-    command,
-)
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError, command
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import image_id
-from voc_seg_tfrecord.formats import bands, frames, mask_samples, pillow
+from voc_seg_tfrecord.formats import bands, mask_samples, pillow
 from voc_seg_tfrecord.sources.records import layouts
 from voc_seg_tfrecord.sources.records.file_splits import splits_of_files
 from voc_seg_tfrecord.sources.records.layouts import Record, RecordLayout, parse
+from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip
 
-
-def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
-    """Returns the files that names, folders and patterns match, sorted.
-
-    Raises:
-      SourceError: if a name matches no file.
-    """
-    files: list[epath.Path] = []
-    for name in names:
-        path = epath.Path(name).expanduser()
-        paths = [path] if path.is_file() else []
-        if path.is_dir():
-            paths = [p for p in path.iterdir() if p.is_file() and "tfrecord" in p.name]
-        elif not paths and "*" in path.name:
-            paths = list(path.parent.glob(path.name))
-        if not paths:
-            raise SourceError(
-                path,
-                found="a folder without such a file" if path.is_dir() else "no such file",
-                expected="a TFRecord file, or a folder of files named *tfrecord*",
-                remedy="check the path",
-            )
-        files += sorted(paths)
-    return files
-
-
-def unpacked(path: epath.Path, folder: epath.Path) -> epath.Path:
-    """Returns an uncompressed copy of a gzip file; the path itself for other files.
-
-    Raises:
-      RecordError: if the compressed file is truncated or damaged.
-      SourceError: if the copy cannot be written.
-    """
-    with _opened(path) as file:
-        if file.read(2) != b"\x1f\x8b":
-            return path
-    copy = folder / f"{len(list(folder.iterdir()))}-{path.name}"
-    try:
-        with _opened(path) as packed, gzip.open(packed) as file, copy.open("wb") as out:
-            left = storage.most_unpacked(storage.size(path))
-            while left > 0 and (piece := file.read(1 << 20)):
-                left -= out.write(piece)
-            if left <= 0:
-                raise RecordError(
-                    path,
-                    found=f"a gzip file that unpacks to more than {out.tell()} bytes, more than "
-                    "100 times its size",
-                    expected="TFRecords, which hardly get smaller by packing",
-                    remedy="unpack it yourself with gunzip if you trust it, and name that file",
-                )
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise RecordError(
-            path,
-            found=f"a gzip file that is damaged: {error}",
-            expected="a complete gzip file",
-            remedy="copy it again",
-        ) from None
-    except OSError as error:
-        raise SourceError(
-            path,
-            found=f"it cannot be unpacked into {folder}: {error.strerror or error}",
-            expected="a folder for temporary files with room for the unpacked file",
-            remedy="set TMPDIR to a folder that has more room",
-        ) from None
-    return copy
-
-
-def _opened(path: epath.Path) -> BinaryIO:
-    try:
-        return storage.open_file(path)
-    except OSError as error:
-        raise SourceError(
-            path,
-            found=f"it cannot be read: {error.strerror or error}",
-            expected="a regular file that can be read",
-            remedy="check the path",
-        ) from None
-
-
-def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]:
-    """Yields the offset of each record's data in an uncompressed file, and the data itself.
-
-    Raises:
-      RecordError: naming the file and the number, from 0, of the first damaged record.
-    """
-    number = 0
-    try:
-        for record in frames.read(path):
-            yield record
-            number += 1
-    except frames.FrameError as error:
-        raise RecordError(
-            f"{where}, record {number}",
-            found=str(error),
-            expected="a TFRecord file whose checksums match",
-            remedy="copy the file again; the records before this one can be saved with "
-            f"tf.data.TFRecordDataset(...).take({number})",
-        ) from None
+_LAYOUT_AS_GIVEN = "as given"
+"""The name of a layout that the user gave with `--keys`."""
 
 
 @dataclasses.dataclass(frozen=True)
 class RecordItem:
-    """The position of one record in its file.
+    """One record as an item of a build: where it lies, and what it is called.
 
     Attributes:
-      id: the example's key; empty until `make_items` gives it one.
-      filename: the image's name, empty if the record has none.
+      id: the example's key.
+      filename: the image's name.
       file: the file that the user gave.
       number: of the record in it, from 0.
       path: the uncompressed file.
@@ -179,13 +77,35 @@ class RecordItem:
         image = layouts.read_pixels_or_file(record, self.layout, self.layout.image, self.where)
         if not isinstance(image, bytes):
             image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
-        mask, label = None, None
+        mask = None
         if self.layout.mask:
             values = layouts.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
             mask = bands.as_file(values, f"{self.where}, mask")
+        label = None
         if self.layout.label:
             label = layouts.read_integer(record, self.layout.label, self.where)
         return RawExample(File(image, self.where), self.filename, mask, label=label)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class ScannedRecord:
+    """One record that can be used, before it has an id.
+
+    Attributes:
+      image_name: the image's name, empty if the record has none.
+      file: the file that the user gave.
+      number: of the record in it, from 0.
+      path: the uncompressed file.
+      offset: where the record's data starts, in bytes.
+      length: length of the data, in bytes.
+    """
+
+    image_name: str
+    file: str
+    number: int
+    path: str
+    offset: int
+    length: int
 
 
 @dataclasses.dataclass
@@ -205,10 +125,33 @@ class Scan:
     name: str
     layout: RecordLayout
     unused: list[str]
-    records: list[RecordItem] = dataclasses.field(default_factory=list)
+    records: list[ScannedRecord] = dataclasses.field(default_factory=list)
     values: set[int] = dataclasses.field(default_factory=set)
     colors: dict[tuple[int, tuple[int, int, int]], str] = dataclasses.field(default_factory=dict)
     problems: list[VocSegError] = dataclasses.field(default_factory=list)
+
+    def add_mask(self, mask: np.ndarray | bytes, where: str) -> None:
+        """Adds the values of a mask, and the colors of those in use if it has a palette.
+
+        Args:
+          mask: uint8 `[H, W]`, or the bytes of a file.
+          where: the record, for errors.
+
+        Raises:
+          MaskError: if the file cannot be read as a mask.
+        """
+        palette: Sequence[Sequence[int]] = ()
+        if isinstance(mask, bytes):
+            samples = mask_samples.read_samples(File(mask, f"{where}, mask"))
+            mask = samples.values
+            if samples.palette is not None:
+                palette = samples.palette.tolist()
+        counts = mask_samples.counts_by_value(mask)
+        for index, (red, green, blue) in enumerate(palette):
+            if index in counts:
+                self.colors.setdefault((index, (red, green, blue)), where)
+        if min(counts) >= 0:  # others are refused when the mask is read
+            self.values.update(counts)
 
 
 def scan_records(
@@ -236,19 +179,28 @@ def scan_records(
     """
     scan = None
     for path in tqdm(find_files(files), desc="Reading records...", unit=" files", leave=False):
-        plain = unpacked(path, folder)
-        for number, (offset, data) in enumerate(read_records(plain, path)):
+        uncompressed = unpack_gzip(path, folder)
+        for number, (offset, data) in enumerate(read_records(uncompressed, path)):
             where = f"{path}, record {number}"
             record = parse(data, where)
             if scan is None:
-                name, layout = _layout(record, keys, tuple(size), where)
-                scan = Scan(name, layout, layouts.unused(layout, record))
+                layout_name, layout = _find_layout(record, keys, tuple(size), where)
+                scan = Scan(layout_name, layout, layouts.unused(layout, record))
             try:
-                name = _check(record, scan, where)
-                place = str(path), number, str(plain), offset, len(data)
-                scan.records.append(RecordItem("", name, *place, scan.layout))
+                image_name = _check_record(record, scan, where)
             except VocSegError as error:
                 scan.problems.append(error)
+                continue
+            scan.records.append(
+                ScannedRecord(
+                    image_name=image_name,
+                    file=str(path),
+                    number=number,
+                    path=str(uncompressed),
+                    offset=offset,
+                    length=len(data),
+                )
+            )
     if scan is None:
         raise RecordError(
             ", ".join(map(str, files)),
@@ -259,29 +211,63 @@ def scan_records(
     return scan
 
 
-def _layout(
-    record: Mapping[str, Any], keys: Mapping[str, str] | None, size: tuple[int, ...], where: str
+def _find_layout(
+    record: Record, keys: Mapping[str, str] | None, size: tuple[int, ...], where: str
 ) -> tuple[str, RecordLayout]:
-    sizes = layouts.sizes_in(record)
+    """Returns the name of the layout of records, and the layout; see `scan_records`.
+
+    Args:
+      record: the first record.
+      keys: which feature holds what, if the user gave it.
+      size: the size of all images, if the user gave it.
+      where: the record, for errors.
+    """
     if keys:
-        names = {field.name for field in dataclasses.fields(RecordLayout)} - {"size"}
-        if "image" not in keys or set(keys) - names:
-            raise ConfigError(
-                "keys",
-                found=", ".join(f"{k}={v}" for k, v in keys.items()),
-                expected=f"image=KEY and others of {', '.join(sorted(names))}",
-                remedy="name the features",
-            )
-        sizes = [keys[what] for what in ("height", "width", "shape") if what in keys]
-    if size and sizes:
+        return _LAYOUT_AS_GIVEN, _layout_as_given(keys, size)
+    _check_size_is_needed(size, layouts.sizes_in(record))
+    return _detect_layout(record, size, where)
+
+
+def _layout_as_given(keys: Mapping[str, str], size: tuple[int, ...]) -> RecordLayout:
+    """Returns the layout that the user gave with `--keys`.
+
+    Raises:
+      ConfigError: if no key names the image, or one is for nothing that a layout has.
+    """
+    known_fields = {field.name for field in dataclasses.fields(RecordLayout)} - {"size"}
+    if "image" not in keys or set(keys) - known_fields:
+        raise ConfigError(
+            "keys",
+            found=", ".join(f"{field}={key}" for field, key in keys.items()),
+            expected=f"image=KEY and others of {', '.join(sorted(known_fields))}",
+            remedy="name the features",
+        )
+    keys_of_sizes = [keys[field] for field in ("height", "width", "shape") if field in keys]
+    _check_size_is_needed(size, keys_of_sizes)
+    return RecordLayout(**keys, size=size)
+
+
+def _check_size_is_needed(size: tuple[int, ...], keys_of_sizes: Sequence[str]) -> None:
+    """Checks that the user gave a size only for records that hold none.
+
+    Raises:
+      ConfigError: if features hold sizes, too.
+    """
+    if size and keys_of_sizes:
         raise ConfigError(
             "--shape",
-            found=f"a size, though the records hold theirs in {', '.join(sizes)}",
+            found=f"a size, though the records hold theirs in {', '.join(keys_of_sizes)}",
             expected="a size only for records that hold none",
             remedy="leave --shape out, or say with --keys which features hold what",
         )
-    if keys:
-        return "as given", RecordLayout(**keys, size=size)
+
+
+def _detect_layout(record: Record, size: tuple[int, ...], where: str) -> tuple[str, RecordLayout]:
+    """Returns the name of the known layout that a record has, and the layout.
+
+    Raises:
+      RecordError: if it has none, or several features may be the mask.
+    """
     detected = layouts.detect(record, size)
     if detected is None:
         known = ""
@@ -294,47 +280,45 @@ def _layout(
             remedy="say which feature holds what, such as --keys image=img,mask=seg",
         )
     _, layout = detected
-    others = layouts.other_masks(layout, record)
-    if others:
-        masks = (layout.mask, *others)
-        lines = [
-            command(keys=",".join(f"{k}={v}" for k, v in {**layout.keys, "mask": mask}.items()))
-            for mask in masks
-        ]
+    other_masks = layouts.other_masks(layout, record)
+    if other_masks:
+        masks = (layout.mask, *other_masks)
+        choices = [_option_keys({**layout.keys, "mask": mask}) for mask in masks]
         raise RecordError(
             where,
             found=f"{len(masks)} features that may be the mask: {', '.join(masks)}",
             expected="one mask",
-            remedy="choose it: " + "; or ".join(lines),
+            remedy="choose it: " + "; or ".join(choices),
         )
     return detected
 
 
-def _check(record: Record, scan: Scan, where: str) -> str:
-    """Checks one record and gathers its mask's values; returns its image's name."""
+def _option_keys(keys: Mapping[str, str]) -> str:
+    """Returns the option that says which feature holds what."""
+    return command(keys=",".join(f"{field}={key}" for field, key in keys.items()))
+
+
+def _check_record(record: Record, scan: Scan, where: str) -> str:
+    """Checks one record, and adds its mask to the scan; returns its image's name.
+
+    Raises:
+      VocSegError: if the record cannot be used.
+    """
     layout = scan.layout
-    name = layouts.read_text(record, layout.filename, where)
-    if name:
-        keys = ",".join(f"{what}={key}" for what, key in layout.keys.items() if what != "filename")
-        remedy = "import without names, so that records are named by file and number: --keys "
-        remedy += keys
-        file_names.check_name(name, where, remedy)
+    image_name = layouts.read_text(record, layout.filename, where)
+    if image_name:
+        keys = {field: key for field, key in layout.keys.items() if field != "filename"}
+        text = ",".join(f"{field}={key}" for field, key in keys.items())
+        remedy = (
+            f"import without names, so that records are named by file and number: --keys {text}"
+        )
+        file_names.check_name(image_name, where, remedy)
     layouts.read_pixels_or_file(record, layout, layout.image, where)
     if layout.label:
         layouts.read_integer(record, layout.label, where)
     if layout.mask:
-        mask = layouts.read_pixels_or_file(record, layout, layout.mask, where)
-        palette = None
-        if isinstance(mask, bytes):
-            samples = mask_samples.read_samples(File(mask, f"{where}, mask"))
-            mask, palette = samples.values, samples.palette
-        counts = mask_samples.counts_by_value(mask)
-        for index, color in enumerate([] if palette is None else palette.tolist()):
-            if index in counts:
-                scan.colors.setdefault((index, (*color,)), where)
-        if min(counts) >= 0:
-            scan.values.update(counts)
-    return name
+        scan.add_mask(layouts.read_pixels_or_file(record, layout, layout.mask, where), where)
+    return image_name
 
 
 def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
@@ -343,24 +327,38 @@ def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
     Where names are missing, or two of them without an image's ending are the same, all records
     are named by file and number.
     """
-    ids = [image_id(record.filename) for record in scan.records]
-    are_named_apart = all(ids) and len({*ids}) == len(ids)
+    ids = [image_id(record.image_name) for record in scan.records]
+    names_are_keys = all(ids) and len(set(ids)) == len(ids)
     name_by_file = _distinct_names([record.file for record in scan.records])
     split_by_file = splits_of_files(sorted(name_by_file))
     items_by_split: dict[str, list[RecordItem]] = {}
     for record, own_id in zip(scan.records, ids, strict=True):
-        if are_named_apart:
-            item = dataclasses.replace(record, id=own_id)
+        if names_are_keys:
+            item = _make_item(scan, record, own_id, record.image_name)
         else:
             numbered = f"{name_by_file[record.file]}-{record.number:06}"
-            item = dataclasses.replace(record, id=numbered, filename=numbered)
+            item = _make_item(scan, record, numbered, numbered)
         items_by_split.setdefault(split_by_file[record.file], []).append(item)
     return items_by_split
+
+
+def _make_item(scan: Scan, record: ScannedRecord, key: str, filename: str) -> RecordItem:
+    """Returns the item of a record with a key and a name."""
+    return RecordItem(
+        id=key,
+        filename=filename,
+        file=record.file,
+        number=record.number,
+        path=record.path,
+        offset=record.offset,
+        length=record.length,
+        layout=scan.layout,
+    )
 
 
 def _distinct_names(files: Sequence[str]) -> dict[str, str]:
     """Returns the name of each file, without its folder; with a number before it if two agree."""
     name_by_file = {file: posixpath.basename(file) for file in files}
-    if len({*name_by_file.values()}) == len(name_by_file):
+    if len(set(name_by_file.values())) == len(name_by_file):
         return name_by_file
     return {file: f"{number}-{name}" for number, (file, name) in enumerate(name_by_file.items())}

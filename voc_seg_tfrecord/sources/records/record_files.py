@@ -1,0 +1,134 @@
+"""The files of hand-written records: found by names, unpacked, and read record by record."""
+
+from collections.abc import Iterator, Sequence
+import gzip
+from typing import IO, BinaryIO
+import zlib
+
+from etils import epath
+
+from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core.errors import RecordError, SourceError
+from voc_seg_tfrecord.formats import frames
+
+_GZIP_SIGNATURE = b"\x1f\x8b"
+_PIECE_BYTES = 1 << 20
+
+
+def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
+    """Returns the files that names, folders and patterns match, sorted.
+
+    Raises:
+      SourceError: if a name matches no file.
+    """
+    files: list[epath.Path] = []
+    for name in names:
+        path = epath.Path(name).expanduser()
+        paths = _list_matches(path)
+        if not paths:
+            raise SourceError(
+                path,
+                found="a folder without such a file" if path.is_dir() else "no such file",
+                expected="a TFRecord file, or a folder of files named *tfrecord*",
+                remedy="check the path",
+            )
+        files += sorted(paths)
+    return files
+
+
+def _list_matches(path: epath.Path) -> list[epath.Path]:
+    """Returns the files that one name, folder or pattern matches."""
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        return [file for file in path.iterdir() if file.is_file() and "tfrecord" in file.name]
+    if "*" in path.name:
+        return list(path.parent.glob(path.name))
+    return []
+
+
+def unpack_gzip(path: epath.Path, folder: epath.Path) -> epath.Path:
+    """Returns an uncompressed copy of a gzip file in a folder; the path itself for other files.
+
+    Raises:
+      RecordError: if the compressed file is truncated or damaged, or unpacks to far more than its
+        size.
+      SourceError: if the copy cannot be written.
+    """
+    with _open_file(path) as file:
+        if file.read(len(_GZIP_SIGNATURE)) != _GZIP_SIGNATURE:
+            return path
+    copy = folder / f"{len(list(folder.iterdir()))}-{path.name}"
+    try:
+        with _open_file(path) as packed, gzip.open(packed) as file, copy.open("wb") as out:
+            _copy_limited(path, file, out)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise RecordError(
+            path,
+            found=f"a gzip file that is damaged: {error}",
+            expected="a complete gzip file",
+            remedy="copy it again",
+        ) from None
+    except OSError as error:
+        raise SourceError(
+            path,
+            found=f"it cannot be unpacked into {folder}: {error.strerror or error}",
+            expected="a folder for temporary files with room for the unpacked file",
+            remedy="set TMPDIR to a folder that has more room",
+        ) from None
+    return copy
+
+
+def _copy_limited(path: epath.Path, file: gzip.GzipFile, out: IO[bytes]) -> None:
+    """Copies the unpacked bytes of a gzip file, unless they are far more than its size.
+
+    Raises:
+      RecordError: if they are.
+    """
+    bytes_left = storage.most_unpacked(storage.size(path))
+    while True:
+        piece = file.read(_PIECE_BYTES)
+        if not piece:
+            return
+        bytes_left -= out.write(piece)
+        if bytes_left <= 0:
+            raise RecordError(
+                path,
+                found=f"a gzip file that unpacks to more than {out.tell()} bytes, more than "
+                "100 times its size",
+                expected="TFRecords, which hardly get smaller by packing",
+                remedy="unpack it yourself with gunzip if you trust it, and name that file",
+            )
+
+
+def _open_file(path: epath.Path) -> BinaryIO:
+    try:
+        return storage.open_file(path)
+    except OSError as error:
+        raise SourceError(
+            path,
+            found=f"it cannot be read: {error.strerror or error}",
+            expected="a regular file that can be read",
+            remedy="check the path",
+        ) from None
+
+
+def read_records(path: epath.Path, where: object) -> Iterator[tuple[int, bytes]]:
+    """Yields the offset of each record's data in an uncompressed file, and the data itself.
+
+    Raises:
+      RecordError: naming the file and the number, from 0, of the first damaged record.
+    """
+    number = 0
+    try:
+        for record in frames.read(path):
+            yield record
+            number += 1
+    except frames.FrameError as error:
+        raise RecordError(
+            f"{where}, record {number}",
+            found=str(error),
+            expected="a TFRecord file whose checksums match",
+            remedy="copy the file again; the records before this one can be saved with "
+            f"tf.data.TFRecordDataset(...).take({number})",
+        ) from None
