@@ -102,7 +102,6 @@ CLASHES = frozenset(
         "Candidate",
         "Canvas",
         "DecodedImage",
-        "Entry",
         "Header",
         "Names",
         "Originals",

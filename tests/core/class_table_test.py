@@ -9,14 +9,14 @@ from support.encoding import decoded, encoded
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOID, voc_palette
-from voc_seg_tfrecord.core.class_table import (
-    ClassTable,
+from voc_seg_tfrecord.core.class_rows import (
     check_rows,
     format_pairs,
     has_unknown,
-    parse_file,
+    parse_csv,
     parse_pairs,
 )
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule
@@ -91,22 +91,22 @@ FILE = """value,color,class,pixels
 
 
 def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
-    assert dict(parse_file(FILE, "classes.csv")) == {
+    assert dict(parse_csv(FILE, "classes.csv")) == {
         0: "background",
         7: "crop",
         "#000007": "crop",
         "#ff0000": "weed",
         "#010203": "weed",
     }
-    by_name = parse_file("name,class\ncar,vehicle\n*,void\n", "c")
+    by_name = parse_csv("name,class\ncar,vehicle\n*,void\n", "c")
     assert by_name == (("car", "vehicle"), ("*", "void"))
-    assert parse_file("value,class\r0,a\r", "c") == ((0, "a"),)
+    assert parse_csv("value,class\r0,a\r", "c") == ((0, "a"),)
     for column, key in (("value", "7"), ("color", "#808000")):
-        rows = dict(parse_file(f"{column},class\n{key},car\n*,void\n", "c"))
+        rows = dict(parse_csv(f"{column},class\n{key},car\n*,void\n", "c"))
         assert [*rows.values()] == ["car", "void"]
         assert "*" in rows
     with pytest.raises(ConfigError, match=r"the value 'seven' in line 2"):
-        parse_file("value,class\nseven,a\n", "c")
+        parse_csv("value,class\nseven,a\n", "c")
     assert not has_unknown(FILE)
     assert has_unknown(FILE.replace("crop", "?"))
     assert has_unknown(FILE.replace("crop", ""))
@@ -124,11 +124,14 @@ def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
         ("value,class\n,a\n", "no key in line 2"),
         ("value,class\n0,a\n0,b\n", "0 for 'b', after 'a' in line 3"),
         ("color,class\n1 2 300,a\n", "the color '1 2 300'"),
+        ("color,class\nred,a\n", "the color 'red'"),
+        ("value,class,pixels\n0,sky, blue,7\n", "more cells than columns.*in line 2"),
+        ("value,class,class\n0,a,b\n", "the column class twice"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_with_its_line(text, words):
     with pytest.raises(ConfigError, match=f"(?s)classes.csv: .*{words}"):
-        parse_file(text, "classes.csv")
+        parse_csv(text, "classes.csv")
 
 
 @pytest.mark.parametrize(

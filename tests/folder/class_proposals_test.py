@@ -11,7 +11,7 @@ from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.build_from.tree import find_config
-from voc_seg_tfrecord.core.class_table import parse_pairs
+from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import VocSegError
 
 OPTION = re.compile(r"--(class_names|classes) ('[^'\n]*'|[^\s;]+)")

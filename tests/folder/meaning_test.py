@@ -8,9 +8,10 @@ from support.paths import REPOSITORY
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_parsers import Entry
-from voc_seg_tfrecord.core.class_table import ClassTable, parse_pairs
+from voc_seg_tfrecord.core.class_rows import parse_pairs
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED, choose_meaning
@@ -18,9 +19,15 @@ from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.rules import DOUBTS, RULES
 from voc_seg_tfrecord.formats.mask_survey import survey
 
-RED_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255, 0, 0))))
-WHITE_ONE = ClassFile("labelmap.txt", (Entry(0, "bg", (0, 0, 0)), Entry(1, "a", (255,) * 3)))
-VOC_FILE = ClassFile("class_names.txt", tuple(Entry(n, name) for n, name in enumerate(VOC_CLASSES)))
+RED_ONE = ClassFile(
+    "labelmap.txt", (ClassEntry(0, "bg", (0, 0, 0)), ClassEntry(1, "a", (255, 0, 0)))
+)
+WHITE_ONE = ClassFile(
+    "labelmap.txt", (ClassEntry(0, "bg", (0, 0, 0)), ClassEntry(1, "a", (255,) * 3))
+)
+VOC_FILE = ClassFile(
+    "class_names.txt", tuple(ClassEntry(n, name) for n, name in enumerate(VOC_CLASSES))
+)
 
 
 def palette(values, *colors):
@@ -212,7 +219,8 @@ def test_colors_of_a_class_file_count_and_a_note_shows_what_values_would_be(deci
 
 
 GRAYS = ClassFile(
-    "labelmap.txt", (Entry(0, "b", (2,) * 3), Entry(1, "bg", BLACK), Entry(2, "a", (1,) * 3))
+    "labelmap.txt",
+    (ClassEntry(0, "b", (2,) * 3), ClassEntry(1, "bg", BLACK), ClassEntry(2, "a", (1,) * 3)),
 )
 
 
@@ -234,9 +242,9 @@ def test_a_gray_above_the_last_class_is_named_by_the_gate(decide):
 
 
 def test_a_file_that_may_be_numbered_in_two_ways_is_decided_like_values_and_colors(decide):
-    first = ClassFile("l", (Entry(0, "a"), Entry(1, "b")), numbered="F.")
-    entries = Entry(0, "background"), Entry(1, "a"), Entry(2, "b")
-    ways = first, ClassFile("l", entries, numbered="W.")
+    first = ClassFile("l", (ClassEntry(0, "a"), ClassEntry(1, "b")), numbering_note="F.")
+    entries = ClassEntry(0, "background"), ClassEntry(1, "a"), ClassEntry(2, "b")
+    ways = first, ClassFile("l", entries, numbering_note="W.")
     assert decide([gray(0, 1, 2)], files=ways).candidate.naming.file is ways[1]
     assert decide([gray(0, 1)], files=ways).candidate.naming.file is first
     with pytest.raises(MaskError, match=r"value 1 is b by value \(F\) and a by value \(W\)"):

@@ -8,8 +8,8 @@ from support.encoding import decoded, write_masks
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
+from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_parsers import Entry
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
@@ -127,9 +127,11 @@ def class_file_of(kind, names, colors):
     if kind == "none":
         return None
     if kind == "names":
-        return ClassFile("class_names.txt", tuple(Entry(n, name) for n, name in enumerate(names)))
+        return ClassFile(
+            "class_names.txt", tuple(ClassEntry(n, name) for n, name in enumerate(names))
+        )
     table = {"VOC's": VOC, "the masks'": colors, "others": own_colors(7)}[kind]
-    entries = [Entry(n, name, tuple(table[n].tolist())) for n, name in enumerate(names)]
+    entries = [ClassEntry(n, name, tuple(table[n].tolist())) for n, name in enumerate(names)]
     return ClassFile("labelmap.txt", tuple(entries))
 
 

@@ -20,7 +20,7 @@ from support.building import build, examples, from_tree
 
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     LayoutError,
@@ -875,7 +875,7 @@ def test_folders_that_yolos_yaml_names_for_splits_are_those(tmp_path, text, spli
 def test_a_mask_holds_253_classes_beside_background(tmp_path):
     names = [f"class {number}" for number in range(254)]
     entries = number_names(names[:253], tmp_path)
-    assert (len(entries), entries[253]) == (254, Entry(253, "class 252"))
+    assert (len(entries), entries[253]) == (254, ClassEntry(253, "class 252"))
     with pytest.raises(LayoutError, match="254 classes"):
         number_names(names, tmp_path)
 

@@ -341,7 +341,7 @@ def class_file(rng: random.Random) -> str:
     name = rng.choice(sorted(CLASS_FILES))
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, name).write_bytes(damaged(rng, CLASS_FILES[name]))
-        found, _ = class_files.read_all(epath.Path(folder), registry.CLASS_FILES)
+        found = class_files.read_class_files(epath.Path(folder), registry.CLASS_FILES).files
         names = [e.name for e in found[0].entries] if found else ("none",)
     clean = all(n.strip() == n != "" and n.isprintable() for n in names)
     return "equal" if clean and len(set(names)) == len(names) else f"WRONG {names!r}"

@@ -19,7 +19,7 @@ def _meta(names, colors="[]"):
 
 def read(tmp_path, name, text):
     (tmp_path / name).write_text(text)
-    (found,), _ = class_files.read_all(epath.Path(tmp_path), CLASS_FILES)
+    (found,) = class_files.read_class_files(epath.Path(tmp_path), CLASS_FILES).files
     return found
 
 
@@ -32,7 +32,7 @@ def test_names_of_colors_txt_may_have_blanks(tmp_path):
 def test_a_link_to_a_class_file_that_is_not_there_is_refused(tmp_path):
     (tmp_path / "labelmap.txt").symlink_to("gone")
     with pytest.raises(LayoutError, match=r"labelmap\.txt: this file cannot be read"):
-        class_files.read_all(epath.Path(tmp_path), CLASS_FILES)
+        class_files.read_class_files(epath.Path(tmp_path), CLASS_FILES)
 
 
 def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
@@ -73,6 +73,9 @@ def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
         ("dataset_meta.json", _meta(["a\u2028b"]), "control character"),
         ("dataset_meta.json", r'{"label_map": {"0": "\ud800"}}', "control character"),
         ("class_names.txt", "a\x07\n", "control character"),
+        ("class_names.txt", "a\u2028b\nc\n", "control character"),
+        ("class_dict.csv", "name,r,g,b\na\x85b,1,2,3\n", "control character"),
+        ("labelmap.csv", "id,name,id\n0,sky,1\n", "id is '0' and '1' for one class"),
         ("class_dict.csv", "name,r,g,b\nsky,0,0\n", "3 of 4 cells"),
         ("class_dict.csv", "sky,0,0,0\nroad\ncar,1,2,3\n", "no color in 'road'"),
         ("class_dict.csv", "id,index,name\n0,1,sky\n", "several values"),
@@ -150,6 +153,9 @@ BY_PLACE = {0: ("sky", None), 1: ("long road", None)}
         ("label_colors.txt", "# by hand\nsky 0 0 0\n\nlong road 128 64 128\n", BY_COLOR),
         ("label_colors.txt", "0 sky 0 0 0\n1 long road 128 64 128\n", BY_COLOR),
         ("label_colors.txt", "sky: #000000\nlong road: #804080\n", BY_COLOR),
+        ("label_colors.txt", "#000000 sky\n#804080 long road\n", BY_COLOR),
+        ("label_colors.txt", "color,name\n#000000,sky\n#804080,long road\n", BY_COLOR),
+        ("label_colors.txt", "# by hand\n#1 of 2\nsky #000000\nlong road #804080", BY_COLOR),
         ("labelmap.csv", "classname,classid\nsky,0\nlong road,2\n", BY_NUMBER),
         ("labelmap.csv", "id\tname\n0\tsky\n2\tlong road\n", BY_NUMBER),
         ("labelmap.csv", "class,name\n0,sky\n2,long road\n", BY_NUMBER),
@@ -194,14 +200,18 @@ def test_files_by_hand_are_read_in_the_forms_that_occur(tmp_path, name, text, ex
         ("classes.json", '{"a": [0.5, 0.5, 1]}', "not in whole numbers"),
         ("classes.json", '{"version": 1.5}', "not readable"),
         ("classes.json", '{"a": true}', "has no name"),
+        ("classes.json", '{"1": {"id": 7, "name": "a"}}', "id is '1' and 7 for one class"),
+        ("classes.json", '{"a": {"name": "b"}, "c": {}}', "name is 'a' and 'b' for one class"),
+        ("classes.txt", "name\n\na\n\nb\n", "an empty line after 'a'"),
     ],
 )
 def test_a_file_of_a_common_name_that_holds_something_else_is_no_class_file(
     tmp_path, name, text, words
 ):
     (tmp_path / name).write_text(text)
-    found, (error,) = class_files.read_all(epath.Path(tmp_path), CLASS_FILES, {"a", "b"})
-    assert not found
+    result = class_files.read_class_files(epath.Path(tmp_path), CLASS_FILES, {"a", "b"})
+    (error,) = result.misnamed
+    assert not result.files
     assert words in str(error)
 
 

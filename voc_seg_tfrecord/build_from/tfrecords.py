@@ -13,7 +13,7 @@ import warnings
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, share_out, spelled_out
 from voc_seg_tfrecord.core import staging
-from voc_seg_tfrecord.core.class_table import table_error
+from voc_seg_tfrecord.core.class_rows import table_error
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError
 from voc_seg_tfrecord.core.example import Source, Task
@@ -100,12 +100,12 @@ def _rule(
     config: VocSegConfig, scan: Scan, repair: bool, note: Callable[[str], object]
 ) -> MaskRule:
     table = config.table
-    if table.colors or table.star_of_keys:
+    if table.class_by_color or table.star_takes_pixels:
         raise table_error(
             "colors, or * for values", "rows with values or names: records hold values"
         )
-    _check_palettes(scan, table.values)
-    if table.values:
+    _check_palettes(scan, table.class_by_value)
+    if table.class_by_value:
         return config.index_rule()
     if scan.values == {0, VOID} and config.task == "segmentation":
         two = len(config.class_names) == len(config.named_classes) == 2

@@ -6,7 +6,7 @@ import itertools
 from typing import Any
 
 from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
-from voc_seg_tfrecord.core.class_table import color_key
+from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
@@ -139,7 +139,7 @@ class FolderPlanner:
           VocSegError: if the folder or the call is wrong, or something cannot be decided.
         """
         plan = plan_opened(self.open(reads_on=reads_on))
-        by_name = plan.class_file is not None and plan.class_file.by_name
+        by_name = plan.class_file is not None and plan.class_file.is_sorted
         has_names = bool(self._options.get("class_names"))
         is_numbered = has_names or bool(plan.config.classes) or not by_name
         return dataclasses.replace(plan, are_classes_numbered=is_numbered)

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.bands import RGB
-from voc_seg_tfrecord.core.class_table import parse_pairs
+from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.sources.records.layouts import Record, Value, parse
 from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip

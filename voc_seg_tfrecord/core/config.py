@@ -11,8 +11,9 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core import config_checks, display
 from voc_seg_tfrecord.core.bands import RGB, Bands, Dtype
-from voc_seg_tfrecord.core.class_files import is_void_name
-from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole, check_rows
+from voc_seg_tfrecord.core.class_entries import is_void_name
+from voc_seg_tfrecord.core.class_rows import Rows, are_whole, check_rows
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config_checks import (
     SAMPLE,
     SAMPLE_TREE,

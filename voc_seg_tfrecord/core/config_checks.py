@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.bands import RGB, Dtype
-from voc_seg_tfrecord.core.class_files import is_void_name
+from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     VocSegError,
@@ -100,7 +100,7 @@ def _check_release_classes(config: Any) -> None:
     if config.missing_mask != "error":
         expected = f"no such option, as the masks of {official.name} are known"
         raise option_error("missing_mask", config.missing_mask, expected)
-    if config.table.values or config.table.colors:
+    if config.table.class_by_value or config.table.class_by_color:
         expected = f"names and *, as the values and colors of {official.name} are known"
         raise option_error("classes", dict(config.classes), expected)
     places = {name: index for index, name in enumerate(official.class_names)}

@@ -9,7 +9,8 @@ import functools
 from typing import Any, Literal, Protocol, Self
 
 from voc_seg_tfrecord.core.bands import Bands
-from voc_seg_tfrecord.core.class_table import ClassTable, Rows
+from voc_seg_tfrecord.core.class_rows import Rows
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import background_index

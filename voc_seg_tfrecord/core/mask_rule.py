@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from voc_seg_tfrecord.core.class_table import VOID_CLASS, Rows, check_rows, color_of
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Rows, check_rows, color_of
 from voc_seg_tfrecord.core.names import VOID, Color
 
 MaskKind = Literal["palette", "gray", "rgb", "equal"]

@@ -6,7 +6,8 @@ import dataclasses
 from typing import Any
 
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole
+from voc_seg_tfrecord.core.class_rows import Rows, are_whole
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.names import VOID, background_index

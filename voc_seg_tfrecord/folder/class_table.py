@@ -9,7 +9,7 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_table import UNKNOWN, Key, Rows, color_key
+from voc_seg_tfrecord.core.class_rows import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_class_file_of_names

@@ -48,9 +48,9 @@ def _numbering_note(choice: ClassFileChoice, meaning: MaskMeaning | None) -> str
     if choice.file is None:
         return ""
     are_masks_read_by_color = meaning is not None and meaning.by == "color"
-    if are_masks_read_by_color and choice.file.colored:
+    if are_masks_read_by_color and choice.file.has_colors:
         return ""
-    return choice.file.numbered
+    return choice.file.numbering_note
 
 
 def _link_notes(tree: VocTree) -> list[str]:

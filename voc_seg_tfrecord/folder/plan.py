@@ -16,8 +16,8 @@ from typing import Any
 from etils import epath
 
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_parsers import TABLE
-from voc_seg_tfrecord.core.class_table import ClassTable, Rows, check_rows, rows_over
+from voc_seg_tfrecord.core.class_rows import TABLE, Rows, check_rows, rows_over
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command
 from voc_seg_tfrecord.core.mask_rule import MaskRule

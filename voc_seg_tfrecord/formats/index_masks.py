@@ -13,7 +13,7 @@ import hashlib
 
 import numpy as np
 
-from voc_seg_tfrecord.core.class_table import color_key
+from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.errors import MaskError, several
 from voc_seg_tfrecord.core.example import SurveyedMask
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels

@@ -16,7 +16,7 @@ from etils import epath
 import numpy as np
 from tqdm import tqdm
 
-from voc_seg_tfrecord.core.class_table import color_key
+from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.example import SurveyedMask
 from voc_seg_tfrecord.core.file import File, Kind

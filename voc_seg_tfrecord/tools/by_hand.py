@@ -1,11 +1,9 @@
 """Folders of any names, and the class files that people write."""
 
-from voc_seg_tfrecord.core.class_parsers import (
-    TABLE,
-    ClassFileFormat,
-    parse_json,
-    parse_table,
-)
+from voc_seg_tfrecord.core.class_json import parse_json
+from voc_seg_tfrecord.core.class_lists import parse_list
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
+from voc_seg_tfrecord.core.class_rows import TABLE
 from voc_seg_tfrecord.tools.tool import FolderRow, Tool
 
 _LINES = "lines such as crack, or 1,crack, or crack,128,0,0"
@@ -15,11 +13,11 @@ BY_HAND = Tool(
     class_files=(
         ClassFileFormat(
             name="class_dict.csv",
-            parse=parse_table,
+            parse=parse_list,
             expected="lines such as crack,128,0,0 below the line name,r,g,b",
         ),
-        ClassFileFormat(name="labelmap.csv", parse=parse_table, expected=_LINES),
-        ClassFileFormat(name="classes.txt", parse=parse_table, expected=_LINES, is_common=True),
+        ClassFileFormat(name="labelmap.csv", parse=parse_list, expected=_LINES),
+        ClassFileFormat(name="classes.txt", parse=parse_list, expected=_LINES, is_common=True),
         ClassFileFormat(
             name="classes.json",
             parse=parse_json,
@@ -28,12 +26,12 @@ BY_HAND = Tool(
         ),
         ClassFileFormat(
             name="labels.txt",
-            parse=parse_table,
+            parse=parse_list,
             expected=_LINES,
             is_common=True,
             skips_ignored="mostly",  # labelme reads it so
         ),
-        ClassFileFormat(name=TABLE, parse=parse_table, expected=_LINES, is_common=True),
+        ClassFileFormat(name=TABLE, parse=parse_list, expected=_LINES, is_common=True),
     ),
     folder_row=FolderRow(
         written_by="by hand",

@@ -1,6 +1,7 @@
 """CamVid: the sets of Cambridge's videos, as SegNet's and the original files lay them out."""
 
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, parse_table
+from voc_seg_tfrecord.core.class_lists import parse_list
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 CAMVID = Tool(
@@ -11,7 +12,7 @@ CAMVID = Tool(
     ),
     class_files=(
         ClassFileFormat(
-            name="label_colors.txt", parse=parse_table, expected="lines such as 128 0 0 crack"
+            name="label_colors.txt", parse=parse_list, expected="lines such as 128 0 0 crack"
         ),
     ),
     folder_row=FolderRow(

@@ -18,12 +18,8 @@ import re
 from typing import Any
 import xml.etree.ElementTree as ET
 
-from voc_seg_tfrecord.core.class_parsers import (
-    ClassFileFormat,
-    Entry,
-    lines_with_content,
-    read_rgb,
-)
+from voc_seg_tfrecord.core.class_entries import ClassEntry
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, lines_with_content, read_rgb
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import MAX_SIDE, File
 from voc_seg_tfrecord.core.names import VOID, voc_palette
@@ -50,7 +46,7 @@ from voc_seg_tfrecord.tools.tool import (
 # The class file.
 
 
-def parse_labelmap(text: str) -> list[Entry]:
+def parse_labelmap(text: str) -> list[ClassEntry]:
     """Reads `name:r,g,b:parts:actions`; an empty color is VOC's of that line."""
     entries = []
     for value, line in enumerate(lines_with_content(text)):
@@ -59,7 +55,7 @@ def parse_labelmap(text: str) -> list[Entry]:
             rgb = read_rgb(color.split(","))
         else:
             rgb = read_rgb(voc_palette()[min(value, VOID)])
-        entries.append(Entry(value, name.strip(), rgb))
+        entries.append(ClassEntry(value, name.strip(), rgb))
     return entries
 
 

@@ -1,17 +1,12 @@
 """datumaro: the layout of Pascal VOC, with or without colors."""
 
-from voc_seg_tfrecord.core.class_parsers import (
-    ClassFileFormat,
-    Entry,
-    load_json,
-    read_name,
-    read_rgb,
-)
+from voc_seg_tfrecord.core.class_entries import ClassEntry
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, load_json, read_name, read_rgb
 from voc_seg_tfrecord.tools.cvat import LABELMAP
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 
-def parse_dataset_meta(text: str) -> list[Entry]:
+def parse_dataset_meta(text: str) -> list[ClassEntry]:
     """Reads `{"label_map": {"0": "background"}, "segmentation_colors": [[0, 0, 0]]}`."""
     meta = load_json(text)
     colors = meta.get("segmentation_colors") or []
@@ -19,7 +14,7 @@ def parse_dataset_meta(text: str) -> list[Entry]:
     entries = []
     for line, (value, name) in enumerate(labels):
         color = read_rgb(colors[line]) if line < len(colors) else None
-        entries.append(Entry(value, read_name(name), color))
+        entries.append(ClassEntry(value, read_name(name), color))
     return entries
 
 

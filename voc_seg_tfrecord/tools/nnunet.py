@@ -2,12 +2,9 @@
 
 import re
 
-from voc_seg_tfrecord.core.class_parsers import (
-    ClassFileFormat,
-    Entry,
-    load_json,
-    read_member,
-)
+from voc_seg_tfrecord.core.class_entries import ClassEntry
+from voc_seg_tfrecord.core.class_json import read_member
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, load_json
 from voc_seg_tfrecord.tools.tool import (
     ChannelFiles,
     Explanation,
@@ -40,7 +37,7 @@ def is_split_word(word: str) -> bool:
 _KEYS = ("channel_names", "modality", "training", "numTraining", "file_ending")
 
 
-def parse_dataset_json(text: str) -> list[Entry]:
+def parse_dataset_json(text: str) -> list[ClassEntry]:
     """Reads `labels` from name to value or back, in a file that says what the set holds."""
     content = load_json(text)
     labels = content.get("labels") if isinstance(content, dict) else None

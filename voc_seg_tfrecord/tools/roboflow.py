@@ -2,15 +2,17 @@
 
 import re
 
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, Entry, parse_table
+from voc_seg_tfrecord.core.class_entries import ClassEntry
+from voc_seg_tfrecord.core.class_lists import parse_list
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 
-def parse_classes_csv(text: str) -> list[Entry]:
+def parse_classes_csv(text: str) -> list[ClassEntry]:
     """Reads the head line `Pixel Value, Class`, and lines such as `1, crack` below it."""
     if not re.match(r"\s*pixel value\s*,", text, re.IGNORECASE):
         raise ValueError("no head line 'Pixel Value, Class'")
-    return parse_table(text)
+    return parse_list(text)
 
 
 ROBOFLOW = Tool(

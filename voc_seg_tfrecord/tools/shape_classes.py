@@ -12,8 +12,8 @@ import posixpath
 
 from etils import epath
 
-from voc_seg_tfrecord.core.class_files import IGNORED, ClassFile, is_void_name
-from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_entries import IGNORED, ClassEntry, is_void_name
+from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID, background_index
@@ -110,7 +110,7 @@ def number_shape_classes(
         *_note_respelled_labels(defined, first_uses),
         *_note_void_labels(first_uses, values),
     ]
-    class_file = ClassFile(defined.source, entries, by_name=defined.is_sorted)
+    class_file = ClassFile(defined.source, entries, is_sorted=defined.is_sorted)
     return NumberedClasses(class_file, values, notes)
 
 
@@ -255,7 +255,7 @@ def _check_names_differ(defined: _Definitions) -> None:
             )
 
 
-def number_names(names: Sequence[str], root: epath.Path) -> tuple[Entry, ...]:
+def number_names(names: Sequence[str], root: epath.Path) -> tuple[ClassEntry, ...]:
     """Returns background and the classes after it as entries, and those that mean void last."""
     void_names = [name for name in names if is_void_name(name)]
     classes = [name for name in names if not is_void_name(name)]
@@ -268,12 +268,12 @@ def number_names(names: Sequence[str], root: epath.Path) -> tuple[Entry, ...]:
             expected=f"at most {VOID - 2} classes and background, which a mask can hold",
             remedy="merge classes in the tool",
         )
-    entries = [Entry(value, name) for value, name in enumerate([background, *classes])]
-    entries += [Entry(VOID, name) for name in void_names]
+    entries = [ClassEntry(value, name) for value, name in enumerate([background, *classes])]
+    entries += [ClassEntry(VOID, name) for name in void_names]
     return tuple(entries)
 
 
-def _values_of_labels(entries: Sequence[Entry], labels: Iterable[str]) -> dict[str, int]:
+def _values_of_labels(entries: Sequence[ClassEntry], labels: Iterable[str]) -> dict[str, int]:
     """Returns the value of each label in masks, however the label spells the class."""
     value_by_form = {visible_form(entry.name): entry.value for entry in entries}
     return {label: value_by_form[visible_form(label)] for label in labels}

@@ -17,15 +17,9 @@ import zlib
 
 import numpy as np
 
-from voc_seg_tfrecord.core.class_parsers import (
-    ClassFileFormat,
-    Entry,
-    number_by_place,
-    read_rgb,
-)
-from voc_seg_tfrecord.core.class_parsers import (
-    load_json as load_any_json,
-)
+from voc_seg_tfrecord.core.class_entries import ClassEntry
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, number_by_place, read_rgb
+from voc_seg_tfrecord.core.class_parsers import load_json as load_any_json
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools.drawing import opaque_pixels
 from voc_seg_tfrecord.tools.shapes import (
@@ -52,14 +46,14 @@ from voc_seg_tfrecord.tools.tool import (
 # The class file beside masks.
 
 
-def parse_colors(text: str) -> list[Entry]:
+def parse_colors(text: str) -> list[ClassEntry]:
     """Reads `name R G B`; a name may have blanks."""
     entries = []
     for line in text.splitlines():
         if not line.strip():
             continue
         name, *rgb = line.strip().rsplit(maxsplit=3)
-        entries.append(Entry(0, name, read_rgb(rgb), by_place=True))
+        entries.append(ClassEntry(0, name, read_rgb(rgb), by_place=True))
     return number_by_place(entries)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.bands import RGB
-from voc_seg_tfrecord.core.class_table import VOID_CLASS
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError, command
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, KeyedExample, RawExample
 from voc_seg_tfrecord.core.file import File, Kind

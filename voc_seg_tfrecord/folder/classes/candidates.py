@@ -9,9 +9,8 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord.core import class_files
-from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_entries import ClassEntry
+from voc_seg_tfrecord.core.class_files import ClassFile, read_class_files
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
@@ -74,30 +73,43 @@ def find_class_files(tree: VocTree) -> FoundClassFiles:
       LayoutError: if a file cannot be read that only a labeling tool writes, or if the files of two
         splits contradict each other.
     """
-    files, misnamed = class_files.read_all(tree.root, CLASS_FILES, tree.images, tree.read_text)
-    of_splits, notes = _find_in_splits(tree)
-    files += of_splits
+    in_root = read_class_files(tree.root, CLASS_FILES, tree.images, tree.read_text)
+    in_splits = _find_in_splits(tree)
+    files = [*in_root.files, *in_splits.files]
     if not files:
         files = _find_beside_masks(tree)
     if not files:
         files = _find_above(tree)
-    return FoundClassFiles(files, misnamed, notes)
+    return FoundClassFiles(files, in_root.misnamed, in_splits.notes)
 
 
-def _find_in_splits(tree: VocTree) -> tuple[list[ClassFile], list[str]]:
-    """Returns the class files in the folders of splits, those of one name as one; and notes."""
+@dataclasses.dataclass(frozen=True)
+class _ClassFilesOfSplits:
+    """The class files in the folders of splits, those of one name as one; and notes on them."""
+
+    files: Sequence[ClassFile]
+    notes: Sequence[str]
+
+
+def _find_in_splits(tree: VocTree) -> _ClassFilesOfSplits:
     files_by_name: dict[str, list[ClassFile]] = {}
     for folder in SplitFolders(tree).first_folders:
-        files, _ = class_files.read_all(tree.root / folder, CLASS_FILES, read=tree.read_text)
-        for file in files:
-            of_split = dataclasses.replace(file, source=f"{folder}/{file.source}")
+        in_folder = read_class_files(tree.root / folder, CLASS_FILES, read=tree.read_text)
+        for file in in_folder.files:
+            of_split = _with_prefix(f"{folder}/", file)
             files_by_name.setdefault(file.source, []).append(of_split)
-    united, notes = [], []
+    united = []
+    notes = []
     for name, files in files_by_name.items():
         united.append(_unite(tree.root, name, files))
         if len({file.entries for file in files}) > 1:
             notes.append(f"The splits have different files {name}; all are used.")
-    return united, notes
+    return _ClassFilesOfSplits(united, notes)
+
+
+def _with_prefix(prefix: str, file: ClassFile) -> ClassFile:
+    """Returns a file whose source is a path with its folder."""
+    return dataclasses.replace(file, source=prefix + file.source)
 
 
 def _unite(root: epath.Path, name: str, files: Sequence[ClassFile]) -> ClassFile:
@@ -106,7 +118,7 @@ def _unite(root: epath.Path, name: str, files: Sequence[ClassFile]) -> ClassFile
     Raises:
       LayoutError: if two of them give a class other values or colors, or one value two classes.
     """
-    owners: dict[int | str, tuple[Entry, str]] = {}  # of each value and each name
+    owners: dict[int | str, tuple[ClassEntry, str]] = {}  # of each value and each name
     for file in files:
         for entry in file.entries:
             for key in (entry.value, entry.name):
@@ -121,7 +133,7 @@ def _unite(root: epath.Path, name: str, files: Sequence[ClassFile]) -> ClassFile
 
 
 def _splits_contradict(
-    root: epath.Path, entry: Entry, source: str, other: Entry, other_source: str
+    root: epath.Path, entry: ClassEntry, source: str, other: ClassEntry, other_source: str
 ) -> LayoutError:
     return LayoutError(
         root / source,
@@ -132,7 +144,7 @@ def _splits_contradict(
     )
 
 
-def _describe_entry(entry: Entry) -> str:
+def _describe_entry(entry: ClassEntry) -> str:
     words = f"{entry.name!r} with the value {entry.value}"
     if entry.color:
         words += f" and the color {','.join(map(str, entry.color))}"
@@ -144,8 +156,8 @@ def _find_beside_masks(tree: VocTree) -> list[ClassFile]:
     folder = tree.layout.masks
     if folder == ".":
         return []
-    files, _ = class_files.read_all(tree.root / folder, CLASS_FILES, tree.images, tree.read_text)
-    return [dataclasses.replace(file, source=f"{folder}/{file.source}") for file in files]
+    in_folder = read_class_files(tree.root / folder, CLASS_FILES, tree.images, tree.read_text)
+    return [_with_prefix(f"{folder}/", file) for file in in_folder.files]
 
 
 def _find_above(tree: VocTree) -> list[ClassFile]:
@@ -159,8 +171,8 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
     for folder in _folders_above(tree):
         path_up += "../"
         if _has_class_file(folder):
-            files, _ = class_files.read_all(folder, CLASS_FILES, read=tree.read_text)
-            return [dataclasses.replace(file, source=path_up + file.source) for file in files]
+            in_folder = read_class_files(folder, CLASS_FILES, read=tree.read_text)
+            return [_with_prefix(path_up, file) for file in in_folder.files]
     return []
 
 

@@ -5,10 +5,8 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord.core import class_files
-from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_parsers import TABLE
-from voc_seg_tfrecord.core.class_table import Rows, has_unknown, parse_file
+from voc_seg_tfrecord.core.class_files import ClassFile, read_table
+from voc_seg_tfrecord.core.class_rows import TABLE, Rows, has_unknown, parse_csv
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
 from voc_seg_tfrecord.core.names import background_index
@@ -147,10 +145,10 @@ def rows_of_table(tree: VocTree) -> Rows:
     Raises:
       ConfigError: if the table cannot be read.
     """
-    text = class_files.table_in(tree.root, tree.read_text)
+    text = read_table(tree.root, tree.read_text)
     if not text or has_unknown(text):
         return ()
-    return parse_file(text, tree.root / TABLE)
+    return parse_csv(text, tree.root / TABLE)
 
 
 def _choose(
@@ -179,7 +177,7 @@ def _describe_lost(decision: Decision[ClassFileCandidate]) -> tuple[str, ...]:
             continue
         loser, winner = candidate.source, reason.winner.source
         if loser == winner:
-            loser, winner = candidate.file.numbered, reason.winner.file.numbered
+            loser, winner = candidate.file.numbering_note, reason.winner.file.numbering_note
         lines.append(f"{loser.rstrip('.')} lost to {winner.rstrip('.')}: {reason.words}")
     return tuple(lines)
 
@@ -202,7 +200,7 @@ def _note_misnamed(errors: Sequence[LayoutError]) -> list[str]:
 
 def _note_table(tree: VocTree, config: VocSegConfig) -> list[str]:
     """Says that the folder's table of classes is not used, if it has more than the config."""
-    text = class_files.table_in(tree.root, tree.read_text)
+    text = read_table(tree.root, tree.read_text)
     if text and has_unknown(text):
         return [f"{TABLE} has rows without a class, so it is not used."]
     keys = {key for key, _ in rows_of_table(tree)}
@@ -239,14 +237,14 @@ def _check_names_of_labels(file: ClassFile, config: VocSegConfig) -> None:
     added = given - names
     names_are_kept = names.issubset(given)
     has_second_background = background_index([*added]) is not None
-    if file.by_name and names_are_kept and not has_second_background:
+    if file.is_sorted and names_are_kept and not has_second_background:
         return
     raise _other_names(file, config)
 
 
 def _is_contradicted_by_names(file: ClassFile, config: VocSegConfig) -> bool:
     """Says whether a file with values or colors has some of the user's names at other values."""
-    if file.plain:
+    if file.has_names_alone:
         return False
     places = {name: place for place, name in enumerate(config.class_names)}
     return any(places.get(entry.name, entry.value) != entry.value for entry in file.entries)

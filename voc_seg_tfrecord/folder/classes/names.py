@@ -1,23 +1,16 @@
 """From a class file to the names, rows and colors of a config."""
 
-from voc_seg_tfrecord.core.class_files import (
+from voc_seg_tfrecord.core.class_entries import (
     IGNORED,
     VOID_NAMES,
-    ClassFile,
+    ClassEntry,
     is_void,
     is_void_name,
     may_be_void,
 )
-from voc_seg_tfrecord.core.class_parsers import Entry
-from voc_seg_tfrecord.core.class_table import (
-    VOID_CLASS,
-    ClassTable,
-    Key,
-    Rows,
-    color_key,
-    format_pairs,
-    is_name,
-)
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, color_key, format_pairs, is_name
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, command
 from voc_seg_tfrecord.core.names import VOID, Color
@@ -26,9 +19,9 @@ from voc_seg_tfrecord.core.spelling import group_by_case
 _BLACK = (0, 0, 0)
 
 
-def class_of_entry(entry: Entry, table: ClassTable) -> str | int:
+def class_of_entry(entry: ClassEntry, table: ClassTable) -> str | int:
     """Returns an entry's name, or 255 if it means void and no row says something else."""
-    if is_void(entry) and entry.name not in table.named:
+    if is_void(entry) and entry.name not in table.class_by_name:
         return VOID
     return entry.name
 
@@ -89,7 +82,7 @@ def rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:
             class_by_key[entry.value] = target
         if entry.color:
             class_by_key[color_key(entry.color)] = target
-    order = list(dict.fromkeys([*table.named.values(), *class_by_key.values()]))
+    order = list(dict.fromkeys([*table.class_by_name.values(), *class_by_key.values()]))
     in_order = sorted(class_by_key.items(), key=lambda row: order.index(row[1]))
     whole = dict(in_order)
     whole |= {key: name for key, name in rows if not is_name(key)}
@@ -105,13 +98,14 @@ def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:
     table = config.table
     names = []
     for value, name in enumerate(config.class_names):
-        has_row = name in table.named or value in table.values
+        has_row = name in table.class_by_name or value in table.class_by_value
         if is_void_name(name) and not has_row:
             names.append(name)
     if file:
         check_void(file, table)
         for entry in file.entries:
-            if is_void(entry) and entry.name not in table.named and not is_void_name(entry.name):
+            is_void_without_row = is_void(entry) and entry.name not in table.class_by_name
+            if is_void_without_row and not is_void_name(entry.name):
                 names.append(entry.name)
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
@@ -144,14 +138,14 @@ def check_void(file: ClassFile, table: ClassTable) -> None:
             raise _may_be_void(file, entry)
 
 
-def _has_row(entry: Entry, table: ClassTable) -> bool:
+def _has_row(entry: ClassEntry, table: ClassTable) -> bool:
     """Says whether the user gave a class to an entry, by its value, color or name."""
-    if entry.value in table.values or entry.color in table.colors:
+    if entry.value in table.class_by_value or entry.color in table.class_by_color:
         return True
-    return entry.name in table.named
+    return entry.name in table.class_by_name
 
 
-def _may_be_void(file: ClassFile, entry: Entry) -> ConfigError:
+def _may_be_void(file: ClassFile, entry: ClassEntry) -> ConfigError:
     name = entry.name
     found = f"the value {VOID}, which is void,"
     if entry.color and entry.value != VOID:
@@ -172,7 +166,7 @@ def class_colors(file: ClassFile | None, config: VocSegConfig) -> dict[int, Colo
     A class that was merged has the color of the class of its name, or else of the first of its
     classes in the file. No class has one if the file does not have them all.
     """
-    if file is None or not file.colored:
+    if file is None or not file.has_colors:
         return {}
     table = config.table
     first_colors: dict[int, Color] = {}

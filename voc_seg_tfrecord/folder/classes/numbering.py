@@ -16,8 +16,9 @@ from collections.abc import Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.class_files import IGNORED, ClassFile
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, Entry
+from voc_seg_tfrecord.core.class_entries import IGNORED, ClassEntry
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.names import VOID, background_index, plain
 from voc_seg_tfrecord.tools.registry import class_file_named
@@ -85,7 +86,7 @@ def numbering_of_given_names(
 def _has_background(file: ClassFile, background: str) -> bool:
     """Says whether a list names the class of value 0, or of black."""
     names = [entry.name for entry in file.entries]
-    if file.plain and plain(names[0]) in NAMES_OF_VALUE_0:
+    if file.has_names_alone and plain(names[0]) in NAMES_OF_VALUE_0:
         return True
     if background_index(names, background) is not None:
         return True
@@ -118,7 +119,7 @@ def _skips_ignored(file: ClassFile, *, always: bool = False) -> bool:
       file: the file, with `__ignore__` first.
       always: whether that has to be sure.
     """
-    if not file.plain:
+    if not file.has_names_alone:
         return False
     if file.entries[1].name == "_background_":
         return True
@@ -134,7 +135,7 @@ def _with_ignored(file: ClassFile) -> ClassFile:
         f"{IGNORED} in the first line of {file.source} counts. So value 0 is void, and value 1 is "
         f"{file.entries[1].name}."
     )
-    return dataclasses.replace(file, numbered=note)
+    return dataclasses.replace(file, numbering_note=note)
 
 
 def _without_ignored(file: ClassFile) -> ClassFile:
@@ -148,22 +149,22 @@ def _without_ignored(file: ClassFile) -> ClassFile:
             f"write it do not count it. So value 0 is {others[0].name}."
         )
     entries = (dataclasses.replace(ignored, value=VOID), *moved)
-    return dataclasses.replace(file, entries=entries, numbered=note)
+    return dataclasses.replace(file, entries=entries, numbering_note=note)
 
 
 def _without_background(file: ClassFile) -> ClassFile:
     """Returns a file whose first name is value 0."""
     note = f"{file.source} has no background. Value 0 is {file.entries[0].name}, its first name."
-    return dataclasses.replace(file, numbered=note)
+    return dataclasses.replace(file, numbering_note=note)
 
 
 def _with_background(file: ClassFile) -> ClassFile:
     """Returns a file with background at value 0, before all names."""
-    color = _BLACK if file.colored else None
-    background = Entry(0, "background", color, by_place=True)
+    color = _BLACK if file.has_colors else None
+    background = ClassEntry(0, "background", color, by_place=True)
     moved = [dataclasses.replace(entry, value=entry.value + 1) for entry in file.entries]
     note = (
         f"{file.source} has no background, so value 0 is background, and value 1 is "
         f"{file.entries[0].name}, its first name."
     )
-    return dataclasses.replace(file, entries=(background, *moved), numbered=note)
+    return dataclasses.replace(file, entries=(background, *moved), numbering_note=note)

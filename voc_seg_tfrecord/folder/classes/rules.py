@@ -6,8 +6,8 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.class_files import ClassFile, is_void
-from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void
+from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.folder.classes.candidates import ClassFileCandidate
 from voc_seg_tfrecord.folder.decide import Rule
 
@@ -79,8 +79,8 @@ def says_less(
     del evidence
     if candidate.source == other.source or find_difference(candidate.file, other.file):
         return None
-    if other.file.colored != candidate.file.colored:
-        return "it has colors, too" if other.file.colored else None
+    if other.file.has_colors != candidate.file.has_colors:
+        return "it has colors, too" if other.file.has_colors else None
     if other.file.background and not candidate.file.background:
         return "it names the background, too"
     return None
@@ -140,5 +140,5 @@ def find_difference(file: ClassFile, other: ClassFile) -> str:
     return ""
 
 
-def _classes_by_name(file: ClassFile) -> Mapping[str, Entry]:
+def _classes_by_name(file: ClassFile) -> Mapping[str, ClassEntry]:
     return {entry.name: entry for entry in file.entries if not is_void(entry)}

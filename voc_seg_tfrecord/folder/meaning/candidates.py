@@ -10,8 +10,8 @@ import dataclasses
 import functools
 from typing import Literal
 
-from voc_seg_tfrecord.core.class_files import is_void
-from voc_seg_tfrecord.core.class_table import VOID_CLASS, Key, color_of
+from voc_seg_tfrecord.core.class_entries import is_void
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, color_of
 from voc_seg_tfrecord.core.mask_rule import VOID_VALUES, MaskRule
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
@@ -65,8 +65,8 @@ class MeaningCandidate:
         }
         return dataclasses.replace(
             self.name_rule.with_classes(index_of),
-            given_values={value: table.index(name) for value, name in table.values.items()},
-            given_colors={color: table.index(name) for color, name in table.colors.items()},
+            given_values={value: table.index(name) for value, name in table.class_by_value.items()},
+            given_colors={color: table.index(name) for color, name in table.class_by_color.items()},
             star_classes=star_indices,
         )
 
@@ -124,10 +124,11 @@ def _make_candidate(
 
 def _by_rows_alone(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """The user's rows say all; 255 and VOC's color of void are void without a row, too."""
-    by_color = bool(naming.table.colors) or any(pixel.kind == "rgb" for pixel in survey.pixels)
+    has_rgb_masks = any(pixel.kind == "rgb" for pixel in survey.pixels)
+    by_color = has_rgb_masks or bool(naming.table.class_by_color)
     rule = MaskRule(VOID_VALUES, {VOID_COLOR: VOID} if by_color else None)
     by: Literal["value", "color"] = "value"
-    if by_color and not naming.table.values:
+    if by_color and not naming.table.class_by_value:
         by = "color"
     return MeaningCandidate(
         by=by, source="as you said", numbering="", naming=naming, name_rule=rule

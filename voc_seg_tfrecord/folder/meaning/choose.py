@@ -10,15 +10,15 @@ import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.class_table import (
+from voc_seg_tfrecord.core.class_rows import (
     HIGHEST_VALUE,
     VOID_CLASS,
-    ClassTable,
     Key,
     Rows,
     color_key,
     table_error,
 )
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOID_COLOR, Color
@@ -92,7 +92,7 @@ def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) 
     if taken is None:
         raise _ask(survey, candidates_left, remedy)
     notes = list[str]()
-    if table.star_of_keys:
+    if table.star_takes_pixels:
         taken, notes = _with_star(taken, survey)
     for find_doubt in rules.DOUBTS:
         if doubt := find_doubt(taken, survey):
@@ -173,7 +173,7 @@ def _candidate_for_star(
     It is the first one if there are rows alone, or if each pixel has a value.
     """
     first = candidates[0]
-    if not first.naming.table.star_of_keys:
+    if not first.naming.table.star_takes_pixels:
         return None
     has_rows_alone = not first.naming.entries
     if has_rows_alone:
@@ -191,7 +191,7 @@ def _with_star(candidate: MeaningCandidate, survey: Survey) -> tuple[MeaningCand
       The candidate with these classes; and a note that names them.
     """
     check_number_of_keys(survey)
-    star = str(candidate.naming.table.star)
+    star = str(candidate.naming.table.class_of_star)
     by_color = candidate.name_rule.colors is not None
     classes: dict[Key, str] = {}
     pixels_of_star = collections.Counter[Key]()
@@ -239,9 +239,9 @@ def _check_rows(survey: Survey, table: ClassTable) -> None:
         return
     has_values = bool(survey.values or survey.voc.masks)
     has_colors = bool(survey.colors or survey.voc.masks)
-    if table.values and not has_values:
+    if table.class_by_value and not has_values:
         raise table_error("values, but the masks hold only colors", "rows with colors or names")
-    if table.colors and not table.values and not has_colors:
+    if table.class_by_color and not table.class_by_value and not has_colors:
         raise table_error("colors, but the masks hold only values", "rows with values or names")
     _check_rows_agree(survey, table)
 
@@ -255,8 +255,8 @@ def _check_rows_agree(survey: Survey, table: ClassTable) -> None:
     for pixel, occurrence in survey.pixels.items():
         if pixel.kind == "gray" or pixel.value is None or pixel.color is None:
             continue
-        by_value = table.values.get(pixel.value)
-        by_color = table.colors.get(pixel.color)
+        by_value = table.class_by_value.get(pixel.value)
+        by_color = table.class_by_color.get(pixel.color)
         if by_value and by_color and by_value != by_color:
             raise two_classes_error(pixel.value, pixel.color, occurrence.pixels, occurrence.first)
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.class_files import ClassFile, is_void, may_be_background
-from voc_seg_tfrecord.core.class_parsers import Entry
+from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void, may_be_background
+from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.names import VOC_CLASSES, plain
 from voc_seg_tfrecord.folder.classes.names import class_of_entry
@@ -26,23 +26,23 @@ class ClassNaming:
     is_usual: bool = False
 
     @property
-    def entries(self) -> Sequence[Entry]:
+    def entries(self) -> Sequence[ClassEntry]:
         """The entries of the class file; without one, the names with their places."""
         if self.file is not None:
             return self.file.entries
-        return [Entry(value, name) for value, name in enumerate(self.table.names)]
+        return [ClassEntry(value, name) for value, name in enumerate(self.table.names)]
 
     @property
     def has_colors(self) -> bool:
         """Whether a class file gives each class a color."""
-        return self.file is not None and self.file.colored
+        return self.file is not None and self.file.has_colors
 
     @property
     def numbering(self) -> str:
         """How the class file is numbered, in a sentence; empty if it can be in one way alone."""
-        return "" if self.file is None else self.file.numbered
+        return "" if self.file is None else self.file.numbering_note
 
-    def class_of_entry(self, entry: Entry) -> str | int:
+    def class_of_entry(self, entry: ClassEntry) -> str | int:
         """Returns an entry's name, or 255 if it means void and no row says something else."""
         return class_of_entry(entry, self.table)
 
@@ -79,7 +79,8 @@ class ClassNaming:
 
     def needs_colors(self) -> bool:
         """Says whether it matters which of VOC's colors the masks with VOC's palette use."""
-        has_rows = bool(self.table.values or self.table.colors) or self.table.star_of_keys
+        table = self.table
+        has_rows = bool(table.class_by_value or table.class_by_color) or table.star_takes_pixels
         moved = self.file is None and self.has_voc_names_at_other_values()
         has_possible_background = any(may_be_background(entry.name) for entry in self.entries)
         return self.has_colors or has_rows or moved or has_possible_background

@@ -1,10 +1,12 @@
 """Notes on the meaning of masks that was chosen: what the user should look at."""
 
 import collections
+from collections.abc import Container, Mapping
 
-from voc_seg_tfrecord.core.class_files import note_possible_background
-from voc_seg_tfrecord.core.class_parsers import Entry
-from voc_seg_tfrecord.core.class_table import VOID_CLASS, ClassTable, color_key
+from voc_seg_tfrecord.core.class_entries import ClassEntry, may_be_background
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, color_key, format_pairs
+from voc_seg_tfrecord.core.class_table import ClassTable
+from voc_seg_tfrecord.core.errors import command
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.decide import Decision
 from voc_seg_tfrecord.folder.meaning import palettes, rules
@@ -31,7 +33,7 @@ def list_notes(
 
 
 def _note_255_as_class(taken: MeaningCandidate) -> str:
-    if not taken.reads_255_as_class or VOID in taken.naming.table.values:
+    if not taken.reads_255_as_class or VOID in taken.naming.table.class_by_value:
         return ""
     values = taken.name_rule.values
     return (
@@ -78,10 +80,10 @@ def _note_absent_rows(table: ClassTable, survey: Survey) -> str:
     if not survey.pixels or survey.voc.masks:
         return ""
     absent: list[str] = []
-    for value, name in table.values.items():
+    for value, name in table.class_by_value.items():
         if value not in survey.values and name != VOID_CLASS:
             absent.append(f"{value} ({name})")
-    for color, name in table.colors.items():
+    for color, name in table.class_by_color.items():
         if color not in survey.colors and name != VOID_CLASS:
             absent.append(f"{color_key(color)} ({name})")
     if not absent:
@@ -104,10 +106,32 @@ def _note_possible_background(taken: MeaningCandidate, survey: Survey) -> str:
         entry = _entry_of(pixel, taken)
         if entry is not None:
             pixels_by_name[entry.name] += occurrence.pixels
-    return note_possible_background(pixels_by_name, total, taken.naming.table.named)
+    return note_possible_background(pixels_by_name, total, taken.naming.table.class_by_name)
 
 
-def _entry_of(pixel: StoredPixel, taken: MeaningCandidate) -> Entry | None:
+def note_possible_background(
+    pixels_by_class: Mapping[str, int], total: int, given: Container[str]
+) -> str:
+    """Returns a note on the class that covers most pixels, if it `may_be_background`.
+
+    Args:
+      pixels_by_class: how many pixels each class has.
+      total: how many pixels there are.
+      given: the classes of which the user said what they become.
+
+    Returns:
+      The note with the option that makes it background; empty if there is no such class.
+    """
+    for name, pixels in pixels_by_class.items():
+        covers_most = pixels > total / 2
+        if covers_most and may_be_background(name) and name not in given:
+            share = f"{pixels / total:.0%}"
+            option = command(classes=format_pairs([(name, "background")]))
+            return f"{name} covers {share} of the pixels. If it is the background, say {option}."
+    return ""
+
+
+def _entry_of(pixel: StoredPixel, taken: MeaningCandidate) -> ClassEntry | None:
     """Returns the class, by the class file or the names, of a pixel without a row of the user."""
     if taken.rule.given_classes(pixel.value, pixel.color):
         return None

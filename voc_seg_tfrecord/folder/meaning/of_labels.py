@@ -3,8 +3,9 @@
 from collections.abc import Collection, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.class_files import ClassFile, note_possible_background
-from voc_seg_tfrecord.core.class_table import ClassTable, Rows, are_whole, table_error
+from voc_seg_tfrecord.core.class_files import ClassFile
+from voc_seg_tfrecord.core.class_rows import Rows, are_whole, table_error
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.folder.classes.names import names_from_file
@@ -17,6 +18,7 @@ from voc_seg_tfrecord.folder.meaning.choose import (
     choose_naming,
 )
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.folder.meaning.notes import note_possible_background
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.pairs import Labels
@@ -43,7 +45,7 @@ def choose_meaning_of_labels(
       ConfigError: if a row has no effect.
     """
     naming = ClassNaming(config.table, file)
-    if labels.tool and (naming.table.values or naming.table.colors):
+    if labels.tool and (naming.table.class_by_value or naming.table.class_by_color):
         raise table_error(
             f"values or colors, but the masks are drawn from the polygons of {labels.tool}",
             "rows with the names of classes, and *",
@@ -69,7 +71,7 @@ def choose_meaning_of_labels(
 def _note_possible_background(labels: DrawnLabels, naming: ClassNaming) -> list[str]:
     """Names a class of shapes that is called void or the like, and covers most pixels."""
     pixels = labels.pixels_by_class()
-    note = note_possible_background(pixels, pixels.total(), naming.table.named)
+    note = note_possible_background(pixels, pixels.total(), naming.table.class_by_name)
     return [note] if note else []
 
 

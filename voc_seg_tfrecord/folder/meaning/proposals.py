@@ -6,15 +6,15 @@ Only what was planned is proposed: options by which the masks would be read.
 from collections.abc import Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.class_table import (
+from voc_seg_tfrecord.core.class_rows import (
     VOID_CLASS,
-    ClassTable,
     Key,
     Rows,
     color_key,
     format_pairs,
     parse_pairs,
 )
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import VocSegError, command, counted
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID, VOID_COLOR
 from voc_seg_tfrecord.folder.meaning import palettes

@@ -7,7 +7,7 @@ left: each says why its labels may be wrong all the same, so that the user is as
 from collections.abc import Callable, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.class_table import color_key
+from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.folder.decide import Rule
@@ -167,7 +167,7 @@ def voc_colors_are_in_another_order(candidate: MeaningCandidate, survey: Survey)
     Example: value 1 has VOC's color of a person. It matters only if a class file has other colors;
     without one, VOC's colors are a candidate.
     """
-    has_rows = bool(candidate.naming.table.values)
+    has_rows = bool(candidate.naming.table.class_by_value)
     if has_rows or not candidate.naming.has_colors or not _doubts_values(candidate, survey):
         return None
     pixels = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
@@ -252,7 +252,7 @@ def gray_values_contradict_black_or_white(
         class_of_color[entry.color] = str(candidate.naming.class_of_entry(entry))
     is_black_and_white = set(class_of_color) == {_BLACK, _WHITE}
     for pixel, occurrence in survey.pixels.items():
-        if pixel.kind != "gray" or pixel.value in candidate.naming.table.values:
+        if pixel.kind != "gray" or pixel.value in candidate.naming.table.class_by_value:
             continue
         color = _WHITE if pixel.value == VOID else _BLACK
         may_contradict = pixel.value == VOID or (pixel.value == 0 and is_black_and_white)
@@ -276,13 +276,13 @@ def _doubts_values(candidate: MeaningCandidate, survey: Survey) -> bool:
 
 def _entries_without_row(candidate: MeaningCandidate, survey: Survey) -> list[StoredPixel]:
     """Returns the palette entries in use to whose values the user gave no class."""
-    given = candidate.naming.table.values
+    given = candidate.naming.table.class_by_value
     return [p for p in survey.pixels if p.kind == "palette" and p.value not in given]
 
 
 def reads_255_as_void_without_row(candidate: MeaningCandidate) -> bool:
     """Says whether a candidate reads masks by value, and 255 as void though no row says so."""
-    has_row = VOID in candidate.naming.table.values
+    has_row = VOID in candidate.naming.table.class_by_value
     is_void = candidate.rule.class_of("gray", VOID, None) == VOID
     is_void_by_name = candidate.name_rule.values.get(VOID) == VOID
     return candidate.by == "value" and not has_row and is_void and is_void_by_name

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from voc_seg_tfrecord.core.class_table import color_key
+from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
