@@ -68,14 +68,19 @@ def cores_in(stem: str) -> Iterator[tuple[str, str]]:
     None ends within a word or a number: `a_12` gives `a_` and `_12`, but no `a_1`.
     """
     for length in range(len(stem) - 1, 0, -1):
-        if not _is_within_token(stem[length - 1], stem[length]):
+        if not is_within_token(stem[length - 1], stem[length]):
             yield stem[:length], stem[length:]
         start = len(stem) - length
-        if not _is_within_token(stem[start - 1], stem[start]):
+        if not is_within_token(stem[start - 1], stem[start]):
             yield stem[start:], stem[:start]
 
 
-def _is_within_token(before: str, after: str) -> bool:
-    both_digits = before.isdigit() and after.isdigit()
+def is_within_token(before: str, after: str) -> bool:
+    """Says whether two characters beside each other are in one word or number."""
     both_letters = before.isalpha() and after.isalpha()
-    return both_digits or both_letters
+    return both_letters or are_digits(before, after)
+
+
+def are_digits(before: str, after: str) -> bool:
+    """Says whether two characters beside each other are in one number."""
+    return before.isdigit() and after.isdigit()

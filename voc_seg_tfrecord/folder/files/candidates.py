@@ -4,15 +4,47 @@
 ten scenes that each have `images` and `masks`. What is chosen is chosen for all of them.
 """
 
+import collections
 from collections.abc import Callable, Hashable, Iterable, Mapping
 import dataclasses
 import functools
 import posixpath
+from typing import NamedTuple
 
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import common_folder, without_split_word
 from voc_seg_tfrecord.folder.files.pairings import SAMPLE, Pairing, few
+
+
+class FileInSet(NamedTuple):
+    """A file, as a set of files and its name without the ending."""
+
+    files: FileSet
+    stem: str
+
+    @property
+    def path(self) -> str:
+        """The path below the root of the listing."""
+        return self.files.path(self.stem)
+
+
+class SampledPair(NamedTuple):
+    """An image and its mask, by their names without the ending, in a pairing."""
+
+    pairing: Pairing
+    image: str
+    mask: str
+
+    @property
+    def image_path(self) -> str:
+        """The path of the image below the root of the listing."""
+        return self.pairing.images.path(self.image)
+
+    @property
+    def mask_path(self) -> str:
+        """The path of the mask below the root of the listing."""
+        return self.pairing.masks.path(self.mask)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,8 +76,8 @@ class PairingCandidate:
     @functools.cached_property
     def shared_words(self) -> int:
         """How many words the folders of images and masks share, but for those of splits."""
-        image_words, mask_words = (words(folder) for folder in self._typical_folders)
-        return sum(min(image_words.count(word), mask_words.count(word)) for word in {*image_words})
+        image_words, mask_words = (collections.Counter(words(f)) for f in self._typical_folders)
+        return (image_words & mask_words).total()
 
     @functools.cached_property
     def distance(self) -> int:
@@ -86,23 +118,23 @@ class PairingCandidate:
         return _is_called_augmented(image_folder) and not _is_called_augmented(mask_folder)
 
     @functools.cached_property
-    def image_of_mask(self) -> Mapping[FileSet, Mapping[str, tuple[FileSet, str]]]:
-        """By the files of masks and the name of each: the files of its image, and its name."""
-        images: dict[FileSet, dict[str, tuple[FileSet, str]]] = {}
+    def image_of_mask(self) -> Mapping[FileSet, Mapping[str, FileInSet]]:
+        """By the files of masks, and the name of each without the ending: its image."""
+        images: dict[FileSet, dict[str, FileInSet]] = {}
         for pairing in self.pairings:
-            of_set = images.setdefault(pairing.masks, {})
+            image_by_mask = images.setdefault(pairing.masks, {})
             for image, mask in pairing.pairs.items():
-                of_set[mask] = pairing.images, image
+                image_by_mask[mask] = FileInSet(pairing.images, image)
         return images
 
     @functools.cached_property
-    def mask_of_image(self) -> Mapping[FileSet, Mapping[str, tuple[FileSet, str]]]:
-        """By the files of images and the name of each: the files of its mask, and its name."""
-        masks: dict[FileSet, dict[str, tuple[FileSet, str]]] = {}
+    def mask_of_image(self) -> Mapping[FileSet, Mapping[str, FileInSet]]:
+        """By the files of images, and the name of each without the ending: its mask."""
+        masks: dict[FileSet, dict[str, FileInSet]] = {}
         for pairing in self.pairings:
-            of_set = masks.setdefault(pairing.images, {})
+            mask_by_image = masks.setdefault(pairing.images, {})
             for image, mask in pairing.pairs.items():
-                of_set[image] = pairing.masks, mask
+                mask_by_image[image] = FileInSet(pairing.masks, mask)
         return masks
 
     def has_all_masks_of(self, other: "PairingCandidate") -> bool:
@@ -113,15 +145,15 @@ class PairingCandidate:
         """Says whether this has a mask for each image for which the other one has one."""
         return _includes(self.mask_of_image, other.mask_of_image)
 
-    def sample(self) -> list[tuple[Pairing, str, str]]:
-        """Returns a few pairs, spread over all folders: their pairing, the image and the mask."""
+    def sample(self) -> list[SampledPair]:
+        """Returns a few pairs, spread over all folders."""
         pairings = few(self.pairings)
-        count = max(1, SAMPLE // len(pairings))
-        return [
-            (pairing, image, pairing.pairs[image])
-            for pairing in pairings
-            for image in few([*pairing.pairs], count)
-        ]
+        pairs_per_pairing = max(1, SAMPLE // len(pairings))
+        sample: list[SampledPair] = []
+        for pairing in pairings:
+            for image in few([*pairing.pairs], pairs_per_pairing):
+                sample.append(SampledPair(pairing, image, pairing.pairs[image]))
+        return sample
 
     @property
     def image_words(self) -> str:
@@ -139,19 +171,21 @@ def _is_called_augmented(folder: str) -> bool:
 
 
 def _in_words(folders: Iterable[str], pattern: str) -> str:
-    """Returns folders, the first one by its name, and the pattern of the files in them."""
+    """Returns the first of some folders with the pattern of the files in it, and how many more."""
     first, *more = dict.fromkeys(folder or "." for folder in folders)
-    named = posixpath.normpath(posixpath.join(first, pattern)) if pattern else first
-    return f"{named} and {len(more)} more folders" if more else named
+    if pattern:
+        first = posixpath.normpath(posixpath.join(first, pattern))
+    return f"{first} and {len(more)} more folders" if more else first
 
 
 def _includes(
     outer: Mapping[FileSet, Mapping[str, object]], inner: Mapping[FileSet, Mapping[str, object]]
 ) -> bool:
     """Says whether the files of `inner` are all among those of `outer`."""
-    return all(
-        files in outer and names.keys() <= outer[files].keys() for files, names in inner.items()
-    )
+    for files, names in inner.items():
+        if files not in outer or not names.keys() <= outer[files].keys():
+            return False
+    return True
 
 
 def list_candidates(
@@ -166,15 +200,42 @@ def list_candidates(
     """
     alike: dict[Hashable, list[Pairing]] = {}
     for pairing in pairings:
-        alike.setdefault((_way_key(pairing), role_key(pairing)), []).append(pairing)
+        alike.setdefault((_arrangement_of(pairing), role_key(pairing)), []).append(pairing)
     candidates: list[PairingCandidate] = []
     for group in alike.values():
-        for part in _apart_from_train(group):
-            candidates += _without_common_files(part)
+        for same_kind in _separate_from_splits(group):
+            candidates += _without_common_files(same_kind)
     return sorted(candidates, key=lambda candidate: -len(candidate.pairings))
 
 
-def _way_key(pairing: Pairing) -> Hashable:
+@dataclasses.dataclass(frozen=True)
+class _Arrangement:
+    """How the folders of images and masks lie to each other, and how files in them are named.
+
+    The words of splits do not count, but whether folders have some.
+
+    Attributes:
+      depth: how many folders above both have.
+      common_end: how many folders both end with.
+      image_folders: the names of the folders in between that only images have.
+      mask_folders: those that only masks have.
+      are_of_one_split: whether both are called as the same split, or as none.
+      are_images_of_split: whether only the folder of images is called as a split.
+      image_name: the pattern of the images' names.
+      mask_name: the pattern of the masks' names.
+    """
+
+    depth: int
+    common_end: int
+    image_folders: tuple[str, ...]
+    mask_folders: tuple[str, ...]
+    are_of_one_split: bool
+    are_images_of_split: bool
+    image_name: str
+    mask_name: str
+
+
+def _arrangement_of(pairing: Pairing) -> Hashable:
     """Returns what is the same for folders that lie to each other alike and are named alike.
 
     It is the same for `train/images` with `train/masks` and `val/images` with `val/masks`, for
@@ -184,23 +245,23 @@ def _way_key(pairing: Pairing) -> Hashable:
     image_split, mask_split = pairing.splits
     if image_split and mask_split and image_split != mask_split:
         return pairing.folders, pairing.image_name, pairing.mask_name
-    folders = [without_split_word(folder) for folder in pairing.folders]
-    top = common_folder(folders)
-    image_parts, mask_parts = (_parts_below(folder, top) for folder in folders)
-    bottom = 0
+    image_folder, mask_folder = (without_split_word(folder) for folder in pairing.folders)
+    top = common_folder([image_folder, mask_folder])
+    image_parts, mask_parts = _parts_below(image_folder, top), _parts_below(mask_folder, top)
+    common_end = 0
     while image_parts and mask_parts and image_parts[-1] == mask_parts[-1]:
         image_parts.pop()
         mask_parts.pop()
-        bottom += 1
-    return (
-        len(_parts_below(top, "")),
-        bottom,
-        tuple(image_parts),
-        tuple(mask_parts),
-        image_split == mask_split,
-        bool(image_split) and not mask_split,
-        pairing.image_name,
-        pairing.mask_name,
+        common_end += 1
+    return _Arrangement(
+        depth=len(_parts_below(top, "")),
+        common_end=common_end,
+        image_folders=tuple(image_parts),
+        mask_folders=tuple(mask_parts),
+        are_of_one_split=image_split == mask_split,
+        are_images_of_split=bool(image_split) and not mask_split,
+        image_name=pairing.image_name,
+        mask_name=pairing.mask_name,
     )
 
 
@@ -210,10 +271,10 @@ def _parts_below(folder: str, top: str) -> list[str]:
     return path.split("/") if path else []
 
 
-def _apart_from_train(pairings: list[Pairing]) -> list[list[Pairing]]:
+def _separate_from_splits(pairings: list[Pairing]) -> list[list[Pairing]]:
     """Separates folders without the name of a split from others, if one is called train.
 
-    Without one that is called so, they are train.
+    If none is called train, the folders without a name are train.
     """
     of_splits = [pairing for pairing in pairings if any(pairing.splits)]
     others = [pairing for pairing in pairings if not any(pairing.splits)]
@@ -224,19 +285,26 @@ def _apart_from_train(pairings: list[Pairing]) -> list[list[Pairing]]:
 
 def _without_common_files(pairings: Iterable[Pairing]) -> list[PairingCandidate]:
     """Makes candidates of pairings that lie alike: one, unless a file is in two of the pairings."""
-    groups: list[_Group] = []
+    groups: list[_DisjointPairings] = []
     for pairing in pairings:
-        for group in groups:
-            if group.is_apart_from(pairing):
-                group.add(pairing)
-                break
-        else:
-            groups.append(_Group())
-            groups[-1].add(pairing)
+        group = _first_disjoint(groups, pairing)
+        if group is None:
+            group = _DisjointPairings()
+            groups.append(group)
+        group.add(pairing)
     return [PairingCandidate(tuple(group.pairings)) for group in groups]
 
 
-class _Group:
+def _first_disjoint(
+    groups: Iterable["_DisjointPairings"], pairing: Pairing
+) -> "_DisjointPairings | None":
+    for group in groups:
+        if group.is_apart_from(pairing):
+            return group
+    return None
+
+
+class _DisjointPairings:
     """Pairings that have no file in common."""
 
     def __init__(self) -> None:

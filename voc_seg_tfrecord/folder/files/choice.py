@@ -5,7 +5,7 @@ is left is compared: whole sets that are copies of others, files whose names hav
 labeled images that nothing has used.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import posixpath
 
@@ -14,7 +14,7 @@ from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate, list_candidates
 from voc_seg_tfrecord.folder.files.companions import compare_with_companions
-from voc_seg_tfrecord.folder.files.copies import find_copies, folders_of_copies, is_copy
+from voc_seg_tfrecord.folder.files.copies import Copies, find_copies, folders_of_copies, is_copy
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import common_folder, role, role_of
@@ -46,68 +46,77 @@ class FileChoice:
     reasons: Sequence[str] = ()
 
 
+LostCandidates = dict[PairingCandidate, Reason[PairingCandidate]]
+"""Why each candidate lost. The functions below add to it."""
+
+
 def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileChoice:
     """Chooses among the pairings of a folder, all of which are given, by the evidence."""
     lost: LostCandidates = {}
-    candidates = _list_possible(pairings, evidence)
-    candidates = _choose_images(candidates, evidence, lost)
-    candidates = _choose_masks(candidates, evidence, lost)
-    sets = _decide(candidates, SET_RULES, _are_any_two, evidence, lost)
-    lost_sets = [candidate for candidate in candidates if candidate in lost]
+    possible = _list_possible(pairings, evidence)
+    with_best_images = _choose_images(possible, evidence, lost)
+    with_best_masks = _choose_masks(with_best_images, evidence, lost)
+    sets = _decide(with_best_masks, SET_RULES, _are_any_two, evidence, lost)
+    lost_sets = [candidate for candidate in with_best_masks if candidate in lost]
     copies = find_copies(_pairings_of(sets), evidence)
-    for copy, original in copies.copies.items():
-        reason = Reason("copies", PairingCandidate((original,)), "its images and masks are copies")
-        lost[PairingCandidate((copy,))] = reason
-    copied_masks = {pairing.masks for pairing in copies.copies}
-    sets = _without_masks(sets, copied_masks)
-    rivals = _rivals(sets, evidence)
-    for relabeled, sources in copies.relabeled.items():
-        rivals += [pairing for pairing in (*sources, relabeled) if pairing not in rivals]
-    rivals = [rival for rival in rivals if rival.masks not in copied_masks]
+    _add_lost_copies(copies, lost)
+    sets = _without_masks_of_copies(sets, copies)
+    rivals = _list_rivals(sets, copies, evidence)
     originals = set(copies.originals)
-    left = [pairing for pairing in _pairings_of(sets) if pairing in originals]
-    chosen, rivals = compare_with_companions(left, rivals, pairings, evidence)
-    repeating = _repeating_others(chosen)
+    not_copied = [pairing for pairing in _pairings_of(sets) if pairing in originals]
+    chosen, rivals = compare_with_companions(not_copied, rivals, pairings, evidence)
+    repeating = _find_repeating(chosen)
     chosen = [pairing for pairing in chosen if pairing not in repeating]
     settled = [*chosen, *rivals, *repeating, *_pairings_of(lost_sets)]
-    beside = _beside(settled, chosen, pairings, evidence)
-    copied_folders = [
-        folder
-        for copy in (*copies.copies, *copies.relabeled, *beside.copies)
-        for folder in folders_of_copies(copy)
-    ]
-    copied_folders += _drawn_flat_folders(pairings, evidence)
+    beside = _find_beside(settled, chosen, pairings, evidence)
     return FileChoice(
         chosen=tuple(chosen),
         rivals=tuple(rivals),
         beside=(*repeating, *beside.pairings),
-        copies=tuple(dict.fromkeys(copied_folders)),
+        copies=_list_copied_folders(copies, beside.copies, pairings, evidence),
         reasons=_reason_texts(lost, chosen),
     )
 
 
-LostCandidates = dict[PairingCandidate, Reason[PairingCandidate]]
-"""Why each candidate lost."""
+def _add_lost_copies(copies: Copies, lost: LostCandidates) -> None:
+    """Adds why copies of images and masks lost."""
+    for copy, original in copies.original_of_copy.items():
+        winner = PairingCandidate((original,))
+        reason = Reason("copies", winner, "its images and masks are copies")
+        lost[PairingCandidate((copy,))] = reason
+
+
+def _list_copied_folders(
+    copies: Copies,
+    copies_beside: Iterable[Pairing],
+    pairings: Iterable[Pairing],
+    evidence: FileEvidence,
+) -> tuple[str, ...]:
+    """Returns the folders that are not read because they have copies or drawings of others."""
+    folders: list[str] = []
+    for copy in (*copies.original_of_copy, *copies.originals_of_relabeled, *copies_beside):
+        folders += folders_of_copies(copy)
+    folders += _drawn_flat_folders(pairings, evidence)
+    return tuple(dict.fromkeys(folders))
 
 
 def _reason_texts(lost: LostCandidates, chosen: Iterable[Pairing]) -> tuple[str, ...]:
     """Returns why candidates lost whose images or masks nothing has used."""
-    used = {files for pairing in chosen for files in (pairing.images, pairing.masks)}
-    texts = []
+    used_sets = {files for pairing in chosen for files in (pairing.images, pairing.masks)}
+    texts: list[str] = []
     for candidate, reason in lost.items():
         winner = reason.winner
-        if not candidate.image_sets <= used:
-            texts.append(_lost_text(candidate.image_words, winner.image_words, reason.words))
-        elif not candidate.mask_sets <= used:
-            texts.append(_lost_text(candidate.mask_words, winner.mask_words, reason.words))
+        if not candidate.image_sets <= used_sets:
+            loser_words, winner_words = candidate.image_words, winner.image_words
+        elif not candidate.mask_sets <= used_sets:
+            loser_words, winner_words = candidate.mask_words, winner.mask_words
+        else:
+            continue
+        texts.append(f"{loser_words} lost to {winner_words}: {reason.words}")
     return tuple(dict.fromkeys(texts))
 
 
-def _lost_text(loser: str, winner: str, words_of_reason: str) -> str:
-    return f"{loser} lost to {winner}: {words_of_reason}"
-
-
-# Candidates, and what of them is left.
+# Candidates, and which of them are not beaten.
 
 
 def _list_possible(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[PairingCandidate]:
@@ -149,30 +158,28 @@ def _choose_images(
 
     Sizes do not matter if both folders are called as what they are.
     """
-    left = []
+    best: list[PairingCandidate] = []
     for group in _groups_sharing(candidates, lambda candidate: candidate.mask_sets):
         for candidate in _decide(group, IMAGE_RULES, _share_masks, evidence, lost):
-            are_called_so = evidence.are_called_images(candidate) and evidence.are_called_masks(
-                candidate
-            )
-            if are_called_so or evidence.sizes_agree(candidate):
-                left.append(candidate)
-    return left
+            called_images = evidence.are_called_images(candidate)
+            called_masks = evidence.are_called_masks(candidate)
+            if (called_images and called_masks) or evidence.sizes_agree(candidate):
+                best.append(candidate)
+    return best
 
 
 def _choose_masks(
     candidates: Sequence[PairingCandidate], evidence: FileEvidence, lost: LostCandidates
 ) -> list[PairingCandidate]:
     """Chooses the masks of each set of images, which look like masks or are called so."""
-    candidates = [
-        candidate
-        for candidate in candidates
-        if evidence.are_called_masks(candidate) or evidence.masks_look_like_masks(candidate)
-    ]
-    left: list[PairingCandidate] = []
-    for group in _groups_sharing(candidates, lambda candidate: candidate.image_sets):
-        left += _decide(group, MASK_RULES, _share_images, evidence, lost)
-    return left
+    with_masks: list[PairingCandidate] = []
+    for candidate in candidates:
+        if evidence.are_called_masks(candidate) or evidence.masks_look_like_masks(candidate):
+            with_masks.append(candidate)
+    best: list[PairingCandidate] = []
+    for group in _groups_sharing(with_masks, lambda candidate: candidate.image_sets):
+        best += _decide(group, MASK_RULES, _share_images, evidence, lost)
+    return best
 
 
 def _are_any_two(candidate: PairingCandidate, other: PairingCandidate) -> bool:
@@ -211,78 +218,105 @@ def _decide(
     return [candidate for candidate in candidates if candidate not in decision.lost]
 
 
+@dataclasses.dataclass(frozen=True)
+class _Group:
+    """Candidates that share images, or masks.
+
+    Attributes:
+      sets: all their images, or masks.
+      members: the candidates.
+    """
+
+    sets: frozenset[FileSet]
+    members: Sequence[PairingCandidate]
+
+
 def _groups_sharing(
     candidates: Iterable[PairingCandidate],
     sets_of: Callable[[PairingCandidate], frozenset[FileSet]],
-) -> list[list[PairingCandidate]]:
+) -> list[Sequence[PairingCandidate]]:
     """Groups candidates that share images, or masks, directly or by others between them."""
-    groups: list[tuple[set[FileSet], list[PairingCandidate]]] = []
+    groups: list[_Group] = []
     for candidate in candidates:
-        sets, members = set(sets_of(candidate)), [candidate]
-        apart = []
-        for other_sets, other_members in groups:
-            if sets.isdisjoint(other_sets):
-                apart.append((other_sets, other_members))
+        joined = _Group(sets_of(candidate), [candidate])
+        apart: list[_Group] = []
+        for group in groups:
+            if joined.sets.isdisjoint(group.sets):
+                apart.append(group)
             else:
-                sets |= other_sets
-                members = other_members + members
-        groups = [*apart, (sets, members)]
-    return [members for _, members in groups]
+                joined = _Group(joined.sets | group.sets, [*group.members, *joined.members])
+        groups = [*apart, joined]
+    return [group.members for group in groups]
 
 
 def _pairings_of(candidates: Iterable[PairingCandidate]) -> list[Pairing]:
     return [pairing for candidate in candidates for pairing in candidate.pairings]
 
 
-def _without_masks(
-    candidates: Iterable[PairingCandidate], masks: Collection[FileSet]
+def _without_masks_of_copies(
+    candidates: Iterable[PairingCandidate], copies: Copies
 ) -> list[PairingCandidate]:
-    """Returns candidates without the pairings of some masks."""
-    left = []
+    """Returns candidates without the pairings that have the masks of a copy."""
+    remaining: list[PairingCandidate] = []
     for candidate in candidates:
-        pairings = tuple(pairing for pairing in candidate.pairings if pairing.masks not in masks)
+        pairings = [p for p in candidate.pairings if p.masks not in copies.copied_masks]
         if pairings:
-            left.append(PairingCandidate(pairings))
-    return left
+            remaining.append(PairingCandidate(tuple(pairings)))
+    return remaining
 
 
 # Questions.
 
 
-def _rivals(candidates: Sequence[PairingCandidate], evidence: FileEvidence) -> list[Pairing]:
-    """Returns the pairings of candidates between which the user has to choose.
+def _list_rivals(
+    candidates: Sequence[PairingCandidate], copies: Copies, evidence: FileEvidence
+) -> list[Pairing]:
+    """Returns the pairings between which the user has to choose."""
+    asked = [c for c in candidates if _has_rival(c, candidates) or _is_doubtful(c, evidence)]
+    asked.sort(key=_rank_in_question)
+    rivals = _pairings_of(asked)
+    for relabeled, originals in copies.originals_of_relabeled.items():
+        for pairing in (*originals, relabeled):
+            if pairing not in rivals:
+                rivals.append(pairing)
+    return [rival for rival in rivals if rival.masks not in copies.copied_masks]
 
-    They share images or masks, or nothing but them is left and their names or looks speak against
-    them, and the user did not name them.
-    """
-    rivals = [
-        candidate
-        for candidate in candidates
-        if any(
-            other != candidate
-            and (_share_images(candidate, other) or _share_masks(candidate, other))
-            for other in candidates
-        )
-        or _is_doubtful(candidate, evidence)
-    ]
-    rivals.sort(
-        key=lambda candidate: (-candidate.pair_count, len(candidate.pairings[0].masks.folder))
-    )
-    return _pairings_of(rivals)
+
+def _has_rival(candidate: PairingCandidate, candidates: Iterable[PairingCandidate]) -> bool:
+    """Says whether another candidate has images or masks of one."""
+    for other in candidates:
+        is_sharing = _share_images(candidate, other) or _share_masks(candidate, other)
+        if other != candidate and is_sharing:
+            return True
+    return False
+
+
+def _rank_in_question(candidate: PairingCandidate) -> tuple[int, int]:
+    """By which candidates come first in a question: most pairs, then the shortest name."""
+    return -candidate.pair_count, len(candidate.pairings[0].masks.folder)
 
 
 def _is_doubtful(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
-    """Says whether a candidate that is left has masks called predictions, or masks as images."""
-    if not evidence.given & {"masks", "mask_name"} and evidence.are_called_drawings(candidate):
-        masks = candidate.pairings[0].masks
-        names = f"{masks.folder} {' '.join(masks.affix)}"
-        if not any(role(word) == "masks" for word in words(names)):
-            return True
-    is_given = bool(evidence.given & {"images", "image_name"})
-    return not is_given and evidence.may_be_masks_alone(candidate)
+    """Says whether names or looks speak against a candidate, and the user did not name it.
+
+    Its masks are called predictions or the like, or its images look like masks.
+    """
+    masks_are_given = bool(evidence.given & {"masks", "mask_name"})
+    images_are_given = bool(evidence.given & {"images", "image_name"})
+    are_drawings = evidence.are_called_drawings(candidate) and not _are_called_masks_too(candidate)
+    if are_drawings and not masks_are_given:
+        return True
+    return not images_are_given and evidence.may_be_masks_alone(candidate)
 
 
-def _repeating_others(pairings: Sequence[Pairing]) -> list[Pairing]:
+def _are_called_masks_too(candidate: PairingCandidate) -> bool:
+    """Says whether a word for masks is in the name of the masks' folder or in their own names."""
+    masks = candidate.pairings[0].masks
+    names = " ".join([masks.folder, *masks.affix])
+    return any(role(word) == "masks" for word in words(names))
+
+
+def _find_repeating(pairings: Sequence[Pairing]) -> list[Pairing]:
     """Returns a pairing whose images have the ids of those of several others, one each.
 
     It may show them once more, smaller or mirrored.
@@ -294,10 +328,11 @@ def _repeating_others(pairings: Sequence[Pairing]) -> list[Pairing]:
         for stem in pairing.pairs:
             pairings_by_id.setdefault(stem, []).append(pairing)
     for pairing in pairings:
-        having = [pairings_by_id[stem] for stem in pairing.pairs]
-        others = {other for of_id in having if len(of_id) == 2 for other in of_id}
-        # The pairing itself is one of them.
-        if len(others) > 2 and all(len(of_id) == 2 for of_id in having):
+        with_same_ids = [pairings_by_id[stem] for stem in pairing.pairs]
+        if any(len(with_id) != 2 for with_id in with_same_ids):
+            continue
+        itself_and_others = {other for with_id in with_same_ids for other in with_id}
+        if len(itself_and_others) > 2:
             return [pairing]
     return []
 
@@ -316,25 +351,30 @@ def _drawn_flat_folders(pairings: Iterable[Pairing], evidence: FileEvidence) -> 
 
 
 @dataclasses.dataclass(frozen=True)
-class _Beside:
-    """Labeled images that nothing has used, and others of which all files are copies."""
+class _LabeledBeside:
+    """Labeled images that were not chosen.
+
+    Attributes:
+      pairings: those that nothing has used.
+      copies: those of which all images and masks are copies of chosen ones.
+    """
 
     pairings: Sequence[Pairing]
     copies: Sequence[Pairing]
 
 
-def _beside(
+def _find_beside(
     settled: Sequence[Pairing],
     chosen: Sequence[Pairing],
     pairings: Iterable[Pairing],
     evidence: FileEvidence,
-) -> _Beside:
+) -> _LabeledBeside:
     """Finds pairings whose images and masks are in nothing that was chosen or is asked about."""
-    used = {files for pairing in settled for files in (pairing.images, pairing.masks)}
+    used_sets = {files for pairing in settled for files in (pairing.images, pairing.masks)}
     beside: list[Pairing] = []
     copies: list[Pairing] = []
     for pairing in pairings:
-        is_used = pairing.images in used or pairing.masks in used
+        is_used = pairing.images in used_sets or pairing.masks in used_sets
         if is_used or not _may_be_left_out(pairing, evidence):
             continue
         if is_copy(pairing, chosen, evidence):
@@ -344,9 +384,9 @@ def _beside(
             and not _has_masks_of(pairing, chosen, evidence)
             and _shows_images_and_masks(PairingCandidate((pairing,)), evidence)
         ):
-            used |= {pairing.images, pairing.masks}
+            used_sets |= {pairing.images, pairing.masks}
             beside.append(pairing)
-    return _Beside(beside, copies)
+    return _LabeledBeside(beside, copies)
 
 
 def _may_be_left_out(pairing: Pairing, evidence: FileEvidence) -> bool:
@@ -360,25 +400,34 @@ def _may_be_left_out(pairing: Pairing, evidence: FileEvidence) -> bool:
 def _has_files_of(pairing: Pairing, chosen: Iterable[Pairing]) -> bool:
     """Says whether a file of a pairing lies among the images or masks of chosen ones."""
     images, masks = pairing.paths()
-    own = {*images, *masks}
-    return any(
-        not own.isdisjoint(files.path(stem) for stem in files.names)
-        for other in chosen
-        for files in (other.images, other.masks)
-        if files.folder in pairing.folders
-    )
+    own_paths = {*images, *masks}
+    for other in chosen:
+        for files in (other.images, other.masks):
+            if files.folder not in pairing.folders:
+                continue
+            if not own_paths.isdisjoint(files.path(stem) for stem in files.names):
+                return True
+    return False
 
 
 def _has_masks_of(pairing: Pairing, chosen: Iterable[Pairing], evidence: FileEvidence) -> bool:
     """Says whether all masks of a pairing are copies of chosen ones of the same names."""
     masks = set(pairing.pairs.values())
-    return any(
-        masks <= other.masks.names.keys()
-        and all(
-            evidence.are_same(pairing.masks.path(mask), other.masks.path(mask)) for mask in masks
-        )
-        for other in chosen
-    )
+    for other in chosen:
+        has_names = masks <= other.masks.names.keys()
+        if has_names and _are_same_masks(masks, pairing, other, evidence):
+            return True
+    return False
+
+
+def _are_same_masks(
+    masks: Iterable[str], pairing: Pairing, other: Pairing, evidence: FileEvidence
+) -> bool:
+    """Says whether masks have the same bytes in both of two pairings."""
+    for mask in masks:
+        if not evidence.are_same(pairing.masks.path(mask), other.masks.path(mask)):
+            return False
+    return True
 
 
 def _shows_images_and_masks(candidate: PairingCandidate, evidence: FileEvidence) -> bool:

@@ -1,25 +1,33 @@
-"""Finds files beside a set whose names have the ids of it: other photos, and other masks."""
+"""Finds files beside a set whose names have its ids: other photos, and other masks."""
 
 import collections
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 import dataclasses
-import functools
 import posixpath
 import re
 
 from voc_seg_tfrecord.core.layout import PICTURES
-from voc_seg_tfrecord.folder.files.affixes import Affix, common_affix, core_of
+from voc_seg_tfrecord.folder.files.affixes import (
+    NO_AFFIX,
+    Affix,
+    are_digits,
+    common_affix,
+    core_of,
+    is_within_token,
+)
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import role
-from voc_seg_tfrecord.folder.files.pairings import Pairing, few, numbers_alone, reduced
+from voc_seg_tfrecord.folder.files.pairings import Pairing, drop_common_parts, few, numbers_alone
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _MIN_SHARE = 0.6
 """Of a few ids, at least this share has a file of a kind beside them."""
 _MAX_CHOSEN_FOLDERS = 40
 """If more folders are chosen, none is compared with all files."""
+_MIN_IDS_IN_WORDS = 3
+"""Of fewer ids, none is looked for beside a word without a sign between them."""
 _IMAGE_RANKS = {"images": 2, "": 1, "masks": 0, "drawn": -1}
 
 
@@ -58,16 +66,18 @@ def compare_with_companions(
     """
     if evidence.given >= {"images", "masks"} or len(chosen) > _MAX_CHOSEN_FOLDERS:
         return list(chosen), list(rivals)
-    rivals_left = [_with_photos(rival, pairings, evidence) for rival in rivals]
     best_first = sorted(chosen, key=lambda p: _photo_rank(p, evidence), reverse=True)
-    left = [_with_photos(pairing, pairings, evidence) for pairing in best_first]
-    if not rivals:
-        for pairing in left:
-            for rival in _mask_rivals(pairing, left, pairings, evidence):
-                rivals_left += [p for p in (pairing, rival) if p not in rivals_left]
-    masks = [rival.masks for rival in rivals_left]
-    left = [p for p in left if p in rivals_left or not _is_first_in(masks, p.masks)]
-    return left, rivals_left
+    chosen = [_with_photos(pairing, pairings, evidence) for pairing in best_first]
+    if rivals:
+        asked = [_with_photos(rival, pairings, evidence) for rival in rivals]
+    else:
+        asked = _list_mask_rivals(chosen, pairings, evidence)
+    masks_asked = [pairing.masks for pairing in asked]
+    still_chosen: list[Pairing] = []
+    for pairing in chosen:
+        if pairing in asked or not _is_first_in(masks_asked, pairing.masks):
+            still_chosen.append(pairing)
+    return still_chosen, asked
 
 
 def _photo_rank(pairing: Pairing, evidence: FileEvidence) -> tuple[int, bool]:
@@ -93,13 +103,27 @@ def _with_photos(pairing: Pairing, pairings: Sequence[Pairing], evidence: FileEv
     return pairing
 
 
-def _mask_rivals(
+def _list_mask_rivals(
+    chosen: Sequence[Pairing], pairings: Sequence[Pairing], evidence: FileEvidence
+) -> list[Pairing]:
+    """Returns the pairings of whose images other masks may be meant, and those with these masks."""
+    asked: list[Pairing] = []
+    for pairing in chosen:
+        for rival in _mask_rivals_of(pairing, chosen, pairings, evidence):
+            if pairing not in asked:
+                asked.append(pairing)
+            if rival not in asked:
+                asked.append(rival)
+    return asked
+
+
+def _mask_rivals_of(
     pairing: Pairing,
     chosen: Sequence[Pairing],
     pairings: Sequence[Pairing],
     evidence: FileEvidence,
 ) -> list[Pairing]:
-    """Returns the pairing with each other masks of its images that may be meant."""
+    """Returns the pairing again with each other masks that may be meant in place of its own."""
     rank = _photo_rank(pairing, evidence)
     used_masks = [
         other.masks for other in chosen if other != pairing and _photo_rank(other, evidence) >= rank
@@ -149,46 +173,130 @@ def _is_first_in(sets: Sequence[FileSet], files: FileSet) -> bool:
     return any(other.has_first_of(files) for other in sets)
 
 
+@dataclasses.dataclass(frozen=True)
+class _NameKind:
+    """Files of a folder that have the same around their ids, and the same ending.
+
+    Attributes:
+      folder: the folder.
+      affix: what stands around the ids.
+      ending: the ending, as it is written.
+    """
+
+    folder: str
+    affix: Affix
+    ending: str
+
+    def stem_of(self, image_id: str) -> str:
+        """Returns the name of an id's file, without the ending."""
+        before, after = self.affix
+        return f"{before}{image_id}{after}"
+
+
 def find_companions(listing: Listing, pairing: Pairing) -> Iterator[Companion]:
     """Finds files whose names have the ids of a pairing, whatever stands around them.
 
     Yields:
       A companion for each kind of such files.
     """
-    affix = common_affix([core_of(stem, pairing.image_affix) for stem in pairing.pairs])
-    some = few([*pairing.pairs])
-    sample = [core for stem in some if (core := core_of(core_of(stem, pairing.image_affix), affix))]
-    own = {
-        f.path(s) for n in some for f, s in ((pairing.images, n), (pairing.masks, pairing.pairs[n]))
-    }
-    around = functools.partial(_around, glued=len(sample) > 2)
-    kinds: collections.Counter[tuple[str, Affix, str]] = collections.Counter()
-    for folder, names_in in listing.folders.items():
-        for image_id, name in _names_with(sample, names_in):
+    id_by_stem = _ids_of_images(pairing)
+    sampled_stems = few([*pairing.pairs])
+    sampled_ids = [id_by_stem[stem] for stem in sampled_stems if stem in id_by_stem]
+    own_paths: set[str] = set()
+    for stem in sampled_stems:
+        own_paths.add(pairing.images.path(stem))
+        own_paths.add(pairing.masks.path(pairing.pairs[stem]))
+    stem_by_id = {image_id: stem for stem, image_id in id_by_stem.items()}
+    may_touch_words = len(sampled_ids) >= _MIN_IDS_IN_WORDS
+    counts = _count_kinds(listing, sampled_ids, own_paths, may_touch_words=may_touch_words)
+    for kind, count in counts.items():
+        if count > _MIN_SHARE * len(sampled_ids):
+            companion = _make_companion(
+                listing, pairing, stem_by_id, kind, may_touch_words=may_touch_words
+            )
+            if companion is not None:
+                yield companion
+
+
+def _ids_of_images(pairing: Pairing) -> dict[str, str]:
+    """Returns by the names of images what is no part of all names. A name may have no such part."""
+    core_by_stem = {stem: core_of(stem, pairing.image_affix) for stem in pairing.pairs}
+    affix = common_affix([*core_by_stem.values()])
+    ids: dict[str, str] = {}
+    for stem, core in core_by_stem.items():
+        image_id = core_of(core, affix)
+        if image_id:
+            ids[stem] = image_id
+    return ids
+
+
+def _count_kinds(
+    listing: Listing,
+    sampled_ids: Sequence[str],
+    own_paths: Collection[str],
+    *,
+    may_touch_words: bool,
+) -> Mapping[_NameKind, int]:
+    """Counts the names of each kind that have one of a few ids, but for some files."""
+    counts: collections.Counter[_NameKind] = collections.Counter()
+    for folder, names in listing.folders.items():
+        for image_id, name in _names_with(sampled_ids, names):
             stem, ending = posixpath.splitext(name)
-            if ending.lower() in PICTURES and posixpath.join(folder, name) not in own:
-                kinds.update((folder, of, ending) for of in [around(stem, image_id)] if of)
-    found = [kind for kind, count in kinds.items() if count > _MIN_SHARE * len(sample)]
-    cores = ((core_of(core_of(s, pairing.image_affix), affix), s) for s in pairing.pairs if found)
-    stems = {core: stem for core, stem in cores if core}
-    for folder, affix, ending in found:
-        there = set(listing.folders[folder])
-        files = {i: s for i in stems if (s := affix[0] + i + affix[1]) + ending in there}
-        first = next(iter(files))
-        of_image = around(stems[first], first)
-        of_mask = around(pairing.pairs[stems[first]], first)
-        if of_image and of_mask and _may_have_ids(affix, of_image, of_mask):
-            names = {stem: stem + ending for stem in files.values()}
-            as_images, as_masks = reduced(affix, of_mask), reduced(of_image, affix)
-            images, masks = (
-                FileSet(folder, names, own, ending.lower()) for own in (as_images[0], as_masks[1])
-            )
-            pairs = {stem: pairing.pairs[stems[i]] for i, stem in files.items()}
-            masks_of = {stems[i]: stem for i, stem in files.items()}
-            yield Companion(
-                Pairing(images, pairing.masks, *as_images, pairs),
-                Pairing(pairing.images, masks, *as_masks, masks_of),
-            )
+            if ending.lower() not in PICTURES or posixpath.join(folder, name) in own_paths:
+                continue
+            affix = _affix_around(stem, image_id, may_touch_words=may_touch_words)
+            if affix is not None:
+                counts[_NameKind(folder, affix, ending)] += 1
+    return counts
+
+
+def _make_companion(
+    listing: Listing,
+    pairing: Pairing,
+    stem_by_id: Mapping[str, str],
+    kind: _NameKind,
+    *,
+    may_touch_words: bool,
+) -> Companion | None:
+    """Returns the files of a kind as images and as masks; None if they have other ids.
+
+    Args:
+      listing: all that lies in the folder.
+      pairing: the pairing.
+      stem_by_id: the name of the image of each id, without the ending.
+      kind: how the files are named.
+      may_touch_words: whether a word may stand beside an id without a sign between them.
+    """
+    names_in_folder = set(listing.folders[kind.folder])
+    file_stem_by_id: dict[str, str] = {}
+    for image_id in stem_by_id:
+        if kind.stem_of(image_id) + kind.ending in names_in_folder:
+            file_stem_by_id[image_id] = kind.stem_of(image_id)
+    first_id = next(iter(file_stem_by_id))
+    first_image = stem_by_id[first_id]
+    first_mask = pairing.pairs[first_image]
+    affix_of_image = _affix_around(first_image, first_id, may_touch_words=may_touch_words)
+    affix_of_mask = _affix_around(first_mask, first_id, may_touch_words=may_touch_words)
+    if affix_of_image is None or affix_of_mask is None:
+        return None
+    if not _may_have_ids(kind.affix, affix_of_image, affix_of_mask):
+        return None
+    mask_of_file: dict[str, str] = {}
+    file_of_image: dict[str, str] = {}
+    for image_id, file_stem in file_stem_by_id.items():
+        image_stem = stem_by_id[image_id]
+        mask_of_file[file_stem] = pairing.pairs[image_stem]
+        file_of_image[image_stem] = file_stem
+    names = {file_stem: file_stem + kind.ending for file_stem in mask_of_file}
+    ending = kind.ending.lower()
+    as_images, their_masks = drop_common_parts(kind.affix, affix_of_mask)
+    their_images, as_masks = drop_common_parts(affix_of_image, kind.affix)
+    images = FileSet(kind.folder, names, as_images, ending)
+    masks = FileSet(kind.folder, names, as_masks, ending)
+    return Companion(
+        as_images=Pairing(images, pairing.masks, as_images, their_masks, mask_of_file),
+        as_masks=Pairing(pairing.images, masks, their_images, as_masks, file_of_image),
+    )
 
 
 def _names_with(parts: Sequence[str], names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -203,30 +311,38 @@ def _names_with(parts: Sequence[str], names: Collection[str]) -> Iterator[tuple[
             end = lines.find(part, end)
 
 
-def _around(stem: str, image_id: str, *, glued: bool) -> Affix | None:
-    """Returns what a name has before and behind an id; None if the id is a part of a number.
+def _affix_around(stem: str, image_id: str, *, may_touch_words: bool) -> Affix | None:
+    """Returns what a name has before and behind an id; None if it has the id nowhere.
 
-    Unless words may be glued to the id, which several ids have to show, it is no part of a word.
+    An id does not begin or end within a number. Unless words may touch it, it does not begin or
+    end within a word either.
     """
-    kinds = (str.isdigit,) if glued else (str.isdigit, str.isalpha)
-    at = stem.find(image_id)
-    while at >= 0:
-        before, after = stem[:at], stem[at + len(image_id) :]
-        edges = (before[-1:], image_id[0]), (image_id[-1], after[:1])
-        if not any(kind(a) and kind(b) for kind in kinds for a, b in edges):
+    start = stem.find(image_id)
+    while start >= 0:
+        end = start + len(image_id)
+        before, after = stem[:start], stem[end:]
+        edges = [(before[-1:], image_id[:1]), (image_id[-1:], after[:1])]
+        if may_touch_words:
+            is_within = any(are_digits(*edge) for edge in edges)
+        else:
+            is_within = any(is_within_token(*edge) for edge in edges)
+        if not is_within:
             return before, after
-        at = stem.find(image_id, at + 1)
+        start = stem.find(image_id, start + 1)
     return None
 
 
-def _may_have_ids(affix: Affix, of_image: Affix, of_mask: Affix) -> bool:
-    """Says whether numbers around ids are no parts of other ids: `1_f2` beside `1_f0`.
+def _may_have_ids(affix: Affix, affix_of_image: Affix, affix_of_mask: Affix) -> bool:
+    """Says whether the numbers around ids are no parts of other ids.
 
-    Where the ids are whole names, a number that all have is none: `1_2` and `7_2` beside `1`.
+    Example: `1_f2` does not have the id of `1_f0`. Where ids are whole names, a number that all
+    names have is no part of an id: `1_2` and `7_2` may belong to `1` and `7`.
     """
-    numbers, of_images = (re.findall(r"\d+", " ".join(around)) for around in (affix, of_image))
-    same = numbers == of_images or not (numbers and of_images)
-    whole = ("", "") in (affix, of_image)
-    return same and (
-        whole or numbers_alone(affix) in (numbers_alone(of_image), numbers_alone(of_mask))
-    )
+    numbers = re.findall(r"\d+", " ".join(affix))
+    numbers_of_image = re.findall(r"\d+", " ".join(affix_of_image))
+    if numbers and numbers_of_image and numbers != numbers_of_image:
+        return False
+    if NO_AFFIX in (affix, affix_of_image):
+        return True
+    own_numbers = numbers_alone(affix)
+    return own_numbers in (numbers_alone(affix_of_image), numbers_alone(affix_of_mask))

@@ -1,10 +1,12 @@
 """Finds folders of images and masks that are copies of others, under any names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import functools
 
 from voc_seg_tfrecord.folder.files import pixels
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import is_split, role_of
 from voc_seg_tfrecord.folder.files.pairings import Pairing
 
@@ -20,13 +22,19 @@ class Copies:
 
     Attributes:
       originals: the other pairings.
-      copies: the pairings whose masks are copies too, with the original of the first image.
-      relabeled: the pairings whose masks are others, with all their originals.
+      original_of_copy: the pairings whose masks are copies too, with the original of the first
+        image of each.
+      originals_of_relabeled: the pairings whose masks are others, with all their originals.
     """
 
     originals: Sequence[Pairing]
-    copies: dict[Pairing, Pairing]
-    relabeled: dict[Pairing, Sequence[Pairing]]
+    original_of_copy: Mapping[Pairing, Pairing]
+    originals_of_relabeled: Mapping[Pairing, Sequence[Pairing]]
+
+    @functools.cached_property
+    def copied_masks(self) -> frozenset[FileSet]:
+        """The masks of the pairings whose masks are copies."""
+        return frozenset(pairing.masks for pairing in self.original_of_copy)
 
 
 def find_copies(pairings: Sequence[Pairing], evidence: FileEvidence) -> Copies:
@@ -35,40 +43,47 @@ def find_copies(pairings: Sequence[Pairing], evidence: FileEvidence) -> Copies:
     Larger pairings come first. If the folders of splits have all that the others have, they come
     first; drawings and backups come last.
     """
+    search = _OriginalsSearch(evidence)
+    originals: list[Pairing] = []
+    original_of_copy: dict[Pairing, Pairing] = {}
+    originals_of_relabeled: dict[Pairing, Sequence[Pairing]] = {}
+    for pairing in _sort_originals_first(pairings, evidence):
+        copied_images = search.find_originals(pairing)
+        if not copied_images:
+            originals.append(pairing)
+            search.add(pairing)
+        elif _have_same_masks(copied_images, evidence):
+            original_of_copy[pairing] = copied_images[0].original
+        elif _is_another_split(pairing, copied_images):
+            originals.append(pairing)  # the build says that an image is in two splits
+        else:
+            all_originals = dict.fromkeys(image.original for image in copied_images)
+            originals_of_relabeled[pairing] = [*all_originals]
+    return Copies(originals, original_of_copy, originals_of_relabeled)
+
+
+def _sort_originals_first(pairings: Sequence[Pairing], evidence: FileEvidence) -> list[Pairing]:
+    """Returns the pairings in the order in which copies come after their originals."""
     of_splits = [pairing for pairing in pairings if pairing.is_of_split]
     others = [pairing for pairing in pairings if not pairing.is_of_split]
-    splits_have_all = bool(of_splits) and _have_all(of_splits, others, evidence)
+    splits_have_all = bool(of_splits) and _are_copies(others, of_splits, evidence)
 
     def rank(pairing: Pairing) -> tuple[bool, bool, int, int, str]:
         folder = pairing.images.folder
-        is_late = splits_have_all and not pairing.is_of_split
+        is_repeated_in_splits = splits_have_all and not pairing.is_of_split
         is_drawn = role_of(folder) == "drawn"
-        return is_drawn, is_late, -len(pairing.pairs), folder.count("/"), folder
+        return is_drawn, is_repeated_in_splits, -len(pairing.pairs), folder.count("/"), folder
 
-    originals = _Originals(evidence)
-    found = Copies([], {}, {})
-    left: list[Pairing] = []
-    for pairing in sorted(pairings, key=rank):
-        sources = originals.of(pairing)
-        if not sources:
-            left.append(pairing)
-            originals.add(pairing)
-        elif _have_same_masks(sources, evidence):
-            found.copies[pairing] = sources[0].original
-        elif _is_another_split(pairing, sources):
-            left.append(pairing)  # the build says that an image is in two splits
-        else:
-            found.relabeled[pairing] = [*dict.fromkeys(source.original for source in sources)]
-    return dataclasses.replace(found, originals=left)
+    return sorted(pairings, key=rank)
 
 
 def is_copy(pairing: Pairing, others: Iterable[Pairing], evidence: FileEvidence) -> bool:
     """Says whether all images and masks of a pairing are copies of those of others."""
-    originals = _Originals(evidence)
+    search = _OriginalsSearch(evidence)
     for other in others:
-        originals.add(other)
-    sources = originals.of(pairing)
-    return bool(sources) and _have_same_masks(sources, evidence)
+        search.add(other)
+    copied_images = search.find_originals(pairing)
+    return bool(copied_images) and _have_same_masks(copied_images, evidence)
 
 
 def folders_of_copies(pairing: Pairing) -> Sequence[str]:
@@ -77,16 +92,23 @@ def folders_of_copies(pairing: Pairing) -> Sequence[str]:
     return () if is_in_split else pairing.folders
 
 
-def _have_all(
-    originals: Sequence[Pairing], pairings: Sequence[Pairing], evidence: FileEvidence
+def _are_copies(
+    pairings: Sequence[Pairing], originals: Sequence[Pairing], evidence: FileEvidence
 ) -> bool:
     """Says whether all of some pairings are copies of others."""
     return all(is_copy(pairing, originals, evidence) for pairing in pairings)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Source:
-    """An image of a pairing, and the image of another one that has the same bytes."""
+class _CopiedImage:
+    """An image, and the image of another pairing that has the same bytes.
+
+    Attributes:
+      pairing: the pairing of the image.
+      stem: its name without the ending.
+      original: the other pairing.
+      original_stem: the name of the other image without the ending.
+    """
 
     pairing: Pairing
     stem: str
@@ -94,25 +116,26 @@ class _Source:
     original_stem: str
 
 
-def _is_another_split(pairing: Pairing, sources: Iterable[_Source]) -> bool:
+def _is_another_split(pairing: Pairing, copied_images: Iterable[_CopiedImage]) -> bool:
     """Says whether a pairing is called as a split, and its originals as other ones."""
-    splits_of_originals = {source.original.splits[0] for source in sources}
+    splits_of_originals = {image.original.splits[0] for image in copied_images}
     return pairing.is_of_split and splits_of_originals.isdisjoint({"", pairing.splits[0]})
 
 
-def _have_same_masks(sources: Iterable[_Source], evidence: FileEvidence) -> bool:
+def _have_same_masks(copied_images: Iterable[_CopiedImage], evidence: FileEvidence) -> bool:
     """Says whether the masks of copied images are copies too."""
-    return all(
-        evidence.are_same(
-            source.pairing.masks.path(source.pairing.pairs[source.stem]),
-            source.original.masks.path(source.original.pairs[source.original_stem]),
-        )
-        for source in sources
-    )
+    for image in copied_images:
+        mask = image.pairing.pairs[image.stem]
+        original_mask = image.original.pairs[image.original_stem]
+        path = image.pairing.masks.path(mask)
+        original_path = image.original.masks.path(original_mask)
+        if not evidence.are_same(path, original_path):
+            return False
+    return True
 
 
-class _Originals:
-    """Pairings by the names of their images, and by how many bytes these have."""
+class _OriginalsSearch:
+    """Finds the originals of images in pairings, by names and by how many bytes images have."""
 
     def __init__(self, evidence: FileEvidence):
         self._evidence = evidence
@@ -127,37 +150,37 @@ class _Originals:
         if len(pairing.pairs) <= _MAX_SEARCHED_IMAGES:
             self._unmeasured.append(pairing)
 
-    def of(self, pairing: Pairing) -> list[_Source]:
+    def find_originals(self, pairing: Pairing) -> list[_CopiedImage]:
         """Returns the original of each image of a pairing; none if an image has none.
 
         It has the same name; that of one of a few, such as `sample1.jpg`, may have any.
         """
-        sources = []
+        copied_images: list[_CopiedImage] = []
         for stem in pairing.pairs:
-            source = self._same_name(pairing, stem) or self._same_length(pairing, stem)
-            if source is None:
+            image = self._find_by_name(pairing, stem) or self._find_by_length(pairing, stem)
+            if image is None:
                 return []
-            sources.append(source)
-        return sources
+            copied_images.append(image)
+        return copied_images
 
-    def _same_name(self, pairing: Pairing, stem: str) -> _Source | None:
+    def _find_by_name(self, pairing: Pairing, stem: str) -> _CopiedImage | None:
         for other in self._by_stem.get(stem, ()):
             if self._are_same(pairing, stem, other, stem):
-                return _Source(pairing, stem, other, stem)
+                return _CopiedImage(pairing, stem, other, stem)
         return None
 
-    def _same_length(self, pairing: Pairing, stem: str) -> _Source | None:
+    def _find_by_length(self, pairing: Pairing, stem: str) -> _CopiedImage | None:
         if len(pairing.pairs) > _MAX_RENAMED_IMAGES:
             return None
-        self._measure()
+        self._measure_lengths()
         length = self._evidence.length(pairing.images.path(stem))
         for other, other_stem in self._by_length.get(length, ()):
             if stem not in other.pairs and self._are_same(pairing, stem, other, other_stem):
-                return _Source(pairing, stem, other, other_stem)
+                return _CopiedImage(pairing, stem, other, other_stem)
         return None
 
-    def _measure(self) -> None:
-        """Looks up how many bytes the images have of the pairings that were added since."""
+    def _measure_lengths(self) -> None:
+        """Looks up how many bytes images have, of the pairings that were added since."""
         for pairing in self._unmeasured:
             for stem in pairing.pairs:
                 length = self._evidence.length(pairing.images.path(stem))

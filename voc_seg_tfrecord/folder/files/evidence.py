@@ -1,10 +1,11 @@
-"""What the names and the pixels of a few files say of a candidate of the files step."""
+"""What the names of files, and the pixels of a few, tell about a candidate of the files step."""
 
 from collections.abc import Collection, Iterable
+import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.folder.files.affixes import Affix
-from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
+from voc_seg_tfrecord.folder.files.candidates import FileInSet, PairingCandidate
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import common_folder, role
@@ -23,6 +24,21 @@ _RANKS = {
     ("drawn", "masks"): -1,
 }
 """How well what files are called allows what they may be."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _RoleKey:
+    """What decides about the role of files.
+
+    Attributes:
+      folder: their folder.
+      affixes: what their names have around the ids.
+      is_flat: whether they lie in one folder with their other halves.
+    """
+
+    folder: str
+    affixes: tuple[str, ...]
+    is_flat: bool
 
 
 class FileEvidence:
@@ -50,7 +66,7 @@ class FileEvidence:
         self.listing = listing
         self.given = frozenset(given)
         self.common = common_folder([folder for p in pairings for folder in p.folders])
-        self._roles: dict[tuple[str, Affix, Affix, bool], str] = {}
+        self._roles: dict[_RoleKey, str] = {}
         self._looks = looks
 
     # What names say.
@@ -64,20 +80,22 @@ class FileEvidence:
           is_flat: whether they lie in one folder with their other halves, of which its name says
             nothing, unless it is that of drawings.
         """
-        key = (files.folder, files.affix, affix, is_flat)
+        key = _RoleKey(files.folder, (*files.affix, *affix), is_flat)
         if key not in self._roles:
-            self._roles[key] = self._find_role(*key)
+            self._roles[key] = self._find_role(key)
         return self._roles[key]
 
-    def _find_role(self, folder: str, own_affix: Affix, affix: Affix, is_flat: bool) -> str:
-        file_role = role(" ".join([*own_affix, *affix]))
-        below = posixpath.relpath(folder or ".", self.common or ".")
-        folder_roles = [role(name, of_folder=True) for name in reversed(below.split("/"))]
-        if file_role == "drawn" or "drawn" in folder_roles:
+    def _find_role(self, key: _RoleKey) -> str:
+        role_of_name = role(" ".join(key.affixes))
+        path = posixpath.relpath(key.folder or ".", self.common or ".")
+        roles_of_folders = [role(name, of_folder=True) for name in reversed(path.split("/"))]
+        if role_of_name == "drawn" or "drawn" in roles_of_folders:
             return "drawn"
-        if is_flat:
-            return file_role
-        return next(filter(None, folder_roles), file_role)
+        if not key.is_flat:
+            for role_of_folder in roles_of_folders:
+                if role_of_folder:
+                    return role_of_folder
+        return role_of_name
 
     def image_role(self, pairing: Pairing) -> str:
         """Returns what names say that the images of a pairing are."""
@@ -117,11 +135,11 @@ class FileEvidence:
 
     def masks_look_like_masks(self, candidate: PairingCandidate) -> bool:
         """Says whether all of a few masks of a candidate have few colors or values."""
-        return all(self.looks_like_mask(p.masks.path(mask)) for p, _, mask in candidate.sample())
+        return all(self.looks_like_mask(pair.mask_path) for pair in candidate.sample())
 
     def images_look_like_masks(self, candidate: PairingCandidate) -> bool:
         """Says whether all of a few images of a candidate have few colors or values."""
-        return all(self.looks_like_mask(p.images.path(image)) for p, image, _ in candidate.sample())
+        return all(self.looks_like_mask(pair.image_path) for pair in candidate.sample())
 
     def may_be_masks_alone(self, candidate: PairingCandidate) -> bool:
         """Says whether the images of a candidate look like masks, and are not called images."""
@@ -130,11 +148,10 @@ class FileEvidence:
     def sizes_agree(self, candidate: PairingCandidate) -> bool:
         """Says whether at least half of a few images have the size of their masks."""
         sample = candidate.sample()
-        agreeing = sum(
-            self._looks.sizes_agree(p.images.path(image), p.masks.path(mask))
-            for p, image, mask in sample
-        )
-        return 2 * agreeing >= len(sample)
+        agreeing = [
+            pair for pair in sample if self._looks.sizes_agree(pair.image_path, pair.mask_path)
+        ]
+        return 2 * len(agreeing) >= len(sample)
 
     def length(self, path: str) -> int:
         """Returns how many bytes a file has, below the root of the listing; -1 if it has none."""
@@ -149,20 +166,14 @@ class FileEvidence:
 
         Both have images of the same masks.
         """
-        common_masks: list[tuple[FileSet, str]] = []
+        common_masks: list[FileInSet] = []
         for files, images in candidate.image_of_mask.items():
             other_images = other.image_of_mask.get(files, {})
-            common_masks += [(files, mask) for mask in images if mask in other_images]
-        common_masks.sort(key=_path_of)  # the same for both candidates
+            common_masks += [FileInSet(files, mask) for mask in images if mask in other_images]
+        common_masks.sort(key=lambda mask: mask.path)  # the same for both candidates
         compared: list[ComparedImages] = []
-        for files, mask in few(common_masks):
-            image = _path_of(candidate.image_of_mask[files][mask])
-            other_image = _path_of(other.image_of_mask[files][mask])
-            compared.append(ComparedImages(image, other_image, files.path(mask)))
+        for mask in few(common_masks):
+            image = candidate.image_of_mask[mask.files][mask.stem]
+            other_image = other.image_of_mask[mask.files][mask.stem]
+            compared.append(ComparedImages(image.path, other_image.path, mask.path))
         return self._looks.find_painted_set(compared) == 0
-
-
-def _path_of(file: tuple[FileSet, str]) -> str:
-    """Returns the path of a file, given as its set and its name, below the root of the listing."""
-    files, stem = file
-    return files.path(stem)

@@ -8,7 +8,13 @@ from voc_seg_tfrecord.core.layout import ID, PICTURES, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
 from voc_seg_tfrecord.folder.files.file_names import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.folder_names import split_word
-from voc_seg_tfrecord.folder.files.layouts import ArrangedSet, arrange, part_of, top_folders
+from voc_seg_tfrecord.folder.files.layouts import (
+    ArrangedSet,
+    FolderPair,
+    arrange,
+    part_of,
+    top_folders,
+)
 from voc_seg_tfrecord.folder.files.pairings import Pairing, are_apart
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -19,29 +25,29 @@ def ask_which_files(listing: Listing, choice: FileChoice) -> QuestionError:
 
     Folders of splits that lie alike are one line. Each line has what is in no question too.
     """
-    lines = _rivals_that_lie_alike(choice.rivals)
-    asked = {files for rival in choice.rivals for files in (rival.images, rival.masks)}
-    not_asked = [
-        pairing
-        for pairing in choice.chosen
-        if pairing.images not in asked and pairing.masks not in asked
-    ]
-    if not not_asked:
-        return _question(listing, lines)
-    with_others = [[*pairings, *not_asked] for pairings in lines]
-    are_one_set = all(_is_one_set(listing, pairings) for pairings in with_others)
-    if are_one_set:
-        return _question(listing, with_others)
-    return _question(listing, [*lines, not_asked, *with_others])
+    readings = _group_rivals(choice.rivals)
+    sets_asked = {files for rival in choice.rivals for files in (rival.images, rival.masks)}
+    undisputed = [p for p in choice.chosen if sets_asked.isdisjoint({p.images, p.masks})]
+    if not undisputed:
+        return _question(listing, readings)
+    readings_of_all = [[*pairings, *undisputed] for pairings in readings]
+    if all(_is_one_set(listing, pairings) for pairings in readings_of_all):
+        return _question(listing, readings_of_all)
+    return _question(listing, [*readings, undisputed, *readings_of_all])
 
 
-def _rivals_that_lie_alike(rivals: Sequence[Pairing]) -> list[list[Pairing]]:
+def _group_rivals(rivals: Sequence[Pairing]) -> list[list[Pairing]]:
     """Returns rivals that are the same in all splits together, and each other one alone."""
-    alike: dict[tuple[str, ...], list[Pairing]] = {}
+    alike: dict[FolderPair, list[Pairing]] = {}
     for rival in rivals:
         top = top_folders(rival)
-        names = top.images, top.masks, top.image_name, top.mask_name
-        alike.setdefault(tuple(map(_without_split, names)), []).append(rival)
+        without_splits = FolderPair(
+            images=_without_split(top.images),
+            masks=_without_split(top.masks),
+            image_name=_without_split(top.image_name),
+            mask_name=_without_split(top.mask_name),
+        )
+        alike.setdefault(without_splits, []).append(rival)
     together: list[list[Pairing]] = []
     alone: list[list[Pairing]] = []
     for pairings in alike.values():

@@ -32,7 +32,8 @@ from voc_seg_tfrecord.folder.files.kinds_of_names import (
 )
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
-_MIN_SHARE_OF_NAMES = 0.6  # that begin or end alike
+_MIN_SHARE_OF_NAMES = 0.6
+"""At least this share of names has what counts as shared by them."""
 _GLUED_AT_BEGIN = re.compile(f"({GLUED_ROLES})", re.IGNORECASE)
 _GLUED_AT_END = re.compile(f"({GLUED_ROLES})$", re.IGNORECASE)
 _OUTERMOST_BEFORE = re.compile(r"[^\W\d_]+[\W_]*")
@@ -58,7 +59,7 @@ class FileSet:
     pattern: str = ""
 
     @property
-    def place(self) -> tuple[str, Affix]:
+    def kind(self) -> tuple[str, Affix]:
         """The folder, and what only these of its files have around their ids."""
         return self.folder, self.affix
 
@@ -75,7 +76,7 @@ class FileSet:
     def shared(self) -> Affix:
         """What most names begin and end with, in whole words and numbers.
 
-        A single name is shared by nobody; of it, these are its words that say what it holds.
+        Of a single name these are its first and last word, if they say what it holds.
         """
         stems = list(self.names)
         if len(stems) != 1:
@@ -95,34 +96,39 @@ class FileSet:
 
     @property
     def _glued(self) -> Affix:
-        """The words of `ROLES` that all names begin and end with, also without anything between.
+        """The words of `ROLES` that all names begin and end with, also beside a number.
 
-        Example: `lb1`, `lb2`. Words that `shared` has already are left out.
+        Example: `lb` of `lb1` and `lb2`. Words that `shared` has already are left out.
         """
-        if len(self.names) == 1:
-            return NO_AFFIX
-        of_all = common_affix([*self.names])
         stems = [*self.names]
-        beginning = posixpath.commonprefix(stems)
-        end = posixpath.commonprefix([stem[::-1] for stem in stems])[::-1]
-        first = _GLUED_AT_BEGIN.match(beginning)
-        last = _GLUED_AT_END.search(end)
-        before = first[0] if first and not of_all[0] and not self.shared[0] else ""
-        after = last[0] if last and not of_all[1] and not self.shared[1] else ""
-        return before, after
+        if len(stems) == 1:
+            return NO_AFFIX
+        before_all, after_all = common_affix(stems)
+        before_most, after_most = self.shared
+        first_word, last_word = "", ""
+        if not before_all and not before_most:
+            match = _GLUED_AT_BEGIN.match(posixpath.commonprefix(stems))
+            first_word = match[0] if match else ""
+        if not after_all and not after_most:
+            common_end = posixpath.commonprefix([stem[::-1] for stem in stems])[::-1]
+            match = _GLUED_AT_END.search(common_end)
+            last_word = match[0] if match else ""
+        return first_word, last_word
 
     @functools.cached_property
     def ids(self) -> dict[Affix, dict[str, str]]:
-        """By what may stand around ids, nothing first: the file's name without ending by id."""
+        """By what may stand around ids, nothing first: the file's name without ending by id.
+
+        Each beginning that names may have in common is tried with each end.
+        """
         if self.pattern:
             return {NO_AFFIX: {stem: stem for stem in self.names}}
         of_all = common_affix([*self.names])
-        befores, afters = [""], [""]
-        for before, after in (self.shared, self._outermost, of_all, self._glued, self.affix):
-            befores.append(before)
-            afters.append(after)
-        affixes = dict.fromkeys(itertools.product(befores, afters))
-        return {affix: self._stems_by_core(affix) for affix in affixes}
+        affixes = [NO_AFFIX, self.shared, self._outermost, of_all, self._glued, self.affix]
+        befores = [before for before, _ in affixes]
+        afters = [after for _, after in affixes]
+        combined_affixes = dict.fromkeys(itertools.product(befores, afters))
+        return {affix: self._stems_by_core(affix) for affix in combined_affixes}
 
     def _stems_by_core(self, affix: Affix) -> dict[str, str]:
         stems: dict[str, str] = {}
@@ -179,32 +185,47 @@ def _sets_of_kind(
 ) -> _Halves:
     """Returns the sets of files of one kind.
 
-    Photos have endings that masks do not have. Where a photo and another file have one name, as
-    `1.jpg` and `1.png`, the others are masks, and those of other endings are something else.
+    Photos have endings that masks do not have.
     """
     photos: dict[str, str] = {}
     others: dict[str, str] = {}
     for name in names:
         half = others if ending_of(name) in MASK_SUFFIXES else photos
         half[stem_of(name)] = name
-    pictures = {
+    images_of_others = {
         stem: name for stem, name in others.items() if ending_of(name) not in mask_endings_alone
     }
-    beside_photos = [stem for stem in others if stem in photos]
-    if not beside_photos:
-        masks = [FileSet(folder, others, affix)] if others else []
-        images = [FileSet(folder, photos, affix)] if photos and pictures else []
-        if photos or pictures:
-            images.append(FileSet(folder, pictures | photos, affix))
-        return _Halves(images, masks)
-    masks = []
-    for ending in dict.fromkeys(ending_of(others[stem]) for stem in beside_photos):
+    if not photos.keys().isdisjoint(others):
+        return _sets_beside_photos(folder, affix, photos, others, bool(images_of_others))
+    halves = _Halves([], [])
+    if others:
+        halves.masks.append(FileSet(folder, others, affix))
+    if photos and images_of_others:
+        halves.images.append(FileSet(folder, photos, affix))
+    if photos or images_of_others:
+        halves.images.append(FileSet(folder, images_of_others | photos, affix))
+    return halves
+
+
+def _sets_beside_photos(
+    folder: str,
+    affix: Affix,
+    photos: Mapping[str, str],
+    others: Mapping[str, str],
+    others_may_be_images: bool,
+) -> _Halves:
+    """Returns the sets of files if a photo and another file have one name: `1.jpg` and `1.png`.
+
+    The files with the ending of the other file are masks; those of other endings are not.
+    """
+    halves = _Halves([FileSet(folder, photos, affix)], [])
+    mask_endings = dict.fromkeys(ending_of(others[stem]) for stem in others if stem in photos)
+    for ending in mask_endings:
         of_ending = {stem: name for stem, name in others.items() if ending_of(name) == ending}
-        masks.append(FileSet(folder, of_ending, affix, ending))
-    images = [FileSet(folder, photos, affix)]
-    if pictures:
-        images.append(FileSet(folder, others, affix))
-    return _Halves(images, masks)
+        halves.masks.append(FileSet(folder, of_ending, affix, ending))
+    if others_may_be_images:
+        halves.images.append(FileSet(folder, others, affix))
+    return halves
 
 
 def _folders_of_one_image(listing: Listing) -> dict[str, dict[str, str]]:

@@ -114,14 +114,16 @@ def _cut_last_words(stems: Set[str]) -> dict[str, CutStem]:
     """Returns the stems without their last words, but for words that are parts of ids."""
     cut_stems: dict[str, CutStem] = {}
     for stem in stems:
-        # Two digits at the end are no word's.
-        cut = None if stem[-2:].isdigit() else cut_last_word(stem)
+        if stem[-2:].isdigit():
+            continue  # a word ends with one digit at most
+        cut = cut_last_word(stem)
         if cut:
             cut_stems[stem] = cut
     cut_stems = _without_numbered_words(cut_stems)
     words_of_all = {word for cut in cut_stems.values() for word in words(cut.affix)}
     if not words_of_all.issuperset(_SIDES):
         return cut_stems
+    # Left and right are no kinds: the letters are parts of ids.
     return {stem: cut for stem, cut in cut_stems.items() if words(cut.affix) not in (["l"], ["r"])}
 
 
@@ -132,13 +134,13 @@ def _without_numbered_words(cut_stems: Mapping[str, CutStem]) -> dict[str, CutSt
     """
     affixes = {cut.affix for cut in cut_stems.values()}
     count_of_word = collections.Counter(affix.rstrip(_DIGITS) for affix in affixes)
-    left: dict[str, CutStem] = {}
+    with_kinds: dict[str, CutStem] = {}
     for stem, cut in cut_stems.items():
         word = cut.affix.rstrip(_DIGITS)
         is_plain_role = cut.has_role and word == cut.affix
         if is_plain_role or count_of_word[word] == 1:
-            left[stem] = cut
-    return left
+            with_kinds[stem] = cut
+    return with_kinds
 
 
 def _affixes_of_kinds(cut_stems: Mapping[str, CutStem], stems: Set[str]) -> set[str]:
@@ -153,24 +155,29 @@ def _affixes_of_kinds(cut_stems: Mapping[str, CutStem], stems: Set[str]) -> set[
     cores_of_affix: dict[str, set[str]] = {}
     for cut in cut_stems.values():
         cores_of_affix.setdefault(cut.affix, set()).add(cut.core)
-    if len(cores_of_affix) == 1 and len(cut_stems) == len(stems):
-        return set()  # what all names have tells nothing apart
+    all_names_have_it = len(cores_of_affix) == 1 and len(cut_stems) == len(stems)
+    if all_names_have_it:
+        return set()
     count_of_core = collections.Counter(core for cores in cores_of_affix.values() for core in cores)
+    has_fewer_words_than_ids = len(cores_of_affix) <= len(count_of_core)
     kinds: set[str] = set()
     for affix, cores in cores_of_affix.items():
-        with_other_kinds = sum(count_of_core[core] > 1 or core in stems for core in cores)
-        is_repeated = len(cores) > 1 and len(cores_of_affix) <= len(count_of_core)
-        if _has_role(affix) or (is_repeated and 2 * with_other_kinds >= len(cores)):
+        if _has_role(affix):
+            kinds.add(affix)
+            continue
+        of_several_kinds = [core for core in cores if count_of_core[core] > 1 or core in stems]
+        is_repeated = len(cores) > 1 and 2 * len(of_several_kinds) >= len(cores)
+        if is_repeated and has_fewer_words_than_ids:
             kinds.add(affix)
     return kinds
 
 
 @dataclasses.dataclass(frozen=True)
-class _Place:
-    """Where a file of some name lies.
+class _NamedFile:
+    """A file of some name.
 
     Attributes:
-      folder: the folder.
+      folder: where it lies.
       is_photo: whether its ending is one that masks do not have, such as that of a JPEG.
     """
 
@@ -178,8 +185,21 @@ class _Place:
     is_photo: bool
 
 
+@dataclasses.dataclass(frozen=True)
+class _FilesByName:
+    """All pictures of a folder.
+
+    Attributes:
+      by_stem: the files by their stems.
+      by_core: the files by their stems without a first or last word that says what files hold.
+    """
+
+    by_stem: Mapping[str, Set[_NamedFile]]
+    by_core: Mapping[str, Set[_NamedFile]]
+
+
 class SharedNames:
-    """Says which names an image and a mask have alike, so that no word in them is an affix.
+    """Tells which names an image and a mask have alike, so that no word in them is an affix.
 
     Args:
       listing: all that lies in the folder.
@@ -189,22 +209,21 @@ class SharedNames:
         self._listing = listing
 
     @functools.cached_property
-    def _places(self) -> tuple[dict[str, set[_Place]], dict[str, set[_Place]]]:
-        """Where files lie, by their stems, and by their stems without a word of `ROLES`."""
-        by_stem: dict[str, set[_Place]] = {}
-        by_core: dict[str, set[_Place]] = {}
+    def _files(self) -> _FilesByName:
+        by_stem: dict[str, set[_NamedFile]] = {}
+        by_core: dict[str, set[_NamedFile]] = {}
         for folder, names in self._listing.folders.items():
             for name in names:
                 ending = ending_of(name)
                 if ending not in PICTURES:
                     continue
-                place = _Place(folder, ending not in MASK_SUFFIXES)
+                file = _NamedFile(folder, is_photo=ending not in MASK_SUFFIXES)
                 stem = stem_of(name)
-                by_stem.setdefault(stem, set()).add(place)
+                by_stem.setdefault(stem, set()).add(file)
                 for cut in (cut_first_word(stem), cut_last_word(stem)):
                     if cut and cut.has_role:
-                        by_core.setdefault(cut.core, set()).add(place)
-        return by_stem, by_core
+                        by_core.setdefault(cut.core, set()).add(file)
+        return _FilesByName(by_stem, by_core)
 
     def has(self, folder: str, stem: str, *, with_one_word_more: bool = False) -> bool:
         """Says whether a stem in a folder is that of an image and of a mask.
@@ -214,33 +233,28 @@ class SharedNames:
           stem: the stem.
           with_one_word_more: whether stems count that have a word of `ROLES` more.
         """
-        by_stem, by_core = self._places
-        places = by_stem.get(stem, set())
+        files = self._files.by_stem.get(stem, set())
         if with_one_word_more:
-            places = places | by_core.get(stem, set())
-        are_photos_here = {place.is_photo for place in places if place.folder == folder}
-        if len(are_photos_here) > 1:
+            files = files | self._files.by_core.get(stem, set())
+        files_here = [file for file in files if file.folder == folder]
+        kinds_here = {file.is_photo for file in files_here}
+        if len(kinds_here) == 2:
             return True
-        role_here = role_of(folder)
-        for place in places:
-            role_there = role_of(place.folder)
-            if place.folder == folder or "drawn" in (role_here, role_there):
-                continue
-            if place.is_photo not in are_photos_here or {role_here, role_there} == {
-                "images",
-                "masks",
-            }:
-                return True
-        return False
+        return any(
+            file.is_photo not in kinds_here or _are_images_and_masks(folder, file.folder)
+            for file in files
+            if file.folder != folder and not _is_drawn(folder, file.folder)
+        )
 
     def without_words_of_ids(
         self, folder: str, stem: str, affix: Affix, stems_of_folder: Set[str]
     ) -> Affix:
         """Returns what of the affix of a stem is no part of the id."""
         first, last = cut_first_word(stem), cut_last_word(stem)
-        cores = [cut.core if cut else "" for cut in (first, last)]
+        cores = [cut.core for cut in (first, last) if cut]
+        cores_of_folder = [core for core in cores if core in stems_of_folder]
         if self.has(folder, stem, with_one_word_more=True) and all(
-            core not in stems_of_folder or self.has(folder, core) for core in cores
+            self.has(folder, core) for core in cores_of_folder
         ):
             return NO_AFFIX
         before, after = affix
@@ -249,3 +263,13 @@ class SharedNames:
         if last and last.has_role and self.has(folder, last.core):
             return "", after
         return affix
+
+
+def _is_drawn(folder: str, other: str) -> bool:
+    """Says whether one of two folders is called as drawings or backups are."""
+    return "drawn" in (role_of(folder), role_of(other))
+
+
+def _are_images_and_masks(folder: str, other: str) -> bool:
+    """Says whether one of two folders is called images, and the other one masks."""
+    return {role_of(folder), role_of(other)} == {"images", "masks"}

@@ -5,7 +5,8 @@ import dataclasses
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.layout import ENDINGS_OF, ID, LISTS, SPLIT, Layout, Part
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.layout import ID, LISTS, MASK_SUFFIXES, SPLIT, Layout, Part
 from voc_seg_tfrecord.core.role_words import EXTRA
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SHORT_WORDS, are_names_of_splits, words
 from voc_seg_tfrecord.folder.files.folder_names import common_folder, is_split, role, split_word
@@ -99,33 +100,39 @@ def _is_inside(inner: Sequence[str], outer: Sequence[str]) -> bool:
 
 
 def arrange(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet | None:
-    """Returns the layout of a set; None if the pairings are no parts of one set."""
+    """Returns the layout of a set; None if the pairings are no parts of one set.
+
+    A set whose folders all lie below one folder of images and one of masks has no parts: the
+    folders below these two become the beginnings of ids.
+    """
     tops = {top_folders(pairing) for pairing in chosen}
     if len(tops) > 1:
         return _arrange_parts(listing, chosen)
     (top,) = tops
-    image_top, mask_top = top.images, top.masks
-    if image_top == mask_top:
-        image_top = mask_top = common_folder([pairing.images.folder for pairing in chosen])
-    if _has_images_beside_other_splits([pairing.images.folder for pairing in chosen], image_top):
+    image_folders = [pairing.images.folder for pairing in chosen]
+    if top.images == top.masks:
+        common_top = common_folder(image_folders)
+        top = dataclasses.replace(top, images=common_top, masks=common_top)
+    if _has_images_beside_other_splits(image_folders, top.images):
         return _arrange_parts(listing, chosen)
-    root = common_folder([image_top, mask_top])
-    if is_split(posixpath.basename(root)):
-        if image_top != mask_top:
-            return _arrange_parts(listing, chosen)
+    root = common_folder([top.images, top.masks])
+    is_in_split = is_split(posixpath.basename(root))
+    if is_in_split and top.images == top.masks:
+        # The folder of the split becomes the beginning of ids.
         layout = Layout(".", ".", top.image_name, top.mask_name)
         return ArrangedSet(posixpath.dirname(root), layout)
-    images, masks = relative(image_top, root), relative(mask_top, root)
-    if _is_called_split(images) or _is_called_split(masks):
+    below_root = top.relative_to(root)
+    if is_in_split or _is_called_split(below_root.images) or _is_called_split(below_root.masks):
         return _arrange_parts(listing, chosen)
-    return ArrangedSet(root, Layout(images, masks, top.image_name, top.mask_name))
+    layout = Layout(below_root.images, below_root.masks, top.image_name, top.mask_name)
+    return ArrangedSet(root, layout)
 
 
 def _has_images_beside_other_splits(image_folders: Iterable[str], top: str) -> bool:
     """Says whether images lie in a folder itself, and others in `val` or `test` below it."""
-    below = [folder.removeprefix(top).strip("/") for folder in image_folders]
-    splits = {split_word(folder)[1] for folder in below if is_split(folder)}
-    return "" in below and bool(splits) and "train" not in splits
+    folders_below = [folder.removeprefix(top).strip("/") for folder in image_folders]
+    splits = {split_word(folder)[1] for folder in folders_below if is_split(folder)}
+    return "" in folders_below and bool(splits) and "train" not in splits
 
 
 def _is_called_split(folder: str) -> bool:
@@ -260,27 +267,45 @@ def _parts_without_masks(listing: Listing, root: str, parts: Sequence[Part]) -> 
     Example: `test/images` beside `train/images` and `train/masks`. Masks of a test split without
     images make no part: those of test images are often published before the images.
     """
-    names = {part.name for part in parts}
+    used_names = {part.name for part in parts}
     used_folders = {folder for part in parts for folder in (part.images, part.masks)}
     folders = [relative(folder, root) for folder in listing.folders]
     unused_folders = [folder for folder in folders if folder not in used_folders]
     new_parts: dict[str, Part] = {}
     for template in _templates(parts):
-        halves = [(template.images, ENDINGS_OF["images"]), (template.masks, ENDINGS_OF["masks"])]
-        for pattern, endings in halves:
-            are_masks = pattern != template.images
-            for folder, name in _folders_of_splits(unused_folders, pattern):
-                if name in names or not _has_files(listing, root, folder, endings):
-                    continue
-                if are_masks and PLAIN_WORDS[name.lower()] == "test":
-                    continue
-                new_parts[name] = dataclasses.replace(
-                    template,
-                    name=name,
-                    images=template.images.replace(SPLIT, name, 1),
-                    masks=template.masks.replace(SPLIT, name, 1),
-                )
+        for name in _splits_of_unused_images(listing, root, template, unused_folders):
+            if name not in used_names:
+                new_parts[name] = _fill_template(template, name)
+        for name in _splits_of_unused_masks(listing, root, template, unused_folders):
+            if name not in used_names and PLAIN_WORDS[name.lower()] != "test":
+                new_parts[name] = _fill_template(template, name)
     return list(new_parts.values())
+
+
+def _splits_of_unused_images(
+    listing: Listing, root: str, template: Part, folders: Iterable[str]
+) -> list[str]:
+    """Returns the names of splits that have a folder of images."""
+    named = _folders_of_splits(folders, template.images)
+    return [name for folder, name in named if _has_files(listing, root, folder, IMAGE_SUFFIXES)]
+
+
+def _splits_of_unused_masks(
+    listing: Listing, root: str, template: Part, folders: Iterable[str]
+) -> list[str]:
+    """Returns the names of splits that have a folder of masks."""
+    named = _folders_of_splits(folders, template.masks)
+    return [name for folder, name in named if _has_files(listing, root, folder, MASK_SUFFIXES)]
+
+
+def _fill_template(template: Part, name: str) -> Part:
+    """Returns the part of a split, given one with `{split}` in place of the split's name."""
+    return dataclasses.replace(
+        template,
+        name=name,
+        images=template.images.replace(SPLIT, name, 1),
+        masks=template.masks.replace(SPLIT, name, 1),
+    )
 
 
 def _templates(parts: Iterable[Part]) -> list[Part]:
@@ -313,13 +338,13 @@ def patterns_of_others(pairings: Sequence[Pairing], chosen: Sequence[Pairing]) -
 
     Example: `{id}_overlay` beside `{id}` and `{id}_mask`.
     """
-    chosen_places = {files.place for p in chosen for files in (p.images, p.masks)}
-    folders = {folder for folder, _ in chosen_places}
+    chosen_kinds = {files.kind for p in chosen for files in (p.images, p.masks)}
+    chosen_folders = {folder for folder, _ in chosen_kinds}
     patterns: set[str] = set()
     for pairing in pairings:
         for files in (pairing.images, pairing.masks):
             before, after = files.affix
-            is_beside = files.folder in folders and files.place not in chosen_places
+            is_beside = files.folder in chosen_folders and files.kind not in chosen_kinds
             # What the user's own pattern names is no other kind of files.
             if is_beside and not files.pattern and role(before + after):
                 patterns.add(f"{before}{ID}{after}")

@@ -23,9 +23,14 @@ from voc_seg_tfrecord.tools.nnunet import FIRST_CHANNEL, is_split_word
 _Item = TypeVar("_Item")
 
 SAMPLE = 6
-"""Files of a set that are looked at."""
+"""Files of a set that are opened, at most."""
 _MAX_COMPARED_SETS = 80
 """Sets of files of which each two are compared, whatever their folders."""
+_LETTER = re.compile(r"[^\W\d_]")
+_DIGIT_IN_WORD = re.compile(r"(?<=[^\W\d_])\d(?=[^\W\d_])")
+
+AffixPair = tuple[Affix, Affix]
+"""What the names of images have around their ids, and what those of masks have."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,9 +80,11 @@ class Pairing:
     def mask_name(self) -> str:
         """The pattern of the masks' names, likewise."""
         ending = self.masks.ending
-        if self.mask_affix != ("", ""):
-            endings = {posixpath.splitext(self.masks.names[m])[1] for m in self.pairs.values()}
-            ending = endings.pop() if len(endings) == 1 else ending
+        if self.mask_affix != NO_AFFIX:
+            names = [self.masks.names[stem] for stem in self.pairs.values()]
+            endings = {posixpath.splitext(name)[1] for name in names}
+            if len(endings) == 1:
+                ending = endings.pop()
         return self.masks.pattern or _pattern(self.mask_affix, ending)
 
     def paths(self) -> tuple[list[str], list[str]]:
@@ -93,7 +100,10 @@ def few(items: Sequence[_Item], most: int = SAMPLE) -> list[_Item]:
 
 
 def _pattern(affix: Affix, ending: str) -> str:
-    return "" if affix == ("", "") and not ending else f"{affix[0]}{ID}{affix[1]}{ending}"
+    if affix == NO_AFFIX and not ending:
+        return ""
+    before, after = affix
+    return f"{before}{ID}{after}{ending}"
 
 
 def all_pairings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterator[Pairing]:
@@ -103,20 +113,22 @@ def all_pairings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterato
     of folders that lie to one another in the same way.
     """
     with_one_file: list[tuple[FileSet, FileSet]] = []
-    affixes_by_way: dict[str, dict[tuple[Affix, Affix], None]] = {}
+    affixes_by_path: dict[str, dict[AffixPair, None]] = {}  # in place of an ordered set
     for image_files, mask_files in _sets_to_compare(images, masks):
         if _have_common_files(image_files, mask_files):
             continue
         pairing = pair(image_files, mask_files)
-        if pairing is not None:
-            yield pairing
-            if len(pairing.pairs) > 1:
-                affixes = affixes_by_way.setdefault(_way(image_files, mask_files), {})
-                affixes[pairing.image_affix, pairing.mask_affix] = None
-        elif len(image_files.names) == 1 or len(mask_files.names) == 1:
-            with_one_file.append((image_files, mask_files))
+        if pairing is None:
+            if len(image_files.names) == 1 or len(mask_files.names) == 1:
+                with_one_file.append((image_files, mask_files))
+            continue
+        yield pairing
+        if len(pairing.pairs) > 1:
+            affixes = affixes_by_path.setdefault(_path_between(image_files, mask_files), {})
+            affixes[pairing.image_affix, pairing.mask_affix] = None
     for image_files, mask_files in with_one_file:
-        for image_affix, mask_affix in affixes_by_way.get(_way(image_files, mask_files), ()):
+        affixes = affixes_by_path.get(_path_between(image_files, mask_files), {})
+        for image_affix, mask_affix in affixes:
             pairs = _pairs(image_files, mask_files, image_affix, mask_affix)
             if pairs:
                 yield Pairing(image_files, mask_files, image_affix, mask_affix, pairs)
@@ -129,8 +141,11 @@ def _have_common_files(images: FileSet, masks: FileSet) -> bool:
     return not set(images.names.values()).isdisjoint(masks.names.values())
 
 
-def _way(images: FileSet, masks: FileSet) -> str:
-    """Returns the way from a folder of images to that of masks, without what both end with."""
+def _path_between(images: FileSet, masks: FileSet) -> str:
+    """Returns the path from a folder of images to that of masks, without what both end with.
+
+    Example: `../masks` for `a/images/v1` and `a/masks/v1`.
+    """
     image_folder, mask_folder = images.folder, masks.folder
     while image_folder and mask_folder:
         if posixpath.basename(image_folder) != posixpath.basename(mask_folder):
@@ -147,24 +162,27 @@ def _sets_to_compare(
     if len(images) * len(masks) <= _MAX_COMPARED_SETS * _MAX_COMPARED_SETS:
         yield from itertools.product(images, masks)
         return
-    masks_by_place: dict[str, list[FileSet]] = {}
+    masks_by_key: dict[str, list[FileSet]] = {}
     for mask_files in masks:
-        for place in _places(mask_files.folder):
-            masks_by_place.setdefault(place, []).append(mask_files)
+        for key in _keys_of_near_folders(mask_files.folder):
+            masks_by_key.setdefault(key, []).append(mask_files)
     for image_files in images:
-        near: dict[FileSet, None] = {}
-        for place in _places(image_files.folder):
-            masks_there = masks_by_place.get(place, [])
-            if len(masks_there) <= _MAX_COMPARED_SETS:
-                near |= dict.fromkeys(masks_there)
-        for mask_files in near:
+        near_masks: dict[FileSet, None] = {}  # in place of an ordered set
+        for key in _keys_of_near_folders(image_files.folder):
+            masks_of_key = masks_by_key.get(key, [])
+            if len(masks_of_key) <= _MAX_COMPARED_SETS:
+                near_masks |= dict.fromkeys(masks_of_key)
+        for mask_files in near_masks:
             yield image_files, mask_files
 
 
-def _places(folder: str) -> list[str]:
-    """Returns what folders have in common that may belong together, in words of their own."""
+def _keys_of_near_folders(folder: str) -> list[str]:
+    """Returns keys of which folders that may belong together have one in common.
+
+    Example: `in a/images`, `in a`, `/images` for `a/images`.
+    """
     parts = folder.split("/")
-    ends = ["/".join(["", *parts[n:]]) for n in range(1, len(parts))]
+    ends = ["/".join(["", *parts[start:]]) for start in range(1, len(parts))]
     return [f"in {folder}", f"in {posixpath.dirname(folder)}", *ends]
 
 
@@ -186,28 +204,28 @@ def pair(images: FileSet, masks: FileSet) -> Pairing | None:
     return None
 
 
-def _find_affixes(images: FileSet, masks: FileSet, min_count: int) -> tuple[Affix, Affix] | None:
-    """Returns what stands around the ids of images and of masks, with which most files pair.
+def _find_affixes(images: FileSet, masks: FileSet, min_count: int) -> AffixPair | None:
+    """Returns what stands around the ids of images and of masks, by which most files pair.
 
     Args:
       images: the files of the images.
       masks: the files of the masks.
       min_count: how many files have to pair.
     """
-    best: tuple[Affix, Affix] | None = None
+    best: AffixPair | None = None
     for image_affix, stems_of_images in images.ids.items():
         for mask_affix, stems_of_masks in masks.ids.items():
             count = len(stems_of_images.keys() & stems_of_masks.keys())
             if count < min_count or (image_affix == NO_AFFIX and mask_affix == NO_AFFIX):
                 continue
-            affixes = reduced(image_affix, mask_affix)
+            affixes = drop_common_parts(image_affix, mask_affix)
             if _is_pattern(*affixes) and count >= _min_pairs_of(images, masks, affixes):
                 best = affixes
                 min_count = count + 1
     return best
 
 
-def _min_pairs_of(images: FileSet, masks: FileSet, affixes: tuple[Affix, Affix]) -> int:
+def _min_pairs_of(images: FileSet, masks: FileSet, affixes: AffixPair) -> int:
     """Returns how many files have to pair, so that what is around their ids can be no accident.
 
     Many files have a word and a number: `u1` and `lb1` need not belong together. And `1_0` may be
@@ -267,25 +285,25 @@ def _pairs_of_first_channel(images: FileSet, masks: FileSet) -> dict[str, str]:
     return pairs if are_complete or are_called_so else {}
 
 
-def reduced(affix: Affix, other: Affix) -> tuple[Affix, Affix]:
+def drop_common_parts(affix: Affix, other: Affix) -> AffixPair:
     """Leaves out of two affixes what both have next to the id, in whole words and numbers.
 
     That is a part of the id: `a_x_` and `b_x_` become `a_` and `b_`.
     """
     before, after = affix
     other_before, other_after = other
-    common_before = _common_length(TOKEN.findall(before)[::-1], TOKEN.findall(other_before)[::-1])
-    common_after = _common_length(TOKEN.findall(after), TOKEN.findall(other_after))
+    length_before = _common_length(TOKEN.findall(before)[::-1], TOKEN.findall(other_before)[::-1])
+    length_after = _common_length(TOKEN.findall(after), TOKEN.findall(other_after))
     return (
-        (before[: len(before) - common_before], after[common_after:]),
-        (other_before[: len(other_before) - common_before], other_after[common_after:]),
+        (before[: len(before) - length_before], after[length_after:]),
+        (other_before[: len(other_before) - length_before], other_after[length_after:]),
     )
 
 
 def _common_length(tokens: Sequence[str], other_tokens: Sequence[str]) -> int:
-    """Returns how many letters two lists of tokens begin with alike, up to a word or number.
+    """Returns how many characters two lists of tokens begin with alike, up to a word or number.
 
-    If one of them is alike as a whole, signs at its end count too.
+    If all of one list is alike, the signs at its end count too.
     """
     length = 0
     length_to_word = 0
@@ -295,8 +313,8 @@ def _common_length(tokens: Sequence[str], other_tokens: Sequence[str]) -> int:
         length += len(token)
         if token.isalnum():
             length_to_word = length
-    whole_lengths = sum(map(len, tokens)), sum(map(len, other_tokens))
-    return length if length in whole_lengths else length_to_word
+    all_of_one_is_alike = length in (sum(map(len, tokens)), sum(map(len, other_tokens)))
+    return length if all_of_one_is_alike else length_to_word
 
 
 def numbers_alone(affix: Affix) -> list[str]:
@@ -304,28 +322,31 @@ def numbers_alone(affix: Affix) -> list[str]:
     return re.findall(r"(?<![^\W_])\d+(?![^\W_])", " ".join(affix))
 
 
-def _is_pattern(one: Affix, other: Affix) -> bool:
+def _is_pattern(affix: Affix, other: Affix) -> bool:
     """Says whether affixes may be a tool's or a person's: words, and no numbers that differ."""
-    texts = ["".join(affix) for affix in (one, other)]
-    # The 8 of `leftImg8bit` is a part of a word.
-    numbers = [re.findall(r"\d+(?!(?<=[^\W\d_]\d)[^\W\d_])", text) for text in texts]
-    letters = all(re.search(r"[^\W\d_]", text) for text in (*one, *other) if text)
-    return letters and (numbers[0] == numbers[1] or not all(numbers))
+    for text in (*affix, *other):
+        if text and not _LETTER.search(text):
+            return False
+    numbers = _numbers_in(affix)
+    other_numbers = _numbers_in(other)
+    return numbers == other_numbers or not numbers or not other_numbers
+
+
+def _numbers_in(affix: Affix) -> list[str]:
+    """Returns the numbers in an affix, but for a digit within a word, as in `leftImg8bit`."""
+    return re.findall(r"\d+", _DIGIT_IN_WORD.sub("", "".join(affix)))
 
 
 def are_apart(pairings: Sequence[Pairing]) -> bool:
     """Says whether no file is in two pairings."""
-    paths = zip(*(r.paths() for r in pairings), strict=True)
-    return all(sum(map(len, of_all)) == len({*itertools.chain(*of_all)}) for of_all in paths)
+    image_paths: list[str] = []
+    mask_paths: list[str] = []
+    for pairing in pairings:
+        images, masks = pairing.paths()
+        image_paths += images
+        mask_paths += masks
+    return _are_different(image_paths) and _are_different(mask_paths)
 
 
-def are_parts(pairings: Sequence[Pairing]) -> bool:
-    """Says whether pairings are parts of one set: no file is in two, and names say the same.
-
-    They lie in the same folders and are named alike, or each in the folder of a split.
-    """
-    if len(pairings) < 2 or not are_apart(pairings):
-        return len(pairings) < 2
-    names = {(r.images.folder, r.masks.folder, r.image_name, r.mask_name) for r in pairings}
-    splits = {split_word(folder)[1] for folder, *_ in names} - {""}
-    return len(names) == 1 or len(splits) == len(names)
+def _are_different(paths: Sequence[str]) -> bool:
+    return len(set(paths)) == len(paths)

@@ -139,9 +139,9 @@ def are_copied_images(
     if _image_rank(candidate) <= _image_rank(other) or not other.has_all_masks_of(candidate):
         return None
     for mask_files, images in candidate.image_of_mask.items():
-        for mask, (files, image) in images.items():
-            other_files, other_image = other.image_of_mask[mask_files][mask]
-            if not evidence.are_same(files.path(image), other_files.path(other_image)):
+        for mask, image in images.items():
+            other_image = other.image_of_mask[mask_files][mask]
+            if not evidence.are_same(image.path, other_image.path):
                 return None
     return "its images are copies"
 
@@ -225,9 +225,9 @@ def are_copied_masks(
     if _mask_rank(candidate) <= _mask_rank(other) or not other.has_all_images_of(candidate):
         return None
     for image_files, masks in candidate.mask_of_image.items():
-        for image, (files, mask) in masks.items():
-            other_files, other_mask = other.mask_of_image[image_files][image]
-            if not evidence.are_same(files.path(mask), other_files.path(other_mask)):
+        for image, mask in masks.items():
+            other_mask = other.mask_of_image[image_files][image]
+            if not evidence.are_same(mask.path, other_mask.path):
                 return None
     return "its masks are copies"
 
