@@ -203,7 +203,7 @@ def test_pairs_of_values_that_are_counted_in_bands_are_all_counted(monkeypatch):
     expected = np.zeros((256, 256), np.int64)
     np.add.at(expected, (first, second), 1)
     for pixels in (1, 100, 1 << 20):
-        monkeypatch.setattr(png_pixels, "_PIXELS", pixels)
+        monkeypatch.setattr(png_pixels, "_PIXELS_AT_ONCE", pixels)
         assert (png_pixels.count_pairs(first, second).reshape(256, 256) == expected).all()
 
 

@@ -394,7 +394,7 @@ def test_a_large_png_is_decoded_in_bands_to_the_same_pixels_whatever_its_filters
     expected = images.pixels(file)
     whole = pillow.decode(file, ImageError)
     monkeypatch.setattr(images, "LARGE", 0)
-    monkeypatch.setattr(pillow, "_PIECE", 30)
+    monkeypatch.setattr(pillow, "_PIXELS_PER_STRIP", 30)
     in_bands = images.decode(file)
     assert (images.pixels(file) == expected).all()
     assert (in_bands.values() == whole.values()).all()

@@ -130,7 +130,7 @@ def test_no_error_shows_an_object_in_memory(kind):
 def test_a_large_image_is_thinned_to_four_times_the_side_before_it_is_shrunk(monkeypatch):
     pixels = np.arange(100 * 60 * 3, dtype=np.uint32).reshape(100, 60, 3).astype(np.uint8)
     assert pillow.thinned(pixels, 10) is pixels
-    monkeypatch.setattr(pillow, "_PIECE", 100)
+    monkeypatch.setattr(pillow, "_PIXELS_PER_STRIP", 100)
     assert np.array_equal(pillow.thinned(pixels, 10), pixels[::2, ::2])
     assert pillow.thinned(pixels, 50) is pixels
     assert pillow.shrink(pixels, 10).shape == (10, 6, 3)
@@ -168,7 +168,7 @@ def test_what_is_made_of_an_image_in_bands_is_the_same_as_of_the_whole(mode, siz
         return [array.tolist() for array in (still.rgb(), still.gray(5, 4), *squeezed)]
 
     whole, values = made(still), still.values()
-    monkeypatch.setattr(pillow, "_PIECE", 100)
+    monkeypatch.setattr(pillow, "_PIXELS_PER_STRIP", 100)
     assert made(still) == whole
     assert (still.values() == values).all()
     assert made(pillow.as_still(rgb, "a.png", ImageError)) == whole

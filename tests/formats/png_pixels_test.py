@@ -138,7 +138,7 @@ def test_each_pixel_is_counted_once_whatever_the_runs(seed, height, width, run):
 
 @pytest.mark.parametrize("pixels", [1, 7, 100])
 def test_the_pieces_of_a_large_mask_are_counted_as_one(monkeypatch, pixels):
-    monkeypatch.setattr(png_pixels, "_PIXELS", pixels)
+    monkeypatch.setattr(png_pixels, "_PIXELS_AT_ONCE", pixels)
     check(np.repeat(np.arange(250, dtype=np.uint8), 30).reshape(75, 100))
     check(np.random.default_rng(0).integers(0, 256, (31, 17), np.uint8))
 

@@ -11,6 +11,7 @@ bits and several bands are decoded by imagecodecs.
 from collections.abc import Sequence
 import dataclasses
 import io
+import math
 from typing import Any, cast
 
 import numpy as np
@@ -22,14 +23,30 @@ from voc_seg_tfrecord.core.errors import ImageError, MaskError, counted
 from voc_seg_tfrecord.core.file import MAX_SIDE, File, Kind, damaged_error
 from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels, tiff
 
-MOST_BYTES = 1 << 30
-"""Of the pixels of an image; more may be a decompression bomb."""
+_MAX_PIXEL_BYTES = 1 << 30
+"""Bytes of the pixels of an image; more may be a decompression bomb."""
 
-_ALWAYS, _MOST_PER_BYTE = 1 << 24, 1 << 12  # bytes that a file may unpack to, and for each of its
-_MOST_BANDS = 4096
-_WHOLE = 1 << 24  # up to which float32 holds all whole numbers
-_WIDER: tuple[Dtype, ...] = ("uint16", "float32")
-_PNG_TYPES = {1: png.ColorType.GRAY, 3: png.ColorType.RGB, 4: png.ColorType.RGBA}
+_ALWAYS_ALLOWED_PIXEL_BYTES = 1 << 24
+"""Bytes of pixels that any file may unpack to."""
+
+_MAX_PIXEL_BYTES_PER_BYTE = 1 << 12
+"""Bytes of pixels that a file may unpack to for each of its own."""
+
+_MAX_BANDS = 4096
+
+_MAX_WHOLE_FLOAT32 = 1 << 24
+"""Up to here float32 holds all whole numbers."""
+
+_WIDER_DTYPES: tuple[Dtype, ...] = ("uint16", "float32")
+
+_NUMBER_KINDS = "uif"
+"""NumPy's kinds of whole numbers and floats."""
+
+_PALETTE_COLORS = 3  # a photometric interpretation of TIFFs
+_SEPARATE_PLANES = 2  # a planar configuration of TIFFs
+_UPRIGHT = 1  # an orientation
+
+_COLOR_OF_BANDS = {1: png.ColorType.GRAY, 3: png.ColorType.RGB, 4: png.ColorType.RGBA}
 
 
 def read_chosen(file: File, chosen: Bands, size: tuple[int, int] | None = None) -> np.ndarray:
@@ -43,15 +60,15 @@ def read_chosen(file: File, chosen: Bands, size: tuple[int, int] | None = None) 
         with MaskError.raised_as(ImageError):  # decoders may not mind missing pixels
             header = png.read_header(file)
             png_pixels.check(file, header, png.read_chunks(file, header))
-    whole = read(file, size)
-    count, kind = whole.shape[2], "number of bands"
+    all_bands = read(file, size)
+    count = all_bands.shape[2]
     if chosen.count not in (0, count):
         raise ImageError(
             file.where,
             found=counted(count, "band"),
             expected=f"{chosen.count}, as the first image of the set has",
             remedy="export the images with the same bands, or leave the image out",
-            kind=kind,
+            kind=_WRONG_NUMBER,
         )
     if max(chosen.numbers) >= count:
         raise ImageError(
@@ -59,10 +76,15 @@ def read_chosen(file: File, chosen: Bands, size: tuple[int, int] | None = None) 
             found=f"{counted(count, 'band')}, 0 to {count - 1}",
             expected=f"the bands {','.join(map(str, chosen.numbers))}, as in the other images",
             remedy="name bands that all images have, with --bands, or leave the image out",
-            kind=kind,
+            kind=_WRONG_NUMBER,
         )
-    kept = whole if chosen.numbers == (*range(count),) else whole[..., list(chosen.numbers)]
-    return _as_dtype(kept, chosen.dtype, file.where)
+    if chosen.numbers == tuple(range(count)):
+        return _as_dtype(all_bands, chosen.dtype, file.where)
+    return _as_dtype(all_bands[..., list(chosen.numbers)], chosen.dtype, file.where)
+
+
+_WRONG_NUMBER = "number of bands"
+"""The kind of the errors about images that lack bands, or have other bands than the first."""
 
 
 def as_stored(bands: Bands, pixels: np.ndarray, file: File | None = None) -> bytes | np.ndarray:
@@ -75,13 +97,21 @@ def as_stored(bands: Bands, pixels: np.ndarray, file: File | None = None) -> byt
     """
     if not bands.is_png:
         return np.ascontiguousarray(pixels)
-    if file is not None and file.kind is Kind.PNG:
-        header, all_bands = png.read_header(file), (*range(len(bands.numbers)),)
-        whole = header.color is _PNG_TYPES[len(all_bands)] and bands.numbers == all_bands
-        # Some readers make a band of transparent colors.
-        if whole and header.depth == 8 * pixels.itemsize and b"tRNS" not in file.data:
-            return file.data
+    if file is not None and file.kind is Kind.PNG and _are_all_bands(bands, pixels.dtype, file):
+        return file.data
     return png.encode(pixels)
+
+
+def _are_all_bands(bands: Bands, dtype: np.dtype, file: File) -> bool:
+    """Says whether these bands are all that a PNG has, in its order, as any reader gives them."""
+    header = png.read_header(file)
+    if header.color is not _COLOR_OF_BANDS[len(bands.numbers)]:
+        return False
+    if header.depth != 8 * dtype.itemsize:
+        return False
+    if b"tRNS" in file.data:  # of which some readers make a band
+        return False
+    return bands.numbers == tuple(range(len(bands.numbers)))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,13 +159,14 @@ def read(file: File, size: tuple[int, int] | None = None) -> np.ndarray:
     if file.kind is Kind.TIFF:
         pixels = _read_tiff(file)
     elif file.kind is Kind.NUMPY:
-        pixels = _read_bands(file, size)
+        pixels = _read_numpy(file, size)
     elif is_deep(file):
         pixels = _read_deep_png(file)
     else:
         still = pillow.decode(file, ImageError)
         pixels = still.rgb() if still.palette() is not None else still.values()
-    if pixels.dtype == bool:  # black and white
+    is_black_and_white = pixels.dtype == bool
+    if is_black_and_white:
         pixels = pixels * np.uint8(255)
     return pixels[..., np.newaxis] if pixels.ndim == 2 else pixels
 
@@ -146,17 +177,22 @@ def stacked(files: Sequence[File]) -> File:
     Raises:
       ImageError: if one has several bands, or another size or dtype than the first.
     """
-    arrays = [read(file) for file in files]
-    for file, array in zip(files, arrays, strict=True):
-        if array.shape != (*arrays[0].shape[:2], 1) or array.dtype != arrays[0].dtype:
+    channels = [read(file) for file in files]
+    height, width = channels[0].shape[:2]
+    dtype = channels[0].dtype
+    for file, channel in zip(files, channels, strict=True):
+        if channel.shape != (height, width, 1) or channel.dtype != dtype:
             raise ImageError(
                 file.where,
-                found=f"pixels {list(array.shape)} of {array.dtype}",
-                expected=f"one channel of {list(arrays[0].shape[:2])} {arrays[0].dtype}, as in "
-                f"{files[0].where}",
+                found=f"pixels {list(channel.shape)} of {channel.dtype}",
+                expected=f"one channel of {[height, width]} {dtype}, as in {files[0].where}",
                 remedy="export the channels again",
             )
-    return as_file(np.concatenate(arrays, axis=2), files[0].where)
+    return as_file(np.concatenate(channels, axis=2), files[0].where)
+
+
+_DTYPE_OF_ITEMSIZE = {1: "|u1", 2: "<u2", 4: "<f4"}
+"""The dtype of the arrays in records, by the bytes of a value."""
 
 
 def array_of(data: bytes, shape: Sequence[int], where: str) -> np.ndarray:
@@ -165,19 +201,21 @@ def array_of(data: bytes, shape: Sequence[int], where: str) -> np.ndarray:
     Raises:
       ImageError: if it cannot be inflated, or has other bytes than its shape says.
     """
-    dtypes = {1: "|u1", 2: "<u2", 4: "<f4"}
-    length = int(np.prod(shape, dtype=np.int64)) if len(shape) == 3 and min(shape) > 0 else 0
-    most = _most_of(data)
+    has_possible_shape = len(shape) == 3 and min(shape) > 0
+    count = math.prod(shape) if has_possible_shape else 0
+    max_bytes = min(max(_DTYPE_OF_ITEMSIZE) * count, _max_pixel_bytes(data))
     inflater = zlib_ng.decompressobj()
     try:
-        raw = inflater.decompress(data, max(1, min(4 * length, most)))
+        raw = inflater.decompress(data, max(1, max_bytes))
     except zlib_ng.error as error:  # type: ignore[misc]
-        raise _damaged(where, f"an array that cannot be inflated: {error}") from None
+        raise _damaged_error(where, f"an array that cannot be inflated: {error}") from None
     if inflater.unconsumed_tail or not inflater.eof:
-        raise _damaged(where, f"an array of other bytes than its shape {tuple(shape)} has")
-    if not length or len(raw) % length or len(raw) // length not in dtypes:
-        raise _damaged(where, f"{len(raw)} bytes for an array of the shape {tuple(shape)}")
-    return np.frombuffer(raw, dtypes[len(raw) // length]).reshape(shape)
+        raise _damaged_error(where, f"an array of other bytes than its shape {tuple(shape)} has")
+    is_whole = count > 0 and len(raw) % count == 0
+    if not is_whole or len(raw) // count not in _DTYPE_OF_ITEMSIZE:
+        found = f"{len(raw)} bytes for an array of the shape {tuple(shape)}"
+        raise _damaged_error(where, found)
+    return np.frombuffer(raw, _DTYPE_OF_ITEMSIZE[len(raw) // count]).reshape(shape)
 
 
 def as_file(stored: bytes | np.ndarray, where: str) -> File:
@@ -191,9 +229,12 @@ def as_file(stored: bytes | np.ndarray, where: str) -> File:
 
 def is_deep(file: File) -> bool:
     """Says whether a stored image is a PNG of 16 bits or an array, which not all decoders show."""
+    if file.kind is Kind.NUMPY:
+        return True
+    if file.kind is not Kind.PNG:
+        return False
     with MaskError.raised_as(ImageError):
-        deep = file.kind is Kind.PNG and png.read_header(file).depth == 16
-    return deep or file.kind is Kind.NUMPY
+        return png.read_header(file).depth == 16
 
 
 def shown(pixels: np.ndarray) -> np.ndarray:
@@ -206,28 +247,37 @@ def shown(pixels: np.ndarray) -> np.ndarray:
     Returns:
       Each band from black at its 2nd percentile to white at its 98th.
     """
-    bands = pixels[..., : 3 if pixels.shape[2] > 2 else 1].astype(np.float32)
+    shown_bands = 3 if pixels.shape[2] > 2 else 1
+    bands = pixels[..., :shown_bands].astype(np.float32)
     bands = np.where(np.isfinite(bands), bands, 0)
-    step = max(1, bands.shape[0] * bands.shape[1] // 1_000_000)
-    sample = bands.reshape(-1, bands.shape[2])[::step]
-    low, high = np.percentile(sample, (2, 98), axis=0)
+    height, width = bands.shape[:2]
+    step = max(1, height * width // _MAX_SAMPLED_PIXELS)
+    sampled = bands.reshape(-1, shown_bands)[::step]
+    low, high = np.percentile(sampled, (2, 98), axis=0)
     scaled = (bands - low) * (255 / np.maximum(high - low, 1e-6))
-    gray_or_rgb = np.clip(np.rint(scaled), 0, 255).astype(np.uint8)
-    return np.repeat(gray_or_rgb, 3, 2) if gray_or_rgb.shape[2] == 1 else gray_or_rgb
+    stretched = np.clip(np.rint(scaled), 0, 255).astype(np.uint8)
+    return np.repeat(stretched, 3, axis=2) if shown_bands == 1 else stretched
+
+
+_MAX_SAMPLED_PIXELS = 1_000_000
 
 
 def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
+    """Returns pixels `[H, W, N]` as another dtype.
+
+    Raises:
+      ImageError: if a value would become another one.
+    """
     if pixels.dtype == dtype:
         return pixels
-    if pixels.dtype.kind not in "uif":
+    if pixels.dtype.kind not in _NUMBER_KINDS:
         expected = "whole numbers or floats"
         raise ImageError(where, found=f"values of the dtype {pixels.dtype}", expected=expected)
-    held = _held(pixels, dtype)
-    if held.all():
+    fits = _fits_dtype(pixels, dtype)
+    if fits.all():
         return pixels.astype(dtype)
-    row, column, band = np.argwhere(~held)[0]
-    others = (other for other in _WIDER if other != dtype and _held(pixels, other).all())
-    wider = next(others, None)
+    row, column, band = np.argwhere(~fits)[0]
+    wider = _find_wider_dtype(pixels, dtype)
     raise ImageError(
         where,
         found=f"the value {pixels[row, column, band]} in band {band} at row {row}, column {column}",
@@ -237,48 +287,60 @@ def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:
     )
 
 
-def _held(pixels: np.ndarray, dtype: Dtype) -> np.ndarray:
-    """Says of each value whether a dtype holds it, bool like the pixels; float64 is rounded."""
+def _find_wider_dtype(pixels: np.ndarray, dtype: Dtype) -> Dtype | None:
+    """Returns another dtype that holds all values; None if none does."""
+    for wider in _WIDER_DTYPES:
+        if wider != dtype and _fits_dtype(pixels, wider).all():
+            return wider
+    return None
+
+
+def _fits_dtype(pixels: np.ndarray, dtype: Dtype) -> np.ndarray:
+    """Returns whether a dtype holds each value, bool like the pixels; float64 may be rounded."""
     with np.errstate(all="ignore"):
-        cast = pixels.astype(dtype)
+        converted = pixels.astype(dtype)
         if dtype != "float32":
-            return np.asarray(cast == pixels)
+            return np.asarray(converted == pixels)
         if pixels.dtype.kind == "f":
-            return np.isfinite(cast) | ~np.isfinite(pixels)
-        return np.asarray(np.abs(pixels.astype(np.float64)) <= _WHOLE)
+            return np.isfinite(converted) | ~np.isfinite(pixels)
+        return np.asarray(np.abs(pixels.astype(np.float64)) <= _MAX_WHOLE_FLOAT32)
 
 
-def _most_of(data: bytes) -> int:
+def _max_pixel_bytes(data: bytes) -> int:
     """Returns how many bytes of pixels a file may unpack to."""
-    return min(MOST_BYTES, max(_ALWAYS, _MOST_PER_BYTE * len(data)))
+    for_its_size = max(_ALWAYS_ALLOWED_PIXEL_BYTES, _MAX_PIXEL_BYTES_PER_BYTE * len(data))
+    return min(_MAX_PIXEL_BYTES, for_its_size)
 
 
 def _check_size(file: File, height: int, width: int, bands: int, itemsize: int) -> None:
     """Refuses what is too large at its header; see `file.check_pixels`."""
-    total = height * width * bands * itemsize
-    most = _most_of(file.data)
-    if min(height, width, bands) < 1 or max(height, width) > MAX_SIDE or bands > _MOST_BANDS:
-        total = most + 1
-    if total > most:
+    max_bytes = _max_pixel_bytes(file.data)
+    is_possible = (
+        min(height, width, bands) >= 1
+        and max(height, width) <= MAX_SIDE
+        and bands <= _MAX_BANDS
+        and height * width * bands * itemsize <= max_bytes
+    )
+    if not is_possible:
         raise ImageError(
             file.where,
             found=f"{width} x {height} pixels of {bands} bands of {itemsize} bytes in its header",
-            expected=f"at most {most} bytes of pixels; more may be a decompression bomb",
+            expected=f"at most {max_bytes} bytes of pixels; more may be a decompression bomb",
             remedy="cut image and mask into tiles",
         )
 
 
-def _damaged(where: str, found: str) -> ImageError:
+def _damaged_error(where: str, found: str) -> ImageError:
     return cast(ImageError, damaged_error(ImageError, where, found, "a complete image file"))
 
 
 def _read_deep_png(file: File) -> np.ndarray:
+    """Returns a PNG of 16 bits, uint16 `[H, W]` or `[H, W, N]`."""
     with MaskError.raised_as(ImageError):
         header = png.read_header(file)
         _check_size(file, header.height, header.width, header.channels, 2)
         chunks = png.read_chunks(file, header)
-    # Of transparent colors a library would make one more band.
-    data = png.join_chunks(chunk for chunk in chunks if chunk.kind in (b"IHDR", b"IDAT", b"IEND"))
+    data = png.header_and_pixels(chunks)  # a library would make one more band of tRNS
     if header.channels == 1:
         return pillow.decode(File(data, file.where), ImageError).values().astype(np.uint16)
     with pillow.translated(file.where, ImageError):
@@ -289,10 +351,10 @@ def _read_deep_png(file: File) -> np.ndarray:
         return np.asarray(imagecodecs.png_decode(data))
 
 
-def _read_bands(file: File, size: tuple[int, int] | None) -> np.ndarray:
+def _read_numpy(file: File, size: tuple[int, int] | None) -> np.ndarray:
     """Returns a NumPy array with its bands last."""
     expected = "[height, width] or [height, width, bands] of whole numbers or floats"
-    array = array_files.read_numpy(file, "buif", expected, ImageError)
+    array = array_files.read_numpy(file, f"b{_NUMBER_KINDS}", expected, ImageError)
     if array.ndim not in (2, 3):
         raise ImageError(
             file.where,
@@ -300,9 +362,11 @@ def _read_bands(file: File, size: tuple[int, int] | None) -> np.ndarray:
             expected=expected,
             remedy="save one image per file",
         )
-    array = array.view(np.uint8) if array.dtype == bool else array
+    if array.dtype == bool:
+        array = array.view(np.uint8)
     array = np.moveaxis(array, _axis_of_bands(file, array.shape, size), -1)
-    height, width, bands = (*array.shape, 1)[:3]
+    height, width = array.shape[:2]
+    bands = array.shape[2] if array.ndim == 3 else 1
     _check_size(file, height, width, bands, array.itemsize)
     return array.astype(array.dtype.newbyteorder("="), copy=False)
 
@@ -311,9 +375,9 @@ def _axis_of_bands(file: File, shape: tuple[int, ...], size: tuple[int, int] | N
     """Returns which axis of an array has the bands: that which leaves the mask's size."""
     if len(shape) == 2 or size is None or shape[:2] == size:
         return len(shape) - 1
-    fits = [n for n in range(3) if (*shape[:n], *shape[n + 1 :]) == size]
-    if len(fits) == 1:
-        return fits[0]
+    axes = [axis for axis in range(3) if _without_axis(shape, axis) == size]
+    if len(axes) == 1:
+        return axes[0]
     raise ImageError(
         file.where,
         found=f"an array of the shape {shape} for a mask of {size[1]} x {size[0]} pixels",
@@ -323,7 +387,12 @@ def _axis_of_bands(file: File, shape: tuple[int, ...], size: tuple[int, int] | N
     )
 
 
+def _without_axis(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], *shape[axis + 1 :])
+
+
 def _read_tiff(file: File) -> np.ndarray:
+    """Returns the pixels of a TIFF, `[H, W]` or `[H, W, N]`; of a palette RGB."""
     tiff.read_header(file)  # which checks that it has one image
     try:
         import tifffile
@@ -333,30 +402,41 @@ def _read_tiff(file: File) -> np.ndarray:
         page: Any = tif.pages.first
         if page.dtype is None or page.imagedepth != 1:
             raise ValueError(f"a TIFF of {page.bitspersample} bits or {page.imagedepth} slices")
-        itemsize = page.dtype.itemsize
-        _check_size(file, page.imagelength, page.imagewidth, page.samplesperpixel, itemsize)
-        if (turned := page.tags.valueof("Orientation", default=1)) != 1:
-            raise ImageError(
-                file.where,
-                found=f"a TIFF with the orientation {turned}",
-                expected="an upright one, as the mask may be drawn on either",
-                remedy="save the image upright",
-            )
-        if page.photometric == 3:
+        size = (page.imagelength, page.imagewidth)
+        _check_size(file, *size, page.samplesperpixel, page.dtype.itemsize)
+        _check_upright(file, page)
+        if page.photometric == _PALETTE_COLORS:
             return pillow.decode(file, ImageError).rgb()
         _check_strips(file, page)
         pixels = page.asarray(maxworkers=1)
-    if page.planarconfig == 2 and page.samplesperpixel > 1:
+    if page.planarconfig == _SEPARATE_PLANES and page.samplesperpixel > 1:
         pixels = np.moveaxis(pixels, 0, -1)
-    wanted = (page.imagelength, page.imagewidth)
-    if pixels.shape[:2] != wanted or pixels.ndim > 3:
-        raise _damaged(file.where, f"pixels of the shape {pixels.shape} for a size of {wanted}")
+    if pixels.shape[:2] != size or pixels.ndim > 3:
+        raise _damaged_error(file.where, f"pixels of the shape {pixels.shape} for a size of {size}")
     return np.asarray(pixels.astype(pixels.dtype.newbyteorder("="), copy=False))
 
 
+def _check_upright(file: File, page: Any) -> None:
+    orientation = page.tags.valueof("Orientation", default=_UPRIGHT)
+    if orientation != _UPRIGHT:
+        raise ImageError(
+            file.where,
+            found=f"a TIFF with the orientation {orientation}",
+            expected="an upright one, as the mask may be drawn on either",
+            remedy="save the image upright",
+        )
+
+
+_TIFF_HEADER_BYTES = 8
+
+
 def _check_strips(file: File, page: Any) -> None:
-    """Refuses pieces of a TIFF that lie outside of the file, or are missing."""
-    pieces = [*zip(page.dataoffsets, page.databytecounts, strict=False)]
-    wrong = [at for at, size in pieces if at < 8 or size < 1 or at + size > len(file.data)]
-    if wrong or not pieces or len(page.dataoffsets) != len(page.databytecounts):
-        raise _damaged(file.where, f"{len(wrong)} of {len(pieces)} strips outside of the file")
+    """Refuses strips of a TIFF that lie outside of the file, or are missing."""
+    strips = list(zip(page.dataoffsets, page.databytecounts, strict=False))
+    outside = 0
+    for start, length in strips:
+        if start < _TIFF_HEADER_BYTES or length < 1 or start + length > len(file.data):
+            outside += 1
+    if outside or not strips or len(page.dataoffsets) != len(page.databytecounts):
+        found = f"{outside} of {len(strips)} strips outside of the file"
+        raise _damaged_error(file.where, found)

@@ -20,8 +20,8 @@ Large files take turns in decoding: threads bound the memory of small files, not
 from collections.abc import Iterator
 import contextlib
 import dataclasses
+import math
 import struct
-from typing import Any
 
 import numpy as np
 import simplejpeg
@@ -35,6 +35,29 @@ from voc_seg_tfrecord.formats import bands, jpeg, narrow, pillow, png, png_pixel
 # Orientations that EXIF numbers.
 _MIRRORED_OR_UPSIDE_DOWN = (2, 3, 4)
 _ROTATED_BY_90 = (5, 6, 7, 8)
+
+_STORED_COMPONENTS = (1, 3)
+"""Numbers of components of a JPEG that both decoders read to the same colors."""
+
+MAX_DIFFERENCE = 64
+"""The decoders round JPEGs in other ways, which makes up to 27 in 255 at the highest quality.
+
+Damage makes many times that: values overflow, from white to black.
+"""
+
+_ROWS_COMPARED_AT_ONCE = 384
+"""So that comparing large images does not take several times their memory."""
+
+# What libjpeg-turbo warns of in good photos too: bytes that no pixel needs, and a wrong number in
+# the files of some phones, which no decoder uses.
+_EXTRA_BYTES = "extraneous bytes before marker"
+_HARMLESS_WARNINGS = (_EXTRA_BYTES, "Invalid SOS parameters")
+
+_UNKNOWN_TO_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
+"""Words in simplejpeg's errors about good files: rare sizes of colors, and unknown versions."""
+
+LARGE = 1 << 24
+"""Pixels above which one file at a time, or one image with its mask, is decoded."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -67,7 +90,7 @@ def open_image(
     """Reads an image of any kind that people have under `JPEGImages`. Nothing is encoded.
 
     Args:
-      file: the file; its name's ending counts for nothing.
+      file: the file; the ending of its name is not looked at.
       exif: what an EXIF orientation means: `ignore` it as VOC's readers do, `apply` it as
         labeling tools do, or `auto`: decide by the mask's size.
       mask_size: height and width of the mask, for `auto`.
@@ -91,33 +114,47 @@ def open_image(
     if kind is Kind.TIFF:
         # Pillow has rotated a TIFF already.
         return narrow.open_tiff(file, is_rgb_said=is_rgb_said)
-    size = _size_of_plain_bmp(file.data) if kind is Kind.BMP else None
-    if size is not None:
-        check_pixels(*size, file, ImageError)
-        return StoredImage(file.data, size[1], size[0])
+    if kind is Kind.BMP:
+        size = _size_of_plain_bmp(file.data)
+        if size is not None:
+            height, width = size
+            check_pixels(width, height, file, ImageError)
+            return StoredImage(file.data, height, width)
     still = pillow.decode(file, ImageError)
     if not is_rgb_said:
         narrow.check_transparency(file, still)
     if kind is Kind.WEBP:
-        return _rotated(file, exif, mask_size) or still
+        upright = _rotate(file, exif, mask_size)
+        return still if upright is None else upright
     return still
 
 
+_BMP_HEADER_FORMAT = "<IIiiHHI"
+"""From byte 10: offset of the pixels, size of the second header, width, height, planes, bits per
+pixel, compression."""
+
+_BMP_HEADER_BYTES = 54
+
+
 def _size_of_plain_bmp(data: bytes) -> tuple[int, int] | None:
-    """Returns width and height of a BMP that decoders read alike, None of any other.
+    """Returns height and width of a BMP that decoders read alike, None of any other.
 
     It has 24 bits per pixel, no compression, rows from the bottom up right behind the shortest
     header, and not one byte less or more.
     """
-    if len(data) < 54:
+    if len(data) < _BMP_HEADER_BYTES:
         return None
-    offset, header, width, height, planes, bits, compression = struct.unpack_from(
-        "<IIiiHHI", data, 10
+    offset, header_size, width, height, planes, bits, compression = struct.unpack_from(
+        _BMP_HEADER_FORMAT, data, 10
     )
-    plain = (offset, header, planes, bits, compression) == (54, 40, 1, 24, 0)
-    if not plain or width <= 0 or height <= 0:
+    if (offset, header_size, planes, bits, compression) != (_BMP_HEADER_BYTES, 40, 1, 24, 0):
         return None
-    return (width, height) if len(data) == 54 + height * (-(-3 * width // 4) * 4) else None
+    if width <= 0 or height <= 0:
+        return None
+    row_bytes = 4 * math.ceil(3 * width / 4)  # filled up to a multiple of 4
+    if len(data) != _BMP_HEADER_BYTES + height * row_bytes:
+        return None
+    return height, width
 
 
 def _read_jpeg(
@@ -132,13 +169,15 @@ def _read_jpeg(
             remedy="save the image as an 8-bit JPEG",
         )
     check_pixels(header.width, header.height, file, ImageError)
-    keeps_bytes = header.components in _KEPT
+    keeps_bytes = header.components in _STORED_COMPONENTS
     if decoding == "alike" and keeps_bytes:
         check_alike(file)
     elif decoding != "none":
         check_readable(file)
-    if header.exif and (upright := _rotated(file, exif, mask_size)):
-        return upright
+    if header.exif:
+        upright = _rotate(file, exif, mask_size)
+        if upright is not None:
+            return upright
     if not keeps_bytes:
         return pillow.decode(file, ImageError)
     return StoredImage(file.data, header.height, header.width)
@@ -156,22 +195,22 @@ def _read_png(
         header = png.read_header(file)
         chunks = png.read_chunks(file, header)
         check_pixels(header.width, header.height, file, ImageError)
-        keeps_bytes = header.color in (png.ColorType.RGB, png.ColorType.GRAY) and header.depth == 8
-        keeps_bytes = keeps_bytes and all(chunk.kind != b"tRNS" for chunk in chunks)
+        keeps_bytes = _is_read_alike(header, chunks)
         if not keeps_bytes or decoding != "none":
             png_pixels.check(file, header, chunks)
     if header.depth == 16 and not is_rgb_said:
-        whole = narrow.open_deep_png(file, header, chunks)
-        if whole is not file:
-            return _read_png(whole, exif, mask_size, decoding, is_rgb_said=False)
+        exact = narrow.open_deep_png(file, header, chunks)
+        if exact is not file:
+            return _read_png(exact, exif, mask_size, decoding, is_rgb_said=False)
     if header.color in (png.ColorType.GRAY_ALPHA, png.ColorType.RGBA) and not is_rgb_said:
         bare = File(png.critical_chunks(chunks), file.where)
         narrow.check_transparency(file, pillow.decode(bare, ImageError))
     if keeps_bytes and decoding != "none":
         check_readable(file)
     if any(chunk.kind == b"eXIf" for chunk in chunks):
-        bare = File(png.critical_chunks(chunks, b"eXIf"), file.where)
-        if upright := _rotated(bare, exif, mask_size):
+        with_exif = File(png.critical_chunks(chunks, b"eXIf"), file.where)
+        upright = _rotate(with_exif, exif, mask_size)
+        if upright is not None:
             return upright
     if keeps_bytes:
         return StoredImage(file.data, header.height, header.width)
@@ -179,7 +218,14 @@ def _read_png(
     return pillow.decode(File(png.critical_chunks(chunks), file.where), ImageError)
 
 
-def _rotated(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> pillow.Still | None:
+def _is_read_alike(header: png.Header, chunks: tuple[png.Chunk, ...]) -> bool:
+    """Says whether every decoder reads a PNG to the right uint8 `[H, W, 3]`."""
+    if header.depth != 8 or header.color not in (png.ColorType.RGB, png.ColorType.GRAY):
+        return False
+    return all(chunk.kind != b"tRNS" for chunk in chunks)
+
+
+def _rotate(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> pillow.Still | None:
     """Returns the image rotated as EXIF says; None if it stays as it is stored."""
     if exif == "ignore":
         return None
@@ -200,25 +246,6 @@ def _rotated(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> pillo
     )
 
 
-LARGEST_DIFFERENCE = 64
-"""The decoders round JPEGs in other ways, which makes up to 27 in 255 at the highest quality.
-
-What comes of damage is many times that: values run over, from white to black.
-"""
-
-_KEPT = (1, 3)  # components of a JPEG that both decoders read to the same colors
-_EIGHTH = {"min_height": 1, "min_width": 1}
-_ROWS = 384  # compared at a time, so that large images do not need several times their memory
-
-
-# What libjpeg-turbo says of good photos too: bytes that no pixel needs, and a wrong number in the
-# files of some phones, which no decoder uses.
-_EXTRA_BYTES = "extraneous bytes before marker"
-_HARMLESS = (_EXTRA_BYTES, "Invalid SOS parameters")
-# Of what does no harm either, but ends simplejpeg: rare sizes of colors, and unknown versions.
-_NOT_FOR_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
-
-
 def check_readable(file: File) -> None:
     """Checks at the least cost that both decoders decode a JPEG, or a PNG that was inflated.
 
@@ -227,24 +254,28 @@ def check_readable(file: File) -> None:
         pixels of a JPEG are damaged in a way that shows.
     """
     if file.kind is Kind.PNG:
-        still, found = pillow.decode(file, ImageError), png.read_header(file)
-        _check_sizes(file, (still.height, still.width), (found.height, found.width))
+        still = pillow.decode(file, ImageError)
+        size_in_header = png.read_header(file)
+        _check_sizes(
+            file, (still.height, still.width), (size_in_header.height, size_in_header.width)
+        )
         return
     header = jpeg.read_header(file)
     _check_sizes(file, pillow.read_size(file, ImageError), (header.height, header.width))
-    pixels, _ = _read_strictly(file, "Gray", **_EIGHTH)
+    pixels = _decode_eighth_strictly(file).pixels
     if pixels is None:
         pixels = pillow.decode(file, ImageError, side=1).values()
-    _check_sizes(file, pixels.shape[:2], (-(-header.height // 8), -(-header.width // 8)))
+    eighth = (math.ceil(header.height / 8), math.ceil(header.width / 8))
+    _check_sizes(file, pixels.shape[:2], eighth)
 
 
 def doubt(file: File) -> str:
     """Says what may be damage in an image that both checks accept; empty if nothing is."""
     if file.kind is not Kind.JPEG:
         return ""
-    if jpeg.read_header(file).components in _KEPT:
+    if jpeg.read_header(file).components in _STORED_COMPONENTS:
         return check_alike(file)
-    return _read_strictly(file, "Gray", **_EIGHTH)[1]
+    return _decode_eighth_strictly(file).doubt
 
 
 @once_per_file
@@ -258,20 +289,25 @@ def check_alike(file: File) -> str:
       ImageError: if `check_readable` would raise it, or the decoders read other pixels.
     """
     header = jpeg.read_header(file)
-    size = header.height, header.width
+    size = (header.height, header.width)
     _check_sizes(file, pillow.read_size(file, ImageError), size)
-    by_tensorflow, doubtful = _read_strictly(file, "RGB")
+    by_tensorflow = _decode_strictly(file, "RGB")
     by_numpy = _pixels_once(file)
     _check_sizes(file, by_numpy.shape[:2], size)
-    if by_tensorflow is None:
-        return doubtful
-    _check_sizes(file, by_tensorflow.shape[:2], size)
-    for start in range(0, header.height, _ROWS):
-        first, second = (of[start : start + _ROWS] for of in (by_numpy, by_tensorflow))
-        largest = int((np.maximum(first, second) - np.minimum(first, second)).max())
-        if largest > LARGEST_DIFFERENCE:
-            raise _damaged(file, f"TensorFlow and NumPy decode it {largest} of 255 apart")
-    return doubtful
+    if by_tensorflow.pixels is None:
+        return by_tensorflow.doubt
+    _check_sizes(file, by_tensorflow.pixels.shape[:2], size)
+    for start in range(0, header.height, _ROWS_COMPARED_AT_ONCE):
+        rows = slice(start, start + _ROWS_COMPARED_AT_ONCE)
+        difference = _largest_difference(by_numpy[rows], by_tensorflow.pixels[rows])
+        if difference > MAX_DIFFERENCE:
+            raise _damaged_error(file, f"TensorFlow and NumPy decode it {difference} of 255 apart")
+    return by_tensorflow.doubt
+
+
+def _largest_difference(first: np.ndarray, second: np.ndarray) -> int:
+    """Returns by how much two arrays of uint8 differ at most."""
+    return int((np.maximum(first, second) - np.minimum(first, second)).max())
 
 
 def decode(file: File, *, side: int | None = None) -> pillow.Still:
@@ -290,9 +326,9 @@ def decode(file: File, *, side: int | None = None) -> pillow.Still:
         return pillow.as_still(bands.shown(bands.read(file)), file.where, ImageError)
     if file.kind is Kind.PNG and _count_pixels(file) > LARGE:
         header = png.read_header(file)
-        plain = header.depth == 8 and header.color in (png.ColorType.RGB, png.ColorType.GRAY)
-        if plain and not header.interlaced:
-            return png_pixels.in_rows(file, header)
+        is_plain = header.depth == 8 and header.color in (png.ColorType.RGB, png.ColorType.GRAY)
+        if is_plain and not header.interlaced:
+            return png_pixels.open_in_strips(file, header)
     return pillow.decode(file, ImageError, side=side)
 
 
@@ -309,18 +345,41 @@ def decode_once(file: File) -> pillow.Still:
 
 def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:
     if len(set(sizes)) > 1:
-        raise _damaged(file, f"decoders read different sizes: {sorted(set(sizes))}")
+        raise _damaged_error(file, f"decoders read different sizes: {sorted(set(sizes))}")
 
 
-def _read_strictly(file: File, colorspace: str, **options: Any) -> tuple[np.ndarray | None, str]:
-    """Returns the pixels of a JPEG as `_decode_jpeg` does, and what may be damage."""
+@dataclasses.dataclass(frozen=True)
+class _DecodedJpeg:
+    """A JPEG that was decoded with regard to libjpeg-turbo's warnings.
+
+    Attributes:
+      pixels: uint8 `[H, W, N]`; None if simplejpeg does not know its like.
+      doubt: what may be damage, though it does no harm; empty if nothing is.
+    """
+
+    pixels: np.ndarray | None
+    doubt: str = ""
+
+
+def _decode_eighth_strictly(file: File) -> _DecodedJpeg:
+    """Decodes a JPEG to gray at an eighth of its size, which reads all of its stream."""
+    return _decode_strictly(file, "Gray", min_side=1)
+
+
+def _decode_strictly(file: File, colorspace: str, *, min_side: int = 0) -> _DecodedJpeg:
+    """Decodes a JPEG as TensorFlow does; see `_decode_jpeg` for the arguments.
+
+    Raises:
+      ImageError: if libjpeg-turbo warns of something that is not harmless.
+    """
     try:
-        return _decode_jpeg(file, colorspace, **options), ""
+        return _DecodedJpeg(_decode_jpeg(file, colorspace, min_side=min_side))
     except ImageError as error:
-        if not any(words in error.found for words in _HARMLESS):
+        if not any(warning in error.found for warning in _HARMLESS_WARNINGS):
             raise
-        doubtful = error.found if _EXTRA_BYTES in error.found else ""
-        return _decode_jpeg(file, colorspace, **options, strict=False), doubtful
+        doubt = error.found if _EXTRA_BYTES in error.found else ""
+        pixels = _decode_jpeg(file, colorspace, min_side=min_side, strict=False)
+        return _DecodedJpeg(pixels, doubt)
 
 
 def pixels(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
@@ -348,18 +407,34 @@ _pixels_once = once_per_file(pixels)
 
 
 def _decode_jpeg(
-    file: File, colorspace: str, *, fastdct: bool = True, **options: Any
+    file: File, colorspace: str, *, min_side: int = 0, strict: bool = True, fastdct: bool = True
 ) -> np.ndarray | None:
-    """Decodes a JPEG as TensorFlow does; returns None if simplejpeg does not know its like."""
+    """Decodes a JPEG as TensorFlow does; returns None if simplejpeg does not know its like.
+
+    Args:
+      file: the JPEG.
+      colorspace: `RGB` or `Gray`.
+      min_side: how many pixels a side has to have at least, if a smaller image will do; 0 for all.
+      strict: whether warnings of libjpeg-turbo are errors.
+      fastdct: whether to round as TensorFlow does, and not as Pillow does.
+    """
     try:
-        return np.asarray(simplejpeg.decode_jpeg(file.data, colorspace, fastdct=fastdct, **options))
+        decoded = simplejpeg.decode_jpeg(
+            file.data,
+            colorspace,
+            fastdct=fastdct,
+            min_height=min_side,
+            min_width=min_side,
+            strict=strict,
+        )
+        return np.asarray(decoded)
     except ValueError as error:
-        if any(words in str(error) for words in _NOT_FOR_SIMPLEJPEG):
+        if any(words in str(error) for words in _UNKNOWN_TO_SIMPLEJPEG):
             return None
-        raise _damaged(file, f"libjpeg-turbo finds: {error}") from None
+        raise _damaged_error(file, f"libjpeg-turbo finds: {error}") from None
 
 
-def _damaged(file: File, found: str) -> ImageError:
+def _damaged_error(file: File, found: str) -> ImageError:
     return ImageError(
         file.where,
         found=found,
@@ -370,24 +445,25 @@ def _damaged(file: File, found: str) -> ImageError:
     )
 
 
-LARGE = 1 << 24
-"""Pixels above which one file at a time, or one image with its mask, is decoded."""
-
-
 @contextlib.contextmanager
 def large_in_turn(*files: File | None) -> Iterator[None]:
     """Waits until no other large file is being decoded, if one of these is large."""
-    large = any(file is not None and _count_pixels(file) > LARGE for file in files)
-    with in_turn() if large else contextlib.nullcontext():
+    if any(file is not None and _count_pixels(file) > LARGE for file in files):
+        with in_turn():
+            yield
+    else:
         yield
 
 
 def _count_pixels(file: File) -> int:
-    """Returns the pixels that a header claims; 0 of one that cannot be read, an error later."""
-    if file.kind not in (Kind.PNG, Kind.JPEG):
-        return len(file.data) // 3 if file.kind is Kind.NUMPY else 0
+    """Returns the pixels that a header claims; 0 if it cannot be read, which is an error later."""
     try:
-        header = png.read_header(file) if file.kind is Kind.PNG else jpeg.read_header(file)
+        if file.kind is Kind.PNG:
+            png_header = png.read_header(file)
+            return png_header.width * png_header.height
+        if file.kind is Kind.JPEG:
+            jpeg_header = jpeg.read_header(file)
+            return jpeg_header.width * jpeg_header.height
     except VocSegError:
         return 0
-    return header.width * header.height
+    return len(file.data) // 3 if file.kind is Kind.NUMPY else 0

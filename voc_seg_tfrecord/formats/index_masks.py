@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.mask_rule import MaskKind, MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, Color
 from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_pixels, transparency
 from voc_seg_tfrecord.formats.mask_samples import Samples
-from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
+from voc_seg_tfrecord.formats.png_pixels import count_values, nonzero_counts
 
 UNKNOWN_COLOR = "unknown mask color"
 """The kind of the error about colors that have no class."""
@@ -146,7 +146,7 @@ def _read_values(
             gray = png.gray_index_png(file, header, chunks)
             return IndexMask(gray, header.height, header.width, counts)
     values = png_pixels.read_values(file, header, chunks)
-    counts = occurring(values.counts())
+    counts = nonzero_counts(values.counts())
     transparency.check_counts(counts, transparency.transparent_values(header, chunks), file)
     _check_values(counts, rule, file.where)
     if _are_values_classes(counts, rule):
@@ -204,7 +204,9 @@ def _check_official(header: png.Header, file: File) -> None:
 def _encode_mask(indices: np.ndarray) -> IndexMask:
     """Returns class indices uint8 `[H, W]` as a mask."""
     height, width = indices.shape
-    return IndexMask(pillow.encode_png(indices), height, width, occurring(count_values(indices)))
+    return IndexMask(
+        pillow.encode_png(indices), height, width, nonzero_counts(count_values(indices))
+    )
 
 
 MAX_LISTED_UNKNOWN = 5

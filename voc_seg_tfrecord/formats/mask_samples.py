@@ -54,8 +54,8 @@ def read_samples(file: File) -> Samples:
         return Samples("gray", _load_array(file))
     if kind is Kind.PNG or kind not in _MASK_KINDS:
         return _read_png(file)
-    depth, is_signed = pillow.depth_as_written(file, MaskError)
-    return _decode(file, depth, is_signed=is_signed)
+    sample = pillow.read_sample_format(file, MaskError)
+    return _decode(file, sample.bits, is_signed=sample.is_signed)
 
 
 def _read_png(file: File) -> Samples:
@@ -217,7 +217,7 @@ _MAX_SORTED_PIXELS = 1 << 22  # up to which sorting is faster than a table of al
 def counts_by_value(values: np.ndarray) -> dict[int, int]:
     """Returns how many of the integers `[H, W]` have each value that occurs, ascending."""
     if values.dtype == np.uint8:
-        return png_pixels.occurring(png_pixels.count_values(values))
+        return png_pixels.nonzero_counts(png_pixels.count_values(values))
     counts: collections.Counter[int] = collections.Counter()
     for rows in _slices_of_rows(values):
         numbers, pixels = np.unique(values[rows], return_counts=True)

@@ -91,13 +91,11 @@ def open_deep_png(file: File, header: png.Header, chunks: tuple[png.Chunk, ...])
         if exact is not None:
             data = png.encode(exact)
             exif = b"".join(chunk.raw for chunk in chunks if chunk.kind == b"eXIf")
-            return File(data[:_PNG_HEADER_BYTES] + exif + data[_PNG_HEADER_BYTES:], file.where)
+            header_and_exif = data[: png.HEADER_BYTES] + exif
+            return File(header_and_exif + data[png.HEADER_BYTES :], file.where)
     has_alpha = header.channels in (2, 4)
     bands_to_keep = _numbers_below(color_bands) if has_alpha else "all"
     raise _lost_error(file, header.channels, "uint16", values, bands_to_keep)
-
-
-_PNG_HEADER_BYTES = 33  # the signature and IHDR
 
 
 def check_transparency(file: File, still: pillow.Still) -> None:

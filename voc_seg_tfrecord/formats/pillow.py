@@ -1,17 +1,17 @@
 """The one door to Pillow for files: it decodes still images to arrays and encodes PNGs and JPEGs.
 
-No other module imports Pillow, except those of `report`, `pictures` and `polygons`, which draw, and
-`png_pixels`, which counts. Behind this door no file is
-animated or larger than the limit, and whatever Pillow raises is an error of this package that names
-the file.
+No other module imports Pillow, except those that draw and `png_pixels`, which counts. No file that
+it decodes is animated or larger than the limit. What Pillow raises becomes an error of this package
+that names the file.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 import contextlib
 import ctypes
 import dataclasses
 import io
 import itertools
+import math
 import re
 import threading
 from typing import Any
@@ -33,38 +33,78 @@ from voc_seg_tfrecord.core.file import (
 )
 from voc_seg_tfrecord.formats import tiff
 
-_ORIENTATION = 0x0112
-_TURNS = range(2, 9)  # orientations that are not upright
+# Tags of a TIFF, of which EXIF is one.
+_BITS_PER_SAMPLE = 258
+_ORIENTATION = 274
+_COLOR_MAP = 320
+_SAMPLE_FORMAT = 339
+_SIGNED = 2  # a sample format
+
+_UPRIGHT = 1
+_ROTATED_OR_MIRRORED = range(2, 9)  # the other orientations
+
 PNG_TEXTS = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
 """Chunks of a PNG in which readers look for an orientation."""
 
 UNKNOWN_FORM = "image of an unknown form"
 """The kind of the error about a file whose header Pillow cannot make sense of."""
 
-_UNKNOWN_MODE = "unknown raw mode"  # says Pillow of some TIFFs, when it is to decode them
+_UNKNOWN_MODE = "unknown raw mode"  # in Pillow's error about some TIFFs that it cannot decode
 
-_PIECE = 1 << 22  # pixels that are copied at once
+_PIXELS_PER_STRIP = 1 << 22
+"""Pixels of a large image that are copied at once."""
+
 # Memory of large images in blocks that the C library gives back to the system at once. Those of
 # Pillow's own size, 16 MB, it keeps for the thread that had them.
-Image.core.set_block_size(1 << 26)  # type: ignore[attr-defined]
+_BLOCK_BYTES = 1 << 26
+Image.core.set_block_size(_BLOCK_BYTES)  # type: ignore[attr-defined]
+
 _BOX = Image.Resampling.BOX
-_PLAIN_MODES = ("P", "1", "L", "LA", "RGB", "RGBA", "F")
-# Tags of a TIFF: the default, and the values with which all programs read what was written.
-_ALIKE = {
-    "compression": (259, 1, (1, 2, 3, 4, 5, 8, 32773, 32946, 34925, 50000), "without loss"),
-    "photometric interpretation": (262, 0, (1, 2, 3), "1 (0 is black), 2 (RGB) or 3 (palette)"),
-    "orientation": (274, 1, (1,), "1 (upright)"),
-    "number of slices": (32997, 1, (1,), "1"),
-}
+_MODES_OF_ARRAYS = ("P", "1", "L", "LA", "RGB", "RGBA", "F")
+"""Modes of Pillow's whose samples NumPy gets as they are; those of 16 and 32 bits begin with I."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _TagRule:
+    """A tag of a TIFF by which programs may read other values than were written.
+
+    Attributes:
+      name: what it is called.
+      tag: its number.
+      default: its value where it is missing.
+      safe_values: those with which all programs read what was written.
+      expected: what these are, for people.
+    """
+
+    name: str
+    tag: int
+    default: int
+    safe_values: tuple[int, ...]
+    expected: str
+
+
+_LOSSLESS_COMPRESSIONS = (1, 2, 3, 4, 5, 8, 32773, 32946, 34925, 50000)
+_TAG_RULES = (
+    _TagRule("compression", 259, 1, _LOSSLESS_COMPRESSIONS, "without loss"),
+    _TagRule(
+        "photometric interpretation",
+        262,
+        0,
+        (1, 2, 3),
+        "1 (0 is black), 2 (RGB) or 3 (palette)",
+    ),
+    _TagRule("orientation", _ORIENTATION, _UPRIGHT, (_UPRIGHT,), "1 (upright)"),
+    _TagRule("number of slices", 32997, 1, (1,), "1"),
+)
 
 
 _libtiff_errors = threading.local()
 
 
 def _note_libtiff_error(*_: object) -> None:
-    """Takes an error of libtiff, which would print it without the file's name.
+    """Notes an error of libtiff, which would print it without the file's name.
 
-    Pillow does not ask for it: of some compressions it returns whatever was decoded.
+    Pillow ignores such errors: for some compressions it returns whatever was decoded.
     """
     _libtiff_errors.found = True
 
@@ -87,12 +127,16 @@ def _listen_to_libtiff() -> None:
 _listen_to_libtiff()
 
 
+ReadStrips = Callable[[int], Iterator[np.ndarray]]
+"""Yields the pixels of an image in strips of so many rows, uint8 `[h, W, 3]` or `[h, W]`."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Still:
     """A decoded still image, which gives out its pixels as arrays and as PNG bytes.
 
-    Every method raises the error that `decode` was given if Pillow fails. Of a large image that is
-    no palette image the pixels may be decoded, or taken from an array, some rows at a time.
+    It has either Pillow's image, or a function that reads the pixels of a large image in strips of
+    rows. Every method raises the error that `decode` was given if Pillow fails.
 
     Attributes:
       full_size: height and width in the file, in pixels; a JPEG may be decoded to less.
@@ -102,7 +146,7 @@ class Still:
     _where: str
     _error: type[VocSegError]
     full_size: tuple[int, int]
-    _rows: Callable[[int], Iterator[np.ndarray]] | None = None
+    _read_strips: ReadStrips | None = None
 
     @property
     def height(self) -> int:
@@ -123,29 +167,32 @@ class Still:
           `[H, W, 4]` or `[H, W, 3]`.
         """
         with translated(self._where, self._error):
-            return _joined(self.height, map(_plain, self._bands()))
+            return _join_strips(map(_as_array, self._strips()), self.height)
 
     def palette(self) -> np.ndarray | None:
         """Returns the colors of a palette image, uint8 `[N, 3]`; None for all others."""
-        palette = self._image.palette if self._image and self._image.mode == "P" else None
-        if palette is None:
+        if self._image is None or self._image.mode != "P" or self._image.palette is None:
             return None
+        palette = self._image.palette
         with translated(self._where, self._error):
             colors = np.frombuffer(bytes(palette.getdata()[1]), np.uint8)
             if palette.mode == "RGBA":
                 return colors.reshape(-1, 4)[:, :3]
-            return colors[: len(colors) // 3 * 3].reshape(-1, 3)
+            bytes_of_whole_colors = len(colors) // 3 * 3
+            return colors[:bytes_of_whole_colors].reshape(-1, 3)
 
     @property
     def transparent_value(self) -> int | None:
         """The palette index or gray value of a GIF that is not opaque; None if there is none."""
-        value = self._image.info.get("transparency") if self._image is not None else None
+        if self._image is None:
+            return None
+        value = self._image.info.get("transparency")
         return value if isinstance(value, int) else None
 
     def orientation(self) -> int:
         """Returns the orientation that EXIF gives, 1 to 8; 1 is upright, and the default."""
         with translated(self._where, self._error):
-            return int(self._image.getexif().get(_ORIENTATION, 1))
+            return int(self._image.getexif().get(_ORIENTATION, _UPRIGHT))
 
     def upright(self) -> "Still":
         """Returns the image rotated and mirrored as its EXIF orientation says."""
@@ -158,59 +205,94 @@ class Still:
         Of 16-bit gray the high byte is kept; alpha is dropped, not blended.
         """
         with translated(self._where, self._error):
-            return _joined(self.height, (np.asarray(_rgb(band)) for band in self._bands()))
+            strips = (np.asarray(_as_rgb(strip)) for strip in self._strips())
+            return _join_strips(strips, self.height)
 
     def stored(self) -> bytes:
         """Returns what a record has of it: the pixels of `rgb` as an RGB PNG."""
         with translated(self._where, self._error):
             image = self._image or Image.fromarray(self.rgb())
-            return encode_png_by_pillow(_rgb(image))
+            return encode_png_by_pillow(_as_rgb(image))
 
     def gray(self, height: int, width: int) -> np.ndarray:
         """Returns the brightness of the image squeezed to this size, uint8 `[height, width]`."""
         with translated(self._where, self._error):
-            high = self.height > 100 * self.width  # of others Pillow squeezes each row first
-            bands = (_rgb(band).convert("L") for band in self._bands())
-            if not high:
-                bands = (band.resize((width, band.height), _BOX) for band in bands)
-            pixels = _joined(self.height, map(np.asarray, bands))
+            pixels = _join_strips(self._gray_strips(width), self.height)
             return np.asarray(Image.fromarray(pixels).resize((width, height), _BOX))
+
+    def _gray_strips(self, width: int) -> Iterator[np.ndarray]:
+        """Yields the brightness, uint8 `[h, width]`; `[h, W]` of an image that is very high."""
+        # Pillow squeezes the columns of such an image first, and the rows of any other one.
+        squeezes_columns_first = self.height > 100 * self.width
+        for strip in self._strips():
+            gray = _as_rgb(strip).convert("L")
+            if not squeezes_columns_first:
+                gray = gray.resize((width, gray.height), _BOX)
+            yield np.asarray(gray)
 
     def resized(self, height: int, width: int) -> "Still":
         """Returns the RGB image squeezed to this size."""
         with translated(self._where, self._error):
             # Reducing by a whole number first takes less than half of the time of large images.
-            factors = right, down = max(1, self.width // width), max(1, self.height // height)
-            bands = (_rgb(band) for band in self._bands(down))
-            if factors != (1, 1):
-                bands = (band.reduce(factors) for band in bands)
-            box = (0, 0, self.width / right, self.height / down)
-            pixels = _joined(-(-self.height // down), map(np.asarray, bands))
+            across = max(1, self.width // width)
+            down = max(1, self.height // height)
+            reduced_height = math.ceil(self.height / down)
+            pixels = _join_strips(self._reduced_strips(across, down), reduced_height)
+            box = (0, 0, self.width / across, self.height / down)
             image = Image.fromarray(pixels).resize((width, height), _BOX, box)
             return Still(image, self._where, self._error, self.full_size)
 
-    def _bands(self, step: int = 1) -> Iterator[Image.Image]:
-        """Yields some rows at a time, by a multiple of `step`; of a small image all at once."""
-        image, height, width = self._image, self.height, self.width
-        rows = step * max(1, _PIECE // (step * width))
-        if self._rows is not None:
-            return map(Image.fromarray, self._rows(rows))
-        if rows >= height:
-            return iter([image])
-        tops = range(0, height, rows)
-        return (image.crop((0, top, width, min(top + rows, height))) for top in tops)
+    def _reduced_strips(self, across: int, down: int) -> Iterator[np.ndarray]:
+        """Yields the image with its sides divided by whole numbers, uint8 `[h, w, 3]`."""
+        for strip in self._strips(down):
+            rgb = _as_rgb(strip)
+            if (across, down) != (1, 1):
+                rgb = rgb.reduce((across, down))
+            yield np.asarray(rgb)
+
+    def _strips(self, multiple: int = 1) -> Iterator[Image.Image]:
+        """Yields the image in strips of rows, from the top; a small image is one strip.
+
+        Args:
+          multiple: of which the number of rows of each strip but the last is a multiple.
+        """
+        rows = multiple * max(1, _PIXELS_PER_STRIP // (multiple * self.width))
+        if self._read_strips is not None:
+            yield from map(Image.fromarray, self._read_strips(rows))
+        elif rows >= self.height:
+            yield self._image
+        else:
+            for top in range(0, self.height, rows):
+                bottom = min(top + rows, self.height)
+                yield self._image.crop((0, top, self.width, bottom))
 
 
-def _plain(image: Image.Image) -> np.ndarray:
-    if image.mode not in _PLAIN_MODES and not image.mode.startswith("I"):
+def _as_array(image: Image.Image) -> np.ndarray:
+    """Returns the samples of an image as `Still.values` has them."""
+    if image.mode not in _MODES_OF_ARRAYS and not image.mode.startswith("I"):
         image = image.convert("RGBA" if image.mode == "PA" else "RGB")
     return np.asarray(image)
 
 
-def _rgb(image: Image.Image) -> Image.Image:
+def _as_rgb(image: Image.Image) -> Image.Image:
+    """Returns an image as RGB of 8 bits: the high byte of 16 bits, and without alpha."""
     if image.mode.startswith("I"):
         image = image.point(lambda value: value / 256).convert("L")
     return image if image.mode == "RGB" else image.convert("RGBA").convert("RGB")
+
+
+def _join_strips(strips: Iterable[np.ndarray], height: int) -> np.ndarray:
+    """Returns an array of this height whose rows come in strips; Pillow would copy all twice."""
+    strips = iter(strips)
+    first = next(strips)
+    if len(first) == height:
+        return first
+    joined = np.empty((height, *first.shape[1:]), first.dtype)
+    top = 0
+    for strip in itertools.chain([first], strips):
+        joined[top : top + len(strip)] = strip
+        top += len(strip)
+    return joined
 
 
 def decode(
@@ -232,34 +314,54 @@ def decode(
         cannot be decoded.
     """
     with translated(file.where, error):
-        image = _opened(file, error)
+        image = _open_header(file, error)
         width, height = image.size
         if side is not None:
             image.draft("RGB", (side, side))  # it does nothing to other kinds than JPEG
-        ImageFile.LOAD_TRUNCATED_IMAGES = damaged  # `tfds.as_dataframe` sets it, for good
-        _libtiff_errors.found = False
-        try:
-            image.load()
-        finally:
-            ImageFile.LOAD_TRUNCATED_IMAGES = False
-        if _libtiff_errors.found and not damaged:
-            raise OSError("libtiff finds that its pixels are damaged")
+        _load_pixels(image, accepts_damage=damaged)
     if image.mode in ("P", "PA") and image.palette is None:
         found = "a palette image without its palette"
         raise damaged_error(error, file.where, found, "a palette, the PLTE chunk of a PNG")
     return Still(image, file.where, error, (height, width))
 
 
+def _load_pixels(image: Image.Image, *, accepts_damage: bool) -> None:
+    """Lets Pillow decode an image of which the headers are read."""
+    ImageFile.LOAD_TRUNCATED_IMAGES = accepts_damage  # `tfds.as_dataframe` sets it, for good
+    _libtiff_errors.found = False
+    try:
+        image.load()
+    finally:
+        ImageFile.LOAD_TRUNCATED_IMAGES = False
+    if _libtiff_errors.found and not accepts_damage:
+        raise OSError("libtiff finds that its pixels are damaged")
+
+
 def as_still(pixels: np.ndarray, where: str, error: type[VocSegError]) -> Still:
     """Returns decoded pixels, uint8 `[H, W, 3]`, as what `decode` returns."""
     height, width = pixels.shape[:2]
-    if height * width <= _PIECE:
+    if height * width <= _PIXELS_PER_STRIP:
         return Still(Image.fromarray(pixels), where, error, (height, width))
 
-    def rows(step: int) -> Iterator[np.ndarray]:
-        return (pixels[top : top + step] for top in range(0, height, step))
+    def read_strips(rows: int) -> Iterator[np.ndarray]:
+        for top in range(0, height, rows):
+            yield pixels[top : top + rows]
 
-    return Still(None, where, error, (height, width), rows)
+    return still_of_strips(read_strips, where, error, (height, width))
+
+
+def still_of_strips(
+    read_strips: ReadStrips, where: str, error: type[VocSegError], size: tuple[int, int]
+) -> Still:
+    """Returns an image whose pixels are read in strips of rows, when they are needed.
+
+    Args:
+      read_strips: yields the strips, from the top.
+      where: the file, for errors.
+      error: the class of the errors to raise.
+      size: height and width.
+    """
+    return Still(None, where, error, size, read_strips)
 
 
 def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
@@ -269,31 +371,62 @@ def read_size(file: File, error: type[VocSegError]) -> tuple[int, int]:
       VocSegError: of the class `error`, as `decode` does, but for what is wrong with the pixels.
     """
     with translated(file.where, error):
-        width, height = _opened(file, error).size
+        width, height = _open_header(file, error).size
         return height, width
 
 
-def depth_as_written(file: File, error: type[VocSegError]) -> tuple[int, bool]:
-    """Returns the bits of a sample of a TIFF, 8 of any other kind, and whether it has a sign.
+@dataclasses.dataclass(frozen=True)
+class SampleFormat:
+    """How a file stores a sample.
+
+    Attributes:
+      bits: how many bits it has.
+      is_signed: whether it is an integer with a sign.
+    """
+
+    bits: int
+    is_signed: bool
+
+
+def read_sample_format(file: File, error: type[VocSegError]) -> SampleFormat:
+    """Returns how a TIFF stores its samples; other kinds have 8 bits without a sign.
 
     Raises:
       VocSegError: of the class `error`, if programs may read other values than were written: if
         the file is compressed with loss, or if some programs invert, convert or turn it.
     """
     with translated(file.where, error):
-        image = _opened(file, error)
-        lossy = file.kind is Kind.WEBP and re.findall(b"VP8[ L]", file.data)[:1] == [b"VP8 "]
-        tags = getattr(image, "tag_v2", {258: (8,), 259: "VP8" if lossy else 1, 262: 1})
-        for name, (tag, default, alike, expected) in _ALIKE.items():
-            if (value := tags.get(tag, default)) not in alike:
-                raise error(
-                    file.where,
-                    found=f"{file.kind.value} with the {name} {value}, from which programs may "
-                    "read other values than were drawn",
-                    expected=f"{name} {expected}",
-                    remedy="export the masks as PNG, and compare the values with those drawn",
-                )
-        return tags.get(258, (1,))[0], tags.get(339, (1,))[0] == 2
+        image: Any = _open_header(file, error)
+        if file.kind is Kind.TIFF:
+            return _sample_format_of_tiff(image.tag_v2, file, error)
+        is_lossy = file.kind is Kind.WEBP and re.findall(b"VP8[ L]", file.data)[:1] == [b"VP8 "]
+        if is_lossy:
+            raise _ambiguous_values_error(file, error, "compression", "VP8", "without loss")
+        return SampleFormat(bits=8, is_signed=False)
+
+
+def _sample_format_of_tiff(
+    tags: Mapping[int, Any], file: File, error: type[VocSegError]
+) -> SampleFormat:
+    for rule in _TAG_RULES:
+        value = tags.get(rule.tag, rule.default)
+        if value not in rule.safe_values:
+            raise _ambiguous_values_error(file, error, rule.name, value, rule.expected)
+    bits = tags.get(_BITS_PER_SAMPLE, (1,))[0]
+    sample_format = tags.get(_SAMPLE_FORMAT, (1,))[0]
+    return SampleFormat(bits, is_signed=sample_format == _SIGNED)
+
+
+def _ambiguous_values_error(
+    file: File, error: type[VocSegError], name: str, value: object, expected: str
+) -> VocSegError:
+    return error(
+        file.where,
+        found=f"{file.kind.value} with the {name} {value}, from which programs may "
+        "read other values than were drawn",
+        expected=f"{name} {expected}",
+        remedy="export the masks as PNG, and compare the values with those drawn",
+    )
 
 
 def is_turned(file: File) -> bool:
@@ -305,12 +438,12 @@ def is_turned(file: File) -> bool:
     Raises:
       ImageError: if it is not an image.
     """
-    image = _opened(file, ImageError)
+    image = _open_header(file, ImageError)
     if file.kind is Kind.PNG and not any(kind in file.data for kind in PNG_TEXTS):
         return False  # Pillow decodes a PNG to see whether such a chunk follows the pixels
     try:
         with warnings.catch_warnings(action="ignore"):  # of damage, which is removed
-            return image.getexif().get(_ORIENTATION) in _TURNS
+            return image.getexif().get(_ORIENTATION) in _ROTATED_OR_MIRRORED
     except Exception:  # whatever the damage leads Pillow to
         return True
 
@@ -327,11 +460,13 @@ def thinned(pixels: np.ndarray, side: int) -> np.ndarray:
 
     Four times the side are left to be shrunk. Pillow would copy all of it, 4 bytes per pixel.
     """
-    step = max(pixels.shape) // (4 * side) if pixels.size > _PIECE else 1
+    if pixels.size <= _PIXELS_PER_STRIP:
+        return pixels
+    step = max(pixels.shape) // (4 * side)
     return pixels[::step, ::step] if step > 1 else pixels
 
 
-def _opened(file: File, error: type[VocSegError]) -> Image.Image:
+def _open_header(file: File, error: type[VocSegError]) -> Image.Image:
     """Returns an image of which only the headers are read."""
     kind = file.kind
     if kind not in IMAGE_KINDS:
@@ -354,34 +489,44 @@ def _opened(file: File, error: type[VocSegError]) -> Image.Image:
     # of a TIFF were looked at above.
     if kind not in (Kind.JPEG, Kind.TIFF) and getattr(image, "is_animated", False):
         raise animated_error(file, error, kind)
-    _correct(image, file)
+    if kind is Kind.TIFF:
+        _correct_palette_of_8_bits(image)
+        _correct_byte_order(image)
+    if kind is Kind.BMP:
+        _correct_black_and_white_bmp(image, bits=file.data[_BMP_BITS_OFFSET])
     return image
 
 
-def _correct(image: Any, file: File) -> None:
-    """Puts right what Pillow takes for something else in the headers of some files."""
-    (tile, *_), mode = image.tile or [None], ""
-    if file.kind is Kind.TIFF and image.mode[0] == "P" and max(image.tag_v2[320]) < 256:
-        image.palette = ImagePalette.raw("RGB;L", bytes(image.tag_v2[320]))  # 8 bits, and not 16
-    if tile and tile.codec_name == "libtiff":  # which swaps the bytes of all numbers already
-        mode = re.sub("B(?=[SF]$)", "N", tile.args[0])
-    if file.kind is Kind.BMP and image.mode == "1" and (bits := file.data[28]) > 1:
-        image._mode, image.palette = "P", ImagePalette.raw("RGB", bytes(3) + b"\xff" * 3)
-        mode = "P;4" if bits == 4 else "P"  # and not 1 bit, although it has only black and white
-    if mode:
-        image.tile = [tile._replace(args=(mode, *tile.args[1:]))]
+_BMP_BITS_OFFSET = 28
+"""The byte of a BMP with the number of bits per pixel."""
 
 
-def _joined(height: int, bands: Iterable[np.ndarray]) -> np.ndarray:
-    """Returns an array whose rows come in bands; Pillow would copy all of them twice."""
-    first = next(left := iter(bands))
-    if len(first) == height:
-        return first
-    whole, top = np.empty((height, *first.shape[1:]), first.dtype), 0
-    for band in itertools.chain([first], left):
-        whole[top : top + len(band)] = band
-        top += len(band)
-    return whole
+def _correct_palette_of_8_bits(image: Any) -> None:
+    """Corrects a TIFF's palette of 8-bit colors, which Pillow takes for one of 16-bit colors."""
+    if image.mode[0] == "P" and max(image.tag_v2[_COLOR_MAP]) < 256:
+        image.palette = ImagePalette.raw("RGB;L", bytes(image.tag_v2[_COLOR_MAP]))
+
+
+def _correct_byte_order(image: Any) -> None:
+    """Corrects the byte order of big-endian TIFFs, which libtiff has swapped already."""
+    if image.tile and image.tile[0].codec_name == "libtiff":
+        raw_mode = image.tile[0].args[0]
+        _set_raw_mode(image, re.sub("B(?=[SF]$)", "N", raw_mode))
+
+
+def _correct_black_and_white_bmp(image: Any, bits: int) -> None:
+    """Corrects a BMP of 4 or 8 bits with two colors, which Pillow takes for one of 1 bit."""
+    if image.mode != "1" or bits == 1:
+        return
+    image._mode = "P"
+    image.palette = ImagePalette.raw("RGB", b"\0\0\0\xff\xff\xff")
+    _set_raw_mode(image, "P;4" if bits == 4 else "P")
+
+
+def _set_raw_mode(image: Any, raw_mode: str) -> None:
+    """Sets how Pillow's decoder reads the samples of an image."""
+    tile = image.tile[0]
+    image.tile = [tile._replace(args=(raw_mode, *tile.args[1:]))]
 
 
 @contextlib.contextmanager
@@ -392,15 +537,15 @@ def translated(where: str, error: type[VocSegError]) -> Iterator[None]:
     except VocSegError:
         raise
     except Exception as reason:  # Pillow raises whatever the damage leads it to
-        said = str(reason) or type(reason).__name__
-        is_unknown = isinstance(reason, UnidentifiedImageError)
-        if is_unknown:  # whose text is the address of an object
-            said = "its header is damaged"
-        found = f"it cannot be decoded: {said}"
-        wrong = damaged_error(error, where, found, "a complete image file")
-        if is_unknown or _UNKNOWN_MODE in said:
-            wrong.kind = UNKNOWN_FORM
-        raise wrong from None
+        text = str(reason) or type(reason).__name__
+        has_unknown_header = isinstance(reason, UnidentifiedImageError)
+        if has_unknown_header:  # the text is the address of an object
+            text = "its header is damaged"
+        found = f"it cannot be decoded: {text}"
+        translated_error = damaged_error(error, where, found, "a complete image file")
+        if has_unknown_header or _UNKNOWN_MODE in text:
+            translated_error.kind = UNKNOWN_FORM
+        raise translated_error from None
 
 
 def encode_png(pixels: np.ndarray, *, photo: bool = False) -> bytes:

@@ -7,7 +7,7 @@ References:
   Portable Network Graphics (PNG) Specification, third edition, sections 5 and 11.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 import dataclasses
 import enum
 import struct
@@ -41,8 +41,31 @@ class ColorType(enum.IntEnum):
     RGBA = 6
 
 
-_HEADER = b"\0\0\0\rIHDR"  # 13 bytes
-_LARGEST_SIDE = (1 << 31) - 1
+_CHANNELS = {
+    ColorType.GRAY: 1,
+    ColorType.RGB: 3,
+    ColorType.PALETTE: 1,
+    ColorType.GRAY_ALPHA: 2,
+    ColorType.RGBA: 4,
+}
+"""Samples per pixel."""
+
+_COLOR_OF_CHANNELS = {1: ColorType.GRAY, 3: ColorType.RGB, 4: ColorType.RGBA}
+"""The color type that `encode` gives pixels, by their number of channels."""
+
+_START_OF_HEADER = b"\0\0\0\rIHDR"
+"""The length of IHDR's content, 13, and its type."""
+
+HEADER_BYTES = 33
+"""Bytes of the signature and IHDR, with which every PNG begins."""
+
+_HEADER_FORMAT = ">IIBBBBB"
+"""Width, height, depth, color type, compression method, filter method, interlace method."""
+
+_ONLY_METHOD = 0
+"""The one method of compression, and of filters, that PNG has."""
+
+_MAX_SIDE = (1 << 31) - 1
 _DEPTHS = {
     ColorType.GRAY: (1, 2, 4, 8, 16),
     ColorType.RGB: (8, 16),
@@ -65,7 +88,7 @@ class Header:
     @property
     def channels(self) -> int:
         """Samples per pixel: 1 of a palette."""
-        return {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}[self.color]
+        return _CHANNELS[self.color]
 
     def describe(self) -> str:
         """Returns such as `8-bit palette PNG`."""
@@ -89,22 +112,27 @@ def read_header(file: File) -> Header:
             if file.kind in IMAGE_KINDS
             else "put the mask as it was exported in its place",
         )
-    if len(data) < 33 or data[8:16] != _HEADER:
+    if len(data) < HEADER_BYTES or data[8:16] != _START_OF_HEADER:
         raise damaged(file, f"PNG header truncated after {len(data)} bytes, or not in front")
-    if zlib.crc32(data[12:29]) != struct.unpack(">I", data[29:33])[0]:
+    (checksum,) = struct.unpack(">I", data[29:33])
+    if zlib.crc32(data[12:29]) != checksum:
         raise damaged(file, "PNG header's checksum does not match")
-    width, height, depth, color, *methods, interlace = struct.unpack(">IIBBBBB", data[16:29])
-    if (
-        not 0 < width <= _LARGEST_SIDE
-        or not 0 < height <= _LARGEST_SIDE
-        or depth not in _DEPTHS.get(color, ())
-        or methods != [0, 0]
-        or interlace > 1
-    ):
+    width, height, depth, color, compression, filter_method, interlace = struct.unpack(
+        _HEADER_FORMAT, data[16:29]
+    )
+    is_possible = (
+        0 < width <= _MAX_SIDE
+        and 0 < height <= _MAX_SIDE
+        and depth in _DEPTHS.get(color, ())
+        and compression == _ONLY_METHOD
+        and filter_method == _ONLY_METHOD
+        and interlace in (0, 1)
+    )
+    if not is_possible:
         raise damaged(
             file,
             f"impossible PNG header: {width} x {height}, {depth} bits, color type {color}, "
-            f"compression {methods[0]}, filter {methods[1]}, interlace {interlace}",
+            f"compression {compression}, filter {filter_method}, interlace {interlace}",
         )
     return Header(width, height, depth, ColorType(color), bool(interlace))
 
@@ -123,6 +151,9 @@ def damaged(file: File, found: str) -> VocSegError:
 
 
 _CRITICAL = (b"IHDR", b"PLTE", b"IDAT", b"IEND")
+"""The chunks that a decoder needs; the type of any other begins with a small letter."""
+
+_HEADER_AND_PIXELS = (b"IHDR", b"IDAT", b"IEND")
 
 
 class Chunk(NamedTuple):
@@ -144,23 +175,91 @@ def read_chunks(file: File, header: Header) -> tuple[Chunk, ...]:
       MaskError: if a chunk is truncated or damaged, is unknown but needed for decoding, stands
         at the wrong place or has an impossible size, or the PNG is animated.
     """
-    chunks = tuple(_chunks(file))
+    chunks = tuple(_split_chunks(file))
     kinds = [chunk.kind for chunk in chunks]
     for kind in kinds:
-        if not kind.isalpha() or (kind[:1].isupper() and kind not in _CRITICAL):
+        is_unknown_but_needed = kind[:1].isupper() and kind not in _CRITICAL
+        if not kind.isalpha() or is_unknown_but_needed:
             raise damaged(file, f"a chunk {kind!r}, which no decoder of PNG knows")
     if kinds.count(b"IHDR") > 1 or chunks[-1].content:
         raise damaged(file, "a second header, or content in the chunk that ends a PNG")
-    first = kinds.index(b"IDAT") if b"IDAT" in kinds else len(kinds)
-    if set(kinds[first : first + kinds.count(b"IDAT")]) != {b"IDAT"}:
+    first_pixels = kinds.index(b"IDAT") if b"IDAT" in kinds else len(kinds)
+    pixel_kinds = kinds[first_pixels : first_pixels + kinds.count(b"IDAT")]
+    if set(pixel_kinds) != {b"IDAT"}:
         raise damaged(file, "pixels (IDAT) that are missing, or have other chunks among them")
-    before = dict(chunks[:first])
+    before_pixels = {chunk.kind: chunk for chunk in chunks[:first_pixels]}
     for kind in (b"PLTE", b"tRNS"):
-        if kinds.count(kind) > (kind in before):
+        is_once_before_pixels = kinds.count(kind) == 1 and kind in before_pixels
+        if kind in kinds and not is_once_before_pixels:
             raise damaged(file, f"{kind.decode()} twice, or behind the pixels")
-    lengths = {kind: len(raw) - 12 for kind, raw in before.items()}
-    _check_palette(file, header, kinds, lengths)
+    number_of_colors = _check_palette(file, header, before_pixels.get(b"PLTE"))
+    if b"tRNS" in before_pixels:
+        _check_transparency(file, header, before_pixels, number_of_colors)
     return chunks
+
+
+def _check_palette(file: File, header: Header, palette: Chunk | None) -> int:
+    """Checks that an image has a palette if it needs one, and returns how many colors it has."""
+    if palette is None:
+        if header.color is ColorType.PALETTE:
+            raise damaged(file, "a palette image without its palette (PLTE)")
+        return 0
+    if header.color in (ColorType.GRAY, ColorType.GRAY_ALPHA):
+        raise damaged(file, f"a palette (PLTE) in an image of another kind: {header.describe()}")
+    length = len(palette.content)
+    colors, rest = divmod(length, 3)
+    max_colors = 1 << header.depth if header.color is ColorType.PALETTE else 256
+    if rest or not 1 <= colors <= max_colors:
+        raise damaged(file, f"a palette of {length} bytes, which is not 1 to {max_colors} colors")
+    return colors
+
+
+def _check_transparency(
+    file: File, header: Header, before_pixels: Mapping[bytes, Chunk], number_of_colors: int
+) -> None:
+    """Checks the chunk tRNS.
+
+    Args:
+      file: the file.
+      header: its header.
+      before_pixels: the chunks before the pixels, in their order.
+      number_of_colors: of the palette.
+    """
+    length = len(before_pixels[b"tRNS"].content)
+    lengths: dict[ColorType, Collection[int]] = {
+        ColorType.GRAY: (2,),
+        ColorType.RGB: (6,),
+        ColorType.PALETTE: range(number_of_colors + 1),
+    }
+    if length not in lengths.get(header.color, ()):
+        raise damaged(file, f"transparency (tRNS) of {length} bytes: {header.describe()}")
+    kinds = list(before_pixels)
+    if b"PLTE" in kinds and kinds.index(b"tRNS") < kinds.index(b"PLTE"):
+        raise damaged(file, "transparency (tRNS) in front of the palette (PLTE)")
+
+
+def _split_chunks(file: File) -> Iterator[Chunk]:
+    """Yields the chunks up to IEND, each with a checksum that matches."""
+    data = memoryview(file.data)
+    position = len(PNG_SIGNATURE)
+    while True:
+        if position + 12 > len(data):
+            raise damaged(file, f"PNG truncated after {len(data)} bytes, IEND is missing")
+        (length,) = struct.unpack_from(">I", data, position)
+        end = position + 12 + length
+        if end > len(data):
+            raise damaged(file, f"PNG truncated after {len(data)} bytes, in a chunk")
+        kind = bytes(data[position + 4 : position + 8])
+        (checksum,) = struct.unpack_from(">I", data, end - 4)
+        if zlib.crc32(data[position + 4 : end - 4]) != checksum:
+            name = kind.decode("latin-1")
+            raise damaged(file, f"checksum of the {name} chunk at byte {position} does not match")
+        if kind == b"acTL":  # the chunk that makes a PNG an APNG
+            raise animated_error(file, MaskError, Kind.PNG)
+        yield Chunk(kind, data[position:end])
+        if kind == b"IEND":
+            return
+        position = end
 
 
 def join_chunks(chunks: Iterable[Chunk]) -> bytes:
@@ -173,13 +272,42 @@ def critical_chunks(chunks: Iterable[Chunk], *more: bytes) -> bytes:
     return join_chunks(chunk for chunk in chunks if chunk.kind in (*_CRITICAL, *more))
 
 
+def header_and_pixels(chunks: Iterable[Chunk]) -> bytes:
+    """Returns the PNG without its palette and all that no decoder needs."""
+    return join_chunks(chunk for chunk in chunks if chunk.kind in _HEADER_AND_PIXELS)
+
+
 def make_chunk(kind: bytes, content: bytes) -> Chunk:
     """Returns a chunk."""
     body = kind + content
     return Chunk(kind, struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body)))
 
 
-_AT_ONCE = 1 << 22  # bytes of rows that are compressed together
+def make_header(header: Header) -> Chunk:
+    """Returns the chunk IHDR."""
+    return make_chunk(
+        b"IHDR",
+        struct.pack(
+            _HEADER_FORMAT,
+            header.width,
+            header.height,
+            header.depth,
+            header.color,
+            _ONLY_METHOD,
+            _ONLY_METHOD,
+            header.interlaced,
+        ),
+    )
+
+
+_BYTES_AT_ONCE = 1 << 22
+"""Bytes of rows that are compressed together."""
+
+FILTER_NONE = 0
+"""The filter of a row whose bytes are stored as they are."""
+
+FILTER_UP = 2
+"""The filter of a row of which each byte is stored as what it differs from the one above."""
 
 
 def encode(pixels: np.ndarray, *, runs: bool = False) -> bytes:
@@ -190,75 +318,58 @@ def encode(pixels: np.ndarray, *, runs: bool = False) -> bytes:
       runs: whether runs of equal values are all that they have, as drawn masks do. To look for
         nothing else takes a fifth of the time and makes smaller files.
     """
-    height, width, channels = (*pixels.shape, 1)[:3]
-    color = {1: ColorType.GRAY, 3: ColorType.RGB, 4: ColorType.RGBA}[channels]
-    big_endian, row = pixels.dtype.newbyteorder(">"), width * channels * pixels.itemsize
-    deflate = zlib_ng.compressobj(strategy=zlib_ng.Z_RLE) if runs else zlib_ng.compressobj(3)
-    step, above, parts = max(1, _AT_ONCE // row), np.zeros(row, np.uint8), list[bytes]()
-    for top in range(0, height, step):
-        band = np.ascontiguousarray(pixels[top : top + step], big_endian)
-        plain = band.view(np.uint8).reshape(-1, row)
-        rows = np.zeros((len(plain), 1 + row), np.uint8)  # each begins with its filter: none, or up
-        rows[:, 1:] = plain
-        if not runs:
-            rows[:, 0] = 2
-            rows[0, 1:] -= above
-            rows[1:, 1:] -= plain[:-1]
-            above = plain[-1].copy()
-        parts.append(deflate.compress(rows))
-    header = struct.pack(">IIBBBBB", width, height, 8 * pixels.itemsize, color, 0, 0, 0)
-    data = b"".join([*parts, deflate.flush()])
-    chunks = ((b"IHDR", header), (b"IDAT", data), (b"IEND", b""))
-    return join_chunks(make_chunk(*chunk) for chunk in chunks)
+    height, width = pixels.shape[:2]
+    channels = pixels.shape[2] if pixels.ndim == 3 else 1
+    row_bytes = width * channels * pixels.itemsize
+    rows_at_once = max(1, _BYTES_AT_ONCE // row_bytes)
+    big_endian = pixels.dtype.newbyteorder(">")
+    compressor = zlib_ng.compressobj(strategy=zlib_ng.Z_RLE) if runs else zlib_ng.compressobj(3)
+    parts = []
+    row_above = np.zeros(row_bytes, np.uint8)
+    for top in range(0, height, rows_at_once):
+        strip = np.ascontiguousarray(pixels[top : top + rows_at_once], big_endian)
+        rows = strip.view(np.uint8).reshape(-1, row_bytes)
+        filtered = _filter_none(rows) if runs else _filter_up(rows, row_above)
+        row_above = rows[-1].copy()
+        parts.append(compressor.compress(filtered))
+    parts.append(compressor.flush())
+    color = _COLOR_OF_CHANNELS[channels]
+    header = Header(width, height, 8 * pixels.itemsize, color, interlaced=False)
+    chunks = [
+        make_header(header),
+        make_chunk(b"IDAT", b"".join(parts)),
+        make_chunk(b"IEND", b""),
+    ]
+    return join_chunks(chunks)
 
 
-def _check_palette(
-    file: File, header: Header, kinds: Sequence[bytes], lengths: Mapping[bytes, int]
-) -> None:
-    palette, alpha = lengths.get(b"PLTE"), lengths.get(b"tRNS")
-    if palette is None and header.color is ColorType.PALETTE:
-        raise damaged(file, "a palette image without its palette (PLTE)")
-    if palette is not None and header.color in (ColorType.GRAY, ColorType.GRAY_ALPHA):
-        raise damaged(file, f"a palette (PLTE) in an image of another kind: {header.describe()}")
-    colors, rest = divmod(palette or 0, 3)
-    most = 1 << header.depth if header.color is ColorType.PALETTE else 256
-    if palette is not None and (rest or not 1 <= colors <= most):
-        raise damaged(file, f"a palette of {palette} bytes, which is not 1 to {most} colors")
-    allowed: dict[ColorType, Collection[int]] = {
-        ColorType.GRAY: (2,),
-        ColorType.RGB: (6,),
-        ColorType.PALETTE: range(colors + 1),
-    }
-    if alpha is not None and alpha not in allowed.get(header.color, ()):
-        raise damaged(file, f"transparency (tRNS) of {alpha} bytes: {header.describe()}")
-    if None not in (palette, alpha) and kinds.index(b"tRNS") < kinds.index(b"PLTE"):
-        raise damaged(file, "transparency (tRNS) in front of the palette (PLTE)")
+def _filter_none(rows: np.ndarray) -> np.ndarray:
+    """Returns rows, uint8 `[H, W]`, as they are behind the number of their filter, `[H, 1 + W]`."""
+    filtered = np.empty((len(rows), 1 + rows.shape[1]), np.uint8)
+    filtered[:, 0] = FILTER_NONE
+    filtered[:, 1:] = rows
+    return filtered
 
 
-def _chunks(file: File) -> Iterator[Chunk]:
-    data = memoryview(file.data)
-    position = len(PNG_SIGNATURE)
-    while True:
-        if position + 12 > len(data):
-            raise damaged(file, f"PNG truncated after {len(data)} bytes, IEND is missing")
-        (length,) = struct.unpack_from(">I", data, position)
-        end = position + 12 + length
-        if end > len(data):
-            raise damaged(file, f"PNG truncated after {len(data)} bytes, in a chunk")
-        kind = bytes(data[position + 4 : position + 8])
-        if zlib.crc32(data[position + 4 : end - 4]) != struct.unpack_from(">I", data, end - 4)[0]:
-            name = kind.decode("latin-1")
-            raise damaged(file, f"checksum of the {name} chunk at byte {position} does not match")
-        if kind == b"acTL":  # the chunk that makes a PNG an APNG
-            raise animated_error(file, MaskError, Kind.PNG)
-        yield Chunk(kind, data[position:end])
-        if kind == b"IEND":
-            return
-        position = end
+def _filter_up(rows: np.ndarray, row_above: np.ndarray) -> np.ndarray:
+    """Returns what rows differ from the row above, behind the number of their filter.
+
+    Args:
+      rows: uint8 `[H, W]`.
+      row_above: the one above the first, uint8 `[W]`; zeros at the top.
+
+    Returns:
+      uint8 `[H, 1 + W]`. Differences wrap around, as PNG has them.
+    """
+    filtered = _filter_none(rows)
+    filtered[:, 0] = FILTER_UP
+    filtered[0, 1:] -= row_above
+    filtered[1:, 1:] -= rows[:-1]
+    return filtered
 
 
-# Ancillary chunks by which some decoder changes gray values or adds a channel.
 _VALUE_CHANGING = frozenset({b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP", b"sBIT"})
+"""Ancillary chunks by which some decoder changes gray values or adds a channel."""
 
 
 def gray_index_png(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes:
@@ -280,14 +391,17 @@ def gray_index_png(file: File, header: Header, chunks: tuple[Chunk, ...]) -> byt
     if header.color == ColorType.GRAY:
         if not any(chunk.kind in _VALUE_CHANGING for chunk in chunks):
             return file.data
-        return join_chunks(c for c in chunks if c.kind not in _VALUE_CHANGING)
-    return join_chunks([_recolored(chunks[0], ColorType.GRAY), *_pixels(chunks)])
+        return join_chunks(chunk for chunk in chunks if chunk.kind not in _VALUE_CHANGING)
+    return join_chunks([_with_color(chunks[0], ColorType.GRAY), *_pixel_chunks(chunks)])
 
 
 def is_bare(gray: bytes, chunks: tuple[Chunk, ...]) -> bool:
     """Says whether `gray_index_png` kept no chunk on which a decoder could stumble."""
-    bare = sum(len(c.raw) for c in chunks if c.kind in (b"IHDR", b"IDAT", b"IEND"))
-    return len(gray) == len(PNG_SIGNATURE) + bare
+    bytes_without_others = len(PNG_SIGNATURE)
+    for chunk in chunks:
+        if chunk.kind in _HEADER_AND_PIXELS:
+            bytes_without_others += len(chunk.raw)
+    return len(gray) == bytes_without_others
 
 
 def palette_png(gray: File, palette: bytes, alpha: bytes = b"") -> bytes:
@@ -302,16 +416,19 @@ def palette_png(gray: File, palette: bytes, alpha: bytes = b"") -> bytes:
       MaskError: if the PNG is damaged.
     """
     chunks = read_chunks(gray, read_header(gray))
-    header = _recolored(chunks[0], ColorType.PALETTE)
-    transparent = [make_chunk(b"tRNS", alpha)] if alpha else []
-    return join_chunks([header, make_chunk(b"PLTE", palette), *transparent, *_pixels(chunks)])
+    header = _with_color(chunks[0], ColorType.PALETTE)
+    before_pixels = [header, make_chunk(b"PLTE", palette)]
+    if alpha:
+        before_pixels.append(make_chunk(b"tRNS", alpha))
+    return join_chunks([*before_pixels, *_pixel_chunks(chunks)])
 
 
-def _pixels(chunks: tuple[Chunk, ...]) -> list[Chunk]:
+def _pixel_chunks(chunks: tuple[Chunk, ...]) -> list[Chunk]:
     return [chunk for chunk in chunks if chunk.kind in (b"IDAT", b"IEND")]
 
 
-def _recolored(header: Chunk, color: ColorType) -> Chunk:
+def _with_color(header: Chunk, color: ColorType) -> Chunk:
+    """Returns the chunk IHDR with another color type, its tenth byte."""
     content = bytearray(header.content)
     content[9] = color
     return make_chunk(b"IHDR", bytes(content))

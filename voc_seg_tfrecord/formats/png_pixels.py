@@ -1,16 +1,16 @@
 """The pixels of a PNG: complete, and not one byte more; their values, and how often each occurs.
 
-Decoders fill what is missing with zeros or stop with an error, each as it likes. Inflating the
+If pixels are missing, some decoders fill them with zeros, others stop with an error. Inflating the
 stream is enough to know that nothing is missing.
 
-Rows that are not filtered, which is how masks are mostly written, are the values already. They need
-not be inflated again by a decoder, after they were inflated to see that they are all there.
+Rows that are not filtered are the values already; most masks are written so. After such rows were
+inflated to see that they are all there, no decoder has to inflate them again.
 """
 
 from collections.abc import Iterator, Sequence
 import dataclasses
 import functools
-import struct
+import types
 import zlib
 
 import numpy as np
@@ -22,20 +22,58 @@ from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.formats.png import Chunk, ColorType, Header, damaged, read_header
 
+
+@dataclasses.dataclass(frozen=True)
+class _Grid:
+    """The pixels of one pass over an interlaced image: the first column and row, and the steps."""
+
+    left: int
+    top: int
+    across: int
+    down: int
+
+
+_ALL_PIXELS = _Grid(left=0, top=0, across=1, down=1)
 _ADAM7 = (
-    (0, 0, 8, 8),
-    (4, 0, 8, 8),
-    (0, 4, 4, 8),
-    (2, 0, 4, 4),
-    (0, 2, 2, 4),
-    (1, 0, 2, 2),
-    (0, 1, 1, 2),
-)  # first column, first row, column step, row step
-_FILTERS = bytes(range(5))
-_LARGEST_WINDOW = 1 << 15
-_PIECE = 1 << 16  # bytes of a stream that are inflated at a time, as what is left is copied
-_PIECE_BY_ROWS = 1 << 12
-_MOST = 1 << 22  # bytes of pixels that are made at a time
+    _Grid(left=0, top=0, across=8, down=8),
+    _Grid(left=4, top=0, across=8, down=8),
+    _Grid(left=0, top=4, across=4, down=8),
+    _Grid(left=2, top=0, across=4, down=4),
+    _Grid(left=0, top=2, across=2, down=4),
+    _Grid(left=1, top=0, across=2, down=2),
+    _Grid(left=0, top=1, across=1, down=2),
+)
+"""The passes of an interlaced PNG."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Pass:
+    """One pass over an image; an interlaced PNG has up to seven, and any other has one.
+
+    Attributes:
+      rows: the number of rows.
+      row_bytes: bytes of a row, the number of its filter included.
+    """
+
+    rows: int
+    row_bytes: int
+
+    @property
+    def size(self) -> int:
+        """Bytes of all rows."""
+        return self.rows * self.row_bytes
+
+
+_KNOWN_FILTERS = bytes(range(5))
+_MAX_WINDOW_BYTES = 1 << 15
+
+_COMPRESSED_BYTES_AT_ONCE = 1 << 16
+"""Bytes of a stream that are inflated at a time, as what is left of them is copied."""
+
+_COMPRESSED_BYTES_BY_ROWS = 1 << 12
+"""The same where no more than a row may be inflated at a time."""
+
+_INFLATED_BYTES_AT_ONCE = 1 << 22
 
 
 def check(file: File, header: Header, chunks: tuple[Chunk, ...]) -> None:
@@ -44,7 +82,7 @@ def check(file: File, header: Header, chunks: tuple[Chunk, ...]) -> None:
     Raises:
       MaskError: as `inflate` does.
     """
-    for _ in _pieces(file, header, chunks):
+    for _ in _inflate_in_pieces(file, header, chunks):
         pass
 
 
@@ -60,89 +98,134 @@ def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytearray:
         or a row has an unknown filter.
     """
     check_pixels(header.width, header.height, file, MaskError)
-    rows, end = bytearray(sum(count * row for count, row in _parts(header))), 0
-    for piece in _pieces(file, header, chunks):
-        rows[end : end + len(piece)] = piece
-        end += len(piece)
+    rows = bytearray(sum(one.size for one in _list_passes(header)))
+    position = 0
+    for piece in _inflate_in_pieces(file, header, chunks):
+        rows[position : position + len(piece)] = piece
+        position += len(piece)
     return rows
 
 
-def _pieces(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
+def _inflate_in_pieces(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
     """Yields the pixels, with the filters of the rows, and checks them; see `inflate`."""
     check_pixels(header.width, header.height, file, MaskError)
-    parts = list(_parts(header))
-    size, shortest = sum(n * row for n, row in parts), min(row for _, row in parts)
+    passes = _list_passes(header)
+    size = sum(one.size for one in passes)
+    shortest_row_bytes = min(one.row_bytes for one in passes)
     contents = [chunk.content for chunk in chunks if chunk.kind == b"IDAT" and chunk.content]
-    end = 0
-    for piece in _inflated(file, contents, size, shortest):
-        filters = b"".join(_filters(piece, end, parts))
-        if filters.translate(None, _FILTERS):
+    position = 0
+    for piece in _inflate_stream(file, contents, size, shortest_row_bytes):
+        filters = b"".join(_filters_in_piece(piece, position, passes))
+        if filters.translate(None, delete=_KNOWN_FILTERS):
             raise damaged(file, f"row filter {max(filters)}, which PNG does not know")
-        end += len(piece)
-        if end > size:
+        position += len(piece)
+        if position > size:
             raise damaged(file, f"more than {size} bytes of pixels")
         yield piece
-    if end < size:
-        raise damaged(file, f"{end} of {size} bytes of pixels")
+    if position < size:
+        raise damaged(file, f"{position} of {size} bytes of pixels")
 
 
-def _filters(piece: bytes, start: int, parts: list[tuple[int, int]]) -> Iterator[bytes]:
+def _filters_in_piece(piece: bytes, start: int, passes: Sequence[_Pass]) -> Iterator[bytes]:
     """Yields the filters of the rows that begin in a piece, which begins at byte `start`."""
+    end = start + len(piece)
     top = 0
-    for count, row in parts:
-        bottom = top + count * row
-        first = max(top, start + (top - start) % row)
-        if first < min(bottom, start + len(piece)):
-            yield piece[first - start : bottom - start : row]
+    for one in passes:
+        bottom = top + one.size
+        bytes_to_next_row = (top - start) % one.row_bytes
+        first = max(top, start + bytes_to_next_row)
+        if first < min(bottom, end):
+            yield piece[first - start : bottom - start : one.row_bytes]
         top = bottom
 
 
 def are_samples(rows: bytes | bytearray, header: Header) -> bool:
     """Says whether inflated rows hold the samples as they are: not interlaced, not filtered."""
-    return not header.interlaced and not rows[:: _row_size(header.width, header)].strip(b"\0")
+    if header.interlaced:
+        return False
+    filters = rows[:: _row_bytes(header.width, header)]
+    return not filters.strip(b"\0")
 
 
-def _inflated(
-    file: File, contents: Sequence[bytes | memoryview], size: int, row: int
+def _inflate_stream(
+    file: File, contents: Sequence[bytes | memoryview], size: int, row_bytes: int
 ) -> Iterator[bytes]:
-    """Yields the bytes of a stream, one more than `size` at most.
+    """Inflates a stream, and checks its end.
 
-    Of a small window decoders take `row` bytes at a time, and refuse what refers to bytes before
+    With a small window decoders inflate a row at a time, and refuse what refers to bytes before
     the window. So that is done here too.
+
+    Args:
+      file: the file.
+      contents: the stream, in parts.
+      size: how many bytes it should have.
+      row_bytes: bytes of the shortest row.
+
+    Yields:
+      The bytes of the stream; of one that is too long one byte more than `size`.
     """
-    window = 1 << (contents[0][0] >> 4) + 8 if contents else 0
-    by_rows = window < min(size, _LARGEST_WINDOW)
-    # zlib-ng takes a fifth of the time, and zlib is the one that decoders use.
-    library = zlib if by_rows else zlib_ng
+    window_bytes = _window_bytes(contents[0]) if contents else 0
+    is_by_rows = window_bytes < min(size, _MAX_WINDOW_BYTES)
+    library: types.ModuleType
+    if is_by_rows:
+        library = zlib  # the one that decoders use
+        compressed_at_once = _COMPRESSED_BYTES_BY_ROWS
+        inflated_at_once = row_bytes
+    else:
+        library = zlib_ng  # which takes a fifth of the time
+        compressed_at_once = _COMPRESSED_BYTES_AT_ONCE
+        inflated_at_once = _INFLATED_BYTES_AT_ONCE
     inflater = library.decompressobj(wbits=0)  # the window is that of the stream's own header
-    step, most = (_PIECE_BY_ROWS, row) if by_rows else (_PIECE, _MOST)
-    slices = (part[at : at + step] for part in contents for at in range(0, len(part), step))
-    left, behind = size + 1, False
+    bytes_left = size + 1
+    has_bytes_behind_end = False
     try:
-        for rest in slices:
-            if behind := inflater.eof:
-                break  # as what is behind the end would be copied each time
-            while left and (piece := inflater.decompress(rest, min(most, left))):
+        for compressed in _slices(contents, compressed_at_once):
+            if inflater.eof:
+                has_bytes_behind_end = True
+                break  # as they would be copied each time
+            rest = compressed
+            while bytes_left:
+                piece = inflater.decompress(rest, min(inflated_at_once, bytes_left))
+                if not piece:
+                    break
                 rest = inflater.unconsumed_tail
-                left -= len(piece)
+                bytes_left -= len(piece)
                 yield piece
     except (zlib.error, zlib_ng.error) as error:  # type: ignore[misc]
         raise damaged(file, f"pixels that cannot be inflated: {error}") from None
-    if left == 1 and (not inflater.eof or inflater.unused_data or behind):
+    is_end_right = inflater.eof and not inflater.unused_data and not has_bytes_behind_end
+    has_right_size = bytes_left == 1
+    if has_right_size and not is_end_right:
         raise damaged(file, "pixels whose end is missing, or that have bytes behind their end")
 
 
-def _parts(header: Header) -> Iterator[tuple[int, int]]:
-    """Yields number of rows and bytes per row, filter included, of each pass over the image."""
-    for left, top, across, down in _ADAM7 if header.interlaced else ((0, 0, 1, 1),):
-        width = len(range(left, header.width, across))
-        height = len(range(top, header.height, down))
+def _window_bytes(content: bytes | memoryview) -> int:
+    """Returns the size of a stream's window, the upper half of its first byte (RFC 1950, 2.2)."""
+    return 1 << (content[0] >> 4) + 8
+
+
+def _slices(contents: Sequence[bytes | memoryview], length: int) -> Iterator[bytes | memoryview]:
+    """Yields the contents in slices of at most this length."""
+    for content in contents:
+        for start in range(0, len(content), length):
+            yield content[start : start + length]
+
+
+def _list_passes(header: Header) -> list[_Pass]:
+    """Returns the passes over an image that have pixels."""
+    passes = []
+    for grid in _ADAM7 if header.interlaced else (_ALL_PIXELS,):
+        width = len(range(grid.left, header.width, grid.across))
+        height = len(range(grid.top, header.height, grid.down))
         if width and height:
-            yield height, _row_size(width, header)
+            passes.append(_Pass(height, _row_bytes(width, header)))
+    return passes
 
 
-def _row_size(width: int, header: Header) -> int:
-    return 1 + (width * header.depth * header.channels + 7) // 8
+def _row_bytes(width: int, header: Header) -> int:
+    """Returns the bytes of a row of so many pixels: its filter, and bits filled up to a byte."""
+    bits = width * header.depth * header.channels
+    return 1 + (bits + 7) // 8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -151,22 +234,23 @@ class Values:
 
     Attributes:
       gray: the 8-bit grayscale PNG that holds them, see `png.gray_index_png`.
-      rows: uint8 `[H, W]`, or `[H, 1 + W]` where each row has its filter, 0, in front.
-      filters: whether it has.
+      rows: uint8 `[H, W]`; or `[H, 1 + W]` where each row has its filter, 0, in front.
+      has_filters: whether it has.
     """
 
     gray: bytes
     rows: np.ndarray
-    filters: bool
+    has_filters: bool
 
     def pixels(self) -> np.ndarray:
         """Returns the values, uint8 `[H, W]`."""
-        return np.ascontiguousarray(self.rows[:, 1:]) if self.filters else self.rows
+        return np.ascontiguousarray(self.rows[:, 1:]) if self.has_filters else self.rows
 
     def counts(self) -> np.ndarray:
         """Returns how many pixels have each value, int64 `[256]`, without a copy of the pixels."""
         counts = count_values(self.rows)
-        counts[0] -= len(self.rows) if self.filters else 0
+        if self.has_filters:
+            counts[0] -= len(self.rows)
         return counts
 
 
@@ -184,9 +268,11 @@ def read_values(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Values
     rows = inflate(file, header, chunks)
     gray = png.gray_index_png(file, header, chunks)
     if are_samples(rows, header) and png.is_bare(gray, chunks):
-        return Values(gray, np.frombuffer(rows, np.uint8).reshape(header.height, -1), True)
+        samples = np.frombuffer(rows, np.uint8).reshape(header.height, -1)
+        return Values(gray, samples, has_filters=True)
     del rows  # which may be many
-    return Values(gray, pillow.decode(File(gray, file.where), MaskError).values(), False)
+    decoded = pillow.decode(File(gray, file.where), MaskError).values()
+    return Values(gray, decoded, has_filters=False)
 
 
 def decode_values(file: File) -> np.ndarray:
@@ -206,41 +292,54 @@ def decode_values(file: File) -> np.ndarray:
     return read_values(file, header, png.read_chunks(file, header)).pixels()
 
 
-def in_rows(file: File, header: Header) -> pillow.Still:
-    """Returns an image that is not interlaced, whose rows are decoded when they are needed.
+def open_in_strips(file: File, header: Header) -> pillow.Still:
+    """Returns an image that is not interlaced, whose rows are decoded when they are needed."""
 
-    Pillow decodes some at a time, as a PNG of their own. The last row of those before stands above
-    them, as rows may be stored as what differs from the one above.
-    """
-    size, row = (header.height, header.width), _row_size(header.width, header)
-
-    def decoded(step: int) -> Iterator[np.ndarray]:
-        rows, above, left = bytearray(), bytes(row), header.height
+    def read_strips(rows_of_strip: int) -> Iterator[np.ndarray]:
         with MaskError.raised_as(ImageError):
-            for piece in _pieces(file, header, png.read_chunks(file, header)):
-                rows += piece
-                while len(rows) >= (count := min(step, left) * row) > 0:
-                    values = _decode_rows(header, above + rows[:count], file.where)[1:]
-                    above = b"\0" + values[-1].tobytes()
-                    left -= len(values)
-                    del rows[:count]
-                    yield values
+            yield from _decode_in_strips(file, header, rows_of_strip)
 
-    return pillow.Still(None, file.where, ImageError, size, decoded)
+    return pillow.still_of_strips(
+        read_strips, file.where, ImageError, (header.height, header.width)
+    )
+
+
+def _decode_in_strips(file: File, header: Header, rows_of_strip: int) -> Iterator[np.ndarray]:
+    """Decodes an image that is not interlaced, some rows at a time.
+
+    Pillow decodes each strip as a PNG of its own. The last row of the strip before stands above it,
+    as rows may be stored as what differs from the one above.
+    """
+    row_bytes = _row_bytes(header.width, header)
+    row_above = bytes(row_bytes)
+    rows_left = header.height
+    inflated = bytearray()
+    for piece in _inflate_in_pieces(file, header, png.read_chunks(file, header)):
+        inflated += piece
+        while rows_left:
+            strip_bytes = min(rows_of_strip, rows_left) * row_bytes
+            if len(inflated) < strip_bytes:
+                break
+            decoded = _decode_rows(header, row_above + inflated[:strip_bytes], file.where)
+            strip = decoded[1:]
+            row_above = bytes([png.FILTER_NONE]) + strip[-1].tobytes()
+            rows_left -= len(strip)
+            del inflated[:strip_bytes]
+            yield strip
 
 
 def _decode_rows(header: Header, rows: bytes, where: str) -> np.ndarray:
-    size = header.width, len(rows) // _row_size(header.width, header)
-    contents = {
-        b"IHDR": struct.pack(">IIBBBBB", *size, header.depth, header.color, 0, 0, 0),
-        b"IDAT": zlib.compress(rows, 0),
-        b"IEND": b"",
-    }
-    data = png.join_chunks(png.make_chunk(kind, content) for kind, content in contents.items())
+    """Decodes rows that are inflated, each behind its filter."""
+    height = len(rows) // _row_bytes(header.width, header)
+    part_of_image = dataclasses.replace(header, height=height)
+    data = png.join_chunks(
+        [
+            png.make_header(part_of_image),
+            png.make_chunk(b"IDAT", zlib.compress(rows, 0)),
+            png.make_chunk(b"IEND", b""),
+        ]
+    )
     return pillow.decode(File(data, where), ImageError).values()
-
-
-_PIXELS = 1 << 20  # looked at together, so that large masks take no memory to speak of
 
 
 def count_values(pixels: np.ndarray) -> np.ndarray:
@@ -250,8 +349,8 @@ def count_values(pixels: np.ndarray) -> np.ndarray:
     return np.array(Image.fromarray(pixels).histogram(), np.int64)
 
 
-def occurring(counts: np.ndarray) -> dict[int, int]:
-    """Returns the counts int64 `[256]` of the values that occur, by value, ascending."""
+def nonzero_counts(counts: np.ndarray) -> dict[int, int]:
+    """Returns the counts, int64 `[256]`, of the values that occur, by value, ascending."""
     values = np.flatnonzero(counts)
     return dict(zip(values.tolist(), counts[values].tolist(), strict=True))
 
@@ -263,15 +362,23 @@ def count_pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
       int64 `[65536]`; the index is 256 times the first value and the second one.
     """
     counts = np.zeros(1 << 16, np.int64)
-    step = max(1, _PIXELS // max(1, first.shape[1]))
-    for top in range(0, len(first) if first.size else 0, step):
+    if not first.size:
+        return counts
+    rows_at_once = max(1, _PIXELS_AT_ONCE // first.shape[1])
+    for top in range(0, len(first), rows_at_once):
+        first_rows = first[top : top + rows_at_once]
+        second_rows = second[top : top + rows_at_once]
         # Runs of equal pairs are counted, not pixels: rows of a mask are mostly runs.
-        one, other = first[top : top + step], second[top : top + step]
-        last = run_ends(one, other)
-        codes = one.ravel()[last].astype(np.int64) << 8 | other.ravel()[last]
-        lengths = np.bincount(codes, np.diff(last, prepend=-1))
-        counts[: len(lengths)] += lengths.astype(np.int64)
+        ends = run_ends(first_rows, second_rows)
+        pairs = first_rows.ravel()[ends].astype(np.int64) << 8 | second_rows.ravel()[ends]
+        run_lengths = np.diff(ends, prepend=-1)
+        pixels = np.bincount(pairs, run_lengths)
+        counts[: len(pixels)] += pixels.astype(np.int64)
     return counts
+
+
+_PIXELS_AT_ONCE = 1 << 20
+"""Pixels that are looked at together, so that large masks take no memory to speak of."""
 
 
 def run_ends(*arrays: np.ndarray) -> np.ndarray:
@@ -281,6 +388,6 @@ def run_ends(*arrays: np.ndarray) -> np.ndarray:
       Ascending indices into the ravelled arrays, int64 `[N]`; the last one is that of the last
       pixel.
     """
-    flat = (array.ravel() for array in arrays)
-    changes = functools.reduce(np.logical_or, (of[1:] != of[:-1] for of in flat))
+    changes_of_each = [flat[1:] != flat[:-1] for flat in map(np.ravel, arrays)]
+    changes = functools.reduce(np.logical_or, changes_of_each)
     return np.append(np.flatnonzero(changes), changes.size)

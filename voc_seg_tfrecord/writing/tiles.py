@@ -31,7 +31,7 @@ from voc_seg_tfrecord.core.tiling import MAX_TILES, Tile, Tiling
 from voc_seg_tfrecord.formats import bands, images, pillow, png_pixels
 from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.images import StoredImage
-from voc_seg_tfrecord.formats.png_pixels import count_values, occurring
+from voc_seg_tfrecord.formats.png_pixels import count_values, nonzero_counts
 
 JPEG_QUALITY = 95
 """Quality of tiles that are stored as JPEG."""
@@ -89,7 +89,7 @@ def cut_tiles(
             part = np.ascontiguousarray(mask[tile.window])
             features[name] = pillow.encode_png(part)
             if name == MASK:
-                mask_counts = occurring(count_values(part))
+                mask_counts = nonzero_counts(count_values(part))
                 features[LABELS] = [v for v in mask_counts if v not in (VOID, background)]
         yield KeyedExample(tile.name(rest.key), features, mask_counts)
 
