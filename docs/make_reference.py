@@ -19,8 +19,8 @@ from tensorflow_datasets.core import BuilderConfig
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import config_checks
 from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.config_fields import FIELD_RULES
 
 REPOSITORY = pathlib.Path(__file__).parents[1]
 DOCS = REPOSITORY / "docs"
@@ -43,9 +43,8 @@ def config_fields() -> str:
     tfds = {"version": "the version of the dataset's format; leave it as it is"}
     meanings = dict(re.findall(r"^  (\w+): (.*?)(?=^  \w+: |\Z)", own, re.M | re.S)) | tfds
     inherited = {field.name for field in dataclasses.fields(BuilderConfig)} - {"name"}
-    types = config_checks.field_types(VocSegConfig)
     rows = (
-        (f"`{f.name}`", types[f.name][1], _default(f.default), meanings[f.name])
+        (f"`{f.name}`", FIELD_RULES[f.name].expected, _default(f.default), meanings[f.name])
         for f in dataclasses.fields(VocSegConfig)
         if f.name not in inherited
     )

@@ -73,7 +73,7 @@ ALLOWED = {
     # DeepLab's records, whose features happen to be called the same.
     "sources/records/layouts.py": {base_names.FILENAME, base_names.HEIGHT, base_names.WIDTH},
     # The option of a config.
-    "core/config_checks.py": {base_names.INSTANCES},
+    "core/config_fields.py": {base_names.INSTANCES},
     "commands/arguments.py": {base_names.INSTANCES},
     "build_from/tree.py": {base_names.INSTANCES},
 }

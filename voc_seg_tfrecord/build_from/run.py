@@ -10,9 +10,9 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.utils import version as tfds_version
 
-from voc_seg_tfrecord.core import config_checks, staging
+from voc_seg_tfrecord.core import config_fields, staging
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
-from voc_seg_tfrecord.core.config_checks import SAMPLE
+from voc_seg_tfrecord.core.config_fields import SAMPLE
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Item, Source, Task
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID
@@ -132,11 +132,11 @@ def spelled_out(class_names: Sequence[str]) -> Sequence[str]:
 
 def check_name(name: str) -> None:
     """Raises a `ConfigError` if TFDS does not take a config's name, or one of ours has it."""
-    if not config_checks.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
+    if not config_fields.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
         raise ConfigError(
             f"name {name[:100]!r}",
             found="a name that no dataset can have, or that a release or the sample has",
-            expected=f"a name of your own: {config_checks.NAME}",
+            expected=f"a name of your own: {config_fields.NAME}",
             remedy="choose another name",
         )
 

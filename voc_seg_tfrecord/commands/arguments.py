@@ -9,7 +9,7 @@ from etils import epath
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.bands import RGB, Dtype
 from voc_seg_tfrecord.core.class_rows import Rows, parse_csv, parse_pairs
-from voc_seg_tfrecord.core.config_checks import MissingImage, MissingMask, SplitBy
+from voc_seg_tfrecord.core.config_fields import MissingImage, MissingMask, SplitBy
 from voc_seg_tfrecord.core.decisions import parse_decisions
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
 from voc_seg_tfrecord.core.example import Exif

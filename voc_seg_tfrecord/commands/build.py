@@ -21,7 +21,7 @@ from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
-from voc_seg_tfrecord.core.config_checks import SAMPLE
+from voc_seg_tfrecord.core.config_fields import SAMPLE
 from voc_seg_tfrecord.core.errors import ConfigError, command, share_advice
 from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.core.tiling import TileFormat

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from voc_seg_tfrecord.core import staging
-from voc_seg_tfrecord.core.config_checks import SAMPLE_TREE
+from voc_seg_tfrecord.core.config_fields import SAMPLE_TREE
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.releases import facts_folder
 from voc_seg_tfrecord.core.storage import as_storage_error

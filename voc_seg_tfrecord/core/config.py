@@ -9,12 +9,12 @@ from typing import Any, Literal, Self, cast
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import config_checks, display
+from voc_seg_tfrecord.core import config_checks, config_fields, display
 from voc_seg_tfrecord.core.bands import RGB, Bands, Dtype
 from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.class_rows import Rows, are_whole, check_rows
 from voc_seg_tfrecord.core.class_table import ClassTable
-from voc_seg_tfrecord.core.config_checks import (
+from voc_seg_tfrecord.core.config_fields import (
     SAMPLE,
     SAMPLE_TREE,
     MissingImage,
@@ -31,19 +31,28 @@ from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.tiling import TileFormat, Tiling
 
 
-class _ClassesOfFolder(tuple[str, ...]):
-    """No names, for now."""
+class _NamesByDefault(tuple[str, ...]):
+    """Names that nobody gave, so that a complete table of classes replaces them."""
 
     __slots__ = ()
 
 
-CLASSES_OF_FOLDER: Sequence[str] = _ClassesOfFolder()
-"""The `class_names` of a config whose folder says the classes; see `VocSegConfig.with_classes`."""
+class _NamesOfFolder(tuple[str, ...]):
+    """Stands for the names that a folder will give; it holds none."""
+
+    __slots__ = ()
+
+
+CLASSES_OF_FOLDER: Sequence[str] = _NamesOfFolder()
+"""The `class_names` of a config whose folder has the classes; see `VocSegConfig.with_classes`."""
+
+_MAX_SHOWN_CLASSES = 3
+"""How many names of classes a config shows of itself in one line."""
 
 
 @dataclasses.dataclass(eq=False, kw_only=True)
 class VocSegConfig(tfds.core.BuilderConfig):
-    """What one dataset is made from. Give it a name of its own and `--manual_dir` a tree.
+    """What one dataset is made from. Give it a name of its own, and a tree with `--manual_dir`.
 
     Attributes:
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
@@ -56,16 +65,16 @@ class VocSegConfig(tfds.core.BuilderConfig):
       class_names: the classes of the values 0, 1, 2, background among them. Defaults to those of
         the release, and to VOC's 21 for own data. A name such as `void` or `ignore` is no class
         of the dataset: its pixels are 255, and the classes after it move up.
-      classes: pairs of a key and a class, over what `class_names` says: `[[255, "crack"],
-        ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a value, a color, a
-        name of `class_names`, or `*`: the others. Pairs of values and colors without
-        `class_names` are the whole table. See `class_table`.
+      classes: pairs of a key and a class, which replace what `class_names` gives for these keys:
+        `[[255, "crack"], ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a
+        value, a color, a name of `class_names`, or `*`: the others. Pairs of values and colors
+        without `class_names` are the whole table. See `class_table`.
       background: name of the class that is background, needed only if it is not called
         background or bg, in any spelling.
-      splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a place
-        in a file (`{"train": "meta.csv:train"}`), a folder (`{"train": "train/"}`), or a ratio
-        for all of them (`{"train": 0.8, "validation": 0.2}`). By default what the folder says;
-        `val` becomes `validation`.
+      splits: split names and where each comes from: a list (`{"train": "trainaug"}`), a part
+        of a file (`{"train": "meta.csv:train"}`), a folder (`{"train": "train/"}`), or a ratio
+        for all of them (`{"train": 0.8, "validation": 0.2}`). By default the folder's lists and
+        folders decide; `val` becomes `validation`.
       instance_mask: whether to have `instance_mask`, from SegmentationObject. By default as
         the release has it, and not for own data.
       objects: whether to have `objects`, from Annotations. By default as the release has it,
@@ -85,8 +94,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
       task: `segmentation`; `classification` for records and arrays that have one label per
         image and no mask; or `images` for records that have neither. Images alone have no
         classes, so `class_names` has to be empty for them.
-      trust_images: whether images are taken for readable, so that a build does not decode them
-        to see it; for those who ran `check`. It changes no byte of the dataset.
+      trust_images: whether the build skips the check that each image can be decoded, because
+        `check` has done it. It changes no byte of the dataset.
       overlap: whether an id may be in several splits.
       tile: height and width of the tiles that images and masks are cut into, in pixels; by
         default they are not cut. Only own data with masks and without `objects` can be.
@@ -94,12 +103,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
       tile_format: `png` loses nothing; `jpeg` encodes the pixels of tiles again.
       split_by: how ids are assigned to splits by ratio: by a `hash` of each, or `stratified`,
         so that each split has its share of every class.
-      group_by: which ids stay together in splits by ratio; see `ratios.Grouping`. `none` says
-        that they need not, so a build does not ask.
+      group_by: which ids stay together in splits by ratio; see `grouping.Grouping`. With `none`
+        each id is on its own, and a build does not ask.
       seed: seed for assigning ids to splits by ratio.
-      citation: how the dataset is cited, in BibTeX. Only a release has one by default, and
-        likewise a homepage. `description`, of TFDS, is what the dataset says of itself.
-      homepage: address of the dataset's page.
+      citation: how the dataset is cited, in BibTeX. Only a release has one by default.
+        `description`, a field of TFDS, describes the dataset.
+      homepage: address of the dataset's page. Only a release has one by default.
       license: the dataset's license: its name or its text.
       packaged_tree: the package's folder that holds the tree, for data that comes with it.
 
@@ -107,13 +116,12 @@ class VocSegConfig(tfds.core.BuilderConfig):
       ConfigError: if a field is unknown or of another type, or if fields do not go together.
     """
 
-    # The config's name. It has a default only so that a missing one is told like a wrong one.
-    name: str = ""
+    name: str = ""  # this default is refused, with the same error as any other wrong name
     version: Any = None  # TFDS takes its own type too
     release: str = ""
     strict: bool | None = None
     # A JSON config brings a list, so any sequence will do.
-    class_names: Sequence[str] = (*VOC_CLASSES,)  # no tuple that anyone gives
+    class_names: Sequence[str] = _NamesByDefault(VOC_CLASSES)
     classes: Sequence[Sequence[Any]] | Mapping[Any, str] = ()
     background: str = ""
     splits: Mapping[str, str | float] | None = None
@@ -137,80 +145,84 @@ class VocSegConfig(tfds.core.BuilderConfig):
     citation: str | None = None
     homepage: str | None = None
     license: str | None = None
-    # The package's folder that holds the tree, in place of --manual_dir. It is no field, and so
-    # not in the JSON: a dataset says what it was made of, not where that lay. It is no subclass
-    # either, because `tfds build --config` wants all configs of one class.
+    # The package's folder that holds the tree, in place of --manual_dir. It is no field, so that it
+    # is not in the JSON, which describes the data and not its location. A subclass could not have
+    # it either, because `tfds build --config` wants all configs of one class.
     packaged_tree: dataclasses.InitVar[str] = ""
 
     def __new__(cls, *_: object, **fields: object) -> Self:
         """Refuses unknown fields, which JSON may bring, by an error of this package."""
         names = [*(field.name for field in dataclasses.fields(cls)), "packaged_tree"]
-        config_checks.check_names(fields, names)
+        config_fields.check_field_names(fields, names)
         config: Self = super().__new__(cls)
         return config
 
     def __post_init__(self, packaged_tree: str) -> None:
-        config_checks.check_types(self)
-        self.version = None if self.version is None else str(self.version)
+        config_fields.check_fields(self)
         self.packaged_tree = packaged_tree
-        official = self.official
-        by_default = self.class_names is type(self).class_names and official is None
-        if self.strict is None:
-            self.strict = official is not None
-        if self.instance_mask is None:
-            self.instance_mask = official is not None and official.instances
-        if self.objects is None:
-            self.objects = official is not None and official.objects
-        if official is not None and not official.masks:
-            self.task, self.class_names = "images", ()
-        elif official is not None and tuple(self.class_names) == VOC_CLASSES:
-            self.class_names = official.class_names
+        if self.version is not None:
+            self.version = str(self.version)
         if self.bands is not None and not isinstance(self.bands, str):
-            self.bands = tuple(map(int, self.bands))
-        if self.splits and not any(isinstance(value, str) for value in self.splits.values()):
-            self.splits = by_split_name(self.splits, "option splits")
+            self.bands = tuple(int(number) for number in self.bands)
+        self._take_defaults_of_release()
+        if self.ratios and len(self.ratios) == len(self.splits or {}):
+            self.splits = by_split_name(self.ratios, "option splits")
         config_checks.check_release(self)
         if self.has_classes:
-            self._finish_classes(by_default=by_default)
+            self._finish_classes()
         config_checks.check_options(self)
 
-    def _finish_classes(self, *, by_default: bool) -> None:
-        """Brings the classes into one form, and checks them.
+    def _take_defaults_of_release(self) -> None:
+        """Fills in what the user has not given. Own data have no release."""
+        release = self.official
+        if self.strict is None:
+            self.strict = release is not None
+        if self.instance_mask is None:
+            self.instance_mask = release is not None and release.instances
+        if self.objects is None:
+            self.objects = release is not None and release.objects
+        if release is None:
+            return
+        if not release.masks:
+            self.task = "images"
+            self.class_names = ()
+        elif tuple(self.class_names) == VOC_CLASSES:
+            self.class_names = release.class_names
 
-        Args:
-          by_default: whether nobody gave the names, so that a whole table of rows replaces them.
-        """
+    def _finish_classes(self) -> None:
+        """Brings the classes into one form, and checks them."""
+        has_names_by_default = isinstance(self.class_names, _NamesByDefault)
         # TFDS reads the names without blanks at their ends, whatever was written.
         self.class_names = tuple(name.strip() for name in self.class_names)
         self.classes = check_rows(self.classes)
-        if by_default and are_whole(self.classes):
+        if has_names_by_default and are_whole(self.classes):
             self.class_names = ()
         config_checks.check_classes(self)
 
     @property
     def has_classes(self) -> bool:
         """Whether the classes are known. If not, `with_classes` adds those of the folder."""
-        return self.class_names is not CLASSES_OF_FOLDER
+        return not isinstance(self.class_names, _NamesOfFolder)
 
     def with_classes(self, **fields: Any) -> Self:
-        """Returns the config with what its folder says; the other fields stay as they are.
+        """Returns the config with what was found in its folder; the other fields stay as they are.
 
         Args:
           **fields: `class_names`, `classes`, `background` and `bands`.
 
         Raises:
-          ConfigError: if there are no such classes.
+          ConfigError: if there cannot be such classes.
         """
         config = copy.copy(self)
-        config.__dict__.pop("table", None)  # it is that of the other classes
+        config.__dict__.pop("table", None)  # the cached table is that of the old classes
         for field, value in fields.items():
             setattr(config, field, value)
-        config._finish_classes(by_default=False)
+        config._finish_classes()
         return config
 
     @functools.cached_property
     def table(self) -> ClassTable:
-        """What each class of the masks becomes, and each value and color that has a row."""
+        """The class of the dataset for each class of the masks, and for each row's key."""
         return ClassTable(tuple(self.class_names), cast(Rows, self.classes), self.background)
 
     @property
@@ -221,7 +233,9 @@ class VocSegConfig(tfds.core.BuilderConfig):
     @functools.cached_property
     def grouping(self) -> Grouping | None:
         """Which ids stay together in splits by ratio; None if each is on its own."""
-        return Grouping.parse(self.group_by) if self.group_by not in ("", NO_GROUPS) else None
+        if self.group_by in ("", NO_GROUPS):
+            return None
+        return Grouping.parse(self.group_by)
 
     @property
     def built_class_names(self) -> Sequence[str]:
@@ -248,7 +262,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     @property
     def ratios(self) -> dict[str, float]:
         """The share of each split; empty if lists or folders make the splits."""
-        return {n: r for n, r in (self.splits or {}).items() if not isinstance(r, str)}
+        splits = self.splits or {}
+        return {split: ratio for split, ratio in splits.items() if not isinstance(ratio, str)}
 
     @property
     def mask_sources(self) -> Mapping[str, str]:
@@ -279,13 +294,13 @@ class VocSegConfig(tfds.core.BuilderConfig):
             background=self.missing_mask == "background" and self.official is None,
         )
 
-    def index_rule(self, places: Mapping[int, int] | None = None) -> MaskRule:
-        """Returns the rule of masks that hold places of `class_names`, or what has a row.
+    def index_rule(self, position_by_value: Mapping[int, int] | None = None) -> MaskRule:
+        """Returns the rule of masks whose values are positions in `class_names`, or have a row.
 
         Args:
-          places: the place, or 255, of each value; by default the value is the place.
+          position_by_value: the position, or 255, for each value; by default the value itself.
         """
-        return MaskRule(self.table.index_values(places))
+        return MaskRule(self.table.index_values(position_by_value))
 
     def example_spec(self, rule: MaskRule) -> ExampleSpec:
         """Returns what examples are to hold, with masks read by a rule."""
@@ -309,8 +324,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
     def __repr__(self) -> str:
         changed = changed_fields(self)
         changed.pop("description", None)
-        if "class_names" in changed and len(self.class_names) > _SHOWN:
-            changed["class_names"] = several(self.class_names, _SHOWN)
+        if "class_names" in changed and len(self.class_names) > _MAX_SHOWN_CLASSES:
+            changed["class_names"] = several(self.class_names, _MAX_SHOWN_CLASSES)
         return display.brief_line(self, *(f"{name}={value!r}" for name, value in changed.items()))
 
     def _repr_html_(self) -> str:
@@ -322,14 +337,11 @@ class VocSegConfig(tfds.core.BuilderConfig):
         return json.dumps(changed_fields(self))
 
 
-_SHOWN = 3  # names of classes in a line
-
-
 @functools.cache
 def _defaults(release: str) -> Mapping[str, object]:
-    """Returns the fields but for the name as they are by default; a release has others."""
-    default = VocSegConfig(name="default", release=release)
-    fields = {field.name: getattr(default, field.name) for field in dataclasses.fields(default)}
+    """Returns the defaults of all fields but the name. They differ from release to release."""
+    config = VocSegConfig(name="default", release=release)
+    fields = {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
     del fields["name"]
     return fields
 
@@ -338,11 +350,15 @@ def changed_fields(config: VocSegConfig) -> dict[str, object]:
     """Returns name and release, and the fields that differ from their defaults."""
     defaults = dict(_defaults(config.release))
     if config.official is None and are_whole(cast(Rows, config.classes)):
-        defaults["class_names"] = ()
-    values = {name: getattr(config, name) for name in defaults}
-    changed = {name: value for name, value in values.items() if value != defaults[name]}
-    release = {"release": config.release} if config.release else {}
-    return {"name": config.name, **release, **changed}
+        defaults["class_names"] = ()  # a complete table needs no names
+    fields: dict[str, object] = {"name": config.name}
+    if config.release:
+        fields["release"] = config.release
+    for name, default in defaults.items():
+        value = getattr(config, name)
+        if value != default:
+            fields[name] = value
+    return fields
 
 
 BUILDER_CONFIGS = [
