@@ -6,7 +6,7 @@ import pytest
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig
-from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
+from voc_seg_tfrecord.build_from.run import build_source, check_name, expand_class_names
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
@@ -26,8 +26,8 @@ def test_a_name_that_is_taken_or_impossible_is_refused(name):
 
 
 def test_voc_stands_for_vocs_names():
-    assert spelled_out(["voc"]) == list(VOC_CLASSES)
-    assert spelled_out(["a", "voc"]) == ["a", "voc"]
+    assert expand_class_names(["voc"]) == list(VOC_CLASSES)
+    assert expand_class_names(["a", "voc"]) == ["a", "voc"]
 
 
 def test_a_dataset_that_exists_is_not_replaced_without_a_word(tmp_path):

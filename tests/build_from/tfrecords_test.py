@@ -11,11 +11,11 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VOC_CLASSES, VocSegError
-from voc_seg_tfrecord.build_from import tfrecords
 from voc_seg_tfrecord.build_from.tfrecords import import_records
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import names
 from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.sources.records import luminances
 
 TEN = [str(n) for n in range(10)]
 
@@ -175,7 +175,7 @@ def test_the_tables_are_those_of_tensorflow_and_pillow():
         mask = Image.fromarray(indices)
         mask.putpalette(names.voc_palette().tobytes())
         by_pillow = mask.convert("L").getpixel((0, 0))
-        cut, rounded = tfrecords.luminance_tables()
+        cut, rounded = luminances.luminance_tables()
         assert index in cut[by_tf]
         assert index in rounded[by_pillow]
 
@@ -200,10 +200,10 @@ def test_what_collides_cannot_be_repaired(tmp_path, lost, names):
 
 
 def test_true_class_indices_are_never_taken_for_luminances():
-    assert not tfrecords.looks_like_luminances({0, 14, 19, 255})
-    assert not tfrecords.looks_like_luminances(range(21))
-    assert not tfrecords.looks_like_luminances({0, 21})
-    assert tfrecords.looks_like_luminances({0, 38, 75, 220})
+    assert not luminances.are_luminances({0, 14, 19, 255})
+    assert not luminances.are_luminances(range(21))
+    assert not luminances.are_luminances({0, 21})
+    assert luminances.are_luminances({0, 38, 75, 220})
 
 
 def dry_run(path, capsys):

@@ -1,4 +1,7 @@
-"""From a source, or from arrays in memory, to a built dataset: the end of every way to build."""
+"""From a source, or from arrays in memory, to a built dataset, in one call.
+
+Every call that builds ends in `build_source`.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
@@ -60,9 +63,11 @@ def build_source(
       ConfigError: if `data_dir` cannot be written, or a dataset is there and may not be replaced.
       VocSegError: if something is wrong; then nothing was built.
     """
-    mode = tfds.download.GenerateMode
     if version is not None:
         config = dataclasses.replace(config, version=version)
+    mode = tfds.download.GenerateMode.REUSE_DATASET_IF_EXISTS
+    if overwrite:
+        mode = tfds.download.GenerateMode.REUSE_CACHE_IF_EXISTS
     builder = check_free(config, data_dir, overwrite=overwrite)
     staging.check_folder(builder.data_path.parent, "--data_dir")
     builder.source = source
@@ -72,7 +77,7 @@ def build_source(
         download_config=tfds.download.DownloadConfig(
             manual_dir=manual_dir and epath.Path(manual_dir).expanduser(),
             num_shards=num_shards,
-            download_mode=mode.REUSE_CACHE_IF_EXISTS if overwrite else mode.REUSE_DATASET_IF_EXISTS,
+            download_mode=mode,
         ),
     )
     return builder
@@ -81,58 +86,89 @@ def build_source(
 def check_free(config: VocSegConfig, data_dir: PathLike | None, *, overwrite: bool) -> Builder:
     """Returns the builder of a build that no dataset is in the way of.
 
-    `tfds.load` takes the newest version, so a build that names none would not be seen beside it.
+    `tfds.load` takes the newest version, so it would not load what a build writes beside it.
 
     Raises:
-      ConfigError: if a dataset is there and may not be replaced, or a newer version is.
+      ConfigError: if a dataset is there and may not be replaced; or if a newer version is there,
+        and the config names no version.
     """
     builder = Builder(data_dir=data_dir, config=config)
-    config, folder = builder.builder_config, builder.data_path
-    # TensorFlow's error about a folder of a bucket that is not there is none that TFDS expects.
-    others = tfds_version.list_all_versions(folder.parent) if folder.parent.exists() else []
-    newest = max([builder.version, *others])
-    hidden = newest > builder.version and config.version is None and not config.release
-    if not hidden and (overwrite or not folder.exists()):
-        return builder
-    remedies = []
-    if not config.release and config.name != SAMPLE:
-        following = f"{newest.major}.{newest.minor + 1}.0"
-        remedies.append(
-            f"build the next version with version={following!r} (--version {following})"
+    folder = builder.data_path
+    has_chosen_version = builder.builder_config.version is not None
+    # For a missing folder in a bucket, TensorFlow raises an error that TFDS does not expect.
+    versions = tfds_version.list_all_versions(folder.parent) if folder.parent.exists() else []
+    newest = max([builder.version, *versions])
+    if newest > builder.version and not has_chosen_version and not config.release:
+        raise ConfigError(
+            folder.parent / str(newest),
+            found=f"a newer version, which tfds.load would take in place of the new "
+            f"{builder.version}",
+            expected="a name or version that is not in use",
+            remedy=_describe_ways_out(config, newest, f"--version {newest} --overwrite"),
         )
-    option = f"--version {newest} --overwrite" if hidden else "--overwrite"
-    remedies.append(f"replace the dataset with overwrite ({option})")
-    raise ConfigError(
-        folder.parent / str(newest) if hidden else folder,
-        found=f"a newer version, which tfds.load would take in place of the new {builder.version}"
-        if hidden
-        else "a dataset that exists already",
-        expected="a name or version that is not in use",
-        remedy=", or ".join([*remedies, "choose another name or another data_dir"]),
-    )
+    if folder.exists() and not overwrite:
+        raise ConfigError(
+            folder,
+            found="a dataset that exists already",
+            expected="a name or version that is not in use",
+            remedy=_describe_ways_out(config, newest, "--overwrite"),
+        )
+    return builder
 
 
-def share_out(
+def _describe_ways_out(config: VocSegConfig, newest: tfds.core.Version, overwrite: str) -> str:
+    """Returns what a user can do about a dataset that is in the way.
+
+    Args:
+      config: the config.
+      newest: the newest version that is there.
+      overwrite: the options that replace it.
+    """
+    ways_out = []
+    if not config.release and config.name != SAMPLE:
+        next_version = f"{newest.major}.{newest.minor + 1}.0"
+        ways_out.append(
+            f"build the next version with version={next_version!r} (--version {next_version})"
+        )
+    ways_out.append(f"replace the dataset with overwrite ({overwrite})")
+    ways_out.append("choose another name or another data_dir")
+    return ", or ".join(ways_out)
+
+
+def divide_by_ratio(
     items: Iterable[NamedItem], ratios: Mapping[str, float], seed: int
 ) -> dict[str, list[NamedItem]]:
-    """Assigns items to splits by ratios, or raises a `ConfigError`, and a hash; none is empty."""
+    """Assigns items to splits by ratios and a hash of their ids. Splits without items are left out.
+
+    Raises:
+      ConfigError: if the ratios are wrong.
+    """
     ratios = by_split_name(ratios, "splits")
     check_ratios(ratios, "splits")
-    pool = {item.id: item for item in items}
-    shared = assign(pool, ratios, seed)
-    return {split: [pool[i] for i in ids] for split, ids in shared.items() if ids}
+    item_by_id = {item.id: item for item in items}
+    items_by_split = {}
+    for split, ids in assign(item_by_id, ratios, seed).items():
+        if ids:
+            items_by_split[split] = [item_by_id[item_id] for item_id in ids]
+    return items_by_split
 
 
-def spelled_out(class_names: Sequence[str]) -> Sequence[str]:
+def expand_class_names(class_names: Sequence[str]) -> Sequence[str]:
     """Returns the names themselves; `['voc']` stands for VOC's 21."""
     if isinstance(class_names, str):
         return class_names  # one name, or several with commas: the config refuses it
-    return list(VOC_CLASSES if list(class_names) == ["voc"] else class_names)
+    names = list(class_names)
+    return list(VOC_CLASSES) if names == ["voc"] else names
 
 
 def check_name(name: str) -> None:
-    """Raises a `ConfigError` if TFDS does not take a config's name, or one of ours has it."""
-    if not config_fields.is_name(name) or name in {c.name for c in BUILDER_CONFIGS}:
+    """Checks that TFDS takes a config's name, and that no release and not the sample has it.
+
+    Raises:
+      ConfigError: if it cannot be taken.
+    """
+    names_in_use = [config.name for config in BUILDER_CONFIGS]
+    if not config_fields.is_name(name) or name in names_in_use:
         raise ConfigError(
             f"name {name[:100]!r}",
             found="a name that no dataset can have, or that a release or the sample has",
@@ -169,8 +205,8 @@ def from_arrays(
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
       class_names: in the order of the indices. With masks a name such as `void` or `ignore` is
         no class, and its pixels are void (255).
-      splits: ratios by which images are assigned to splits, by a hash of their names; by
-        default all images are in `train`.
+      splits: ratios by which images are assigned to splits by a hash of their names; by default
+        all images are in `train`.
       seed: seed for assigning images to splits by ratio.
       data_dir: where to write; TFDS's default if not given.
       **options: see `build_source`.
@@ -199,19 +235,19 @@ def from_arrays(
     images = copy_if_refilled(images)
     if masks is not None:
         masks = copy_if_refilled(masks)
-        # Who names void may have masks without any class.
-        if len(config.class_names) == len(config.built_class_names) == 2:
-            masks, is_second_class = read_255_as_second_class(masks, config.built_class_names)
-            if is_second_class:
-                zero, second = config.built_class_names
-                warnings.warn(
-                    f"from_arrays: the masks hold only the values 0 and {VOID}, and there are two "
-                    f"classes. So 0 is {zero} and {VOID} is {second}",
-                    stacklevel=2,
-                )
+    # If one of two names means void, masks without any class are right.
+    if masks is not None and len(config.class_names) == len(config.built_class_names) == 2:
+        masks, is_second_class = read_255_as_second_class(masks, config.built_class_names)
+        if is_second_class:
+            first, second = config.built_class_names
+            warnings.warn(
+                f"from_arrays: the masks hold only the values 0 and {VOID}, and there are two "
+                f"classes. So 0 is {first} and {VOID} is {second}",
+                stacklevel=2,
+            )
     items = array_items(images, masks, labels, filenames)
     by_split: dict[str, Any] = {"train": items}
     if splits is not None:
-        by_split = share_out(items, splits, seed)
+        by_split = divide_by_ratio(items, splits, seed)
     spec = config.example_spec(config.index_rule())
     return build_source(Source(by_split, spec), config, data_dir=data_dir, **options)

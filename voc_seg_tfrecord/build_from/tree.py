@@ -5,7 +5,7 @@ import dataclasses
 import itertools
 from typing import Any
 
-from voc_seg_tfrecord.build_from.run import build_source, check_name, spelled_out
+from voc_seg_tfrecord.build_from.run import build_source, check_name, expand_class_names
 from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER, VocSegConfig
 from voc_seg_tfrecord.core.errors import VocSegError
@@ -95,10 +95,10 @@ def find_config(root: PathLike, *, name: str, **options: Any) -> tuple[VocSegCon
 
 
 def _check_first_images(plan: FolderPlan) -> None:
-    """Asks which bands and bits of the first images to keep, before all others are read.
+    """Checks that the first images lose no bands or bits, before all others are read.
 
     Raises:
-      ImageError: if one of the first images would lose some.
+      ImageError: if one of them would lose some; it asks which to keep.
     """
     if plan.config.bands is not None:
         return
@@ -112,7 +112,7 @@ def _check_first_images(plan: FolderPlan) -> None:
         except VocSegError as error:
             if error.kind == WOULD_BE_LOST:
                 raise
-            # What else is wrong with it the build says, with all others that are wrong.
+            # The build reports any other fault, with those of all images.
 
 
 class FolderPlanner:
@@ -181,7 +181,7 @@ def config_from_options(
     background: str = "",
     **fields: Any,
 ) -> tuple[VocSegConfig, ClassOptions]:
-    """Returns a config of what a user said, and what the folder has to add.
+    """Returns a config of the options that a user gave, and the options about classes.
 
     Args:
       name: the config's name.
@@ -199,19 +199,30 @@ def config_from_options(
     Raises:
       ConfigError: if the call is wrong, whatever the folder holds.
     """
-    folders = {"images": images, "masks": masks, "lists": lists}
-    folders |= {"image_name": image_name, "mask_name": mask_name}
-    fields["layout"] = {k: v for k, v in folders.items() if v is not None} or None
+    layout_options = {
+        "images": images,
+        "masks": masks,
+        "lists": lists,
+        "image_name": image_name,
+        "mask_name": mask_name,
+    }
+    layout = {name: value for name, value in layout_options.items() if value is not None}
+    class_options = ClassOptions(
+        classes=fields.get("classes") or (),
+        background=background,
+        all_bands=fields.get("bands") == "all",
+    )
+    fields["layout"] = layout or None
     fields["missing_mask"] = missing_mask
-    rows = fields.get("classes") or ()
-    all_bands = fields.get("bands") == "all"
-    if all_bands:
+    if class_options.all_bands:
         fields["bands"] = [0]  # until an image is read
     if class_names:
-        fields |= {"class_names": spelled_out(class_names), "background": background}
+        fields["class_names"] = expand_class_names(class_names)
+        fields["background"] = background
     else:
-        fields |= {"class_names": CLASSES_OF_FOLDER, "classes": ()}
-    return VocSegConfig(name=name, **fields), ClassOptions(rows, background, all_bands=all_bands)
+        fields["class_names"] = CLASSES_OF_FOLDER
+        fields["classes"] = ()
+    return VocSegConfig(name=name, **fields), class_options
 
 
 def describe(plan: FolderPlan, config: VocSegConfig) -> str:
@@ -271,9 +282,10 @@ def _void_keys(plan: FolderPlan) -> list[str]:
     """Returns the values, or the colors, of masks that are void."""
     rule = plan.mask_rule
     if rule.colors is None:
-        # -1 is void in .npy masks alone.
-        return [str(value) for value, i in rule.all_values.items() if i == VOID and value != -1]
-    return [f"color {color_key(color)}" for color, i in rule.all_colors.items() if i == VOID]
+        values = [value for value, index in rule.all_values.items() if index == VOID]
+        return [str(value) for value in values if value != -1]  # which only .npy masks have
+    colors = [color for color, index in rule.all_colors.items() if index == VOID]
+    return [f"color {color_key(color)}" for color in colors]
 
 
 def _facts_of_features(plan: FolderPlan, config: VocSegConfig) -> list[_Fact]:

@@ -112,7 +112,7 @@ def _check_classes_of_release(config: Any, release: Release) -> None:
     if config.missing_mask != "error":
         expected = f"no such option, as the masks of {release.name} are known"
         raise option_error("missing_mask", config.missing_mask, expected)
-    if config.table.values or config.table.colors:
+    if config.table.class_by_value or config.table.class_by_color:
         expected = f"names and *, as the values and colors of {release.name} are known"
         raise option_error("classes", dict(config.classes), expected)
     fault = _find_fault_of_release_names(config.class_names, release)
