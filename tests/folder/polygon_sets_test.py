@@ -525,7 +525,7 @@ def test_a_group_of_categories_is_no_class_if_no_shape_of_the_set_has_it(street)
         replace(path, '"supercategory": "car"', '"supercategory": "traffic"')
     text = notes(root)
     assert "0 background, 1 road, 2 tree, 3 car" in text
-    assert "traffic only groups other classes, so it is none." in text
+    assert "traffic only groups other classes, so it is not a class." in text
 
 
 @pytest.mark.parametrize("tool", TOOLS)

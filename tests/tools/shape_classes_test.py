@@ -213,6 +213,12 @@ LISTS = {
     "two": ("tree\n", ("tree", "car", "bus"), "labels.txt lacks these too: 'car' in "),
     "another set's": ("wheat\nmaize\n", ("road", "tree"), ("background", "road", "tree")),
     "void": ("tree\nroad\n", ("road", "ignore"), ("background", "tree", "road")),
+    "another set's, and void": (
+        "wheat\nmaize\n",
+        ("road", "tree", "ignore"),
+        ("background", "road", "tree"),
+    ),
+    "void alone": ("tree\nroad\n", ("ignore",), ("background", "tree", "road")),
     "blanks": ("tree\nroad\n", ("road", "road "), ("background", "tree", "road")),
 }
 

@@ -126,11 +126,13 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
             remedy="choose another name, or delete the file",
         )
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
-    text, unknown = write_table(opened)
-    staging.write_file(out, text, "--write_classes")
-    sentence = f"wrote {out}: {counted(text.count(chr(10)) - 1, 'row')}"
-    if unknown:
-        sentence += f", {unknown} of them without a class: fill in the column class"
+    table = write_table(opened)
+    staging.write_file(out, table.csv, "--write_classes")
+    sentence = f"wrote {out}: {counted(table.csv.count(chr(10)) - 1, 'row')}"
+    if table.rows_without_class:
+        sentence += (
+            f", {table.rows_without_class} of them without a class: fill in the column class"
+        )
     print(sentence)
     words = command("voc-seg-tfrecord", "build", args.root, name="NAME", classes=out)
     print(f"build with it: {words}")

@@ -28,6 +28,7 @@ class ClassFile:
       entries: its classes in its order; void is among them where the file lists it.
       background: name of the class that the file says is background; mostly empty.
       numbering_note: how names without values were numbered, if there are two ways.
+      is_usual: whether this numbering is taken if the masks fit several.
       is_sorted: whether nothing numbers the classes, so that they are sorted by name.
     """
 
@@ -35,6 +36,7 @@ class ClassFile:
     entries: tuple[ClassEntry, ...]
     background: str = ""
     numbering_note: str = dataclasses.field(default="", compare=False)
+    is_usual: bool = dataclasses.field(default=False, compare=False)
     is_sorted: bool = False
 
     @property

@@ -1,9 +1,9 @@
 """The table of classes that a user fills in: a row for each value and color that masks use."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import csv
+import dataclasses
 import io
-import itertools
 from typing import cast
 
 from etils import epath
@@ -16,59 +16,68 @@ from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_cla
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.pixels import sizes_agree
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
-from voc_seg_tfrecord.folder.meaning.choose import check_number_of_keys, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.choose import (
+    check_number_of_keys,
+    weigh_candidates,
+)
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.of_labels import list_namings
 from voc_seg_tfrecord.folder.meaning.words import describe_candidate
 from voc_seg_tfrecord.folder.plan import OpenFolder
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.mask_survey import Occurrence, StoredPixel, Survey, content_of_file
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey, content_of_file
 
 
-def write_table(opened: OpenFolder) -> tuple[str, int]:
+@dataclasses.dataclass(frozen=True)
+class WrittenTable:
+    """The table of a folder.
+
+    Attributes:
+      csv: the table as CSV.
+      rows_without_class: how many of its rows the user has to fill in.
+    """
+
+    csv: str
+    rows_without_class: int = 0
+
+
+def write_table(opened: OpenFolder) -> WrittenTable:
     """Writes a row for each value and color that the masks of a folder use.
 
     Args:
       opened: the folder. If it has no class names, a class file may be numbered in two ways, or
         there is none. If its splits are not decided, all masks count.
 
-    Returns:
-      The table as CSV, and how many of its rows lack a class.
-
     Raises:
       LayoutError: if a mask has another size than its image, or the masks use too much for a table.
       MaskError: if no mask can be read, about the first.
     """
     tree = opened.tree
-    config = opened.config
     ids = _ids_that_count(opened)
     table_of_labels = tree.labels.table(ids)
     if table_of_labels:
-        return table_of_labels, 0
+        return WrittenTable(table_of_labels)
     _check_sizes(tree, ids)
     survey = tree.labels.survey(ids, all_colors=True)
     if ids and not survey.pixels:
         content_of_file(tree.labels.file(ids[0]))  # raises
     check_number_of_keys(survey)
-    has_names = opened.fault is None
-    files: Sequence[ClassFile] = ()
-    if config.class_names:
-        choose = choose_class_file_of_names if has_names else choose_class_file
-        files = choose(tree, config).numberings
-    if not has_names and not files:
-        return _text(survey, None, [])
-    if len(files) > 1:
-        namings = list_namings(files, cast(Rows, config.classes), config.background)
-    else:
-        namings = [ClassNaming(config.table, files[0] if files else None)]
-    return _text(survey, *weigh_candidates(survey, namings))
+    namings = _list_namings(opened)
+    if not namings:
+        return _table_to_fill_in(survey, [])
+    candidates_left = weigh_candidates(survey, namings)
+    if candidates_left.taken:
+        return _table_of_candidate(survey, candidates_left.taken)
+    return _table_to_fill_in(survey, candidates_left.alternatives)
 
 
 def _ids_that_count(opened: OpenFolder) -> list[str]:
     """Returns the ids of the masks that count: those of the splits, if these are decided."""
     tree = opened.tree
-    ids = [image_id for image_id in tree.images if image_id in tree.masks] or [*tree.masks]
-    if opened.problems.found:
+    ids_of_pairs = [image_id for image_id in tree.images if image_id in tree.masks]
+    ids = ids_of_pairs or list(tree.masks)
+    are_splits_decided = not opened.problems.found
+    if not are_splits_decided:
         return ids
     used_ids = opened.division.used
     return [image_id for image_id in ids if image_id in used_ids] or ids
@@ -78,7 +87,7 @@ def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
     """Checks that a few masks have the sizes of their images.
 
     Raises:
-      LayoutError: naming the first that has not.
+      LayoutError: about the first mask of another size.
     """
     items = tree.items()
     for image_id in few(ids):
@@ -90,87 +99,131 @@ def _check_sizes(tree: VocTree, ids: Sequence[str]) -> None:
             raise LayoutError(
                 mask,
                 found=f"another size than that of {image}",
-                expected="masks of the size of their images, without which no class helps",
+                expected="masks of the size of their images",
                 remedy="export the masks again, or name the folder of their images with --images",
             )
 
 
-def _text(
-    survey: Survey, taken: MeaningCandidate | None, left: Sequence[MeaningCandidate]
-) -> tuple[str, int]:
-    """Returns the table as CSV, and how many of its rows lack a class.
+def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
+    """Returns the names that the classes may have; none if neither the user nor a file has any."""
+    config = opened.config
+    has_names = opened.fault is None
+    files: Sequence[ClassFile] = ()
+    if config.class_names and has_names:
+        files = choose_class_file_of_names(opened.tree, config).numberings
+    elif config.class_names:
+        files = choose_class_file(opened.tree, config).numberings
+    if len(files) > 1:
+        return list_namings(files, cast(Rows, config.classes), config.background)
+    if files:
+        return [ClassNaming(config.table, files[0])]
+    return [ClassNaming(config.table)] if has_names else []
 
-    Args:
-      survey: what the masks use.
-      taken: the candidate that gives the classes; None if the user is asked.
-      left: the candidates between which the user is asked; each has a column for people.
+
+@dataclasses.dataclass
+class _Row:
+    """A row: a key and its class, and columns for people.
+
+    Attributes:
+      key: a value or a color.
+      name: the class; `?` if the user has to fill it in.
+      pixels: how many pixels have the key.
+      masks: how many masks have it, at least: a palette may have a value in several colors.
+      palette_color: the color of a value in a palette; empty if it has none.
+      names_by_candidate: for each candidate, the class that it gives, if the user has to choose.
     """
-    candidates = [taken] if taken else list({describe_candidate(c): c for c in left}.values())
-    by_color = _has_color_keys(survey, taken)
-    rows: dict[Key, dict[str, object]] = {}
-    for pixel, key in _keys_in_order(survey, by_color=by_color):
-        classes = {describe_candidate(c): c.class_of(pixel) or UNKNOWN for c in candidates}
-        row = rows.setdefault(key, {})
-        if taken:
-            name = classes[describe_candidate(taken)]
-            _add_to_row(row, pixel, key, name, survey.pixels[pixel])
-        else:
-            name = _agreed_class(survey, pixel, classes)
-            _add_to_row(row, pixel, key, name, survey.pixels[pixel])
-            row |= classes
-    unknown = sum(row["class"] == UNKNOWN for row in rows.values())
-    return _csv_of_rows(list(rows.values())), unknown
+
+    key: Key
+    name: str
+    pixels: int = 0
+    masks: int = 0
+    palette_color: str = ""
+    names_by_candidate: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
-def _keys_in_order(survey: Survey, *, by_color: bool) -> list[tuple[StoredPixel, Key]]:
-    """Returns each pixel with its key: first values, ascending, then colors."""
+def _table_of_candidate(survey: Survey, candidate: MeaningCandidate) -> WrittenTable:
+    """Returns the table with the classes that a candidate gives."""
+    rows: dict[Key, _Row] = {}
+    for pixel, key in _keys_in_order(survey, by_color=candidate.by == "color"):
+        _add_to_row(rows, key, pixel, candidate.class_of(pixel) or UNKNOWN, survey)
+    return _write_csv(list(rows.values()))
+
+
+def _table_to_fill_in(survey: Survey, candidates: Sequence[MeaningCandidate]) -> WrittenTable:
+    """Returns the table with a column of classes for each candidate, of which the user is asked."""
+    candidate_by_words = {describe_candidate(candidate): candidate for candidate in candidates}
+    rows: dict[Key, _Row] = {}
+    for pixel, key in _keys_in_order(survey, by_color=_have_values_several_colors(survey)):
+        names = {}
+        for words, candidate in candidate_by_words.items():
+            names[words] = candidate.class_of(pixel) or UNKNOWN
+        row = _add_to_row(rows, key, pixel, _find_agreed_name(survey, pixel, names), survey)
+        row.names_by_candidate = names
+    return _write_csv(list(rows.values()))
+
+
+def _have_values_several_colors(survey: Survey) -> bool:
+    """Says whether a value has another color in another palette, so that rows are by color."""
+    palette_pixels = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
+    values = {pixel.value for pixel in palette_pixels}
+    return len(values) < len(palette_pixels)
+
+
+def _keys_in_order(survey: Survey, *, by_color: bool) -> Iterator[tuple[StoredPixel, Key]]:
+    """Yields each pixel with its key: first values, ascending, then colors."""
     keys = [(pixel, pixel.key(by_color=by_color)) for pixel in survey.pixels]
-    return sorted(keys, key=lambda item: (isinstance(item[1], str), item[1]))
+    yield from sorted(keys, key=lambda item: (isinstance(item[1], str), item[1]))
 
 
 def _add_to_row(
-    row: dict[str, object], pixel: StoredPixel, key: Key, name: str, occurrence: Occurrence
-) -> None:
-    """Adds one pixel to the row of its key, which several may have: `?` if their classes differ."""
-    row["value" if isinstance(key, int) else "color"] = key
-    row["class"] = name if row.get("class", name) == name else UNKNOWN
-    row["pixels"] = cast(int, row.get("pixels", 0)) + occurrence.pixels
-    row["masks"] = max(cast(int, row.get("masks", 0)), occurrence.masks)
+    rows: dict[Key, _Row], key: Key, pixel: StoredPixel, name: str, survey: Survey
+) -> _Row:
+    """Adds a pixel to the row of its key, which several may have: `?` if their classes differ."""
+    row = rows.setdefault(key, _Row(key, name))
+    occurrence = survey.pixels[pixel]
+    if row.name != name:
+        row.name = UNKNOWN
+    row.pixels += occurrence.pixels
+    row.masks = max(row.masks, occurrence.masks)
     if pixel.kind == "palette" and pixel.color and isinstance(key, int):
-        row["palette"] = color_key(pixel.color)
+        row.palette_color = color_key(pixel.color)
+    return row
 
 
-_FIRST_COLUMNS = ("value", "color", "class", "pixels", "masks")
+def _find_agreed_name(survey: Survey, pixel: StoredPixel, names: Mapping[str, str]) -> str:
+    """Returns the class of a pixel if all candidates give it the same one, else `?`.
 
-
-def _csv_of_rows(rows: Sequence[dict[str, object]]) -> str:
-    """Returns rows as CSV, with the columns that any row has."""
-    columns = dict.fromkeys([*_FIRST_COLUMNS, *itertools.chain(*rows)])
-    out = io.StringIO()
-    lines = csv.DictWriter(out, columns, restval="", lineterminator="\n")
-    lines.writeheader()
-    lines.writerows(rows)
-    return out.getvalue()
-
-
-def _agreed_class(survey: Survey, pixel: StoredPixel, classes: dict[str, str]) -> str:
-    """Returns the class of a pixel that all candidates give it, else `?`.
-
-    It is `?`, too, where the masks contradict it: for 255 that may be void, and for a palette that
-    contradicts the one candidate.
+    It is `?`, too, where the one candidate may be wrong, for which the user is asked: 255 may be
+    void or a class, and the colors of palettes may contradict the values.
     """
-    may_be_void = pixel.value == VOID and survey.binary.masks > survey.void.masks
-    is_contradicted = len(classes) == 1 and pixel.kind == "palette"
-    names = set(classes.values())
-    if len(names) != 1 or may_be_void or is_contradicted:
+    is_255_ambiguous = survey.binary.masks > survey.void.masks
+    if pixel.value == VOID and is_255_ambiguous:
         return UNKNOWN
-    return names.pop()
+    has_one_candidate = len(names) == 1
+    if pixel.kind == "palette" and has_one_candidate:
+        return UNKNOWN
+    different_names = set(names.values())
+    return different_names.pop() if len(different_names) == 1 else UNKNOWN
 
 
-def _has_color_keys(survey: Survey, taken: MeaningCandidate | None) -> bool:
-    """Says whether rows of masks with values and colors have colors as their keys."""
-    if taken is not None:
-        return taken.by == "color"
-    palettes = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
-    values = {pixel.value for pixel in palettes}
-    return len(values) < len(palettes)
+def _write_csv(rows: Sequence[_Row]) -> WrittenTable:
+    """Returns rows as CSV. The columns of palettes and candidates are there if a row has them."""
+    columns = ["value", "color", "class", "pixels", "masks"]
+    if any(row.palette_color for row in rows):
+        columns.append("palette")
+    columns += dict.fromkeys(words for row in rows for words in row.names_by_candidate)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        cells = {
+            "value" if isinstance(row.key, int) else "color": row.key,
+            "class": row.name,
+            "pixels": row.pixels,
+            "masks": row.masks,
+        }
+        if row.palette_color:
+            cells["palette"] = row.palette_color
+        writer.writerow({**cells, **row.names_by_candidate})
+    rows_without_class = sum(row.name == UNKNOWN for row in rows)
+    return WrittenTable(out.getvalue(), rows_without_class)

@@ -171,11 +171,13 @@ def _find_missing_labels(listed: _Definitions, labels: Iterable[str]) -> list[st
     return sorted(missing)
 
 
-def _has_any_label(listed: _Definitions, labels: Mapping[str, str]) -> bool:
-    """Says whether a list has one of the labels, or one that may be meant by a label."""
-    if len(_find_missing_labels(listed, labels)) < len(labels):
-        return True
-    return any(did_you_mean(label, listed.names) for label in labels)
+def _has_any_label(listed: _Definitions, labels: Iterable[str]) -> bool:
+    """Says whether a list has one of the labels, or a name that a misspelled label may mean."""
+    forms = {visible_form(name) for name in listed.names}
+    for label in labels:
+        if visible_form(label) in forms or did_you_mean(label, listed.names):
+            return True
+    return False
 
 
 def _with_void_labels(listed: _Definitions, first_uses: Mapping[str, str]) -> _Definitions:
@@ -183,7 +185,7 @@ def _with_void_labels(listed: _Definitions, first_uses: Mapping[str, str]) -> _D
     forms = {visible_form(name) for name in listed.names}
     added = []
     for label, where in sorted(first_uses.items()):
-        if visible_form(label) not in forms:
+        if is_void_name(label.strip()) and visible_form(label) not in forms:
             added.append(_Definition(label, where, where))
     return dataclasses.replace(listed, classes=[*listed.classes, *added])
 
@@ -228,8 +230,14 @@ def _define_by_sheets(
                 classes.append(_Definition(listed.name, file, f"{file}, {listed.place}"))
     notes = []
     if left_out:
-        notes.append(f"{', '.join(sorted(left_out))} only groups other classes, so it is none.")
+        notes.append(_note_groups(sorted(left_out)))
     return _Definitions(classes, f"{tool.name}'s files", notes=notes)
+
+
+def _note_groups(names: Sequence[str]) -> str:
+    if len(names) == 1:
+        return f"{names[0]} only groups other classes, so it is not a class."
+    return f"{', '.join(names)} only group other classes, so they are not classes."
 
 
 # What is checked, numbered and noted.
@@ -274,7 +282,11 @@ def number_names(names: Sequence[str], root: epath.Path) -> tuple[ClassEntry, ..
 
 
 def _values_of_labels(entries: Sequence[ClassEntry], labels: Iterable[str]) -> dict[str, int]:
-    """Returns the value of each label in masks, however the label spells the class."""
+    """Returns the value of each label in masks, however the label spells the class.
+
+    Each label has a class: the readers of shapes refuse labels that their files do not define, and
+    `_define_by_list` those that its list lacks.
+    """
     value_by_form = {visible_form(entry.name): entry.value for entry in entries}
     return {label: value_by_form[visible_form(label)] for label in labels}
 

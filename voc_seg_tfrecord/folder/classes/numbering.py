@@ -1,15 +1,13 @@
-"""In which ways a class file may be numbered that gives no values.
+"""How to number a class file that gives no values.
 
-Names count by their lines then, and the first one is value 0, unless the tool left something out:
+Its names count by their lines then, and the first one is value 0. There are two exceptions:
 
-1. Lists of objects do not name background, which is value 0 or black then, unless another class
-   is.
+1. Lists of objects omit the background, which is value 0 or black, unless another class is.
 2. Some tools write `__ignore__` into the first line and do not count it.
 
-What is known of a tool's file is said in its `ClassFileFormat`.
-
-So such a file may be numbered in two ways. The user's class names choose one, or else the masks do,
-by the rules of `folder.meaning`.
+The `ClassFileFormat` of a tool's file says which of these hold. For other files both numberings are
+candidates. The user's class names choose one, or else the masks do, by the rules of
+`folder.meaning`.
 """
 
 from collections.abc import Sequence
@@ -24,6 +22,7 @@ from voc_seg_tfrecord.core.names import VOID, background_index, plain
 from voc_seg_tfrecord.tools.registry import class_file_named
 
 _BLACK = (0, 0, 0)
+_LABELMES_BACKGROUND = "_background_"
 
 NAMES_OF_VALUE_0 = ("unlabeled", "unlabelled", "other", "none", "void", "ignore", "ignored")
 """First names of lists that have no background, because value 0 is this class."""
@@ -32,37 +31,23 @@ NAMES_OF_VALUE_0 = ("unlabeled", "unlabelled", "other", "none", "void", "ignore"
 def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
     """Returns a class file in each way in which it may be numbered, the most usual one first.
 
+    At most one of them has `is_usual`: it is taken if the masks fit several.
+
     Args:
       file: the class file, numbered by its lines where it has no values.
       background: the name of the class that is background, if the user said so.
     """
     if not all(entry.by_place for entry in file.entries):
         return [file]
-    if _has_ignored_first(file):
-        return [_without_ignored(file), _with_ignored(file)]
+    if _may_skip_ignored(file):
+        return _list_numberings_of_ignored(file)
     if _has_background(file, background):
         return [file]
     if _omits_background(file):
-        return [_with_background(file), _without_background(file)]
-    if len(file.entries) == 1:  # the one name of a list is not background
-        return [_with_background(file)]
-    return [_without_background(file), _with_background(file)]
-
-
-def usual_numbering(numberings: Sequence[ClassFile]) -> ClassFile | None:
-    """Returns which numbering of one file is taken if the masks fit several; None if none is.
-
-    Args:
-      numberings: what `list_numberings` returns.
-    """
-    as_written = min(numberings, key=lambda file: len(file.entries))  # without added background
-    if _has_ignored_first(as_written):
-        return numberings[0] if _skips_ignored(as_written) else None
-    if _omits_background(as_written):
-        has_background = background_index(as_written.class_names) is not None
-        return as_written if has_background else None
-    kind = _format_of(as_written)
-    return numberings[0] if kind and kind.lists_background else None
+        return _list_numberings_of_objects(file)
+    if len(file.entries) == 1:
+        return [_with_background(file)]  # a list of one name omits the background
+    return _list_numberings_of_lines(file)
 
 
 def numbering_of_given_names(
@@ -70,17 +55,88 @@ def numbering_of_given_names(
 ) -> ClassFile | None:
     """Returns which numbering has the class names that the user gave; None if none has.
 
-    `__ignore__` in the first line counts if the user gave it as the first name.
+    If `__ignore__` in the first line is all that differs, it counts if the user gave it as the
+    first name.
     """
-    given = set(config.named_classes)
-    fitting = [file for file in numberings if set(file.class_names) == given]
-    if not fitting:
-        return None
-    if len(fitting) > 1 and _has_ignored_first(fitting[0]):
-        without_ignored, with_ignored = fitting
-        ignored_counts = config.class_names[0] == IGNORED
-        return with_ignored if ignored_counts else without_ignored
+    given_names = set(config.named_classes)
+    fitting = [file for file in numberings if set(file.class_names) == given_names]
+    if len(fitting) < 2:
+        return fitting[0] if fitting else None
+    value_of_first = 0 if config.class_names[0] == IGNORED else VOID
+    for file in fitting:
+        if file.entries[0].name == IGNORED and file.entries[0].value == value_of_first:
+            return file
     return fitting[0]
+
+
+def _format_of(file: ClassFile) -> ClassFileFormat | None:
+    return class_file_named(posixpath.basename(file.source))
+
+
+# `__ignore__` in the first line.
+
+
+def _may_skip_ignored(file: ClassFile) -> bool:
+    """Says whether a file has `__ignore__` in its first line, which may not count.
+
+    It counts where the tool says which class is background, or that none is.
+    """
+    has_ignored_first = len(file.entries) > 1 and file.entries[0].name == IGNORED
+    return has_ignored_first and not _omits_background(file)
+
+
+def _list_numberings_of_ignored(file: ClassFile) -> list[ClassFile]:
+    """Numbers `__ignore__`, `cat`: cat is value 0 where `__ignore__` does not count, or else 1."""
+    return [_without_ignored(file), _with_ignored(file)]
+
+
+def _without_ignored(file: ClassFile) -> ClassFile:
+    """Returns a file in which `__ignore__` in the first line does not count."""
+    ignored, *others = file.entries
+    moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in others]
+    note = (
+        f"{IGNORED} in the first line of {file.source} does not count, because the tools that "
+        f"write it do not count it. So value 0 is {others[0].name}."
+    )
+    return dataclasses.replace(
+        file,
+        entries=(dataclasses.replace(ignored, value=VOID), *moved),
+        numbering_note="" if _always_skips_ignored(file) else note,
+        is_usual=_mostly_skips_ignored(file),
+    )
+
+
+def _with_ignored(file: ClassFile) -> ClassFile:
+    """Returns a file in which `__ignore__` in the first line counts."""
+    note = (
+        f"{IGNORED} in the first line of {file.source} counts. So value 0 is void, and value 1 is "
+        f"{file.entries[1].name}."
+    )
+    return dataclasses.replace(file, numbering_note=note)
+
+
+def _mostly_skips_ignored(file: ClassFile) -> bool:
+    """Says whether the tool that wrote a file mostly does not count `__ignore__`."""
+    if _always_skips_ignored(file):
+        return True
+    kind = _format_of(file)
+    return file.has_names_alone and kind is not None and kind.skips_ignored == "mostly"
+
+
+def _always_skips_ignored(file: ClassFile) -> bool:
+    """Says whether the tool that wrote a file does not count `__ignore__`.
+
+    Tools that do not count it write `_background_` into the next line.
+    """
+    if not file.has_names_alone:
+        return False
+    if file.entries[1].name == _LABELMES_BACKGROUND:
+        return True
+    kind = _format_of(file)
+    return kind is not None and kind.skips_ignored == "always"
+
+
+# Background.
 
 
 def _has_background(file: ClassFile, background: str) -> bool:
@@ -94,62 +150,25 @@ def _has_background(file: ClassFile, background: str) -> bool:
     return _BLACK in colors
 
 
-def _format_of(file: ClassFile) -> ClassFileFormat | None:
-    return class_file_named(posixpath.basename(file.source))
-
-
 def _omits_background(file: ClassFile) -> bool:
     """Says whether a tool wrote a file in which background is not listed."""
     kind = _format_of(file)
     return kind is not None and kind.omits_background
 
 
-def _has_ignored_first(file: ClassFile) -> bool:
-    """Says whether a file has a first line that may not count."""
-    is_first = len(file.entries) > 1 and file.entries[0].name == IGNORED
-    return is_first and not _omits_background(file)
+def _list_numberings_of_objects(file: ClassFile) -> list[ClassFile]:
+    """Numbers a list in which its tool does not name the background."""
+    has_background_by_name = background_index(file.class_names) is not None
+    as_written = dataclasses.replace(_without_background(file), is_usual=has_background_by_name)
+    return [_with_background(file), as_written]
 
 
-def _skips_ignored(file: ClassFile, *, always: bool = False) -> bool:
-    """Says whether `__ignore__` in the first line of a file does not count.
-
-    The tools that skip it write `_background_` into the next line.
-
-    Args:
-      file: the file, with `__ignore__` first.
-      always: whether that has to be sure.
-    """
-    if not file.has_names_alone:
-        return False
-    if file.entries[1].name == "_background_":
-        return True
+def _list_numberings_of_lines(file: ClassFile) -> list[ClassFile]:
+    """Numbers a list in which the first name is value 0, or else value 1 after background."""
     kind = _format_of(file)
-    if kind is None:
-        return False
-    return kind.skips_ignored == "always" if always else kind.skips_ignored != ""
-
-
-def _with_ignored(file: ClassFile) -> ClassFile:
-    """Returns a file in which `__ignore__` in the first line counts."""
-    note = (
-        f"{IGNORED} in the first line of {file.source} counts. So value 0 is void, and value 1 is "
-        f"{file.entries[1].name}."
-    )
-    return dataclasses.replace(file, numbering_note=note)
-
-
-def _without_ignored(file: ClassFile) -> ClassFile:
-    """Returns a file in which `__ignore__` in the first line does not count."""
-    ignored, *others = file.entries
-    moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in others]
-    note = ""
-    if not _skips_ignored(file, always=True):
-        note = (
-            f"{IGNORED} in the first line of {file.source} does not count, because the tools that "
-            f"write it do not count it. So value 0 is {others[0].name}."
-        )
-    entries = (dataclasses.replace(ignored, value=VOID), *moved)
-    return dataclasses.replace(file, entries=entries, numbering_note=note)
+    lists_background = kind is not None and kind.lists_background
+    as_written = dataclasses.replace(_without_background(file), is_usual=lists_background)
+    return [as_written, _with_background(file)]
 
 
 def _without_background(file: ClassFile) -> ClassFile:

@@ -85,12 +85,11 @@ def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) 
     table = namings[0].table
     _check_rows(survey, table)
     evidence, decision = _decide(survey, namings)
-    candidates_left = [decision.taken] if decision.taken else decision.alternatives
     taken = decision.taken
     if taken is None or not _reads_most_masks(taken, evidence):
         taken = _candidate_for_star(list(evidence.classes), survey)
     if taken is None:
-        raise _ask(survey, candidates_left, remedy)
+        raise _ask(survey, _list_left(decision), remedy)
     notes = list[str]()
     if table.star_takes_pixels:
         taken, notes = _with_star(taken, survey)
@@ -135,15 +134,32 @@ def choose_naming(survey: Survey, namings: Sequence[ClassNaming], remedy: str) -
     raise _ask(survey, decision.alternatives, remedy)
 
 
-def weigh_candidates(
-    survey: Survey, namings: Sequence[ClassNaming]
-) -> tuple[MeaningCandidate | None, Sequence[MeaningCandidate]]:
-    """Returns the candidate that is taken, None if the user is asked; and those that are left."""
+@dataclasses.dataclass(frozen=True)
+class CandidatesLeft:
+    """What the rules leave of the candidates.
+
+    Attributes:
+      taken: the candidate that a build takes; None if the user is asked.
+      alternatives: the candidates that the user is asked about: several, or one that a doubt holds
+        against; none if one is taken.
+    """
+
+    taken: MeaningCandidate | None = None
+    alternatives: Sequence[MeaningCandidate] = ()
+
+
+def weigh_candidates(survey: Survey, namings: Sequence[ClassNaming]) -> CandidatesLeft:
+    """Returns the candidate that a build takes, or those about which the user is asked."""
     try:
-        return choose_meaning(survey, namings, "").candidate, ()
+        return CandidatesLeft(choose_meaning(survey, namings, "").candidate)
     except MaskError:
         _, decision = _decide(survey, namings)
-        return None, [decision.taken] if decision.taken else decision.alternatives
+        return CandidatesLeft(None, _list_left(decision))
+
+
+def _list_left(decision: Decision[MeaningCandidate]) -> Sequence[MeaningCandidate]:
+    """Returns the one candidate that no rule beats, or all of them."""
+    return decision.alternatives if decision.taken is None else [decision.taken]
 
 
 def _decide(

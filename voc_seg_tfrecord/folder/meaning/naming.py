@@ -17,13 +17,10 @@ class ClassNaming:
     Attributes:
       table: the names, and the user's rows over them.
       file: the class file that has the names; None if they are those of the values 0, 1, 2.
-      is_usual: whether the file is numbered as its tool mostly does it. This matters only for a
-        file that may be numbered in two ways.
     """
 
     table: ClassTable
     file: ClassFile | None = None
-    is_usual: bool = False
 
     @property
     def entries(self) -> Sequence[ClassEntry]:
@@ -41,6 +38,11 @@ class ClassNaming:
     def numbering(self) -> str:
         """How the class file is numbered, in a sentence; empty if it can be in one way alone."""
         return "" if self.file is None else self.file.numbering_note
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether the file is numbered as its tool mostly does it, if it can be in two ways."""
+        return self.file is not None and self.file.is_usual
 
     def class_of_entry(self, entry: ClassEntry) -> str | int:
         """Returns an entry's name, or 255 if it means void and no row says something else."""

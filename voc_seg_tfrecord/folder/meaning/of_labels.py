@@ -9,7 +9,6 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.folder.classes.names import names_from_file
-from voc_seg_tfrecord.folder.classes.numbering import usual_numbering
 from voc_seg_tfrecord.folder.meaning.candidates import list_candidates
 from voc_seg_tfrecord.folder.meaning.choose import (
     UNDECIDED,
@@ -110,7 +109,6 @@ def list_namings(numberings: Sequence[ClassFile], rows: Rows, background: str) -
     Raises:
       ConfigError: if none has.
     """
-    usual = usual_numbering(numberings)
     namings: list[ClassNaming] = []
     errors: list[ConfigError] = []
     for file in numberings:
@@ -119,7 +117,7 @@ def list_namings(numberings: Sequence[ClassFile], rows: Rows, background: str) -
         except ConfigError as error:
             errors.append(error)
         else:
-            namings.append(ClassNaming(table, file, is_usual=file == usual))
+            namings.append(ClassNaming(table, file))
     if not namings:
         raise errors[0]
     return namings

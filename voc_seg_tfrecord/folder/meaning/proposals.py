@@ -120,15 +120,17 @@ def _propose_void(survey: Survey, naming: ClassNaming) -> list[str]:
 
 def _propose_rows_of_naming(survey: Survey, naming: ClassNaming) -> list[str]:
     """Returns how to choose one of several meanings, or how to name what has no class."""
-    _, candidates_left = weigh_candidates(survey, [naming])
-    if len(candidates_left) > 1:
-        proposals = _propose_candidates(survey, candidates_left)
+    alternatives = weigh_candidates(survey, [naming]).alternatives
+    if len(alternatives) > 1:
+        proposals = _propose_candidates(survey, alternatives)
         if proposals:
             return proposals
     if naming.file is None:
         rows = propose_rows(survey, naming.table.names)
         return [f"in place of --class_names, {rows}"] if rows else []
-    option = _option_of_missing_classes(survey, candidates_left[0])
+    if not alternatives:
+        return []
+    option = _option_of_missing_classes(survey, alternatives[0])
     return [f"name what is missing with {option}"] if option else []
 
 
