@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.layout import ENDINGS_OF, MASK_SUFFIXES, WITH_ARRAYS, Layout
-from voc_seg_tfrecord.folder.files import polygon_sets
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import choose_files
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
@@ -38,6 +37,7 @@ from voc_seg_tfrecord.folder.files.masks_and_polygons import check_same_labels
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS, no_masks_error
 from voc_seg_tfrecord.folder.files.object_masks import check_masks_of_many_images
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings
+from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons, notes_on
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -77,28 +77,33 @@ def find_tree(
 
 def _find_labels(given: GivenLayout, exif: str) -> VocTree:
     """Finds the tree of the masks, or that of polygons if there are no masks."""
-    polygons: VocTree | None = None
-    problems: list[VocSegError] = []
-    if not given.mask_name.lower().endswith(MASK_SUFFIXES):
-        polygons, problems = polygon_sets.find(given, exif)
-    if polygons and (given.mask_name or not _may_have_masks(given)):
-        return polygons
-    if polygons and not given.mask_folders:
-        photos = [polygons.image_path(image_id) for image_id in polygons.masks]
-        given = dataclasses.replace(given, photos=frozenset(photos))
+    if given.mask_name.lower().endswith(MASK_SUFFIXES):
+        polygons = FoundPolygons(None, ())
+    else:
+        polygons = find_polygons(given, exif)
+    if polygons.tree and (given.mask_name or not _may_have_masks(given)):
+        return polygons.tree
     try:
-        masks = _find_mask_tree(given)
+        masks = _find_mask_tree(_without_photos(given, polygons))
     except LayoutError as error:
         if error.kind != NO_MASKS:
             raise
-        if polygons:
-            return polygons
-        if problems:
-            raise problems[0] from None
+        if polygons.tree:
+            return polygons.tree
+        if polygons.problems:
+            raise polygons.problems[0] from None
         raise
     check_images_are_no_masks(masks)
     check_one_numbering(masks)
-    return _with_note_on_polygons(masks, polygons, problems)
+    return _with_note_on_polygons(masks, polygons)
+
+
+def _without_photos(given: GivenLayout, polygons: FoundPolygons) -> GivenLayout:
+    """Returns the layout, in which the images of polygons are no masks unless the user says so."""
+    if polygons.tree is None or given.mask_folders:
+        return given
+    photos = [polygons.tree.image_path(image_id) for image_id in polygons.tree.masks]
+    return dataclasses.replace(given, photos=frozenset(photos))
 
 
 def _may_have_masks(given: GivenLayout) -> bool:
@@ -110,19 +115,18 @@ def _may_have_masks(given: GivenLayout) -> bool:
     return any(path.lower().endswith(MASK_SUFFIXES) for path in paths)
 
 
-def _with_note_on_polygons(
-    masks: VocTree, polygons: VocTree | None, problems: Sequence[VocSegError]
-) -> VocTree:
+def _with_note_on_polygons(masks: VocTree, polygons: FoundPolygons) -> VocTree:
     """Returns the tree of masks with notes on the polygons beside them.
 
     Raises:
       QuestionError: if masks and polygons differ.
     """
-    if polygons is None:
-        notes = polygon_sets.notes_on(problems)
+    if polygons.tree is None:
+        notes = notes_on(polygons.problems)
         return dataclasses.replace(masks, notes=notes) if notes else masks
-    check_same_labels(masks, polygons)
-    note = f"The masks are read. {polygons.labels.tool}'s polygons have the same pixels."
+    check_same_labels(masks, polygons.tree)
+    tool = polygons.tree.labels.tool
+    note = f"The masks are read. {tool}'s polygons have the same pixels."
     return dataclasses.replace(masks, notes=[note])
 
 

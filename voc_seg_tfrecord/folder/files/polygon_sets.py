@@ -22,7 +22,7 @@ from voc_seg_tfrecord.core.split_names import (
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import below, common, split_word, stem
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
-from voc_seg_tfrecord.folder.files.sheet_images import SheetImages
+from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.listing import Listing, Names
@@ -41,56 +41,84 @@ from voc_seg_tfrecord.tools.shapes import (
 from voc_seg_tfrecord.tools.tool import FolderFiles, ShapeFiles, Tool
 
 _SheetsByTool = dict[str, dict[str, Sheet]]
+"""What files hold, by the name of their tool and their paths."""
 
 
-def find(given: GivenLayout, exif: str) -> tuple[VocTree | None, list[VocSegError]]:
-    """Returns the tree of the polygons in a folder, None if there are none that can be used.
+@dataclasses.dataclass(frozen=True)
+class FoundPolygons:
+    """The polygons of a folder.
 
-    The user's option `masks` may name a file of polygons.
+    Attributes:
+      tree: the tree of the polygons; None if there are none that can be used.
+      problems: errors about files that are not used, such as those of boxes.
+    """
 
-    Returns:
-      The tree, and errors about files that are not used, such as those of boxes.
+    tree: VocTree | None
+    problems: Sequence[VocSegError]
+
+
+def find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
+    """Finds the polygons in a folder. The user's option `masks` may name a file of polygons.
 
     Raises:
       VocSegError: about polygons of several tools, two images of one id, or a file that may mean
         two images.
     """
-    listing = given.listing
-    every = [*listing.below()]
-    labels = below(every, given.options.get("masks", ""))
-    # Images of polygons have no parts that the user may name.
-    tops = [
-        f"{named.part}={named.path}" if named.part else named.path for named in given.image_folders
-    ] or [""]
-    below_tops = dict.fromkeys(path for top in tops for path in below(every, top))
-    images = [path for path in below_tops if path.lower().endswith(tuple(given.endings))]
-    files = FolderFiles(root=os.fspath(listing.root), names=every, labels=labels, images=images)
-    found = _read_sheets(files)
+    files = _list_files(given)
+    sheets = _read_sheets(files)
     try:
-        for tool in SHAPE_TOOLS:
-            sheets = _read_folder(tool, files)
-            if sheets:
-                found.by_tool[tool.name] = sheets
-        if not found.by_tool:
-            return None, found.problems
-        by_tool = _chosen_by_ending(found.by_tool, given.options.get("mask_name", ""))
-        if len(by_tool) > 1:
-            raise _question_of_tools(listing, by_tool)
-        ((name, sheets),) = by_tool.items()
-        notes = notes_on(found.problems)
-        if found.others:
-            notes.append(f"{len(found.others)} files such as {found.others[0]} are not {name}'s.")
-        return _make_tree(listing, tool_named(name), sheets, images, notes, exif), found.problems
+        tree = _find_tree(given, files, sheets, exif)
     except LayoutError as error:
         if error.kind != UNUSABLE:
             raise
-        return None, [error, *found.problems]
+        return FoundPolygons(None, [error, *sheets.problems])
+    return FoundPolygons(tree, sheets.problems)
+
+
+def _list_files(given: GivenLayout) -> FolderFiles:
+    """Returns the files in the folders that the user named, or all."""
+    all_paths = list(given.listing.below())
+    # Images of polygons have no parts that the user may name.
+    folders = [f"{f.part}={f.path}" if f.part else f.path for f in given.image_folders] or [""]
+    images: dict[str, None] = {}  # in place of an ordered set
+    for folder in folders:
+        for path in below(all_paths, folder):
+            if path.lower().endswith(tuple(given.endings)):
+                images[path] = None
+    return FolderFiles(
+        root=os.fspath(given.listing.root),
+        names=all_paths,
+        labels=below(all_paths, given.options.get("masks", "")),
+        images=list(images),
+    )
+
+
+def _find_tree(
+    given: GivenLayout, files: FolderFiles, sheets: "_SheetsOfFolder", exif: str
+) -> VocTree | None:
+    """Returns the tree of the one tool that has polygons in a folder; None if none has."""
+    for tool in SHAPE_TOOLS:
+        sheets_of_tool = _read_folder(tool, files)
+        if sheets_of_tool:
+            sheets.by_tool[tool.name] = sheets_of_tool
+    if not sheets.by_tool:
+        return None
+    by_tool = _chosen_by_ending(sheets.by_tool, given.options.get("mask_name", ""))
+    if len(by_tool) > 1:
+        raise _question_of_tools(given.listing, by_tool)
+    ((tool_name, chosen_sheets),) = by_tool.items()
+    notes = notes_on(sheets.problems)
+    if sheets.other_files:
+        count = len(sheets.other_files)
+        notes.append(f"{count} files such as {sheets.other_files[0]} are not {tool_name}'s.")
+    tool = tool_named(tool_name)
+    return _make_tree(given.listing, tool, chosen_sheets, files.images, notes, exif)
 
 
 def _chosen_by_ending(by_tool: _SheetsByTool, mask_name: str) -> _SheetsByTool:
     """Returns the tools whose files the user's pattern of names means; all if it means none."""
     ending = posixpath.splitext(mask_name)[1].lower()
-    chosen = {}
+    chosen: _SheetsByTool = {}
     for name, sheets in by_tool.items():
         shapes = _shapes_of(name)
         if shapes.is_per_image and shapes.ending == ending:
@@ -105,14 +133,18 @@ def _shapes_of(tool: str) -> ShapeFiles:
 
 
 def _question_of_tools(listing: Listing, by_tool: _SheetsByTool) -> QuestionError:
+    """Returns the question which tool's polygons are meant."""
     per_image = [_shapes_of(name) for name in by_tool if _shapes_of(name).is_per_image]
     count_of_ending = collections.Counter(shapes.ending for shapes in per_image)
-    alternatives = []
+    alternatives: list[Alternative] = []
     for name, sheets in by_tool.items():
-        option = choice_of(name, [*sheets])
-        if count_of_ending[_shapes_of(name).ending] > 1 and common(*sheets):
-            option = _choice_of_files([*sheets])
-        alternatives.append(Alternative(f"{name}'s {min(sheets)}", option))
+        files = list(sheets)
+        ending_is_shared = count_of_ending[_shapes_of(name).ending] > 1
+        if ending_is_shared and common(*files):
+            options = _choice_of_files(files)
+        else:
+            options = choice_of(name, files)
+        alternatives.append(Alternative(f"{name}'s {min(files)}", options))
     return QuestionError(
         listing.root,
         alternatives,
@@ -131,15 +163,19 @@ def choice_of(tool: str, files: Sequence[str]) -> dict[str, str]:
 
 
 def _choice_of_files(files: Sequence[str]) -> dict[str, str]:
-    return {"masks": files[0] if len(files) == 1 else common(*files) or files[0]}
+    """Returns the option that names a file, or the folder of several files."""
+    folder = common(*files)
+    if len(files) == 1 or not folder:
+        return {"masks": files[0]}
+    return {"masks": folder}
 
 
 def notes_on(problems: Sequence[VocSegError]) -> list[str]:
     """Returns notes about files of polygons that are not read, one for each kind of problem."""
-    files_by_reason = collections.defaultdict(list)
+    files_by_reason: dict[str, list[str]] = collections.defaultdict(list)
     for problem in problems:
         files_by_reason[problem.found].append(posixpath.basename(problem.where))
-    notes = []
+    notes: list[str] = []
     for reason, files in files_by_reason.items():
         if len(files) == 1:
             notes.append(f"{files[0]} is not read: {reason}.")
@@ -152,18 +188,20 @@ def notes_on(problems: Sequence[VocSegError]) -> list[str]:
 
 
 @dataclasses.dataclass(frozen=True)
-class _FoundSheets:
-    """What the files of a folder hold.
+class _SheetsOfFolder:
+    """What the files of a folder hold. It is filled while they are read.
 
     Attributes:
       by_tool: the sheets of each tool's files, by their paths.
       problems: errors about files that are not read.
-      others: files that no tool wrote.
+      other_files: files that no tool wrote.
     """
 
-    by_tool: _SheetsByTool
-    problems: list[VocSegError]
-    others: list[str]
+    by_tool: _SheetsByTool = dataclasses.field(
+        default_factory=lambda: collections.defaultdict(dict)
+    )
+    problems: list[VocSegError] = dataclasses.field(default_factory=list)
+    other_files: list[str] = dataclasses.field(default_factory=list)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -181,28 +219,32 @@ class _FileOfTool:
     error: MaskError | None = None
 
 
-def _read_sheets(files: FolderFiles) -> _FoundSheets:
-    """Reads the files that say themselves which tool wrote them."""
-    found = _FoundSheets(collections.defaultdict(dict), [], [])
+def _read_sheets(files: FolderFiles) -> _SheetsOfFolder:
+    """Reads the files of which each tells by its content which tool wrote it."""
+    sheets = _SheetsOfFolder()
     names = [name for name in files.labels if _may_have_shapes(name)]
-    class_lists = [tool.shapes.class_list for tool in SHAPE_TOOLS if tool.shapes]
-    names_of_lists = {class_list.name for class_list in class_lists if class_list}
     read = functools.partial(_read_sheet, files)
-    for name, of_file in ordered_map(read, names, ahead=1):
-        if of_file.error:
-            found.problems.append(of_file.error)
-            if of_file.tool and _shapes_of(of_file.tool).is_per_image:
-                found.by_tool[of_file.tool][name] = _damaged_sheet(name, of_file.error)
-        elif of_file.sheet is None:
-            is_table = name.lower().endswith(".csv")
-            if not is_table and posixpath.basename(name) not in names_of_lists:
-                found.others.append(name)
-        else:
-            found.by_tool[of_file.tool][name] = of_file.sheet
-    for tool, sheets in found.by_tool.items():
+    for name, file in ordered_map(read, names, ahead=1):
+        if file.error:
+            sheets.problems.append(file.error)
+            if file.tool and _shapes_of(file.tool).is_per_image:
+                sheets.by_tool[file.tool][name] = _damaged_sheet(name, file.error)
+        elif file.sheet is not None:
+            sheets.by_tool[file.tool][name] = file.sheet
+        elif not _is_table_or_class_list(name):
+            sheets.other_files.append(name)
+    for tool in list(sheets.by_tool):
         if _shapes_of(tool).is_per_image:
-            _add_damaged_files(files, tool, sheets, found)
-    return found
+            _add_damaged_files(files, tool, sheets)
+    return sheets
+
+
+def _is_table_or_class_list(name: str) -> bool:
+    """Says whether a file that no tool wrote is a usual one beside shapes."""
+    class_lists = [tool.shapes.class_list for tool in SHAPE_TOOLS if tool.shapes]
+    names_of_class_lists = {class_list.name for class_list in class_lists if class_list}
+    is_table = name.lower().endswith(".csv")
+    return is_table or posixpath.basename(name) in names_of_class_lists
 
 
 def _may_have_shapes(name: str) -> bool:
@@ -237,25 +279,24 @@ def _names_of_shape_tools() -> str:
     return f"{', '.join(names)} or {last}"
 
 
-def _add_damaged_files(
-    files: FolderFiles, tool: str, sheets: dict[str, Sheet], found: _FoundSheets
-) -> None:
+def _add_damaged_files(files: FolderFiles, tool: str, sheets: _SheetsOfFolder) -> None:
     """Adds files that are cut off before the words of their tool, and that have an image's name.
 
     The image of each lacks its mask, which stops a build.
     """
+    sheets_of_tool = sheets.by_tool[tool]
     ending = _shapes_of(tool).ending
-    folders = {posixpath.dirname(path) for path in (*sheets, *files.images)}
+    folders = {posixpath.dirname(path) for path in (*sheets_of_tool, *files.images)}
     names_of_images = {*map(stem, files.images), *map(posixpath.basename, files.images)}
-    for name in [*found.others]:
+    for name in list(sheets.other_files):
         is_of_image = stem(name) in names_of_images and posixpath.dirname(name) in folders
         if not is_of_image or not name.lower().endswith(ending):
             continue
         error = _error_of_json(files, name, tool)
         if error:
-            found.problems.append(error)
-            found.others.remove(name)
-            sheets[name] = _damaged_sheet(name, error)
+            sheets.problems.append(error)
+            sheets.other_files.remove(name)
+            sheets_of_tool[name] = _damaged_sheet(name, error)
 
 
 def _damaged_sheet(name: str, error: MaskError) -> Sheet:
@@ -296,20 +337,18 @@ class _Source(NamedTuple):
     subset: str
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class _MatchedShapes:
-    """The shapes of the images in a folder.
+    """The shapes of the images in a folder. It is filled while images are looked for.
 
     Attributes:
-      files: of each image's path, the file that has its shapes.
-      annotations: of each image's path, its shapes.
+      by_path: the shapes of each image, by its path.
       embedded: paths of images that only the file of their shapes holds.
       lost: names of images that are not here.
       images_by_source: the images of each file, and of each subset in one.
     """
 
-    files: dict[str, str] = dataclasses.field(default_factory=dict)
-    annotations: dict[str, Annotation] = dataclasses.field(default_factory=dict)
+    by_path: dict[str, FiledAnnotation] = dataclasses.field(default_factory=dict)
     embedded: set[str] = dataclasses.field(default_factory=set)
     lost: list[str] = dataclasses.field(default_factory=list)
     images_by_source: dict[_Source, list[str]] = dataclasses.field(
@@ -322,37 +361,31 @@ def _make_tree(
     tool: Tool,
     sheets: Mapping[str, Sheet],
     images: Sequence[str],
-    notes: list[str],
+    notes: Sequence[str],
     exif: str,
 ) -> VocTree:
+    """Returns the tree of the images that have shapes of a tool.
+
+    Raises:
+      LayoutError: of the kind `UNUSABLE` if no image is here, or about two images of one id.
+    """
     assert tool.shapes
     finder = SheetImages(tool.name, tool.shapes, images, sheets)
     matched = _match_images(finder, sheets)
-    if not matched.annotations:
-        first_lost = min(matched.lost, default="")
-        raise LayoutError(
-            listing.root,
-            found=f"{tool.name}'s {min(sheets)}, but no image {first_lost}".strip(),
-            expected="the images beside their polygons",
-            remedy="put the images into the folder, under the names in the file",
-            kind=UNUSABLE,
-        )
-    top = common(*matched.annotations) or "."
-    names = {path: posixpath.relpath(path, top) for path in matched.annotations}
+    if not matched.by_path:
+        raise _no_images_error(listing, tool, sheets, matched)
+    top = common(*matched.by_path) or "."
+    names = {path: posixpath.relpath(path, top) for path in matched.by_path}
     ids = {path: posixpath.splitext(name)[0] for path, name in names.items()}
     _check_unique(listing, ids)
-    notes = [*notes, *_notes_on_lost(tool.name, matched.lost)]
     first_uses = _first_uses_of_labels(matched)
     classes = number_shape_classes(tool, sheets, first_uses, listing.root, listing.below())
-    for sheet in sheets.values():
-        notes += sheet.notes
-    notes += classes.notes
-    splits = list[LabelSplit]()
+    splits: list[LabelSplit] = []
     if not tool.shapes.is_per_image:
         splits = _splits_of_files(matched.images_by_source, ids)
     labels = DrawnLabels(
         listing.root,
-        Names({ids[path]: file for path, file in matched.files.items()}),
+        Names({ids[path]: filed.file for path, filed in matched.by_path.items()}),
         images={ids[path]: name for path, name in names.items()},
         sheets={*sheets},
         splits=splits,
@@ -360,22 +393,43 @@ def _make_tree(
         tool=tool.name,
         image_folder=listing.root / top,
         values=classes.values,
-        shapes={ids[path]: annotation for path, annotation in matched.annotations.items()},
+        shapes={ids[path]: filed.annotation for path, filed in matched.by_path.items()},
         embedded={ids[path] for path in matched.embedded},
         exif=exif,
     )
     ending = posixpath.splitext(next(iter(sheets)))[1]
     layout = Layout(top, ".", mask_name=f"{ID}{ending}")
-    notes = [*dict.fromkeys([*notes, *finder.notes()])]
-    return VocTree(listing.root, layout, listing, notes, labels)
+    notes_of_sheets = [note for sheet in sheets.values() for note in sheet.notes]
+    all_notes = [
+        *notes,
+        *_notes_on_lost(tool.name, matched.lost),
+        *notes_of_sheets,
+        *classes.notes,
+        *finder.notes(),
+    ]
+    return VocTree(listing.root, layout, listing, list(dict.fromkeys(all_notes)), labels)
+
+
+def _no_images_error(
+    listing: Listing, tool: Tool, sheets: Mapping[str, Sheet], matched: _MatchedShapes
+) -> LayoutError:
+    """Returns the error that no image of a tool's files is here."""
+    first_lost = min(matched.lost, default="")
+    return LayoutError(
+        listing.root,
+        found=f"{tool.name}'s {min(sheets)}, but no image {first_lost}".strip(),
+        expected="the images beside their polygons",
+        remedy="put the images into the folder, under the names in the file",
+        kind=UNUSABLE,
+    )
 
 
 def _first_uses_of_labels(matched: _MatchedShapes) -> dict[str, str]:
     """Returns where the first shape of each label stands: `a.json, shape 3 (crack)`."""
     first_uses: dict[str, str] = {}
-    for path, annotation in matched.annotations.items():
-        for shape in annotation.shapes:
-            first_uses.setdefault(shape.label, f"{matched.files[path]}, {shape.place}")
+    for filed in matched.by_path.values():
+        for shape in filed.annotation.shapes:
+            first_uses.setdefault(shape.label, f"{filed.file}, {shape.place}")
     return first_uses
 
 
@@ -386,38 +440,45 @@ def _match_images(finder: SheetImages, sheets: Mapping[str, Sheet]) -> _MatchedS
         for annotation in sheet.annotations:
             path = finder.find(file, annotation)
             if path is None and annotation.embedded:
-                ending = posixpath.splitext(annotation.image)[1] or ".jpg"
-                path = posixpath.splitext(file)[0] + ending
+                path = _path_of_embedded(file, annotation)
                 matched.embedded.add(path)
             if path is None:
                 matched.lost.append(annotation.image or file)
                 continue
             matched.images_by_source[_Source(file, annotation.subset)].append(path)
-            if path in matched.annotations:
-                error = _error_of_both(path, file, annotation, matched)
+            first = matched.by_path.get(path)
+            if first is not None:
+                error = _error_of_both(path, first, FiledAnnotation(file, annotation))
                 annotation = dataclasses.replace(annotation, error=error)
-            matched.files[path] = file
-            matched.annotations[path] = annotation
+            matched.by_path[path] = FiledAnnotation(file, annotation)
     return matched
 
 
+def _path_of_embedded(file: str, annotation: Annotation) -> str:
+    """Returns the path that an image would have which only the file of its shapes holds."""
+    ending = posixpath.splitext(annotation.image)[1] or ".jpg"
+    return posixpath.splitext(file)[0] + ending
+
+
 def _error_of_both(
-    path: str, file: str, annotation: Annotation, matched: _MatchedShapes
+    path: str, first: FiledAnnotation, second: FiledAnnotation
 ) -> VocSegError | None:
     """Returns what is wrong with two annotations of one image; None if they are the same."""
-    first_file = matched.files[path]
-    first = matched.annotations[path]
-    error = first.error or annotation.error
+    error = first.annotation.error or second.annotation.error
     if error:
         return error
-    if [*map(_without_place, first.shapes)] == [*map(_without_place, annotation.shapes)]:
+    first_shapes = [_without_place(shape) for shape in first.annotation.shapes]
+    second_shapes = [_without_place(shape) for shape in second.annotation.shapes]
+    if first_shapes == second_shapes:
         return None
     expected = "one file for each image"
-    if file == first_file:
-        found = f"other shapes of {path} as {annotation.image} than as {first.image}"
-        return wrong(file, found, expected)
-    found = f"other shapes of {path} than {first_file}"
-    return wrong(file, found, expected, f"name the file that is right: {command(masks=file)}")
+    if second.file == first.file:
+        first_name, second_name = first.annotation.image, second.annotation.image
+        found = f"other shapes of {path} as {second_name} than as {first_name}"
+        return wrong(second.file, found, expected)
+    found = f"other shapes of {path} than {first.file}"
+    remedy = f"name the file that is right: {command(masks=second.file)}"
+    return wrong(second.file, found, expected, remedy)
 
 
 def _without_place(shape: Shape) -> Shape:
@@ -426,10 +487,12 @@ def _without_place(shape: Shape) -> Shape:
 
 
 def _notes_on_lost(tool: str, lost: Sequence[str]) -> list[str]:
+    """Returns a note on images that only the files of a tool name."""
     if not lost:
         return []
-    images = f"{counted(len(lost), 'image')} {'is' if len(lost) == 1 else 'are'}"
-    return [f"{images} in {tool}'s files and not here, such as {min(lost)}."]
+    verb = "is" if len(lost) == 1 else "are"
+    images = counted(len(lost), "image")
+    return [f"{images} {verb} in {tool}'s files and not here, such as {min(lost)}."]
 
 
 def _splits_of_files(
@@ -440,16 +503,17 @@ def _splits_of_files(
     A file of train and validation is none beside those of train or of validation. Images of no
     split are left to the step that chooses splits.
     """
-    splits = []
-    for source, images in images_by_source.items():
-        split = _split_of_source(source)
-        if split:
-            image_ids = [ids[path] for path in images]
-            splits.append(LabelSplit(split, source.file, source.subset, image_ids))
-    if any(split.split in ("train", "validation") for split in splits):
-        splits = [split for split in splits if split.split not in UNIONS]
     if len(images_by_source) == 1:
         return []
+    splits: list[LabelSplit] = []
+    for source, images in images_by_source.items():
+        split_name = _split_of_source(source)
+        if split_name:
+            image_ids = [ids[path] for path in images]
+            splits.append(LabelSplit(split_name, source.file, source.subset, image_ids))
+    has_train_or_validation = any(split.split in ("train", "validation") for split in splits)
+    if has_train_or_validation:
+        splits = [split for split in splits if split.split not in UNIONS]
     return splits
 
 

@@ -1,8 +1,8 @@
 """Finds the image that a file of shapes means by the name that it has for it."""
 
 import collections
-from collections.abc import Mapping, Sequence
-import contextlib
+from collections.abc import Iterable, Mapping, Sequence, Set
+import dataclasses
 import functools
 import posixpath
 import unicodedata
@@ -16,7 +16,28 @@ from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.tools.tool import ShapeFiles
 
 composed = functools.partial(unicodedata.normalize, "NFC")
-"""Composes a name, as macOS decomposes them."""
+"""Composes the letters of a name with their marks, which macOS writes apart."""
+
+
+@dataclasses.dataclass(frozen=True)
+class FiledAnnotation:
+    """The shapes of an image, and the file in which they stand."""
+
+    file: str
+    annotation: Annotation
+
+
+@dataclasses.dataclass(frozen=True)
+class _Matches:
+    """The images that a name may mean.
+
+    Attributes:
+      paths: their paths.
+      missing_parts: how many folders of the name none of the paths has.
+    """
+
+    paths: Sequence[str]
+    missing_parts: int
 
 
 class SheetImages:
@@ -36,18 +57,17 @@ class SheetImages:
         self._shapes = shapes
         self._paths = {*paths}
         self._annotations = [
-            (file, annotation) for file, sheet in sheets.items() for annotation in sheet.annotations
+            FiledAnnotation(file, annotation)
+            for file, sheet in sheets.items()
+            for annotation in sheet.annotations
         ]
-        self._folders_with_both: set[str] = set()  # files, and beside them images that they name
-        for file, annotation in self._annotations:
-            folder = posixpath.dirname(file)
-            if posixpath.join(folder, annotation.image) in self._paths:
-                self._folders_with_both.add(folder)
+        self._folders_with_both = _folders_with_both(self._annotations, self._paths)
         self._names_of_folders = {path.split("/")[-2] for path in self._paths if "/" in path}
+        # Of a.jpg and a.png, the latter may be a mask.
+        paths_by_rank = sorted(paths, key=_rank_of_ending)
         self._paths_by_stem: dict[str, list[str]] = collections.defaultdict(list)
         self._paths_by_name: dict[str, list[str]] = collections.defaultdict(list)
-        # Of a.jpg and a.png, the latter may be a mask.
-        for path in sorted(paths, key=_place_of_ending):
+        for path in paths_by_rank:
             self._paths_by_stem[posixpath.splitext(path)[0]].append(path)
             name = composed(posixpath.basename(path))
             self._paths_by_name[name].append(path)
@@ -56,7 +76,7 @@ class SheetImages:
         self._paths_by_form_of_stem: dict[str, list[str]] = collections.defaultdict(list)
         for path in paths:
             self._paths_by_form_of_stem[_form_of_stem(path)].append(path)
-        self._moved: dict[str, str] = {}  # by what files call them: where images are
+        self._path_of_moved_image: dict[str, str] = {}  # by the names that files have for them
 
     def find(self, file: str, annotation: Annotation) -> str | None:
         """Returns the path of an annotation's image; None if it is not here.
@@ -97,7 +117,7 @@ class SheetImages:
         if self._is_another_image(file, image, of_same_name):
             raise _names_another_image(file, image, of_same_name[0])
         if image and stem(image) != stem(file):
-            self._moved[image] = of_same_name[0]
+            self._path_of_moved_image[image] = of_same_name[0]
         return of_same_name[0]
 
     def _is_another_image(self, file: str, image: str, of_same_name: Sequence[str]) -> bool:
@@ -115,97 +135,74 @@ class SheetImages:
         """Checks that no other image beside the one that a file names is called as the file."""
         if path is None:
             return
-        place = posixpath.join(posixpath.dirname(path), stem(file))
-        of_same_name = self._paths_by_stem.get(place, [])
+        path_of_same_name = posixpath.join(posixpath.dirname(path), stem(file))
+        of_same_name = self._paths_by_stem.get(path_of_same_name, [])
         if of_same_name and path not in of_same_name:
             raise _names_another_image(file, image, of_same_name[0])
 
     def _find_by_name(self, file: str, annotation: Annotation) -> str | None:
         """Returns the image whose path ends as the name of an image does."""
-        image = annotation.image
-        candidates, lacking = self._most_alike(file, annotation)
-        if not candidates:
+        matches = self._find_matches(file, annotation)
+        if not matches.paths:
             return None
-        if len(candidates) > 1:
-            raise self._question(file, image, candidates)
-        path = candidates[0]
-        top = posixpath.join(common(file, path), "")
-        split_of_path = split_word(posixpath.dirname(path.removeprefix(top)))[1]
-        split_of_name = split_word(posixpath.dirname(image))[1]
-        split_of_file = split_word(file.removeprefix(top))[1]
-        split_of_subset = only_split_in(annotation.subset)
-        wanted_split = split_of_name or split_of_subset or split_of_file
-        if split_of_path and wanted_split and split_of_path != wanted_split:
-            if split_of_name:
-                return None
-            if split_of_subset:
-                raise wrong(
-                    file,
-                    f"the image {image} of the subset {annotation.subset}, and {path}, which lies "
-                    "in the folder of another split",
-                    "the images of a subset in its own folder",
-                    "move the image, or correct the subset in the file",
-                )
-            raise wrong(
-                file,
-                f"the image {image}, and {path}, which lies in the folder of another split",
-                "the images of the file's own split",
-                "write the folder before the name, or rename the file if it is of no split",
-            )
-        if lacking:
-            self._moved[image] = path
+        if len(matches.paths) > 1:
+            raise self._question(file, annotation.image, matches.paths)
+        path = matches.paths[0]
+        if not _is_of_same_split(path, file, annotation):
+            return None
+        if matches.missing_parts:
+            self._path_of_moved_image[annotation.image] = path
         return path
 
-    def _most_alike(self, file: str, annotation: Annotation) -> tuple[list[str], int]:
-        """Returns the images whose paths end most as a name does, and how many parts they lack.
+    def _find_matches(self, file: str, annotation: Annotation) -> _Matches:
+        """Returns the images whose paths end most as a name does.
 
         Of several these are the ones in the folder of the image's subset, the nearest to the file,
         or else those of its split. Where images lie beside the file, or in the folder that it
         names, others of the same name are not meant.
         """
         parts = composed(annotation.image).split("/")
-        wanted = [part for part in parts if part not in ("", ".", "..")]
-        if not wanted:
-            return [], 0
-        candidates = self._paths_by_name.get(wanted[-1], [])
-        folder = posixpath.dirname(file)
-        if folder and folder in self._folders_with_both:
-            candidates = [path for path in candidates if posixpath.dirname(path) == folder]
-        if len(wanted) > 1 and wanted[-2] in self._names_of_folders:
-            ending = "/".join(["", *wanted[-2:]])
-            candidates = [path for path in candidates if f"/{path}".endswith(ending)]
-        same = {path: same_parts(composed(path).split("/"), wanted) for path in candidates}
+        wanted_parts = [part for part in parts if part not in ("", ".", "..")]
+        if not wanted_parts:
+            return _Matches([], 0)
+        of_same_name = self._paths_by_name.get(wanted_parts[-1], [])
+        paths = self._in_named_folder(wanted_parts, self._without_distant(file, of_same_name))
+        same = {path: same_parts(composed(path).split("/"), wanted_parts) for path in paths}
         most = max(same.values(), default=0)
-        candidates = [path for path in candidates if same[path] == most]
-        if len(candidates) > 1 and annotation.subset:
-            in_folder = [path for path in candidates if _lies_in(path, annotation.subset)]
-            candidates = in_folder or candidates
-        if len(candidates) > 1:
-            candidates = self._nearest(file, candidates)
-        return candidates, len(wanted) - most
+        best = [path for path in paths if same[path] == most]
+        if len(best) > 1 and annotation.subset:
+            in_folder_of_subset = [path for path in best if _lies_in(path, annotation.subset)]
+            best = in_folder_of_subset or best
+        if len(best) > 1:
+            best = _nearest(file, best)
+        return _Matches(best, missing_parts=len(wanted_parts) - most)
 
-    def _nearest(self, file: str, paths: Sequence[str]) -> list[str]:
-        """Returns the paths that share most folders with a file, those of its split if any are."""
-        shared = {path: len(common(file, path)) for path in paths}
-        nearest = [path for path in paths if shared[path] == max(shared.values())]
-        split = split_word(file)[1]
-        return [path for path in nearest if split_word(path)[1] == split] or nearest
+    def _without_distant(self, file: str, paths: Sequence[str]) -> Sequence[str]:
+        """Leaves out images elsewhere, if images that files name lie beside the file."""
+        folder = posixpath.dirname(file)
+        if not folder or folder not in self._folders_with_both:
+            return paths
+        return [path for path in paths if posixpath.dirname(path) == folder]
+
+    def _in_named_folder(self, wanted_parts: Sequence[str], paths: Sequence[str]) -> Sequence[str]:
+        """Leaves out images elsewhere, if there is a folder of the name that the file says."""
+        if len(wanted_parts) < 2 or wanted_parts[-2] not in self._names_of_folders:
+            return paths
+        end = "/".join(["", *wanted_parts[-2:]])
+        return [path for path in paths if f"/{path}".endswith(end)]
 
     def _question(self, file: str, image: str, candidates: Sequence[str]) -> VocSegError:
         """Returns the question which folder is meant: a line for each that has no image twice."""
-        tops: set[str] = set()
-        for other_file, annotation in self._annotations:
-            paths, _ = self._most_alike(other_file, annotation)
+        folders: set[str] = set()
+        for filed in self._annotations:
+            paths = self._find_matches(filed.file, filed.annotation).paths
             if len(paths) > 1:
-                tops.update(_folders_of_one(paths))
-        alternatives = list[Alternative]()
-        for top in sorted(tops):
-            images = below(sorted(self._paths), top)
-            finder = SheetImages(self._tool, self._shapes, images, {})
-            with contextlib.suppress(VocSegError):
-                for sheet_file, annotation in self._annotations:
-                    finder.find(sheet_file, annotation)
-                alternatives.append(Alternative("", {"images": top}))
+                folders.update(_folders_of_one(paths))
+        alternatives = [
+            Alternative("", {"images": folder})
+            for folder in sorted(folders)
+            if self._can_find_all_in(folder)
+        ]
         meant = f"the image {image}, which may be {' or '.join(candidates[:3])}"
         remedy = "write the folder before the name in the file, or move the other images away"
         if not alternatives:
@@ -215,13 +212,83 @@ class SheetImages:
             file, alternatives, to=f"find {meant}", expected=expected, kind=MaskError.KIND
         )
 
+    def _can_find_all_in(self, folder: str) -> bool:
+        """Says whether no name is ambiguous or wrong if only the images in a folder count."""
+        images = below(sorted(self._paths), folder)
+        finder = SheetImages(self._tool, self._shapes, images, {})
+        try:
+            for filed in self._annotations:
+                finder.find(filed.file, filed.annotation)
+        except VocSegError:
+            return False
+        return True
+
     def notes(self) -> list[str]:
         """Returns a note on images that lie elsewhere than files say."""
-        if not self._moved:
+        if not self._path_of_moved_image:
             return []
-        name, path = min(self._moved.items())
-        where = f"in other places than {self._tool}'s files say, such as {name}, read from {path}"
-        return [f"{counted(len(self._moved), 'image')} {where}."]
+        name, path = min(self._path_of_moved_image.items())
+        images = counted(len(self._path_of_moved_image), "image")
+        return [
+            f"{images} in other places than {self._tool}'s files say, such as {name}, read from "
+            f"{path}."
+        ]
+
+
+def _folders_with_both(annotations: Iterable[FiledAnnotation], paths: Set[str]) -> set[str]:
+    """Returns the folders that have files of annotations, and beside them images that they name."""
+    folders: set[str] = set()
+    for filed in annotations:
+        folder = posixpath.dirname(filed.file)
+        if posixpath.join(folder, filed.annotation.image) in paths:
+            folders.add(folder)
+    return folders
+
+
+def _is_of_same_split(path: str, file: str, annotation: Annotation) -> bool:
+    """Says whether an image lies in no folder of another split than its name says.
+
+    Raises:
+      MaskError: if it lies in the folder of another split than its subset or file says.
+    """
+    image = annotation.image
+    common_top = posixpath.join(common(file, path), "")
+    split_of_path = split_word(posixpath.dirname(path.removeprefix(common_top)))[1]
+    split_of_name = split_word(posixpath.dirname(image))[1]
+    split_of_subset = only_split_in(annotation.subset)
+    split_of_file = split_word(file.removeprefix(common_top))[1]
+    if not split_of_path:
+        return True
+    if split_of_name:
+        return split_of_name == split_of_path
+    if split_of_subset:
+        if split_of_subset != split_of_path:
+            raise wrong(
+                file,
+                f"the image {image} of the subset {annotation.subset}, and {path}, which lies "
+                "in the folder of another split",
+                "the images of a subset in its own folder",
+                "move the image, or correct the subset in the file",
+            )
+        return True
+    if split_of_file and split_of_file != split_of_path:
+        raise wrong(
+            file,
+            f"the image {image}, and {path}, which lies in the folder of another split",
+            "the images of the file's own split",
+            "write the folder before the name, or rename the file if it is of no split",
+        )
+    return True
+
+
+def _nearest(file: str, paths: Sequence[str]) -> list[str]:
+    """Returns the paths that share most folders with a file, those of its split if any are."""
+    shared_lengths = {path: len(common(file, path)) for path in paths}
+    longest = max(shared_lengths.values())
+    nearest = [path for path in paths if shared_lengths[path] == longest]
+    split = split_word(file)[1]
+    of_split = [path for path in nearest if split_word(path)[1] == split]
+    return of_split or nearest
 
 
 def _form_of_stem(path: str) -> str:
@@ -239,7 +306,7 @@ def _names_another_image(file: str, image: str, of_same_name: str) -> MaskError:
 
 
 def _lies_in(path: str, subset: str) -> bool:
-    """Says whether a file lies in a folder that is called as a subset, or says the same split."""
+    """Says whether a file lies in a folder that is called as a subset, or as its split."""
     split = only_split_in(subset)
     for folder in path.split("/")[:-1]:
         if folder.lower() == subset.lower() or (split and only_split_in(folder) == split):
@@ -247,7 +314,7 @@ def _lies_in(path: str, subset: str) -> bool:
     return False
 
 
-def _place_of_ending(path: str) -> int:
+def _rank_of_ending(path: str) -> int:
     return WITH_ARRAYS.index(posixpath.splitext(path)[1].lower())
 
 
@@ -256,12 +323,12 @@ def _folders_of_one(paths: Sequence[str]) -> list[str]:
 
     A path all of whose folders have another one is left out.
     """
-    tops = []
+    folders_of_one: list[str] = []
     for path in paths:
-        folders = path.split("/")[:-1]
-        for depth in range(1, len(folders) + 1):
-            top = "/".join(folders[:depth])
-            if below(paths, top) == [path]:
-                tops.append(top)
+        parts = path.split("/")[:-1]
+        for depth in range(1, len(parts) + 1):
+            folder = "/".join(parts[:depth])
+            if below(paths, folder) == [path]:
+                folders_of_one.append(folder)
                 break
-    return tops
+    return folders_of_one
