@@ -103,12 +103,9 @@ CLASHES = frozenset(
         "Canvas",
         "DecodedImage",
         "Header",
-        "Names",
-        "Originals",
         "Pair",
         "Part",
         "Place",
-        "Source",
         "Verdict",
     }
 )

@@ -10,12 +10,12 @@ _MAX_PATH_BYTES = 1000
 _MAX_SHOWN_CHARACTERS = 80
 
 
-def place_fault(name: str, root: str) -> str:
-    """Returns why a name has no place below a folder; empty if it has one.
+def path_fault(name: str, root: str) -> str:
+    """Returns why a name is no path below a folder; empty if it is one.
 
     Args:
       name: the name, with `/` between folders.
-      root: what the folder is called in the answer, such as `tree`.
+      root: how the answer calls the folder, such as `tree`.
     """
     parts = name.split("/")
     is_absolute = name.startswith("/") or parts[0][1:] == ":"
@@ -30,7 +30,7 @@ def place_fault(name: str, root: str) -> str:
 
 def name_fault(name: str) -> str:
     """Returns why no file below a folder can have a name; empty if one can."""
-    fault = place_fault(name, "folder")
+    fault = path_fault(name, "folder")
     if fault:
         return fault
     if "\\" in name:

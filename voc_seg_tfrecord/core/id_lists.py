@@ -8,7 +8,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.errors import ListError, counted
-from voc_seg_tfrecord.core.file_names import place_fault
+from voc_seg_tfrecord.core.file_names import path_fault
 from voc_seg_tfrecord.core.names import unprintable
 
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
@@ -274,7 +274,7 @@ def _text_error(where: object, found: str) -> ListError:
 def id_fault(image_id: str, *, may_leave_tree: bool = False) -> str:
     """Returns what is wrong with an id; empty if nothing is."""
     if not may_leave_tree:
-        fault = place_fault(image_id.replace("\\", "/"), "tree")
+        fault = path_fault(image_id.replace("\\", "/"), "tree")
         if fault:
             return fault
     if "\t" in image_id:  # a line of columns that was not understood

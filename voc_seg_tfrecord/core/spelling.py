@@ -1,4 +1,4 @@
-"""Which class names are the same name, and which differ in case alone: one rule for all sources.
+"""Tells which class names are the same name, and which differ in case alone.
 
 Class files, files of shapes, options and configs are all checked by it. Two classes of one name are
 an error, because their pixels would become one class, or two that nobody can tell apart. Two names
@@ -12,8 +12,8 @@ import unicodedata
 
 from voc_seg_tfrecord.core.names import plain
 
-# Characters that take no room, by Unicode's property Default_Ignorable_Code_Point, beside those of
-# its category Cf: joiners, fillers of Hangul, and selectors of variants.
+# Characters without width that Unicode's category Cf does not have: joiners, fillers of Hangul, and
+# selectors of variants, by the property Default_Ignorable_Code_Point.
 _INVISIBLE = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
@@ -21,7 +21,7 @@ _EMPTY_BRAILLE_CELL = "\u2800"  # looks like a blank
 
 
 def visible_form(name: str) -> str:
-    r"""Returns what one sees of a name.
+    r"""Returns a name as one sees it.
 
     Names of one visible form are one name. They differ in blanks at their ends or in the number of
     blanks, in characters without width, or in their Unicode form alone. For example `road`,
@@ -36,8 +36,8 @@ class SameName(NamedTuple):
     """Two classes of one name.
 
     Attributes:
-      first: the place of the first one among the names.
-      second: the place of the second one.
+      first: the position of the first one among the names, from 0.
+      second: the position of the second one.
     """
 
     first: int
@@ -46,11 +46,11 @@ class SameName(NamedTuple):
 
 def find_same_name(names: Sequence[str]) -> SameName | None:
     """Returns the first two of some names that are one name; None if all differ."""
-    place_of_form: dict[str, int] = {}
-    for place, name in enumerate(names):
-        first = place_of_form.setdefault(visible_form(name), place)
-        if first != place:
-            return SameName(first, place)
+    position_of_form: dict[str, int] = {}
+    for position, name in enumerate(names):
+        first = position_of_form.setdefault(visible_form(name), position)
+        if first != position:
+            return SameName(first, position)
     return None
 
 

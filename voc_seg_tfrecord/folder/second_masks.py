@@ -93,7 +93,7 @@ def _second_masks(
     tree: VocTree, used: Collection[str], left_over: Sequence[str]
 ) -> list[SecondMask]:
     """Returns the files whose names are those of images with more behind or before them."""
-    names = _Names(tree, used)
+    names = _NamesInUse(tree, used)
     found: list[SecondMask] = []
     for path in left_over:
         folder, name = posixpath.split(path)
@@ -108,7 +108,7 @@ def _second_masks(
     return found
 
 
-class _Names:
+class _NamesInUse:
     """The names of images in use, without their folders and endings.
 
     Args:

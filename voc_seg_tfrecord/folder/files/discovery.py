@@ -162,14 +162,14 @@ def _list_pairings(given: GivenLayout) -> list[Pairing]:
             pairings.append(pairing)
     if not given.image_folders or not given.mask_folders:
         return pairings
-    # Files at the same place below both folders come before all others.
-    at_same_place = [
+    # Files with the same path below both folders come before all others.
+    with_same_path = [
         pairing
         for pairing in pairings
-        if given.place_below("images", pairing.images.folder)
-        == given.place_below("masks", pairing.masks.folder)
+        if given.path_below_named("images", pairing.images.folder)
+        == given.path_below_named("masks", pairing.masks.folder)
     ]
-    return at_same_place or pairings
+    return with_same_path or pairings
 
 
 def _names_parts(given: GivenLayout) -> bool:
@@ -262,8 +262,8 @@ def _tree_of_channels(given: GivenLayout, used_mask_folders: Set[str]) -> VocTre
     if given.image_name:
         return None
     folders = given.listing.folders
-    image_folders = [f for f in folders if given.place_below("images", f) is not None]
-    mask_folders = {f for f in folders if given.place_below("masks", f) is not None}
+    image_folders = [f for f in folders if given.path_below_named("images", f) is not None]
+    mask_folders = {f for f in folders if given.path_below_named("masks", f) is not None}
     images = find_channel_images(given.listing, image_folders, mask_folders - used_mask_folders)
     if images is None:
         return None

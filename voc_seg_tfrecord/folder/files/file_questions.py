@@ -6,8 +6,8 @@ import posixpath
 
 from voc_seg_tfrecord.core.layout import ID, PICTURES, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
-from voc_seg_tfrecord.folder.files.file_names import ending_of, stem_of
-from voc_seg_tfrecord.folder.files.folder_names import split_word
+from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
+from voc_seg_tfrecord.folder.files.folder_names import find_split_word
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     FolderPair,
@@ -31,7 +31,8 @@ def ask_which_files(listing: Listing, choice: FileChoice) -> QuestionError:
     if not undisputed:
         return _question(listing, readings)
     readings_of_all = [[*pairings, *undisputed] for pairings in readings]
-    if all(_is_one_set(listing, pairings) for pairings in readings_of_all):
+    are_sets = all(arrange(listing, pairings) is not None for pairings in readings_of_all)
+    if are_sets:  # so that no part has to be given a name
         return _question(listing, readings_of_all)
     return _question(listing, [*readings, undisputed, *readings_of_all])
 
@@ -60,13 +61,8 @@ def _group_rivals(rivals: Sequence[Pairing]) -> list[list[Pairing]]:
 
 def _without_split(name: str) -> str:
     """Returns the name of a folder, or a pattern, with `{split}` in place of a split's word."""
-    word, _ = split_word(name)
+    word = find_split_word(name).word
     return name.replace(word, SPLIT) if word else name
-
-
-def _is_one_set(listing: Listing, pairings: Sequence[Pairing]) -> bool:
-    """Says whether pairings are one set by their names, so that no part has to be given a name."""
-    return "part1=" not in _options(listing, pairings).get("images", "")
 
 
 def ask_which_sets(listing: Listing, choice: FileChoice) -> QuestionError:

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.folder.files.affixes import (
     common_affix,
     core_of,
 )
-from voc_seg_tfrecord.folder.files.file_names import ending_of, stem_of
+from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.folder_names import is_split, role
 from voc_seg_tfrecord.folder.files.kinds_of_names import (
     GLUED_ROLES,

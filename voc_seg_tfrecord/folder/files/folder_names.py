@@ -1,8 +1,8 @@
 """What names of folders say: images, masks, drawings, splits; and what paths have in common."""
 
 from collections.abc import Iterable, Sequence
+import dataclasses
 import functools
-import itertools
 import posixpath
 
 from voc_seg_tfrecord.core.role_words import DRAWN, EXTRA, IMAGES, LABELED, MASKS
@@ -12,36 +12,58 @@ from voc_seg_tfrecord.tools import nnunet
 _ENDINGS = frozenset({"jpg", "jpeg", "png"})
 
 
-def split_word(path: str) -> tuple[str, str]:
-    """Returns the word for a split in the last folder of a path that has one, and its split.
+@dataclasses.dataclass(frozen=True)
+class SplitWord:
+    """The word in the name of a folder that says which split its files are of.
 
-    The word is as the folder writes it. Both are empty if no folder is called as a split is, or if
-    that folder is called as two are, as `train_val` is.
+    Attributes:
+      word: the word, as the folder writes it; empty if there is none.
+      split: the split; empty if there is no word.
+    """
+
+    word: str
+    split: str
+
+
+_NO_SPLIT = SplitWord("", "")
+
+
+def find_split_word(path: str) -> SplitWord:
+    """Returns the word for a split in the last folder of a path that has one.
+
+    There is none if that folder is called as two splits are, as `train_val` is.
     """
     for folder in reversed(path.split("/")):
-        word = nnunet.split_word_of(folder)
-        if word:
-            return word, nnunet.SPLIT_BY_WORD[word.lower()]
-        found = [word for word in words(folder) if word in WORDS]
-        if len({WORDS[word] for word in found}) > 1:
-            return "", ""
-        if found:
-            at = folder.lower().rindex(found[-1])
-            return folder[at : at + len(found[-1])], WORDS[found[-1]]
-    return "", ""
+        word_of_nnunet = nnunet.split_word_of(folder)
+        if word_of_nnunet:
+            return SplitWord(word_of_nnunet, nnunet.SPLIT_BY_WORD[word_of_nnunet.lower()])
+        words_for_splits = [word for word in words(folder) if word in WORDS]
+        if len({WORDS[word] for word in words_for_splits}) > 1:
+            return _NO_SPLIT
+        if words_for_splits:
+            last_word = words_for_splits[-1]
+            start = folder.lower().rindex(last_word)
+            return SplitWord(folder[start : start + len(last_word)], WORDS[last_word])
+    return _NO_SPLIT
+
+
+def split_of(path: str) -> str:
+    """Returns the split as which a folder, or one above it, is called; empty if there is none."""
+    return find_split_word(path).split
 
 
 def without_split_word(path: str) -> str:
     """Returns a path without the word for a split: `images` of `images_val` and of `val/images`."""
-    word, _ = split_word(path)
+    word = find_split_word(path).word
     if not word:
         return path
     folders = path.split("/")
     for position in reversed(range(len(folders))):
         folder = folders[position]
-        if split_word(folder)[0]:
+        if find_split_word(folder).word:
             start = folder.rindex(word)
-            folders[position] = f"{folder[:start]}{folder[start + len(word) :]}".strip(" _.-")
+            without_word = folder[:start] + folder[start + len(word) :]
+            folders[position] = without_word.strip(" _.-")
             break
     return "/".join(filter(None, folders))
 
@@ -52,30 +74,49 @@ def is_split(folder: str) -> bool:
 
 
 def role(text: str, *, of_folder: bool = False) -> str:
-    """Returns what a name says of files: `images`, `masks`, `drawn`, or nothing."""
-    named = [w for w in words(text) if w not in _ENDINGS or w == text.lower()]
-    colored = "rgb" in named and MASKS.intersection(named)
-    if DRAWN.intersection(named) or colored:
+    """Returns what a name says that files are: `images`, `masks`, `drawn`, or nothing.
+
+    Args:
+      text: the name.
+      of_folder: whether it is that of a folder; `labeled` alone then says nothing.
+    """
+    # In `a_png` the word is no more than an ending; a folder `png` has images.
+    name_words = {word for word in words(text) if word not in _ENDINGS or word == text.lower()}
+    are_masks = not MASKS.isdisjoint(name_words)
+    are_images = not IMAGES.isdisjoint(name_words)
+    are_colored_masks = are_masks and "rgb" in name_words
+    if are_colored_masks or not DRAWN.isdisjoint(name_words):
         return "drawn"
-    if MASKS.intersection(named):
+    if are_masks:
         return "masks"
-    if LABELED.intersection(named):
-        return "" if of_folder or IMAGES.intersection(named) else "masks"
-    return "images" if IMAGES.intersection(named) and not EXTRA.intersection(named) else ""
+    if not LABELED.isdisjoint(name_words):
+        return "" if are_images or of_folder else "masks"
+    if are_images and EXTRA.isdisjoint(name_words):
+        return "images"
+    return ""
 
 
 @functools.cache
 def role_of(folder: str) -> str:
-    """Returns what the names of a folder and of those above it say of the files in it."""
-    roles = [role(part, of_folder=True) for part in folder.split("/")[::-1]]
-    return "drawn" if "drawn" in roles else next(filter(None, roles), "")
+    """Returns what the names of a folder and of those above it say that files in it are.
+
+    The deepest name that says something counts, unless one says that files are drawn.
+    """
+    roles = [role(name, of_folder=True) for name in reversed(folder.split("/"))]
+    if "drawn" in roles:
+        return "drawn"
+    return next((name_role for name_role in roles if name_role), "")
 
 
 def common_folder(folders: Sequence[str]) -> str:
     """Returns the folder in which all folders lie, or which they are; empty for the root."""
-    parts = [f.split("/") if f else [] for f in folders]
-    same = itertools.takewhile(lambda names: len(set(names)) == 1, zip(*parts, strict=False))
-    return "/".join(names[0] for names in same)
+    parts_of_folders = [folder.split("/") if folder else [] for folder in folders]
+    common_parts: list[str] = []
+    for names in zip(*parts_of_folders, strict=False):
+        if len(set(names)) > 1:
+            break
+        common_parts.append(names[0])
+    return "/".join(common_parts)
 
 
 def deepest_above(folder: str, tops: Iterable[str]) -> str | None:
@@ -104,5 +145,9 @@ def stem(path: str) -> str:
 
 def same_parts(path: Sequence[str], wanted: Sequence[str]) -> int:
     """Returns how many folders and names two paths share at their ends."""
-    parts = zip(reversed(path), reversed(wanted), strict=False)
-    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], parts))
+    count = 0
+    for part, wanted_part in zip(reversed(path), reversed(wanted), strict=False):
+        if part != wanted_part:
+            break
+        count += 1
+    return count

@@ -1,4 +1,4 @@
-"""What the user said of a folder's layout, and the files that it allows to be images and masks."""
+"""What the user gave of a folder's layout, and the files that it allows to be images and masks."""
 
 from collections.abc import Mapping, Sequence, Set
 import dataclasses
@@ -9,8 +9,8 @@ from typing import Literal
 
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, SPLIT, Naming
+from voc_seg_tfrecord.folder.files.endings import ending_of
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
-from voc_seg_tfrecord.folder.files.file_names import ending_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, list_file_sets
 from voc_seg_tfrecord.folder.files.folder_names import deepest_above
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -34,7 +34,7 @@ class NamedFolder:
 
 @dataclasses.dataclass(frozen=True)
 class GivenLayout:
-    """A folder, and what the user said of its layout.
+    """A folder, and what the user gave of its layout.
 
     Attributes:
       listing: all that lies in the folder.
@@ -79,27 +79,36 @@ class GivenLayout:
         text = self.options.get(option, "")
         if not text:
             return []
-        whole_path = self._path_in_listing(text)
-        if self.listing.is_folder(whole_path):  # the name of a folder may have a comma
-            return [NamedFolder("", whole_path)]
+        path = self._path_in_listing(text)
+        if self.listing.is_folder(path):  # the name of a folder may have a comma
+            return [NamedFolder("", path)]
         folders: list[NamedFolder] = []
         for item in text.split(","):
-            part, _, item_text = item.rpartition("=")
-            path = self._path_in_listing(item_text)
-            if self.listing.is_folder(path):
-                folders.append(NamedFolder(part, path))
-                continue
-            named_so = self._folders_of_name(path)
-            if not named_so:
-                raise ConfigError(
-                    f"option {option}",
-                    found=f"no folder {path!r} in {self.listing.root}"
-                    + did_you_mean(path, self.listing.folders),
-                    expected=f"the folder of {option}, relative to {self.listing.root}",
-                    remedy="check the name",
-                )
-            folders += [NamedFolder("", folder) for folder in named_so]
+            folders += self._folders_of_item(option, item)
         return folders
+
+    def _folders_of_item(self, option: Half, item: str) -> list[NamedFolder]:
+        """Returns the folders that an item of an option means, such as `train=data/images`.
+
+        If the path leads to no folder, these are the folders anywhere that end so.
+
+        Raises:
+          ConfigError: if there is none.
+        """
+        part, _, path_of_item = item.rpartition("=")
+        path = self._path_in_listing(path_of_item)
+        if self.listing.is_folder(path):
+            return [NamedFolder(part, path)]
+        folders = self._folders_of_name(path)
+        if not folders:
+            raise ConfigError(
+                f"option {option}",
+                found=f"no folder {path!r} in {self.listing.root}"
+                + did_you_mean(path, self.listing.folders),
+                expected=f"the folder of {option}, relative to {self.listing.root}",
+                remedy="check the name",
+            )
+        return [NamedFolder("", folder) for folder in folders]
 
     def _folders_of_name(self, path: str) -> list[str]:
         """Returns the folders anywhere that a path names; `{split}` stands for any one name."""
@@ -117,16 +126,18 @@ class GivenLayout:
         path = posixpath.normpath(text.strip().replace("\\", "/"))
         root = self.listing.root
         # A folder may hold one of its own name; then the path is relative to the outer one.
-        if path.partition("/")[0] not in self.listing.folders:
+        first_name = path.partition("/")[0]
+        if first_name not in self.listing.folders:
             path = path.removeprefix(f"{root}/")
         real_root = f"{posixpath.realpath(str(root))}/"
         for link, target in self.listing.links.items():
             if path == link or path.startswith(f"{link}/"):
-                path = (target + path.removeprefix(link)).removeprefix(real_root)
+                real_path = target + path.removeprefix(link)
+                path = real_path.removeprefix(real_root)
         return "" if path == "." else path
 
-    def place_below(self, half: Half, folder: str) -> str | None:
-        """Returns where a folder lies below those that the user named; None if outside of them.
+    def path_below_named(self, half: Half, folder: str) -> str | None:
+        """Returns the path of a folder below the one that the user named; None if outside of it.
 
         If the user named none, all lie below the root.
         """
@@ -160,7 +171,7 @@ class GivenLayout:
     def _in_named_folders(self, half: Half, sets: Sequence[FileSet]) -> list[FileSet]:
         allowed: list[FileSet] = []
         for files in sets:
-            if files.names and self.place_below(half, files.folder) is not None:
+            if files.names and self.path_below_named(half, files.folder) is not None:
                 allowed.append(files)
         return allowed
 

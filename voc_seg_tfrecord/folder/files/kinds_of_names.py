@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.core.role_words import ROLES
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
-from voc_seg_tfrecord.folder.files.file_names import ending_of, stem_of
+from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.folder_names import role_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 

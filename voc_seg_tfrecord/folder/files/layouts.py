@@ -9,7 +9,13 @@ from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, LISTS, MASK_SUFFIXES, SPLIT, Layout, Part
 from voc_seg_tfrecord.core.role_words import EXTRA
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SHORT_WORDS, are_names_of_splits, words
-from voc_seg_tfrecord.folder.files.folder_names import common_folder, is_split, role, split_word
+from voc_seg_tfrecord.folder.files.folder_names import (
+    common_folder,
+    find_split_word,
+    is_split,
+    role,
+    split_of,
+)
 from voc_seg_tfrecord.folder.files.pairings import Pairing
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.tools.nnunet import is_split_word
@@ -80,9 +86,9 @@ def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> FolderPair:
     images = _names_of_path(image_folder)
     masks = _names_of_path(mask_folder)
     while images and masks and images[-1] == masks[-1]:
-        if keeps_splits and is_split(images[-1]):
-            break
-        if _is_inside(images[:-1], masks[:-1]) or _is_inside(masks[:-1], images[:-1]):
+        is_kept = keeps_splits and is_split(images[-1])
+        one_has_other = _is_inside(images[:-1], masks[:-1]) or _is_inside(masks[:-1], images[:-1])
+        if is_kept or one_has_other:
             break
         images = images[:-1]
         masks = masks[:-1]
@@ -131,7 +137,7 @@ def arrange(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet | None:
 def _has_images_beside_other_splits(image_folders: Iterable[str], top: str) -> bool:
     """Says whether images lie in a folder itself, and others in `val` or `test` below it."""
     folders_below = [folder.removeprefix(top).strip("/") for folder in image_folders]
-    splits = {split_word(folder)[1] for folder in folders_below if is_split(folder)}
+    splits = {split_of(folder) for folder in folders_below if is_split(folder)}
     return "" in folders_below and bool(splits) and "train" not in splits
 
 
@@ -141,8 +147,8 @@ def _is_called_split(folder: str) -> bool:
     A short word is none: nnU-Net's `imagesTr` alone makes no split, so that its ids are those of
     nnU-Net's own lists.
     """
-    word, split = split_word(folder)
-    return bool(split) and not is_split_word(word)
+    word = find_split_word(folder).word
+    return word != "" and not is_split_word(word)
 
 
 def _arrange_parts(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet | None:
@@ -174,18 +180,18 @@ def _names_of_splits(folders: Sequence[FolderPair]) -> list[str] | None:
     One part may have no such name: it is `train` if the others are validation and test.
     """
     names: list[str] = []
-    splits: list[str] = []
+    splits: set[str] = set()
     for pair in folders:
-        image_word, image_split = split_word(pair.images)
-        mask_word, mask_split = split_word(pair.masks)
-        if image_split and mask_split and image_split != mask_split:
+        of_images = find_split_word(pair.images)
+        of_masks = find_split_word(pair.masks)
+        if of_images.split and of_masks.split and of_images.split != of_masks.split:
             return None
-        if not image_split and not mask_split and _has_short_word_for_evaluation(pair):
+        split = of_images.split or of_masks.split
+        if not split and _has_short_word_for_evaluation(pair):
             return None
-        names.append(image_word or mask_word or "train")
-        splits.append(image_split or mask_split or "train")
-    are_different = len(set(splits)) == len(splits)
-    return names if are_different else None
+        names.append(of_images.word or of_masks.word or "train")
+        splits.add(split or "train")
+    return names if len(splits) == len(folders) else None
 
 
 def _has_short_word_for_evaluation(pair: FolderPair) -> bool:
@@ -238,18 +244,16 @@ def _split_off_sibling(pair: FolderPair) -> _Sibling | None:
 
     Example: `v1/images` and `v1/masks`, or `images/v1` and `masks/v1`. None if there is none.
     """
-    images, masks = pair.images.split("/"), pair.masks.split("/")
-    name = common_folder([pair.images, pair.masks])
-    if name:
-        depth = name.count("/") + 1
-        images, masks = images[depth:], masks[depth:]
-    elif images[-1] == masks[-1]:
-        name = images[-1]
-        images, masks = images[:-1], masks[:-1]
-    else:
+    common_top = common_folder([pair.images, pair.masks])
+    if common_top:
+        images = pair.images.removeprefix(common_top).strip("/")
+        masks = pair.masks.removeprefix(common_top).strip("/")
+        return _Sibling(common_top, dataclasses.replace(pair, images=images, masks=masks))
+    image_top, image_name = posixpath.split(pair.images)
+    mask_top, mask_name = posixpath.split(pair.masks)
+    if image_name != mask_name:
         return None
-    inside = dataclasses.replace(pair, images="/".join(images), masks="/".join(masks))
-    return _Sibling(name, inside)
+    return _Sibling(image_name, dataclasses.replace(pair, images=image_top, masks=mask_top))
 
 
 def _have_texts_of_sets(listing: Listing, root: str, folders: Iterable[str]) -> bool:

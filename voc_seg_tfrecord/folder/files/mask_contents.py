@@ -8,7 +8,7 @@ from voc_seg_tfrecord.core.storage import open_file
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import TOOLS
-from voc_seg_tfrecord.tools.tool import RefusedMasks
+from voc_seg_tfrecord.tools.tool import NamesPerMask, RefusedMasks
 
 _MAX_READ_BYTES_OF_JSON = 1 << 20
 
@@ -55,23 +55,30 @@ def check_one_numbering(tree: VocTree) -> None:
     if "/" not in tree.layout.mask_name or not tree.listing:
         return
     top = posixpath.join(tree.place, tree.layout.masks)
-    folders = {posixpath.normpath(posixpath.join(top, n, "..")) for n in tree.masks.values()}
+    mask_paths = [posixpath.join(top, name) for name in tree.masks.values()]
+    folders = sorted({posixpath.normpath(posixpath.dirname(path)) for path in mask_paths})
     for tool in TOOLS:
-        if not tool.names_per_mask:
-            continue
-        first_path_by_text: dict[bytes, str] = {}
-        for folder in sorted(folders):
-            if tool.names_per_mask.name in tree.listing.folders.get(folder, ()):
-                path = tree.given / folder / tool.names_per_mask.name
-                first_path_by_text.setdefault(tree.read_text(path).data, str(path))
-        if len(first_path_by_text) > 1:
-            first, second, *_ = first_path_by_text.values()
-            raise LayoutError(
-                second,
-                found=f"other names than in {first}: {tool.names_per_mask.found}",
-                expected="masks in which a value is the same class everywhere",
-                remedy=tool.names_per_mask.advice,
-            )
+        if tool.names_per_mask:
+            _check_same_names(tree, tree.listing, folders, tool.names_per_mask)
+
+
+def _check_same_names(
+    tree: VocTree, listing: Listing, folders: Iterable[str], names_per_mask: NamesPerMask
+) -> None:
+    """Checks that the files of names in some folders have the same text."""
+    first_path_by_text: dict[bytes, str] = {}
+    for folder in folders:
+        if names_per_mask.name in listing.folders.get(folder, ()):
+            path = tree.given / folder / names_per_mask.name
+            first_path_by_text.setdefault(tree.read_text(path).data, str(path))
+    if len(first_path_by_text) > 1:
+        first, second, *_ = first_path_by_text.values()
+        raise LayoutError(
+            second,
+            found=f"other names than in {first}: {names_per_mask.found}",
+            expected="masks in which a value is the same class everywhere",
+            remedy=names_per_mask.advice,
+        )
 
 
 def check_images_are_no_masks(tree: VocTree) -> None:

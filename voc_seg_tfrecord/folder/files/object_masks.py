@@ -1,7 +1,6 @@
-"""Refuses masks of which each shows one object, or the work of one person: several for one image.
+"""Refuses masks in a folder for each image: each mask shows one object, or is one person's work.
 
-Only files that lie in folders of their own are found here. Files whose names have more than the
-name of their image are found by `second_masks`.
+`second_masks` finds several masks of an image by the names of files.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,15 +42,15 @@ def check_masks_of_many_images(
     Raises:
       LayoutError: if it is the folder of one image.
     """
-    above, name = posixpath.split(mask_folder)
+    parent, name = posixpath.split(mask_folder)
     name_of_image_folder = posixpath.basename(image_folder)
     if name not in images or name == name_of_image_folder:  # frames may be called as their film
         return
-    folders_beside: set[str] = set()
+    sibling_names: set[str] = set()
     for folder in listing.folders:
-        if posixpath.dirname(folder) == above:
-            folders_beside.add(posixpath.basename(folder))
-    called_as_images = (folders_beside & images.keys()) - {name_of_image_folder}
-    if len(called_as_images) > 1 and 2 * len(called_as_images) > len(images):
+        if posixpath.dirname(folder) == parent:
+            sibling_names.add(posixpath.basename(folder))
+    names_of_images = (sibling_names & images.keys()) - {name_of_image_folder}
+    if len(names_of_images) > 1 and 2 * len(names_of_images) > len(images):
         masks = [posixpath.join(mask_folder, mask) for mask in sorted(listing.folders[mask_folder])]
         raise several_masks_error(listing.root, masks, images[name])

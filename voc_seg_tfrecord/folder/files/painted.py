@@ -54,19 +54,18 @@ class _Pixels:
     """The pixels of two images of one size, and their labels.
 
     Attributes:
-      first: float `[H, W, 3]`, 0 to 255.
-      second: likewise.
+      images: the image of the first set and that of the second one, float `[2, H, W, 3]`, 0 to
+        255.
       labels: int64 `[H, W]`: values, or colors as one number.
     """
 
-    first: np.ndarray
-    second: np.ndarray
+    images: np.ndarray
     labels: np.ndarray
 
     @property
     def difference(self) -> np.ndarray:
         """How much the images differ in each pixel, float `[H, W]`."""
-        return np.abs(self.first - self.second).mean(axis=-1)
+        return np.abs(self.images[0] - self.images[1]).mean(axis=-1)
 
 
 def find_painted_set(root: epath.Path, images: Sequence[ComparedImages]) -> int | None:
@@ -79,8 +78,11 @@ def find_painted_set(root: epath.Path, images: Sequence[ComparedImages]) -> int 
     Returns:
       0 for the first set, 1 for the second one, None if it is neither or cannot be told.
     """
-    read = [_read(root, compared) for compared in images]
-    pixels = [each for each in read if each is not None]
+    pixels: list[_Pixels] = []
+    for compared in images:
+        pixels_of_mask = _read(root, compared)
+        if pixels_of_mask is not None:
+            pixels.append(pixels_of_mask)
     painted_labels = _labels_that_differ(pixels)
     if not painted_labels:
         return None
@@ -88,8 +90,8 @@ def find_painted_set(root: epath.Path, images: Sequence[ComparedImages]) -> int 
     if painted_labels == all_labels and not _are_mixed(pixels, all_labels):
         return None  # then these are other photos
     max_ratio = _MAX_RATIO if len(images) > _FEW_IMAGES else _MAX_RATIO_OF_FEW_IMAGES
-    spreads = [_spread(pixels, painted_labels, which) for which in ("first", "second")]
-    contrasts = [_contrast(pixels, painted_labels, which) for which in ("first", "second")]
+    spreads = [_spread(pixels, painted_labels, image_set) for image_set in (0, 1)]
+    contrasts = [_contrast(pixels, painted_labels, image_set) for image_set in (0, 1)]
     by_spread = _index_of_lower(spreads, max_ratio)
     if min(contrasts) < _MIN_CONTRAST_LEVELS:
         return by_spread
@@ -122,11 +124,8 @@ def _read(root: epath.Path, compared: ComparedImages) -> _Pixels | None:
     if len(np.unique(labels)) > _MAX_LABELS:
         return None
     step = math.isqrt(first.size // _MAX_COMPARED_SAMPLES) + 1
-    return _Pixels(
-        first[::step, ::step].astype(np.float64),
-        second[::step, ::step].astype(np.float64),
-        labels[::step, ::step],
-    )
+    pixels = np.stack([first[::step, ::step], second[::step, ::step]])
+    return _Pixels(pixels.astype(np.float64), labels[::step, ::step])
 
 
 def _labels_that_differ(pixels: Sequence[_Pixels]) -> set[int]:
@@ -143,25 +142,39 @@ def _labels_that_differ(pixels: Sequence[_Pixels]) -> set[int]:
     }
 
 
-def _contrast(pixels: Sequence[_Pixels], labels: set[int], which: str) -> float:
-    """Returns the median difference between neighboring pixels that are painted, in levels."""
-    steps: list[np.ndarray] = []
+def _contrast(pixels: Sequence[_Pixels], labels: set[int], image_set: int) -> float:
+    """Returns the median difference between neighboring pixels that are painted, in levels.
+
+    It is 0 if no two painted pixels are neighbors, as in a contour.
+
+    Args:
+      pixels: the images.
+      labels: the labels that may be painted.
+      image_set: 0 for the first set, 1 for the second one.
+    """
+    differences: list[np.ndarray] = []
     for each in pixels:
-        image = getattr(each, which)
-        painted = _is_painted(each, labels)
-        right = np.abs(np.diff(image, axis=1)).mean(axis=-1)
-        steps.append(right[painted[:, 1:] & painted[:, :-1]])
-        down = np.abs(np.diff(image, axis=0)).mean(axis=-1)
-        steps.append(down[painted[1:] & painted[:-1]])
-    all_steps = np.concatenate(steps)
-    return float(np.median(all_steps)) if len(all_steps) else 0.0  # a contour has no neighbors
+        image = each.images[image_set]
+        is_painted = _is_painted(each, labels)
+        to_right = np.abs(np.diff(image, axis=1)).mean(axis=-1)
+        differences.append(to_right[is_painted[:, 1:] & is_painted[:, :-1]])
+        to_lower = np.abs(np.diff(image, axis=0)).mean(axis=-1)
+        differences.append(to_lower[is_painted[1:] & is_painted[:-1]])
+    all_differences = np.concatenate(differences)
+    return float(np.median(all_differences)) if len(all_differences) else 0.0
 
 
-def _spread(pixels: Sequence[_Pixels], labels: set[int], which: str) -> float:
-    """Returns how much the painted pixels of each label differ from one another in all images."""
+def _spread(pixels: Sequence[_Pixels], labels: set[int], image_set: int) -> float:
+    """Returns how much the painted pixels of each label differ from one another in all images.
+
+    Args:
+      pixels: the images.
+      labels: the labels that may be painted.
+      image_set: 0 for the first set, 1 for the second one.
+    """
     spread = 0.0
     for label in labels:
-        painted = [getattr(each, which)[_is_painted(each, {label})] for each in pixels]
+        painted = [each.images[image_set][_is_painted(each, {label})] for each in pixels]
         spread += float(np.concatenate(painted).std(axis=0).sum())
     return spread
 
@@ -173,22 +186,26 @@ def _is_painted(pixels: _Pixels, labels: set[int]) -> np.ndarray:
 
 
 def _are_mixed(pixels: Sequence[_Pixels], labels: set[int]) -> bool:
-    """Says whether one set is the other one, with each label mixed with a color of its own."""
-    deviations: dict[str, list[np.ndarray]] = {"first": [], "second": []}
-    means: dict[str, list[np.ndarray]] = {"first": [], "second": []}
+    """Says whether one set is the other one, with each label mixed with a color of its own.
+
+    Then what differs from the mean of a label is proportional in both sets, and the colors that
+    were mixed in differ from label to label.
+    """
+    means: list[np.ndarray] = []
+    deviations: list[np.ndarray] = []
     for label in labels:
-        for which in ("first", "second"):
-            of_label = [getattr(each, which)[each.labels == label] for each in pixels]
-            values = np.concatenate(of_label)
-            means[which].append(values.mean(axis=0))
-            deviations[which].append(values - values.mean(axis=0))
-    first = np.concatenate(deviations["first"])
-    second = np.concatenate(deviations["second"])
+        # Float `[2, pixels of the label, 3]`.
+        values = np.concatenate([each.images[:, each.labels == label] for each in pixels], axis=1)
+        mean = values.mean(axis=1, keepdims=True)
+        means.append(mean[:, 0])
+        deviations.append(values - mean)
+    first, second = np.concatenate(deviations, axis=1)
     first_square = float((first * first).sum())
     second_square = float((second * second).sum())
     product = float((first * second).sum())
     if product <= _MIN_CORRELATION * math.sqrt(first_square * second_square):
         return False
     share = math.sqrt(second_square / first_square)
-    colors = np.stack(means["second"]) - share * np.stack(means["first"])
+    first_means, second_means = np.stack(means, axis=1)
+    colors = second_means - share * first_means
     return float(np.ptp(colors, axis=0).max()) > MIN_PAINTED_LEVELS

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core.role_words import EXTRA, ROLES
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, TOKEN, Affix, core_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import split_word
+from voc_seg_tfrecord.folder.files.folder_names import find_split_word, split_of
 from voc_seg_tfrecord.tools.nnunet import FIRST_CHANNEL, is_split_word
 
 _Item = TypeVar("_Item")
@@ -64,7 +64,7 @@ class Pairing:
     @functools.cached_property
     def splits(self) -> tuple[str, str]:
         """The splits as which the two folders are called; of none, the empty text."""
-        return split_word(self.images.folder)[1], split_word(self.masks.folder)[1]
+        return split_of(self.images.folder), split_of(self.masks.folder)
 
     @property
     def is_of_split(self) -> bool:
@@ -278,11 +278,10 @@ def _pairs_of_first_channel(images: FileSet, masks: FileSet) -> dict[str, str]:
             return {}
         if core in masks.names:
             pairs[stem] = core
-    image_word, image_split = split_word(images.folder)
-    _, mask_split = split_word(masks.folder)
-    are_called_so = is_split_word(image_word) and image_split == mask_split
+    of_images = find_split_word(images.folder)
+    is_called_so = is_split_word(of_images.word) and of_images.split == split_of(masks.folder)
     are_complete = len(pairs) == len(masks.names) == len(images.names)
-    return pairs if are_complete or are_called_so else {}
+    return pairs if are_complete or is_called_so else {}
 
 
 def drop_common_parts(affix: Affix, other: Affix) -> AffixPair:

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core.split_names import (
     split_in,
 )
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.folder.files.folder_names import below, common, split_word, stem
+from voc_seg_tfrecord.folder.files.folder_names import below, common, split_of, stem
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
@@ -325,7 +325,7 @@ def _read_folder(tool: Tool, files: FolderFiles) -> dict[str, Sheet]:
 # The tree of a tool's shapes.
 
 
-class _Source(NamedTuple):
+class _FileOrSubset(NamedTuple):
     """A file of shapes, or a subset in it.
 
     Attributes:
@@ -351,7 +351,7 @@ class _MatchedShapes:
     by_path: dict[str, FiledAnnotation] = dataclasses.field(default_factory=dict)
     embedded: set[str] = dataclasses.field(default_factory=set)
     lost: list[str] = dataclasses.field(default_factory=list)
-    images_by_source: dict[_Source, list[str]] = dataclasses.field(
+    images_by_source: dict[_FileOrSubset, list[str]] = dataclasses.field(
         default_factory=lambda: collections.defaultdict(list)
     )
 
@@ -445,7 +445,7 @@ def _match_images(finder: SheetImages, sheets: Mapping[str, Sheet]) -> _MatchedS
             if path is None:
                 matched.lost.append(annotation.image or file)
                 continue
-            matched.images_by_source[_Source(file, annotation.subset)].append(path)
+            matched.images_by_source[_FileOrSubset(file, annotation.subset)].append(path)
             first = matched.by_path.get(path)
             if first is not None:
                 error = _error_of_both(path, first, FiledAnnotation(file, annotation))
@@ -496,7 +496,7 @@ def _notes_on_lost(tool: str, lost: Sequence[str]) -> list[str]:
 
 
 def _splits_of_files(
-    images_by_source: Mapping[_Source, Sequence[str]], ids: Mapping[str, str]
+    images_by_source: Mapping[_FileOrSubset, Sequence[str]], ids: Mapping[str, str]
 ) -> list[LabelSplit]:
     """Returns the splits that several files say, or several subsets in files.
 
@@ -517,7 +517,7 @@ def _splits_of_files(
     return splits
 
 
-def _split_of_source(source: _Source) -> str:
+def _split_of_source(source: _FileOrSubset) -> str:
     """Returns the split that a subset is called as, or else a file or its folder; or nothing.
 
     A subset is a split whatever it is called.
@@ -531,7 +531,7 @@ def _split_of_source(source: _Source) -> str:
     if list_splits_in(stem(name)):
         return ""  # two splits, of which nobody knows which image is of which
     for part in reversed(folder.split("/")):
-        split_of_folder = only_split_in(part) or split_word(part)[1]
+        split_of_folder = only_split_in(part) or split_of(part)
         if split_of_folder:
             return split_of_folder
     return ""

@@ -10,7 +10,7 @@ import unicodedata
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted
 from voc_seg_tfrecord.core.layout import WITH_ARRAYS
 from voc_seg_tfrecord.core.split_names import only_split_in
-from voc_seg_tfrecord.folder.files.folder_names import below, common, same_parts, split_word, stem
+from voc_seg_tfrecord.folder.files.folder_names import below, common, same_parts, split_of, stem
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.tools.tool import ShapeFiles
@@ -28,7 +28,7 @@ class FiledAnnotation:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Matches:
+class _PathsOfName:
     """The images that a name may mean.
 
     Attributes:
@@ -154,7 +154,7 @@ class SheetImages:
             self._path_of_moved_image[annotation.image] = path
         return path
 
-    def _find_matches(self, file: str, annotation: Annotation) -> _Matches:
+    def _find_matches(self, file: str, annotation: Annotation) -> _PathsOfName:
         """Returns the images whose paths end most as a name does.
 
         Of several these are the ones in the folder of the image's subset, the nearest to the file,
@@ -164,7 +164,7 @@ class SheetImages:
         parts = composed(annotation.image).split("/")
         wanted_parts = [part for part in parts if part not in ("", ".", "..")]
         if not wanted_parts:
-            return _Matches([], 0)
+            return _PathsOfName([], 0)
         of_same_name = self._paths_by_name.get(wanted_parts[-1], [])
         paths = self._in_named_folder(wanted_parts, self._without_distant(file, of_same_name))
         same = {path: same_parts(composed(path).split("/"), wanted_parts) for path in paths}
@@ -175,7 +175,7 @@ class SheetImages:
             best = in_folder_of_subset or best
         if len(best) > 1:
             best = _nearest(file, best)
-        return _Matches(best, missing_parts=len(wanted_parts) - most)
+        return _PathsOfName(best, missing_parts=len(wanted_parts) - most)
 
     def _without_distant(self, file: str, paths: Sequence[str]) -> Sequence[str]:
         """Leaves out images elsewhere, if images that files name lie beside the file."""
@@ -253,10 +253,10 @@ def _is_of_same_split(path: str, file: str, annotation: Annotation) -> bool:
     """
     image = annotation.image
     common_top = posixpath.join(common(file, path), "")
-    split_of_path = split_word(posixpath.dirname(path.removeprefix(common_top)))[1]
-    split_of_name = split_word(posixpath.dirname(image))[1]
+    split_of_path = split_of(posixpath.dirname(path.removeprefix(common_top)))
+    split_of_name = split_of(posixpath.dirname(image))
     split_of_subset = only_split_in(annotation.subset)
-    split_of_file = split_word(file.removeprefix(common_top))[1]
+    split_of_file = split_of(file.removeprefix(common_top))
     if not split_of_path:
         return True
     if split_of_name:
@@ -286,8 +286,8 @@ def _nearest(file: str, paths: Sequence[str]) -> list[str]:
     shared_lengths = {path: len(common(file, path)) for path in paths}
     longest = max(shared_lengths.values())
     nearest = [path for path in paths if shared_lengths[path] == longest]
-    split = split_word(file)[1]
-    of_split = [path for path in nearest if split_word(path)[1] == split]
+    split = split_of(file)
+    of_split = [path for path in nearest if split_of(path) == split]
     return of_split or nearest
 
 
