@@ -10,7 +10,16 @@ from support.paths import REPOSITORY
 from voc_seg_tfrecord.tools.registry import TOOLS
 
 MODULES = pathlib.Path(REPOSITORY) / "voc_seg_tfrecord" / "tools"
-NO_TOOLS = {"__init__", "drawing", "registry", "shape_classes", "shapes", "tool"}
+NO_TOOLS = {
+    "__init__",
+    "drawing",
+    "shape_pixels",
+    "coco_polygons",
+    "registry",
+    "shape_classes",
+    "shapes",
+    "tool",
+}
 IDS = {"train": ("a", "b", "c"), "val": ("d", "e")}
 PATTERNS = [
     pytest.param(patterns, id=f"{tool.name}: {patterns.masks}")

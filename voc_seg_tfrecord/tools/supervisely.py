@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, number_by_place, read_rgb
 from voc_seg_tfrecord.core.class_parsers import load_json as load_any_json
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.tools.drawing import opaque_pixels
+from voc_seg_tfrecord.tools.shape_pixels import opaque_pixels
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     Shape,

@@ -52,7 +52,7 @@ Region = Mapping[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
-class _Entry:
+class _ImageOfVia:
     """An image in a file of VIA's: its name, and its regions."""
 
     name: str
@@ -86,20 +86,20 @@ def read(file: File) -> Sheet:
 # The forms of VIA's files.
 
 
-def _entries_of_via_2(data: Mapping[str, Any]) -> list[_Entry]:
+def _entries_of_via_2(data: Mapping[str, Any]) -> list[_ImageOfVia]:
     """Returns the images of annotations or of a project; VIA 1 writes regions as an object."""
     entries = []
     for entry in data.get("_via_img_metadata", data).values():
         regions = entry["regions"]
         regions = regions.values() if isinstance(regions, dict) else regions
-        entries.append(_Entry(str(entry["filename"]), [*regions]))
+        entries.append(_ImageOfVia(str(entry["filename"]), [*regions]))
     return entries
 
 
 _CSV_COLUMNS = ("filename", "region_shape_attributes", "region_attributes")
 
 
-def _entries_of_csv(file: File) -> list[_Entry]:
+def _entries_of_csv(file: File) -> list[_ImageOfVia]:
     """Returns the images of VIA's CSV, which has a line for each region, and for each image.
 
     The line of an image without regions has an empty object as its shape.
@@ -125,7 +125,7 @@ def _entries_of_csv(file: File) -> list[_Entry]:
                     )
         except csv.Error as error:
             raise ValueError(str(error)) from None
-    return [_Entry(name, regions) for name, regions in regions_by_image.items()]
+    return [_ImageOfVia(name, regions) for name, regions in regions_by_image.items()]
 
 
 # VIA 3 numbers the kinds of shapes and files, and the options of attributes.
@@ -144,7 +144,7 @@ _IMAGE_OF_VIA_3 = 2
 _TEXT_OF_VIA_3, _CHECKBOX_OF_VIA_3 = 1, 2
 
 
-def _entries_of_via_3(data: Mapping[str, Any]) -> list[_Entry]:
+def _entries_of_via_3(data: Mapping[str, Any]) -> list[_ImageOfVia]:
     """Returns the images of a project of VIA 3.
 
     Its `metadata` belong to views of one file each, and those without `xy` describe the file.
@@ -164,7 +164,7 @@ def _entries_of_via_3(data: Mapping[str, Any]) -> list[_Entry]:
         file = data["file"][str(file_ids[0])]
         if file["type"] != _IMAGE_OF_VIA_3:
             raise ValueError(f"{str(file['fname'])[:80]}, which is no image")
-        entries.append(_Entry(str(file["fname"]), regions))
+        entries.append(_ImageOfVia(str(file["fname"]), regions))
     return entries
 
 
@@ -244,7 +244,7 @@ def _text_of(value: Any) -> str:
     return str(value)
 
 
-def _read_image(entry: _Entry, attribute: str, where: str) -> Annotation:
+def _read_image(entry: _ImageOfVia, attribute: str, where: str) -> Annotation:
     name = entry.name.replace("\\", "/")
     left_out: dict[str, int] = collections.Counter()
     shapes = []

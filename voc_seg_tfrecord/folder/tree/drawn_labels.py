@@ -28,7 +28,7 @@ from voc_seg_tfrecord.folder.tree.listing import Names
 from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
 from voc_seg_tfrecord.formats import mask_samples, pillow, png
 from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey
-from voc_seg_tfrecord.tools.drawing import Drawn, draw
+from voc_seg_tfrecord.tools.drawing import DrawnMask, draw
 from voc_seg_tfrecord.tools.registry import tool_named
 from voc_seg_tfrecord.tools.shapes import Annotation, wrong
 
@@ -74,7 +74,7 @@ class DrawnPair(Pair):
             surveyed=self.surveyed,
         )
 
-    def draw(self, size: tuple[int, int]) -> Drawn:
+    def draw(self, size: tuple[int, int]) -> DrawnMask:
         """Draws the masks of a pair with shapes."""
         assert self.shapes
         return draw(self.shapes, self.values, size, objects=self.instances is not None)
