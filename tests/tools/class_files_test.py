@@ -165,6 +165,8 @@ BY_PLACE = {0: ("sky", None), 1: ("long road", None)}
         ("labels.txt", "sky\nlong road", BY_PLACE),
         ("labels.txt", "long road 2\nsky 0", BY_NUMBER),
         ("classes.txt", "sky, long road\n", BY_PLACE),
+        ("classes.txt", "sky;\nlong road\n", BY_PLACE),
+        ("classes.txt", "sky,\nlong road,\n", BY_PLACE),
         ("classes.txt", "name\nsky\nlong road\n", BY_PLACE),
         ("classes.txt", "class 1\nclass 2\n", {0: ("class 1", None), 1: ("class 2", None)}),
         ("classes.txt", "2 wheels\ncar\n", {0: ("2 wheels", None), 1: ("car", None)}),
@@ -203,6 +205,10 @@ def test_files_by_hand_are_read_in_the_forms_that_occur(tmp_path, name, text, ex
         ("classes.json", '{"1": {"id": 7, "name": "a"}}', "id is '1' and 7 for one class"),
         ("classes.json", '{"a": {"name": "b"}, "c": {}}', "name is 'a' and 'b' for one class"),
         ("classes.txt", "name\n\na\n\nb\n", "an empty line after 'a'"),
+        ("classes.txt", "a\nb;\nc\n", "a mark at the end of 'b;'"),
+        ("classes.txt", "0 a\n1 b,\n2 c\n", "a mark at the end of '1 b,'"),
+        ("classes.txt", "['a', 'b']", "brackets around the names"),
+        ("classes.txt", '[\n"a",\n"b"\n]\n', "brackets around the names"),
     ],
 )
 def test_a_file_of_a_common_name_that_holds_something_else_is_no_class_file(

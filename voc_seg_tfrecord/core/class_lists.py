@@ -35,6 +35,8 @@ from voc_seg_tfrecord.core.class_parsers import (
 )
 
 _DELIMITERS = ",;\t"
+_MARKS = ",;"
+"""What may stand at the end of each line, and is no part of it."""
 _HEADS_OF_NAMES = ("name", "class", "classes", "class_name")
 """A first line that is none of the names."""
 
@@ -53,9 +55,11 @@ def parse_list(text: str) -> list[ClassEntry]:
         entries = _read_rows(lines, delimiter)
         if entries is not None:
             return number_by_place(entries)
-    if len(lines) > 1 and lines[0].rstrip(",;").casefold() in _HEADS_OF_NAMES:
+    if len(lines) > 1 and lines[0].rstrip(_MARKS).casefold() in _HEADS_OF_NAMES:
         lines = lines[1:]
-    entries = _read_lines(_split_one_line([line.rstrip(",;") for line in lines]))
+    _check_no_brackets(lines)
+    entries = _read_lines(_split_one_line([line.rstrip(_MARKS) for line in lines]))
+    _check_marks_at_ends(lines, entries)
     if all(entry.by_place and entry.color is None for entry in entries):
         _check_no_gap(text, lines[0])
     return number_by_place(entries)
@@ -67,7 +71,7 @@ def _lines_of_classes(text: str) -> list[str]:
     A comment begins with `#`. If each such line begins with a color, as in `#800000 crack`, they
     are no comments.
     """
-    lines = [line for line in split_lines(text) if line.strip(",;")]
+    lines = [line for line in split_lines(text) if line.strip(_MARKS)]
     comments = [line for line in lines if line.startswith("#")]
     if all(_COLOR_AND_NAME.fullmatch(line) for line in comments):
         return lines
@@ -78,6 +82,27 @@ def _split_one_line(lines: Sequence[str]) -> Sequence[str]:
     """Returns the names of `crack, hole` if that is the only line, and else the lines."""
     is_list_of_names = len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0])
     return lines[0].split(",") if is_list_of_names else lines
+
+
+def _check_no_brackets(lines: Sequence[str]) -> None:
+    """Raises a ValueError if brackets stand around the lines, as in JSON."""
+    if lines[0][0] in "[{(" and lines[-1].rstrip(_MARKS)[-1:] in ("]", "}", ")"):
+        raise ValueError(f"brackets around the names, from {lines[0][:80]!r} on")
+
+
+def _check_marks_at_ends(lines: Sequence[str], entries: Sequence[ClassEntry]) -> None:
+    """Raises a ValueError if one of several names has a mark at its end, which may belong to it.
+
+    The last line may be the one without a mark.
+    """
+    lines_with_mark = [line for line in lines if line != line.rstrip(_MARKS)]
+    has_each_line_a_mark = all(line in lines_with_mark for line in lines[:-1])
+    if has_each_line_a_mark or not lines_with_mark:
+        return
+    for line, entry in zip(lines, entries, strict=True):
+        ends_with_name = line.rstrip(_MARKS).endswith(entry.name)
+        if line in lines_with_mark and ends_with_name:
+            raise ValueError(f"a mark at the end of {line[:80]!r}, and none at that of others")
 
 
 def _check_no_gap(text: str, first_line: str) -> None:
