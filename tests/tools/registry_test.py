@@ -19,6 +19,7 @@ NO_TOOLS = {
     "shape_classes",
     "shapes",
     "tool",
+    "yolo_names",
 }
 IDS = {"train": ("a", "b", "c"), "val": ("d", "e")}
 PATTERNS = [

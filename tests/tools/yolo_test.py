@@ -8,6 +8,7 @@ from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import yolo
 from voc_seg_tfrecord.tools.drawing import draw
+from voc_seg_tfrecord.tools.yolo_names import read_names
 
 NAMES = ("car", "tree")
 VALUES = {"car": 1, "tree": 2}
@@ -85,7 +86,7 @@ def test_a_line_that_is_no_polygon_is_an_error_with_its_number(line, found):
     ],
 )
 def test_class_names_are_read_from_yaml(text, names):
-    assert yolo.read_names(File(text.encode(), "data.yaml")) == names
+    assert read_names(File(text.encode(), "data.yaml")) == names
 
 
 @pytest.mark.parametrize(
@@ -98,12 +99,14 @@ def test_class_names_are_read_from_yaml(text, names):
         ("names: [yes, no]\n", "the name True, which is no word without quotes"),
         ("names: [car]\nkpt_shape: [17, 3]\n", "keypoints"),
         ("names: [car\n", "not readable as YAML"),
-        ("names: 3\n", "not iterable"),
+        ("names: 3\n", "the names '3', which are no list"),
+        ("names: cat\n", "the names 'cat', which are no list"),
+        ("names: {0: car, 1.5: tree}\n", "the class number 1.5"),
     ],
 )
 def test_yaml_that_does_not_name_the_classes_is_an_error(text, found):
     with pytest.raises(MaskError) as caught:
-        yolo.read_names(File(text.encode(), "data.yaml"))
+        read_names(File(text.encode(), "data.yaml"))
     assert found in str(caught.value)
 
 

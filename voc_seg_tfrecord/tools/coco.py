@@ -186,30 +186,30 @@ class _Reader:
 
     def read_image(self, image: Mapping[str, Any], shapes: Sequence[Any]) -> Annotation:
         name = str(image["file_name"]).replace("\\", "/")
-        place = f"{self.where}, image {name[-80:]}"
+        position = f"{self.where}, image {name[-80:]}"
         try:
             ids = self.ids_of_name[str(image["file_name"])]
             if len(ids) > 1:
                 raise wrong(
-                    place,
+                    position,
                     f"one file_name for the ids {' and '.join(map(repr, ids))[:99]}",
                     "images that differ in file_name",
                     "correct a file_name, or delete one image and give its shapes the other's id",
                 )
-            size = checked_size(image.get("height"), image.get("width"), place)
+            size = checked_size(image.get("height"), image.get("width"), position)
             drawn = [self._read_shape(shape, size) for shape in shapes]
         except MaskError as error:
             return Annotation(self.where, name, None, error=error)
         return Annotation(self.where, name, size, drawn, "smaller")
 
     def _read_shape(self, shape: Mapping[str, Any], size: tuple[int, int]) -> Shape:
-        place = f"annotation {str(shape.get('id'))[:40]}"
+        position = f"annotation {str(shape.get('id'))[:40]}"
         if shape.get("category_id") not in self.names:
             found = f"the category_id {str(shape.get('category_id'))[:40]}"
-            raise wrong(f"{self.where}, {place}", found, "the id of a category")
+            raise wrong(f"{self.where}, {position}", found, "the id of a category")
         label = self.names[shape["category_id"]]
-        place = f"{place} ({label.strip()[:40]})"
-        where = f"{self.where}, {place}"
+        position = f"{position} ({label.strip()[:40]})"
+        where = f"{self.where}, {position}"
         outline = shape.get("segmentation")
         if not outline:
             raise wrong(
@@ -222,8 +222,8 @@ class _Reader:
         with as_written(where, f"polygons, or runs that fill {size[1]} x {size[0]} pixels"):
             if isinstance(outline, list):
                 points, starts = _read_polygons(outline, where)
-                return Shape(label, "parts", place, points, starts, crowd=is_crowd)
-            return Shape(label, "columns", place, data=_read_runs(outline, size), crowd=is_crowd)
+                return Shape(label, "parts", position, points, starts, crowd=is_crowd)
+            return Shape(label, "columns", position, data=_read_runs(outline, size), crowd=is_crowd)
 
 
 def _read_polygons(outline: Sequence[Any], where: str) -> tuple["array[float]", list[int]]:
@@ -257,7 +257,7 @@ def _decode_runs(text: str) -> "array[int]":
         raise ValueError("characters that are none of runs")
     for word in re.finditer("[P-o]{0,12}[0-O]", text):
         digits = [ord(character) - ord("0") & 31 for character in word[0]]
-        value = sum(digit << 5 * place for place, digit in enumerate(digits))
+        value = sum(digit << 5 * exponent for exponent, digit in enumerate(digits))
         is_negative = digits[-1] & 16
         if is_negative:
             value -= 1 << 5 * len(digits)
@@ -281,7 +281,7 @@ def _advise_to_convert(segments: epath.Path, masks: epath.Path) -> str:
 def write_example(images: Mapping[str, DrawnImage]) -> Iterator[tuple[str, bytes]]:
     """Yields a JSON file for each split, with ids of categories that have gaps, as COCO's have."""
     names = dict.fromkeys(name for image in images.values() for name in image.outlines)
-    category_ids = {name: 3 + 14 * place for place, name in enumerate(names)}
+    category_ids = {name: 3 + 14 * number for number, name in enumerate(names)}
     categories = [{"id": number, "name": name} for name, number in category_ids.items()]
     for split in ("train", "val"):
         entries = []

@@ -104,16 +104,16 @@ def _without_first_columns(counts: bytes, height: int, width: int) -> tuple[byte
 
 def _decode_run(text: bytes) -> int:
     run = 0
-    for place, character in enumerate(text):
+    for exponent, character in enumerate(text):
         digit = (character - _CHARACTER_OF_DIGIT_0) & 31
-        run += digit << (5 * place)
+        run += digit << (5 * exponent)
     return run
 
 
 def _encode_run(run: int) -> bytes:
     """Returns a run below 2 ** 20 as four digits, and a last one that is 0."""
     text = bytearray()
-    for place in range(4):
-        digit = (run >> (5 * place)) & 31
+    for exponent in range(4):
+        digit = (run >> (5 * exponent)) & 31
         text.append(digit + _IS_FOLLOWED + _CHARACTER_OF_DIGIT_0)
     return bytes(text) + b"0"

@@ -138,15 +138,15 @@ def _notes_on_groups(images: Sequence[Annotation]) -> list[str]:
 
 def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> Annotation:
     name = image.get("name", "").replace("\\", "/")
-    place = f"image {number} ({name[-80:]})"
+    position = f"image {number} ({name[-80:]})"
     if not name:
-        raise wrong(f"{where}, {place}", "no name", "an image with a name", "export it again")
+        raise wrong(f"{where}, {position}", "no name", "an image with a name", "export it again")
     subset = image.get("subset", "").strip()
     left_out: dict[str, int] = collections.Counter()
     shapes = []
     try:
-        height, width = _read_numbers(image, "height width", f"{where}, {place}")
-        size = checked_size(height, width, f"{where}, {place}")
+        height, width = _read_numbers(image, "height width", f"{where}, {position}")
+        size = checked_size(height, width, f"{where}, {position}")
         numbered = [*enumerate(image, 1)]
         # CVAT makes polygons of rotated boxes, and adds them at the end.
         numbered.sort(key=lambda pair: _is_rotated_box(pair[1]))
@@ -154,8 +154,8 @@ def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> 
             if element.tag in _NOT_DRAWN:
                 left_out[element.tag] += 1
             elif element.tag != "tag":
-                shape_place = f"{place}, shape {shape_number}"
-                shapes.append(_read_shape(element, shape_place, names, where))
+                shape_position = f"{position}, shape {shape_number}"
+                shapes.append(_read_shape(element, shape_position, names, where))
     except MaskError as error:
         return Annotation(where, name, None, error=error, subset=subset)
     return Annotation(where, name, size, shapes, "level", left_out=left_out, subset=subset)
@@ -173,10 +173,10 @@ def _read_numbers(element: ET.Element, names: str, where: str) -> list[float]:
     return numbers
 
 
-def _read_shape(element: ET.Element, place: str, names: Set[str], where: str) -> Shape:
+def _read_shape(element: ET.Element, position: str, names: Set[str], where: str) -> Shape:
     label = element.get("label", "")
-    place += f" ({label.strip()[:40]})"
-    where = f"{where}, {place}"
+    position += f" ({label.strip()[:40]})"
+    where = f"{where}, {position}"
     if label.strip() not in names:
         expected = f"one of {', '.join(sorted(names))[:200]}"
         raise wrong(where, f"the label {label[:80]!r}", expected)
@@ -186,7 +186,7 @@ def _read_shape(element: ET.Element, place: str, names: Set[str], where: str) ->
     group = str(group_id) if group_id else ""
     if element.tag == "mask":
         return Shape(
-            label, "rows", place, data=_read_runs(element, where), group=group, level=level
+            label, "rows", position, data=_read_runs(element, where), group=group, level=level
         )
     read_points = _POINTS_OF.get(element.tag)
     if read_points is None:
@@ -197,7 +197,7 @@ def _read_shape(element: ET.Element, place: str, names: Set[str], where: str) ->
             "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'",
         )
     points = read_points(element, where)
-    return Shape(label, "parts", place, points, [0], group, level)
+    return Shape(label, "parts", position, points, [0], group, level)
 
 
 def _read_runs(element: ET.Element, where: str) -> list[int]:

@@ -172,10 +172,10 @@ def _number_objects(shapes: Sequence[Shape], values: Mapping[str, int], where: s
     """Returns the object number of each shape."""
     number_of_object: dict[tuple[str, str | int], int] = {}
     numbers = []
-    for place, shape in enumerate(shapes):
+    for index, shape in enumerate(shapes):
         number = VOID if shape.crowd else values[shape.label]
         if number not in (0, VOID):
-            key = (shape.label, shape.group or place)
+            key = (shape.label, shape.group or index)
             number = number_of_object.setdefault(key, len(number_of_object) + 1)
         numbers.append(number)
     if len(number_of_object) >= VOID:

@@ -79,13 +79,13 @@ def read_image(file: File) -> File:
         return File(base64.b64decode(load_json(file, "shapes")["imageData"]), file.where)
 
 
-def _read_shape(shape: Any, place: str, where: str) -> Shape:
-    with as_written(f"{where}, {place}", "a shape of labelme's with a label"):
+def _read_shape(shape: Any, position: str, where: str) -> Shape:
+    with as_written(f"{where}, {position}", "a shape of labelme's with a label"):
         label = shape["label"]
         if not isinstance(label, str) or not label.strip():
             raise ValueError(f"the label {str(label)[:40]!r}")
-        place = f"{place} ({label.strip()[:40]})"
-        where = f"{where}, {place}"
+        position = f"{position} ({label.strip()[:40]})"
+        where = f"{where}, {position}"
         name = str(shape.get("shape_type") or "polygon")  # in old files all are polygons
         if name not in _SHAPE_TYPES:
             raise ValueError(f"the type {name[:40]!r}, not {', '.join(_SHAPE_TYPES)}")
@@ -99,7 +99,7 @@ def _read_shape(shape: Any, place: str, where: str) -> Shape:
         return Shape(
             label,
             shape_type.kind,
-            place,
+            position,
             points,
             data=shape.get("mask"),
             group="" if group is None else str(group),

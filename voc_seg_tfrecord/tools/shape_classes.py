@@ -47,7 +47,7 @@ class _Definition:
     Attributes:
       name: the name, as the file has it.
       file: the file that has it.
-      where: the file and the place in it, such as `a.json, category 3`.
+      where: the file and the position in it, such as `a.json, category 3`.
     """
 
     name: str
@@ -227,7 +227,7 @@ def _define_by_sheets(
             if listed.name in unused_groups:
                 left_out.add(listed.name)
             else:
-                classes.append(_Definition(listed.name, file, f"{file}, {listed.place}"))
+                classes.append(_Definition(listed.name, file, f"{file}, {listed.position}"))
     notes = []
     if left_out:
         notes.append(_note_groups(sorted(left_out)))
@@ -267,8 +267,8 @@ def number_names(names: Sequence[str], root: epath.Path) -> tuple[ClassEntry, ..
     """Returns background and the classes after it as entries, and those that mean void last."""
     void_names = [name for name in names if is_void_name(name)]
     classes = [name for name in names if not is_void_name(name)]
-    place = background_index(classes)
-    background = "background" if place is None else classes.pop(place)
+    index = background_index(classes)
+    background = "background" if index is None else classes.pop(index)
     if len(classes) > VOID - 2:
         raise LayoutError(
             root,

@@ -118,7 +118,7 @@ def draw_shape(shape: Shape, surface: DrawingSurface, where: str) -> ShapePixels
       ConfigError: if pycocotools is needed and not installed.
     """
     draw_kind = _DRAW_BY_KIND[shape.kind]
-    return draw_kind(_Task(shape, surface, f"{where}, {shape.place}"))
+    return draw_kind(_Task(shape, surface, f"{where}, {shape.position}"))
 
 
 # Pillow.

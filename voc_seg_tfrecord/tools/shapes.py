@@ -19,7 +19,7 @@ class Shape(NamedTuple):
     Attributes:
       label: name of its class, as the file has it.
       kind: how it is drawn; see `drawing`.
-      place: how errors name it, such as `shape 3 (crack)`.
+      position: how errors name it, such as `shape 3 (crack)`.
       points: x and y of each point in turn, in pixels, or as fractions of the image's sides.
       data: what else its kind needs: where in `points` its polygons begin, runs of pixels, or a
         PNG.
@@ -30,7 +30,7 @@ class Shape(NamedTuple):
 
     label: str
     kind: str
-    place: str
+    position: str
     points: Sequence[float] = ()
     data: Any = None
     group: str = ""
@@ -85,11 +85,11 @@ class ListedClass(NamedTuple):
 
     Attributes:
       name: the name, as the file has it.
-      place: where it stands in the file, such as `category 3`.
+      position: where it stands in the file, such as `category 3`.
     """
 
     name: str
-    place: str
+    position: str
 
 
 class Sheet(NamedTuple):

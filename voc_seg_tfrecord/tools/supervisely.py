@@ -80,13 +80,13 @@ def read(file: File) -> Sheet:
     with as_written(file.where, "JSON as Supervisely writes it"):
         size = checked_size(data["size"]["height"], data["size"]["width"], file.where)
         for number, item in enumerate(data["objects"], 1):
-            place = f"object {number}"
-            with as_written(f"{file.where}, {place}", "an object with a class and a geometry"):
+            position = f"object {number}"
+            with as_written(f"{file.where}, {position}", "an object with a class and a geometry"):
                 kind = _kind_of(item)
                 if kind in _NOT_DRAWN:
                     left_out[kind] += 1
                 else:
-                    shapes.append(_read_object(item, kind, size, place, file.where))
+                    shapes.append(_read_object(item, kind, size, position, file.where))
     image = _name_of_image(file.where)
     return Sheet((), [Annotation(file.where, image, size, shapes, left_out=left_out)])
 
@@ -106,19 +106,19 @@ def _kind_of(item: Mapping[str, Any]) -> str:
 
 
 def _read_object(
-    item: Mapping[str, Any], kind: str, size: tuple[int, int], place: str, where: str
+    item: Mapping[str, Any], kind: str, size: tuple[int, int], position: str, where: str
 ) -> Shape:
     label = item["classTitle"]
     if not label.strip():
         raise ValueError("an empty classTitle")
-    place = f"{place} ({label.strip()[:40]})"
-    where = f"{where}, {place}"
+    position = f"{position} ({label.strip()[:40]})"
+    where = f"{where}, {position}"
     read_geometry = _GEOMETRIES.get(kind)
     if read_geometry is None:
         found = f"an object of the kind {kind[:40]!r}"
         raise wrong(where, found, f"one of {', '.join(_GEOMETRIES)}")
     shape = read_geometry(item, size, where)
-    return shape._replace(label=label, place=place, group=str(item.get("instance") or ""))
+    return shape._replace(label=label, position=position, group=str(item.get("instance") or ""))
 
 
 def _read_polygon(item: Mapping[str, Any], size: tuple[int, int], where: str) -> Shape:

@@ -250,33 +250,33 @@ def _read_image(entry: _ImageOfVia, attribute: str, where: str) -> Annotation:
     shapes = []
     try:
         for number, region in enumerate(entry.regions, 1):
-            place = f"image {name[-80:]}, region {number}"
-            with as_written(f"{where}, {place}", "a region with a shape and its attributes"):
+            position = f"image {name[-80:]}, region {number}"
+            with as_written(f"{where}, {position}", "a region with a shape and its attributes"):
                 kind = region["shape_attributes"]["name"]
                 if kind in _NOT_DRAWN:
                     left_out[kind] += 1
                 else:
-                    shapes.append(_read_region(region, attribute, place, where))
+                    shapes.append(_read_region(region, attribute, position, where))
     except MaskError as error:
         return Annotation(where, name, None, error=error)
     return Annotation(where, name, None, shapes, "smaller", left_out=left_out)
 
 
-def _read_region(region: Region, attribute: str, place: str, where: str) -> Shape:
+def _read_region(region: Region, attribute: str, position: str, where: str) -> Shape:
     label = _CLASS_WITHOUT_ATTRIBUTE
     if attribute:
         label = _text_of(region["region_attributes"].get(attribute, ""))
         if not label.strip():
             found = f"no value of the attribute {attribute}, which names the class"
-            raise wrong(f"{where}, {place}", found, "a class of each region")
-    place = f"{place} ({label.strip()[:40]})"
+            raise wrong(f"{where}, {position}", found, "a class of each region")
+    position = f"{position} ({label.strip()[:40]})"
     shape = region["shape_attributes"]
     read_points = _POINTS_OF.get(shape["name"])
     if read_points is None:
         found = f"a shape of the kind {str(shape['name'])[:40]!r}"
-        raise wrong(f"{where}, {place}", found, f"one of {', '.join(_POINTS_OF)}")
-    points = checked_points(read_points(shape), f"{where}, {place}", 3)
-    return Shape(label, "parts", place, points, [0])
+        raise wrong(f"{where}, {position}", found, f"one of {', '.join(_POINTS_OF)}")
+    points = checked_points(read_points(shape), f"{where}, {position}", 3)
+    return Shape(label, "parts", position, points, [0])
 
 
 def _points_of_polygon(shape: Mapping[str, Any]) -> list[Any]:

@@ -429,7 +429,7 @@ def _first_uses_of_labels(matched: _MatchedShapes) -> dict[str, str]:
     first_uses: dict[str, str] = {}
     for filed in matched.by_path.values():
         for shape in filed.annotation.shapes:
-            first_uses.setdefault(shape.label, f"{filed.file}, {shape.place}")
+            first_uses.setdefault(shape.label, f"{filed.file}, {shape.position}")
     return first_uses
 
 
@@ -467,8 +467,8 @@ def _error_of_both(
     error = first.annotation.error or second.annotation.error
     if error:
         return error
-    first_shapes = [_without_place(shape) for shape in first.annotation.shapes]
-    second_shapes = [_without_place(shape) for shape in second.annotation.shapes]
+    first_shapes = [_without_position(shape) for shape in first.annotation.shapes]
+    second_shapes = [_without_position(shape) for shape in second.annotation.shapes]
     if first_shapes == second_shapes:
         return None
     expected = "one file for each image"
@@ -481,9 +481,9 @@ def _error_of_both(
     return wrong(second.file, found, expected, remedy)
 
 
-def _without_place(shape: Shape) -> Shape:
-    """Returns a shape without its place, at which the same one may stand in two files."""
-    return shape._replace(place="")
+def _without_position(shape: Shape) -> Shape:
+    """Returns a shape without its position, because the same one may stand in two files."""
+    return shape._replace(position="")
 
 
 def _notes_on_lost(tool: str, lost: Sequence[str]) -> list[str]:

@@ -1,0 +1,137 @@
+"""The names of YOLO's classes: `data.yaml`, or `classes.txt`, which other tools write."""
+
+from collections.abc import Mapping, Sequence
+import dataclasses
+import posixpath
+from typing import Any
+
+import yaml
+
+from voc_seg_tfrecord.core.class_parsers import lines_of_names
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.tools.shapes import UNUSABLE, ListedClass, as_written
+from voc_seg_tfrecord.tools.tool import FolderFiles
+
+
+@dataclasses.dataclass(frozen=True)
+class NumberedNames:
+    """The names of classes, in the order of their numbers, and the file that has them."""
+
+    names: Sequence[str]
+    file: str
+
+    def as_classes(self) -> list[ListedClass]:
+        """Returns the classes with their places in the file."""
+        return [ListedClass(name, f"class {number}") for number, name in enumerate(self.names)]
+
+
+def find_class_names(files: FolderFiles, first_text: str) -> NumberedNames:
+    """Returns the class names of a folder, whose first text of polygons errors name.
+
+    Raises:
+      LayoutError: if there is no list of names, or two that contradict each other.
+    """
+    lists: dict[tuple[str, ...], NumberedNames] = {}
+    errors = list[VocSegError]()
+    for path in _paths_of_names(files.names):
+        try:
+            names = read_names(files.read(path))
+        except (LayoutError, MaskError) as error:  # perhaps a file of another program
+            errors.append(error)
+            continue
+        if names:
+            plain_names = tuple(name.strip() for name in names)
+            lists.setdefault(plain_names, NumberedNames(names, path))
+    if errors and not lists:
+        raise errors[0].changed(type="LayoutError", kind=UNUSABLE)
+    if len(lists) != 1:
+        count = f"{len(lists)} files that name their classes"
+        shown = " and ".join(numbered.file for numbered in lists.values())
+        raise LayoutError(
+            posixpath.join(files.root, first_text),
+            found=f"polygons of YOLO, and {count} {shown}".strip(),
+            expected="one file data.yaml with `names`",
+            remedy="write one, such as `names: [crack, hole]`, or remove the others",
+            kind=UNUSABLE,
+        )
+    (class_names,) = lists.values()
+    return class_names
+
+
+def _paths_of_names(names: Sequence[str]) -> list[str]:
+    """Returns the files of YAML, and `classes.txt`, those of outer folders first."""
+    endings = (".yaml", ".yml", "/classes.txt")
+    paths = [path for path in names if f"/{path}".lower().endswith(endings)]
+    return sorted(paths, key=lambda path: (path.count("/"), path))
+
+
+def read_names(file: File) -> tuple[str, ...]:
+    """Returns the class names in a file; none if it is YAML that names no classes.
+
+    Raises:
+      MaskError: if the file does not name the classes 0, 1, 2 and so on.
+    """
+    if file.where.lower().endswith(".txt"):
+        with as_written(file.where, "the name of a class on each line"):
+            return tuple(lines_of_names(file.data.decode("utf-8-sig", "replace")))
+    with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
+        data = _load_yaml(file.data)
+        return _names_of_yaml(data) if isinstance(data, dict) else ()
+
+
+# YAML.
+
+
+class _LoaderOfDistinctKeys(yaml.SafeLoader):
+    """Refuses a key that an object has twice, of which YAML's own loader drops the first value."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        keys = [self.construct_object(key, deep=deep) for key, _ in node.value]
+        for number, key in enumerate(keys):
+            if key in keys[:number]:
+                raise ValueError(f"the key {str(key)[:40]} twice")
+        return dict(super().construct_mapping(node, deep=deep))
+
+
+def _load_yaml(data: bytes) -> Any:
+    """Returns the content of YAML.
+
+    Raises:
+      ValueError: if it cannot be read, or has an alias, by which a few bytes may stand for
+        gigabytes.
+    """
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(data)):
+            raise ValueError("an alias (*), which is not read")
+        return yaml.load(data, _LoaderOfDistinctKeys)
+    except yaml.YAMLError as error:
+        raise ValueError(f"not readable as YAML: {str(error)[:100]}") from None
+
+
+def _names_of_yaml(data: Mapping[str, Any]) -> tuple[str, ...]:
+    names = data.get("names")
+    if names is None:
+        return ()
+    if not isinstance(names, list | dict):
+        raise ValueError(f"the names {str(names)[:40]!r}, which are no list")
+    if "kpt_shape" in data:
+        raise ValueError("kpt_shape, which says that the labels are keypoints")
+    if isinstance(names, dict):
+        names = _names_in_order(names)
+    for name in names:
+        if type(name) not in (str, int, float):
+            raise ValueError(f"the name {name}, which is no word without quotes")
+    if names and data.get("nc", len(names)) != len(names):
+        raise ValueError(f"{len(names)} names, and {str(data['nc'])[:40]} as nc")
+    return tuple(str(name) for name in names)
+
+
+def _names_in_order(names: Mapping[Any, Any]) -> list[Any]:
+    """Returns names by the numbers 0, 1, 2 and so on, in the order of these."""
+    by_number: dict[int, Any] = {}
+    for number, name in names.items():
+        if int(number) != float(number):
+            raise ValueError(f"the class number {str(number)[:40]}")
+        by_number[int(number)] = name
+    return [by_number[number] for number in range(len(names))]
