@@ -1,13 +1,14 @@
 import pytest
 
 from voc_seg_tfrecord.core.split_names import (
+    SplitName,
     is_called_as_split,
     is_plain_name,
     list_splits_in,
     needs_train,
     only_split_in,
     own_split_name,
-    split_in,
+    parse_split_name,
     split_of,
     words,
 )
@@ -48,7 +49,7 @@ def test_other_words_say_no_split(name):
     ],
 )
 def test_what_a_name_says_beside_its_split_is_kept(name, split, rest):
-    assert split_in(name) == (split, rest)
+    assert parse_split_name(name) == SplitName(split, rest)
 
 
 def test_a_name_of_several_splits_has_each_of_them():

@@ -16,8 +16,9 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.grouping import Grouping
-from voc_seg_tfrecord.folder.splits.by_ratio import check_groups
+from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
+from voc_seg_tfrecord.folder.splits.stratified import stratify
 from voc_seg_tfrecord.quality.finding import STOPS
 from voc_seg_tfrecord.reading.dataset import open_built
 
@@ -429,3 +430,51 @@ def test_the_rule_for_groups_that_look_alike_keeps_each_whole_and_apart(name):
         == len({*by_rule.values()})
         == len(groups)
     )
+
+
+def ids_of(form, groups, numbers):
+    return [form.format(group, number) for group in range(groups) for number in numbers]
+
+
+GROUPS = {
+    "frames": ids_of("vid{}_frame{:04}", 5, range(20)),
+    "slices": ids_of("patient_{:03}_slice_{:02}", 12, range(12)),
+    "crops": ids_of("photo{}_crop{}", 3, range(4)),
+    "patches": ids_of("wsi{}_patch_{}", 12, range(30)),
+    "folders": ids_of("seq{}/{:06}", 3, range(15)),
+    "nested folders": ids_of("p{}/s1/{:03}", 5, range(9)),
+    "letters": ids_of("run{}a{}", 3, range(1, 12)),
+    "rows and columns": ids_of("ortho{}-r1-c{}", 3, range(4)),
+    "meters": ids_of("tile_512{:03}_4321{:03}", 8, range(0, 900, 100)),
+    "meters with words": ids_of("tile_x512{}00_y4321{:03}", 8, range(0, 900, 100)),
+    "kilometers": ids_of("dop20_3251{}_{}_1", 8, range(5320, 5328)),
+    "degrees": ids_of("tile_48.1{}_11.{:02}", 8, range(8)),
+    "some without a group": [*ids_of("v{}_{}", 5, range(30)), "cat", "0007"],
+}
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("ratios", ["0.8 0.2", "0.9 0.1", "0.7 0.15 0.15", "0.98 0.01 0.01"])
+@pytest.mark.parametrize("name", GROUPS)
+def test_the_rule_that_a_build_proposes_leaves_no_split_empty(tmp_path, name, ratios, seed):
+    ids = GROUPS[name]
+    splits = dict(zip(("train", "validation", "test"), map(float, ratios.split()), strict=False))
+    with pytest.raises(LayoutError, match="Ratios would divide them") as asked:
+        check_groups(ids, lambda one: tmp_path / one, config(splits=splits, seed=seed), tmp_path)
+    before, is_proposed, proposed = asked.value.remedy.partition("in one split with ")
+    if not is_proposed:
+        assert "as there are only" in before
+        return
+    words = shlex.split(proposed.partition(" (in a config")[0])
+    names = [word.removeprefix("--") for word in words[::2]]
+    fields = dict(zip(names, words[1::2], strict=True))
+    answer = config(splits=splits, seed=seed, **fields)
+    if answer.split_by == "stratified":
+        made = stratify(dict.fromkeys(ids, ()), splits, seed, answer.grouping.groups(ids))
+    else:
+        made, _ = by_ratio(ids, answer)
+    assert all(made.values())
+
+
+def test_a_folder_without_images_has_no_groups(tmp_path):
+    check_groups([], lambda one: tmp_path / one, config(), tmp_path)

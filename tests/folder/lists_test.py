@@ -467,3 +467,25 @@ def test_lists_of_numbers_without_zeros_and_of_patients_are_refused(tmp_path):
     exports.put_pairs(tmp_path / "patients", names, "images/{}.jpg", "masks/{}.png")
     put(tmp_path / "patients", {"train.txt": "P1\nP2\n", "val.txt": "P3\n"})
     refused(tmp_path / "patients", r"train\.txt: P1, which is no image: the names of 2 images")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "option"),
+    [
+        ("ids.csv", "image,split\n1,train\n2,train\n10,val\n", "ids.csv:train"),
+        ("ids.csv", "image,split\n1,train\n2,train\n10,val\n", "ids.csv"),
+        ("meta/train.csv", "id\n1\n2\n", "meta/train.csv"),
+        ("meta/train.csv", "id\n1\n2\n", "meta/train"),
+        ("splits.json", '{"train": [1, 2], "val": [10]}', "splits.json:train"),
+        ("splits/train.json", "[1, 2]", "train"),
+        ("meta/my_train.txt", "1\n2\n", "meta/my_train.txt"),
+    ],
+)
+def test_a_list_of_numbers_without_zeros_is_named_when_it_is_asked_for(
+    tmp_path, name, text, option
+):
+    exports.put_pairs(tmp_path, IDS, "images/{}.jpg", "masks/{}.png")
+    put(tmp_path, {name: text})
+    splits = {"train": option, "validation": "rest"}
+    told = refused(tmp_path, "1, which may be the image 0001", VocSegError, splits=splits)
+    assert "no such list" not in told

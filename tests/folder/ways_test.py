@@ -436,7 +436,7 @@ def test_what_the_option_says_is_kept_to_the_letter(tmp_path):
     [
         ("all.txt", "\n".join(IDS), 20),
         ("metadata.csv", "id,age\n" + "".join(f"{i},7\n" for i in IDS[:9]), 9),
-        ("notes/holdout.csv", "id\n" + "\n".join(IDS[:4]), 4),
+        ("notes/eval.csv", "id,iou\n" + "".join(f"{i},0.5\n" for i in IDS[:4]), 4),
         ("results/val.csv", "id,iou\n" + "".join(f"{i},0.5\n" for i in IDS[:4]), 4),
         ("weights.json", json.dumps(dict.fromkeys(IDS[:5], 0.5)), 5),
         ("READMEs/readme_train.txt", "\n".join(IDS[:3]), 3),

@@ -1,10 +1,24 @@
 """What names say about splits: the one vocabulary of lists, tables, folders, records and shapes.
 
 A word that always means a split is plain: `train`, `val`. A short word, such as `tr`, means one
-where it stands alone. Any other word, such as `eval`, means one only beside a split to train on.
+where it stands alone. Any other word, such as `eval`, may also mean something else, such as scores.
+
+Case does not matter. What the functions return for some names, where - is an empty text or False:
+
+    name           parse_split_name     only_split_in  is_plain_name  needs_train
+    Train          train                train          True           -
+    val_list       validation           validation     True           -
+    train2017      train, rest 2017     train          True           -
+    test1          test, rest 1         -              -              -
+    val_fold0      validation, fold 0   -              -              -
+    train_val      trainval             trainval       True           -
+    train_test     -, rest train test   -              -              -
+    tr             train                train          -              -
+    eval           validation           validation     -              True
 """
 
 from collections.abc import Collection, Iterable, Mapping
+import dataclasses
 import functools
 import re
 
@@ -39,9 +53,9 @@ OTHER_WORDS: Mapping[str, str] = {
     "te": "test",
     "holdout": "test",
 }
-"""The split of each word that means one beside a split to train on."""
+"""The split of each word that may also mean something else, such as scores."""
 
-WORDS = {**PLAIN_WORDS, **SHORT_WORDS, **OTHER_WORDS}
+SPLIT_BY_WORD = {**PLAIN_WORDS, **SHORT_WORDS, **OTHER_WORDS}
 """The split that a word means."""
 
 UNIONS = ("trainval", "trainaug", "train_aug", "trainval_aug")
@@ -61,7 +75,7 @@ WORDS_FOR_NO_SPLIT = frozenset(
 )
 """Values, in lower case, of images in no split."""
 
-AROUND_SPLITS = frozenset(
+WORDS_AROUND_SPLITS = frozenset(
     {
         *("list", "lists", "id", "ids", "set", "sets", "split", "splits", "index", "indices"),
         *("image", "images", "img", "imgs", "imageset", "imagesets", "mask", "masks"),
@@ -72,12 +86,15 @@ AROUND_SPLITS = frozenset(
 )
 """Words around the name of a split that say no more than that, as in `train_list`."""
 
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
-_GLUED = re.compile(
-    "(voc|data)?(training|train|validation|valid|val|testing|test|evaluation|eval|holdout|dev)"
-    "([a-z]*)"
+_LETTERS_OR_DIGITS = re.compile(r"[A-Za-z]+|\d+")
+_PART_OF_CAMEL_CASE = re.compile("[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_PLAIN_WORD = re.compile("training|train|validation|valid|val|testing|test")
+_PLAIN_WORDS_ALONE = re.compile(f"(?:{_PLAIN_WORD.pattern})+")
+# What stands before the word for a split is a name of data sets, as in `voctest`. What stands
+# behind it has to be a word that says no more, as in `valset`; `trains` is no split.
+_SPLIT_AMONG_LETTERS = re.compile(
+    f"(voc|data)?({_PLAIN_WORD.pattern}|evaluation|eval|holdout|dev)([a-z]*)"
 )
-_TRAIN_AND_VAL = re.compile("(train|training)(val|valid|validation)")
 _WORDS_OF_TWO = {("test", "dev"): "test", ("hold", "out"): "holdout"}
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
@@ -85,26 +102,60 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 def words(name: str) -> list[str]:
     """Returns the words and numbers of a name in lower case: `valAnnot2` has val, annot and 2."""
     parts = []
-    for word in _WORD.findall(name):
-        parts += _parts_of_word(word.lower())
+    for letters in _LETTERS_OR_DIGITS.findall(name):
+        if letters.isdecimal() or letters.lower() in SPLIT_BY_WORD:  # in any case, as in `vAL`
+            parts.append(letters.lower())
+            continue
+        for word in _PART_OF_CAMEL_CASE.findall(letters):
+            parts += _parts_of_word(word.lower())
     return parts
 
 
 def _parts_of_word(word: str) -> list[str]:
     """Returns the words of which one is made, as `valset` is; the singular of a role."""
-    if word in WORDS:
+    if word in SPLIT_BY_WORD:
         return [word]
-    union = _TRAIN_AND_VAL.fullmatch(word)
-    if union:
-        return [union[1], union[2]]
-    glued = _GLUED.fullmatch(word)
+    if _PLAIN_WORDS_ALONE.fullmatch(word):  # such as trainval, traintest
+        return _PLAIN_WORD.findall(word)
+    glued = _SPLIT_AMONG_LETTERS.fullmatch(word)
     if glued:
         before, split, after = glued.groups(default="")
-        if not after or after in ROLES or after in AROUND_SPLITS:
+        if not after or after in ROLES or after in WORDS_AROUND_SPLITS:
             return [part for part in (before, split, after) if part]
     if word.endswith("s") and word not in ROLES and word[:-1] in ROLES:
         return [word[:-1]]
     return [word]
+
+
+@dataclasses.dataclass(frozen=True)
+class SplitName:
+    """What a name says.
+
+    Attributes:
+      split: the split; empty if the name says none, or train and test.
+      rest: the other words of the name, with blanks between them.
+    """
+
+    split: str
+    rest: str
+
+
+def parse_split_name(name: str) -> SplitName:
+    """Returns the split that a name says, and what else it says.
+
+    `train_list` says train and nothing else, `val_fold0` says validation and `fold 0`, `train_val`
+    says trainval.
+    """
+    with_underscores = name.lower().replace("-", "_")
+    if with_underscores in UNIONS:
+        return SplitName(with_underscores, "")
+    splits, others = _splits_and_other_words(name)
+    if len(splits) == 1:
+        return SplitName(splits[0], " ".join(others))
+    is_about_splitting = not {"split", "splits"}.isdisjoint(words(name))
+    if {*splits} == {"train", "validation"} and not is_about_splitting:
+        return SplitName("trainval", " ".join(word for word in others if word != "and"))
+    return SplitName("", " ".join([*splits, *others]))
 
 
 def list_splits_in(name: str) -> list[str]:
@@ -113,32 +164,31 @@ def list_splits_in(name: str) -> list[str]:
     return splits
 
 
-def split_in(name: str) -> tuple[str, str]:
-    """Returns the split that a name says, and what else it says.
-
-    `train_list` says train and nothing else, `val_fold0` says validation and `fold 0`, `train_val`
-    says trainval. The split is empty if the name says none, or train and test.
-    """
-    plain = name.lower().replace("-", "_")
-    if plain in UNIONS:
-        return plain, ""
-    splits, others = _splits_and_other_words(name)
-    if len(splits) == 1:
-        return splits[0], " ".join(others)
-    is_about_splitting = not {"split", "splits"}.isdisjoint(words(name))
-    if {*splits} == {"train", "validation"} and not is_about_splitting:
-        return "trainval", " ".join(word for word in others if word != "and")
-    return "", " ".join([*splits, *others])
-
-
 @functools.lru_cache(1024)
 def only_split_in(name: str) -> str:
     """Returns the split of a name that says nothing else, but for a year: `val`, `train2017`.
 
     It is empty if the name says more, or no split.
     """
-    split, rest = split_in(name)
-    return split if not rest or _YEAR.fullmatch(rest) else ""
+    named = parse_split_name(name)
+    says_more = named.rest and not _YEAR.fullmatch(named.rest)
+    return "" if says_more else named.split
+
+
+def split_but_for_number(name: str) -> str:
+    """Returns the split of a name that says nothing else but numbers: `test1`, `val_2017`, `dev`.
+
+    It is empty if the name says more, or no split.
+    """
+    named = parse_split_name(name)
+    says_more = named.rest and not named.rest.replace(" ", "").isdecimal()
+    return "" if says_more else named.split
+
+
+def is_mixed_name(name: str) -> bool:
+    """Says whether a name says test and another split: nobody knows which images are which."""
+    splits = list_splits_in(name)
+    return len(splits) > 1 and "test" in splits
 
 
 def is_plain_name(name: str) -> bool:
@@ -153,17 +203,19 @@ def are_names_of_splits(names: Collection[str]) -> bool:
 
 
 def needs_train(name: str) -> bool:
-    """Says whether a name says a split only in words that mean none but beside train: `eval`."""
-    named = [word for word in _joined_words(name) if word in WORDS]
+    """Says whether a name says a split only in words that may mean something else: `eval`."""
+    named = [word for word in _joined_words(name) if word in SPLIT_BY_WORD]
     return bool(named) and all(word in OTHER_WORDS for word in named)
 
 
 def is_called_as_split(name: str) -> bool:
     """Says whether a name has a word for a split, or `split` itself, and no other words."""
-    called = {*words(name)}
-    if called <= OTHER_WORDS.keys():
+    words_of_name = {*words(name)}
+    if words_of_name <= OTHER_WORDS.keys():
         return False
-    return bool(called & {"split", "splits", *WORDS}) and called <= AROUND_SPLITS | WORDS.keys()
+    has_split_word = not words_of_name.isdisjoint({"split", "splits", *SPLIT_BY_WORD})
+    has_only_known_words = words_of_name <= WORDS_AROUND_SPLITS | SPLIT_BY_WORD.keys()
+    return has_split_word and has_only_known_words
 
 
 def _splits_and_other_words(name: str) -> tuple[list[str], list[str]]:
@@ -171,9 +223,9 @@ def _splits_and_other_words(name: str) -> tuple[list[str], list[str]]:
     splits = dict[str, None]()
     others = []
     for word in _joined_words(name):
-        if word in WORDS:
-            splits[WORDS[word]] = None
-        elif word not in AROUND_SPLITS and word != "voc":
+        if word in SPLIT_BY_WORD:
+            splits[SPLIT_BY_WORD[word]] = None
+        elif word not in WORDS_AROUND_SPLITS and word != "voc":
             others.append(word)
     return [*splits], others
 
@@ -193,9 +245,6 @@ def _joined_words(name: str) -> list[str]:
 def own_split_name(name: str) -> str:
     """Returns a name as TFDS takes it for a split: letters, digits and `_`."""
     return re.sub(r"\W+", "_", name).strip("_")
-
-
-# Names that users type, and names of lists.
 
 
 def split_of(name: str) -> str:

@@ -7,7 +7,7 @@ from voc_seg_tfrecord.core.split_names import (
     WORDS_FOR_NO_SPLIT,
     WORDS_FOR_UNLABELED,
     only_split_in,
-    split_in,
+    parse_split_name,
 )
 
 
@@ -19,14 +19,14 @@ class ListedImages:
       key: the place: a value of the column of splits, or keys with `/` between; empty for the whole
         text. Of several columns of splits the column's name stands before the value.
       ids: the id of each name in its order; a name of no image stays as it is.
-      found: how many of the names are images.
+      image_count: how many of the names are images.
       says_split: whether a column or a key says that `key` is a split, whatever it is called.
       unclear: what may divide the images and is not understood, in words; empty if nothing does.
     """
 
     key: str
     ids: Sequence[str]
-    found: int
+    image_count: int
     says_split: bool = False
     unclear: str = ""
 
@@ -66,7 +66,7 @@ class Vocabulary:
             return True
         if not splits:
             return False
-        return all(split_of_value[value] or split_in(value)[0] for value in distinct)
+        return all(split_of_value[value] or parse_split_name(value).split for value in distinct)
 
 
 IMAGE_COLUMNS = (

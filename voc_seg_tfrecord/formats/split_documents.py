@@ -93,17 +93,20 @@ def _without_repeats(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def read_document(
     value: Any, vocabulary: Vocabulary, images_below: ImagesBelow
 ) -> list[ListedImages]:
-    """Returns the places that name images, in their order.
+    """Returns the parts that name images, in their order.
 
-    If none does, and several say splits, these are returned: they are splits of other images.
+    If none does, and several say splits, these are returned: they are splits of other images. So is
+    a list of numbers, which may be names without their zeros.
     """
     reader = _DocumentReader(vocabulary, images_below)
     lists = [*reader.lists_at(value, ())]
-    of_images = [listed for listed in lists if listed.found]
+    of_images = [listed for listed in lists if listed.image_count]
     if of_images:
         return of_images
     of_other_images = [listed for listed in lists if listed.says_split and listed.ids]
-    return of_other_images if len(of_other_images) > 1 else []
+    if len(of_other_images) > 1:
+        return of_other_images
+    return [listed for listed in lists if listed.ids and all(map(_is_number, listed.ids))]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -142,7 +145,7 @@ class _DocumentReader:
             yield dataclasses.replace(
                 listed, key="/".join(path), says_split=listed.says_split or says_split
             )
-        if any(listed.found for listed in lists):
+        if any(listed.image_count for listed in lists):
             return
         if isinstance(value, dict):
             yield from self._lists_below_keys(value, keys)
@@ -160,7 +163,7 @@ class _DocumentReader:
         is_any_found = False
         for key, item in value.items():
             for listed in self.lists_at(item, (*keys, key.replace("/", "|"))):
-                is_any_found = is_any_found or listed.found > 0
+                is_any_found = is_any_found or listed.image_count > 0
                 yield listed
         if not is_any_found:
             names = self.vocabulary.image_names
@@ -171,7 +174,7 @@ class _DocumentReader:
         """Returns the lists of entries, each of which is an image."""
         rows, head = self._as_rows(items)
         lists = read_table(rows, head, self.vocabulary)
-        if {*IMAGE_COLUMNS} & {*head} or any(listed.found for listed in lists):
+        if {*IMAGE_COLUMNS} & {*head} or any(listed.image_count for listed in lists):
             return lists
         return []
 
@@ -188,7 +191,7 @@ class _DocumentReader:
             rows = [(key, self._text_of(item)) for key, item in value.items()]
             head = ("", "")
         lists = read_table(rows, head, self.vocabulary)
-        return [listed for listed in lists if listed.says_split and listed.found]
+        return [listed for listed in lists if listed.says_split and listed.image_count]
 
     def _as_rows(self, items: Sequence[Any]) -> tuple[Sequence[Row], Row]:
         """Returns entries as rows, and their keys as the head; lists have none."""
@@ -233,6 +236,11 @@ class _DocumentReader:
                 of_folder = self.images_below(text)
             ids += of_folder or [self.vocabulary.id_of(text)]
         return ids
+
+
+def _is_number(name: str) -> bool:
+    """Says whether a name is a whole number, also as 7.0."""
+    return name.removesuffix(".0").isdecimal()
 
 
 def _is_list_of_texts(value: Any) -> bool:

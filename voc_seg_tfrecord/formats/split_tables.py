@@ -16,6 +16,7 @@ from voc_seg_tfrecord.core.split_names import (
     is_plain_name,
     list_splits_in,
     only_split_in,
+    split_but_for_number,
 )
 from voc_seg_tfrecord.formats.listed_images import (
     IMAGE_COLUMNS,
@@ -70,6 +71,10 @@ def read_table(rows: Sequence[Row], head: Row, vocabulary: Vocabulary) -> list[L
     if not has_head:
         titles = [""] * width
     body = [row for row in body if row[image_column]]
+    if not has_head and _most_name_several_images(body, vocabulary):
+        ids = [vocabulary.id_of(row[image_column]) for row in body]
+        unclear = "several images on a line, without titles of the columns"
+        return [dataclasses.replace(vocabulary.listed("", ids), unclear=unclear)]
     return _divide(titles, body, image_column, vocabulary)
 
 
@@ -84,6 +89,22 @@ def is_title_of_splits(word: str) -> bool:
 def _count_images(sample: Sequence[Row], column: int, vocabulary: Vocabulary) -> int:
     names = vocabulary.image_names
     return len({names[row[column]] for row in sample if row[column] in names})
+
+
+def _most_name_several_images(body: Sequence[Row], vocabulary: Vocabulary) -> bool:
+    """Says whether most rows name more than one image, as in `train,a,b,c`.
+
+    An image and its mask are one. A number may be that of the row.
+    """
+    names = vocabulary.image_names
+    sampled = body[:MAX_SAMPLED_ROWS]
+    count = 0
+    for row in sampled:
+        images = {names[cell] for cell in row if cell in names}
+        images_by_words = {names[cell] for cell in row if cell in names and not cell.isdecimal()}
+        if len(images_by_words) > 1 or len(images) > 2:
+            count += 1
+    return 2 * count > len(sampled)
 
 
 def _names_in_a_line(rows: Sequence[Row], vocabulary: Vocabulary) -> list[ListedImages]:
@@ -233,17 +254,27 @@ def _find_unclear_column(titles: Row, values_by_column: Mapping[int, set[str]]) 
     """Returns a column that may say splits under unknown names, in words; empty if none may.
 
     It has few values, and one is called as a split: `train` and `query`. In a column of classes
-    this may be a class.
+    this may be a class. Or its title or only value is a split with a number: `test1`.
     """
     for column, values in values_by_column.items():
         filled = sorted(values - {""})
+        title = titles[column] or f"{column + 1}"
+        if _lower(values) <= _YES | _NO and _is_numbered_split(titles[column]):
+            return f"a column {title}, which may be a split"
         is_of_classes = titles[column].rstrip("s") in _CLASS_COLUMNS
-        if is_of_classes or not 1 < len(filled) <= _MAX_UNKNOWN_SPLITS:
+        if is_of_classes or len(filled) > _MAX_UNKNOWN_SPLITS:
             continue
-        if any(_is_called_as_split(value) for value in filled):
-            title = titles[column] or f"{column + 1}"
+        if len(filled) == 1:
+            may_be_splits = _is_numbered_split(filled[0])
+        else:
+            may_be_splits = any(_is_called_as_split(value) for value in filled)
+        if may_be_splits:
             return f"a column {title} with {', '.join(filled)}, which may be splits"
     return ""
+
+
+def _is_numbered_split(word: str) -> bool:
+    return split_but_for_number(word) in ("validation", "test") and word.lower() != "valid"
 
 
 def _is_called_as_split(value: str) -> bool:

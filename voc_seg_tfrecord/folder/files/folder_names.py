@@ -6,7 +6,7 @@ import functools
 import posixpath
 
 from voc_seg_tfrecord.core.role_words import DRAWN, EXTRA, IMAGES, LABELED, MASKS
-from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, WORDS, words
+from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SPLIT_BY_WORD, words
 from voc_seg_tfrecord.tools import nnunet
 
 _ENDINGS = frozenset({"jpg", "jpeg", "png"})
@@ -37,13 +37,13 @@ def find_split_word(path: str) -> SplitWord:
         word_of_nnunet = nnunet.split_word_of(folder)
         if word_of_nnunet:
             return SplitWord(word_of_nnunet, nnunet.SPLIT_BY_WORD[word_of_nnunet.lower()])
-        words_for_splits = [word for word in words(folder) if word in WORDS]
-        if len({WORDS[word] for word in words_for_splits}) > 1:
+        words_for_splits = [word for word in words(folder) if word in SPLIT_BY_WORD]
+        if len({SPLIT_BY_WORD[word] for word in words_for_splits}) > 1:
             return _NO_SPLIT
         if words_for_splits:
             last_word = words_for_splits[-1]
             start = folder.lower().rindex(last_word)
-            return SplitWord(folder[start : start + len(last_word)], WORDS[last_word])
+            return SplitWord(folder[start : start + len(last_word)], SPLIT_BY_WORD[last_word])
     return _NO_SPLIT
 
 

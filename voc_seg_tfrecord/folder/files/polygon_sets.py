@@ -17,7 +17,8 @@ from voc_seg_tfrecord.core.split_names import (
     list_splits_in,
     only_split_in,
     own_split_name,
-    split_in,
+    parse_split_name,
+    split_but_for_number,
 )
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import below, common, split_of, stem
@@ -503,14 +504,16 @@ def _splits_of_files(
     A file of train and validation is none beside those of train or of validation. Images of no
     split are left to the step that chooses splits.
     """
-    if len(images_by_source) == 1:
-        return []
     splits: list[LabelSplit] = []
     for source, images in images_by_source.items():
         split_name = _split_of_source(source)
         if split_name:
             image_ids = [ids[path] for path in images]
             splits.append(LabelSplit(split_name, source.file, source.subset, image_ids))
+    if len(images_by_source) == 1:
+        # It divides nothing, but images of validation or test do not become train.
+        not_to_train_on = ("validation", "test")
+        return [one for one in splits if split_but_for_number(one.split) in not_to_train_on]
     has_train_or_validation = any(split.split in ("train", "validation") for split in splits)
     if has_train_or_validation:
         splits = [split for split in splits if split.split not in UNIONS]
@@ -525,7 +528,7 @@ def _split_of_source(source: _FileOrSubset) -> str:
     if source.subset:
         return only_split_in(source.subset) or own_split_name(source.subset)
     folder, name = posixpath.split(source.file)
-    split, _ = split_in(stem(name))
+    split = parse_split_name(stem(name)).split
     if split:
         return split
     if list_splits_in(stem(name)):

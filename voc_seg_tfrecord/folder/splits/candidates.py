@@ -11,13 +11,12 @@ import posixpath
 
 from voc_seg_tfrecord.core.config_checks import check_split_name
 from voc_seg_tfrecord.core.errors import ListError, command, counted
-from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, UNIONS, split_in
+from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, UNIONS, parse_split_name
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.split_lists import (
-    RANK_OF_RESULTS,
-    RANK_OF_SEGMENTATION,
+    ListRank,
     SplitList,
     ids_in_split,
     lists_of_each_division,
@@ -35,17 +34,18 @@ BY_FOLDERS = "folders"
 BY_LABEL_FILES = "labels"
 BY_NOTHING = "all"
 
-_RANK_OF_NO_LIST = 9
 _MAX_SHOWN_SOURCES = 3
-_LISTS_OF_MORE = frozenset({*UNIONS, "all"})  # than train
-_LISTS_OF_ALL = frozenset({"trainval", "all"})
+_LISTS_WITH_TRAIN = frozenset({*UNIONS, "all"})
+"""Names of lists that hold the images of train and of others."""
+_LISTS_OF_ALL_LABELED = frozenset({"trainval", "all"})
+"""Those of them that should have no image that no other list has."""
 
 
 @dataclasses.dataclass(frozen=True)
 class SplitSource:
     """One split of a candidate, and where it comes from.
 
-    Two are equal if they come from the same place, because then they have the same images.
+    Two are equal if their options are, because then they have the same images.
 
     Attributes:
       split: the name of the split.
@@ -80,13 +80,13 @@ class SplitCandidate:
       sources: where each split comes from.
       kind: what says so: `BY_LISTS`, `BY_FOLDERS`, `BY_LABEL_FILES`, or `BY_NOTHING` if all images
         are in one split.
-      rank: how usual the place of its lists is, as in `SplitList`; larger for what is no list.
+      rank: how usual the folder of its lists is.
       says_more: whether the names of its lists say more than a split, as `train_small` does.
     """
 
     sources: tuple[SplitSource, ...]
     kind: str = BY_LISTS
-    rank: int = _RANK_OF_NO_LIST
+    rank: ListRank = ListRank.NO_LIST
     says_more: bool = False
 
     @functools.cached_property
@@ -96,7 +96,7 @@ class SplitCandidate:
 
     @functools.cached_property
     def split_by_id(self) -> Mapping[str, str]:
-        """The split of each id."""
+        """The split of each id; of an id in two splits, which is an error later, the last one."""
         return {image_id: source.split for source in self.sources for image_id in source.ids}
 
     @property
@@ -110,16 +110,17 @@ class SplitCandidate:
         names = [*self.files]
         if self.kind == BY_FOLDERS:
             names = [source.words for source in self.sources]
-        folders = {posixpath.dirname(name) for name in names}
-        if len(names) > 1 and len(folders) == 1 and folders != {""} and not self.says_more:
-            return min(folders)
+        folders = sorted({posixpath.dirname(name) for name in names})
+        lie_in_one_named_folder = len(folders) == 1 and folders[0] != ""
+        if len(names) > 1 and lie_in_one_named_folder and not self.says_more:
+            return folders[0]
         shown = ", ".join(names[:_MAX_SHOWN_SOURCES])
         if len(names) > _MAX_SHOWN_SOURCES:
             shown += f" and {len(names) - _MAX_SHOWN_SOURCES} more"
         return shown
 
     @property
-    def usualness(self) -> tuple[int, int, str]:
+    def usualness(self) -> tuple[ListRank, int, str]:
         """By which of two candidates with the same splits the user is told: the smaller one."""
         option = self.sources[0].option
         return self.rank, len(option), option
@@ -149,7 +150,15 @@ class SplitCandidate:
     def divides_train_of(self, other: "SplitCandidate") -> bool:
         """Says whether these lists divide the train of another candidate into train and validation.
 
-        What both put into the same other split, such as test, does not count.
+        What both put into the same other split, such as test, does not count:
+
+            these lists           other       divides its train
+            train a, val b        train a b   yes
+            train a, val b        train a     no: b is not in its train
+            train a, val b,       train a b,  yes
+              test c                test c
+            train a, val b        train a,    no: b is in its test
+                                    test b
         """
         if self.kind != BY_LISTS or not self.ids.keys() >= {"train", "validation"}:
             return False
@@ -163,15 +172,13 @@ class SplitCandidate:
         return divided_ids == {*other.ids.get("train", ())}
 
     def _contradicts_rest_of(self, other: "SplitCandidate") -> bool:
-        """Says whether another candidate has an image in test, or the like, and this one elsewhere.
-
-        The other candidate may have the image in train too.
-        """
+        """Says whether an image of the other candidate's test, or the like, is elsewhere here."""
         for source in other.sources:
             if source.split == "train":
                 continue
             for image_id in source.ids:
-                if self.split_by_id.get(image_id, source.split) != source.split:
+                split_here = self.split_by_id.get(image_id)
+                if split_here is not None and split_here != source.split:
                     return True
         return False
 
@@ -205,21 +212,21 @@ class SplitCandidate:
 
 
 def list_candidates(evidence: SplitEvidence) -> tuple[list[SplitCandidate], list[str]]:
-    """Returns the candidates of a folder, lists in the most usual places first; and notes.
+    """Returns the candidates of a folder, lists in the most usual folders first; and notes.
 
     Raises:
-      ListError: if a text that is a list by its name and place is wrong.
+      ListError: if a text that is a list by its name and folder is wrong.
       LayoutError: if a folder of a split has masks and no images.
     """
     candidates = list[SplitCandidate]()
     notes = list[str]()
     for lists in lists_of_each_division(evidence.lists):
-        by_split, more_notes = _splits_of_lists(evidence, lists)
+        list_by_split, more_notes = _splits_of_lists(evidence, lists)
         notes += more_notes
-        if not by_split:
+        if not list_by_split:
             continue
-        candidate = _candidate_of_lists(evidence, lists, by_split)
-        if candidate.rank == RANK_OF_RESULTS and not _divides_images(candidate):
+        candidate = _candidate_of_lists(evidence, lists, list_by_split)
+        if candidate.rank == ListRank.RESULTS and not _divides_images(candidate):
             continue  # lists of predictions, which name the images of one split
         candidates.append(candidate)
     candidates.sort(key=lambda candidate: candidate.rank)
@@ -236,56 +243,99 @@ def _divides_images(candidate: SplitCandidate) -> bool:
 def _splits_of_lists(
     evidence: SplitEvidence, lists: Sequence[SplitList]
 ) -> tuple[dict[str, SplitList], list[str]]:
-    """Returns the list of each split, without lists of all and empty ones; and notes."""
-    notes = list[str]()
-    by_split = {split_list.split: split_list for split_list in lists}
-    for split_list in lists:
-        if split_list.error is not None:
-            _raise_unless_empty(evidence, split_list, lists)
-            notes.append(f"{evidence.words_for(split_list)} is empty, so it makes no split.")
-            del by_split[split_list.split]
-        elif split_list.split in _LISTS_OF_MORE and "train" in by_split:
-            _check_union(evidence, split_list, lists)
-            notes.append(
-                f"{evidence.words_for(split_list)} holds the ids of train too, so it makes no "
-                "split."
-            )
-            del by_split[split_list.split]
-    if _is_default_of_cvat(by_split):
-        new_names = {"default": "train"}
-        by_split = {new_names.get(split, split): one for split, one in by_split.items()}
+    """Returns the list of each split, without empty lists and lists of all images; and notes.
+
+    Raises:
+      ListError: if a list is wrong.
+    """
+    filled, notes = _drop_empty_lists(evidence, lists)
+    used, more_notes = _drop_unions(evidence, filled)
+    list_by_split = {split_list.split: split_list for split_list in used}
+    notes += more_notes
+    if _is_default_of_cvat(list_by_split):
+        list_by_split = {
+            "train" if split == "default" else split: split_list
+            for split, split_list in list_by_split.items()
+        }
         notes.append(
             "CVAT calls the list of images without a subset default.txt; it makes the split "
             "train. To keep its name, say --splits default=default."
         )
-    for split, split_list in by_split.items():
+    for split, split_list in list_by_split.items():
         check_split_name(split, evidence.tree.given / split_list.file, ListError)
-    return by_split, notes
+    return list_by_split, notes
 
 
-def _is_default_of_cvat(by_split: Mapping[str, SplitList]) -> bool:
+def _drop_empty_lists(
+    evidence: SplitEvidence, lists: Sequence[SplitList]
+) -> tuple[list[SplitList], list[str]]:
+    """Returns lists without empty ones of validation or test; and notes on these.
+
+    Raises:
+      ListError: if another one is wrong.
+    """
+    filled = []
+    notes = []
+    for split_list in lists:
+        if split_list.error is None:
+            filled.append(split_list)
+            continue
+        _raise_unless_empty(evidence, split_list, lists)
+        notes.append(f"{evidence.words_for(split_list)} is empty, so it makes no split.")
+    return filled, notes
+
+
+def _drop_unions(
+    evidence: SplitEvidence, lists: Sequence[SplitList]
+) -> tuple[list[SplitList], list[str]]:
+    """Returns lists without those such as trainval beside train; and notes on these.
+
+    Raises:
+      ListError: if one has images that no other list has.
+    """
+    has_train = any(split_list.split == "train" for split_list in lists)
+    if not has_train:
+        return [*lists], []
+    used = []
+    notes = []
+    for split_list in lists:
+        if split_list.split not in _LISTS_WITH_TRAIN:
+            used.append(split_list)
+            continue
+        _check_union(evidence, split_list, lists)
+        notes.append(
+            f"{evidence.words_for(split_list)} holds the ids of train too, so it makes no split."
+        )
+    return used, notes
+
+
+def _is_default_of_cvat(list_by_split: Mapping[str, SplitList]) -> bool:
     """Says whether there is CVAT's list of the images without a subset, and no list of train."""
-    default = by_split.get("default")
-    is_in_place = default is not None and default.rank == RANK_OF_SEGMENTATION
-    return is_in_place and "train" not in by_split
+    default = list_by_split.get("default")
+    if default is None or default.rank != ListRank.SEGMENTATION:
+        return False
+    return "train" not in list_by_split
 
 
 def _candidate_of_lists(
-    evidence: SplitEvidence, lists: Sequence[SplitList], by_split: Mapping[str, SplitList]
+    evidence: SplitEvidence, lists: Sequence[SplitList], list_by_split: Mapping[str, SplitList]
 ) -> SplitCandidate:
-    sources = [
-        SplitSource(
-            split,
-            evidence.option_for(split_list),
-            evidence.words_for(split_list),
-            (split_list.file,),
-            ids_in_split(split_list, split, evidence.image_names, evidence.tree.given),
-        )
-        for split, split_list in by_split.items()
-    ]
+    """Returns the candidate of a division.
+
+    Args:
+      evidence: what is there.
+      lists: all lists of the division, also those that make no split.
+      list_by_split: those that make splits.
+    """
+    sources = []
+    for split, split_list in list_by_split.items():
+        ids = ids_in_split(split_list, split, evidence.image_names, evidence.tree.given)
+        option = evidence.option_for(split_list)
+        words = evidence.words_for(split_list)
+        sources.append(SplitSource(split, option, words, (split_list.file,), ids))
     names = [split_list.key for split_list in lists]
     names += [stem(split_list.file) for split_list in lists]
-    says_more = any(split_in(name)[1] for name in names)
+    says_more = any(parse_split_name(name).rest for name in names)
     rank = min(split_list.rank for split_list in lists)
     return SplitCandidate(tuple(sources), BY_LISTS, rank, says_more)
 
@@ -299,8 +349,8 @@ def _raise_unless_empty(
       ListError: the error, with the options that do without the list.
     """
     assert wrong.error is not None
-    text = evidence.tree.read_text(evidence.tree.given / wrong.file).data
-    is_empty = not text.strip()
+    text = evidence.tree.read_text(evidence.tree.given / wrong.file)
+    is_empty = not text.data.strip()
     if is_empty and wrong.split != "train":
         return
     others = [
@@ -319,9 +369,9 @@ def _check_union(evidence: SplitEvidence, union: SplitList, lists: Sequence[Spli
     Raises:
       ListError: if it has, because these images may be those of validation.
     """
-    if union.split not in _LISTS_OF_ALL:
+    if union.split not in _LISTS_OF_ALL_LABELED:
         return
-    others = [split_list for split_list in lists if split_list.split not in _LISTS_OF_MORE]
+    others = [split_list for split_list in lists if split_list.split not in _LISTS_WITH_TRAIN]
     rest = {*union.ids} & evidence.tree.images.keys()
     for split_list in others:
         rest -= {*split_list.ids}
@@ -350,7 +400,10 @@ def _candidates_of_label_files(evidence: SplitEvidence) -> list[SplitCandidate]:
             split = "train"
         check_split_name(split, evidence.tree.given / label_split.file, ListError)
         source = source_of_labels(label_split, split)
-        sources[split] = sources[split].joined(source) if split in sources else source
+        if split in sources:
+            sources[split] = sources[split].joined(source)
+        else:
+            sources[split] = source
     if not sources:
         return []
     return [SplitCandidate(tuple(sources.values()), BY_LABEL_FILES)]
@@ -379,30 +432,39 @@ def divided_further(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate
 
     nnU-Net's folds divide the images of `imagesTr`, and `imagesTs` are the test of each fold.
     """
-    return [
-        finer.with_other_splits_of(coarse)
-        for finer in candidates
-        for coarse in candidates
-        if finer.divides_train_of(coarse) and not coarse.ids.keys() <= finer.ids.keys()
-    ]
+    divided = []
+    for finer in candidates:
+        for coarse in candidates:
+            has_more_splits = not coarse.ids.keys() <= finer.ids.keys()
+            if has_more_splits and finer.divides_train_of(coarse):
+                divided.append(finer.with_other_splits_of(coarse))
+    return divided
 
 
 def joined_if_compatible(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]:
     """Returns candidates that no rule beats, those that belong together as one.
 
-    Lists of other images belong together if they make other splits (a list of train, and one of
-    test), or all the same splits (those of two cities). A candidate that fits all others, such as
-    a list of test beside folds, belongs to each of them.
+    Lists of other images belong together if they make other splits, or all the same splits. A
+    candidate that belongs to all others is joined to each of them.
+
+        lists                                   candidates that are returned
+        meta/train.txt, other/test.txt          both as one: train and test
+        rome: train, val; bonn: train, val      both as one: train and validation
+        fold0: train, val; fold1: train, val;   two: each fold with the test
+          test.txt
     """
     if len(candidates) < 2:
         return [*candidates]
-    fitting_all = [one for one in candidates if _belongs_to_all(one, candidates)]
+    belonging_to_all = [one for one in candidates if _belongs_to_all(one, candidates)]
     joined = list[SplitCandidate]()
     for candidate in candidates:
-        if candidate not in fitting_all:
+        if candidate not in belonging_to_all:
             _join_to_first(candidate, joined)
-    for candidate in fitting_all:
-        joined = [other.joined(candidate) for other in joined] or [candidate]
+    for candidate in belonging_to_all:
+        if not joined:
+            joined.append(candidate)
+            continue
+        joined = [other.joined(candidate) for other in joined]
     return joined
 
 

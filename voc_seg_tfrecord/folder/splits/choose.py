@@ -24,7 +24,7 @@ from voc_seg_tfrecord.folder.splits.candidates import (
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.list_text import UnclearText
 from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_PLACE, LISTS_OVER_FOLDERS, RULES
-from voc_seg_tfrecord.folder.splits.split_lists import RANK_OF_SEGMENTATION
+from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,25 +47,25 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
 
     Args:
       evidence: what is there.
-      user_gave_lists: whether the user gave the place of the lists, with `--lists`.
+      user_gave_lists: whether the user gave the folder of the lists, with `--lists`.
 
     Raises:
       QuestionError: if several candidates are left, with the options for each.
       ListError: if a text that names images and splits is not understood; if the user gave the
-        place of the lists, and no text there says splits.
+        folder of the lists, and no text there says splits.
+      LayoutError: if images lie in a folder of test and another split.
     """
     candidates, notes = list_candidates(evidence)
     for unclear in evidence.unclear:
-        may_divide = unclear.has_wrong_names and _leave_labeled_out(evidence, candidates)
-        if unclear.names_most or may_divide or not candidates:
-            raise _not_understood(evidence, unclear)
-        notes.append(f"{unclear.file} is not read: it has {unclear.found}.")
+        if _stops_build(unclear, evidence, candidates):
+            raise not_understood(evidence, unclear)
+        notes.append(f"{unclear.file} is not read: it has {unclear.content}.")
     notes = [*evidence.notes, *notes]
     if user_gave_lists:
-        candidates = [one for one in candidates if one.rank == RANK_OF_SEGMENTATION]
+        candidates = [one for one in candidates if one.rank == ListRank.SEGMENTATION]
+        if not candidates:
+            raise _no_split_in_lists(evidence, notes)
     candidates += divided_further(candidates)
-    if not candidates and user_gave_lists:
-        raise _no_split_in_lists(evidence, notes)
     if not candidates:
         return _all_in_train(evidence, notes)
     decision = decide(candidates, RULES, evidence)
@@ -75,23 +75,52 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
         if len(remaining) > 1:
             raise _which_division(evidence, remaining)
         (chosen,) = remaining
-    left_out = _labeled_outside(evidence, chosen)
-    if left_out:
-        raise _what_of_the_rest(evidence, chosen, left_out)
+    if not _may_leave_labeled_out(chosen):
+        left_out = _labeled_without_split(evidence, [chosen])
+        if left_out:
+            evidence.split_folders.check_not_mixed(left_out)
+            raise _what_of_the_rest(evidence, chosen, left_out)
     notes += _notes_on_lost(decision.lost)
     notes += _which_text_makes_which_split(chosen)
     return ChosenSplits(chosen, notes, decision.lost)
 
 
-def _leave_labeled_out(evidence: SplitEvidence, candidates: Sequence[SplitCandidate]) -> bool:
-    """Says whether a labeled image is in no split of any candidate."""
+def _stops_build(
+    unclear: UnclearText, evidence: SplitEvidence, candidates: Sequence[SplitCandidate]
+) -> bool:
+    """Says whether a text that is not understood may divide the images."""
+    if unclear.names_most or not candidates:
+        return True
+    without_split = _labeled_without_split(evidence, candidates)
+    if unclear.has_wrong_names:
+        return bool(without_split)
+    return not unclear.image_ids.isdisjoint(without_split)
+
+
+def _labeled_without_split(
+    evidence: SplitEvidence, candidates: Sequence[SplitCandidate]
+) -> list[str]:
+    """Returns the labeled images that are in no split of any candidate."""
     used = {image_id for candidate in candidates for image_id in candidate.split_by_id}
-    labeled = [image_id for image_id in evidence.tree.images if image_id in evidence.tree.masks]
-    return any(image_id not in used for image_id in labeled)
+    tree = evidence.tree
+    labeled = [image_id for image_id in tree.images if image_id in tree.masks]
+    return [image_id for image_id in labeled if image_id not in used]
+
+
+def _may_leave_labeled_out(chosen: SplitCandidate) -> bool:
+    """Says whether labeled images may be in no split.
+
+    Lists in VOC's folder, or in that which the user gave, are meant as they are, and so are lists
+    and folders with a split to train on. Files of shapes are meant to have each image in a split.
+    """
+    if chosen.rank == ListRank.SEGMENTATION:
+        return True
+    has_train = not TO_TRAIN_ON.isdisjoint(chosen.ids)
+    return has_train and chosen.kind != BY_LABEL_FILES
 
 
 def _no_split_in_lists(evidence: SplitEvidence, notes: Sequence[str]) -> ListError:
-    """Returns the error that no text says splits in the place that the user gave."""
+    """Returns the error that no text says splits in the folder that the user gave."""
     tree = evidence.tree
     sentences = ["no list of a split", *(note.rstrip(".") for note in notes)]
     return ListError(
@@ -109,7 +138,7 @@ def _all_in_train(evidence: SplitEvidence, notes: Sequence[str]) -> ChosenSplits
       LayoutError: if some images lie in folders of other splits.
     """
     evidence.split_folders.check_all_train()
-    texts_name_images = any(split_list.found for split_list in evidence.lists)
+    texts_name_images = any(split_list.image_count for split_list in evidence.lists)
     if texts_name_images or evidence.notes:
         note = "No text says which images are in which split, so all images are in train."
     else:
@@ -117,44 +146,26 @@ def _all_in_train(evidence: SplitEvidence, notes: Sequence[str]) -> ChosenSplits
     return ChosenSplits(all_in_train(evidence.tree.images), [*notes, note])
 
 
-def _labeled_outside(evidence: SplitEvidence, chosen: SplitCandidate) -> list[str]:
-    """Returns labeled images in no split, if no split is one to train on.
-
-    Lists in their place, or in that which the user gave, are meant as they are. Files of shapes are
-    meant to have each image in a split.
-    """
-    has_train = not TO_TRAIN_ON.isdisjoint(chosen.ids)
-    may_leave_out = has_train and chosen.kind != BY_LABEL_FILES
-    if may_leave_out or chosen.rank == RANK_OF_SEGMENTATION:
-        return []
-    tree = evidence.tree
-    return [
-        image_id
-        for image_id in tree.images
-        if image_id in tree.masks and image_id not in chosen.split_by_id
-    ]
-
-
-def _not_understood(evidence: SplitEvidence, unclear: UnclearText) -> ListError:
+def not_understood(evidence: SplitEvidence, unclear: UnclearText) -> ListError:
+    """Returns the error that a text names images and splits, and is not understood."""
+    if unclear.has_wrong_names:
+        expected = "the names of images, as their files have them"
+        correction = "correct the names"
+    else:
+        expected = (
+            "one of these: a list for each split (train.txt, val.txt) with an image on each "
+            "line; a table (.csv, .tsv) with the columns image and split; JSON or YAML such as "
+            '{"train": ["a", "b"], "val": ["c"]}'
+        )
+        correction = "write the splits in one of these forms"
     divide = command(splits=EXAMPLE_RATIOS)
     all_in_one = command(splits="train=1")
-    if unclear.has_wrong_names:
-        return ListError(
-            evidence.tree.given / unclear.file,
-            found=unclear.found,
-            expected="the names of images, as their files have them",
-            remedy=f"correct the names. If the file says no splits: {divide} divides the images by "
-            f"ratio, {all_in_one} puts all into train",
-            kind="splits that are not understood",
-        )
     return ListError(
         evidence.tree.given / unclear.file,
-        found=unclear.found,
-        expected="one of these: a list for each split (train.txt, val.txt) with an image on each "
-        "line; a table (.csv, .tsv) with the columns image and split; JSON or YAML such as "
-        '{"train": ["a", "b"], "val": ["c"]}',
-        remedy=f"write the splits in one of these forms. If the file says no splits: {divide} "
-        f"divides the images by ratio, {all_in_one} puts all into train",
+        found=unclear.content,
+        expected=expected,
+        remedy=f"{correction}. If the file says no splits: {divide} divides the images by ratio, "
+        f"{all_in_one} puts all into train",
         kind="splits that are not understood",
     )
 
@@ -174,7 +185,8 @@ def _what_of_the_rest(
 ) -> QuestionError:
     """Returns the question whether images that nothing gives to a split are train, or another one.
 
-    They are proposed as train if nothing else is.
+    They are proposed as train if nothing else is. Files of shapes may have a train and leave images
+    out; these are proposed as a split `other`.
     """
     split = "other" if "train" in chosen.ids else "train"
     rest = SplitSource(split, REST, REST, (), left_out)
@@ -212,13 +224,17 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
 
 def _which_text_makes_which_split(chosen: SplitCandidate) -> list[str]:
     """Returns a note, if a text has not the name that a list of its split usually has."""
-    if chosen.kind != BY_LISTS or all(map(_has_usual_name, chosen.sources)):
+    if chosen.kind != BY_LISTS or all(_has_usual_name(source) for source in chosen.sources):
         return []
     makes = [f"{source.words} makes the split {source.split}" for source in chosen.sources]
     return [", ".join(makes) + "."]
 
 
 def _has_usual_name(source: SplitSource) -> bool:
+    """Says whether a split is made by a list of its name: validation by `val.txt`.
+
+    CVAT's `default.txt` has a note of its own.
+    """
     split_of_name = split_of(source.words.removesuffix(".txt"))
     return split_of_name in (source.split, "default")
 

@@ -8,7 +8,7 @@ from typing import cast
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ListError, command
-from voc_seg_tfrecord.core.split_names import split_in
+from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
 from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, SplitSource
@@ -57,7 +57,7 @@ class Splits:
         ids_by_file: dict[str, set[str]] = collections.defaultdict(set)
         for split_list in self.evidence.lists:
             makes_split = split_list.file in self.files
-            if split_list.found and not makes_split:
+            if split_list.image_count and not makes_split:
                 ids = [image_id for image_id in split_list.ids if image_id in image_names]
                 ids_by_file[split_list.file].update(ids)
         return {file: len(ids) for file, ids in ids_by_file.items()}
@@ -193,4 +193,4 @@ def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[s
 
 
 def _has_train(names: Collection[str]) -> bool:
-    return any(split_in(name)[0] == "train" for name in names)
+    return any(parse_split_name(name).split == "train" for name in names)

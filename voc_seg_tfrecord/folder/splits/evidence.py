@@ -9,7 +9,7 @@ from voc_seg_tfrecord.folder.splits.find_lists import find_lists
 from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import UnclearText
-from voc_seg_tfrecord.folder.splits.split_lists import RANK_ELSEWHERE, SplitList
+from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 from voc_seg_tfrecord.folder.tree.listing import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -57,7 +57,7 @@ class SplitEvidence:
 
     def words_for(self, split_list: SplitList) -> str:
         """Returns a list as a user reads it: its name alone if it lies where lists usually lie."""
-        if split_list.rank < RANK_ELSEWHERE:
+        if split_list.rank < ListRank.ELSEWHERE:
             name = posixpath.basename(split_list.file)
         elif self.tree.place:
             name = split_list.file.removeprefix(f"{self.tree.place}/")

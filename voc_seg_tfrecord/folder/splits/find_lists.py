@@ -1,7 +1,7 @@
 """Finds the texts of a folder that name its images, and which of them say a split.
 
-A text is a list of a split if its name, its folder, a column or a key says which. In the place that
-VOC's layout has for lists, and in a place that the user gave, every list makes a split.
+A text is a list of a split if its name, its folder, a column or a key says which. In the folder
+that VOC's layout has for lists, and in a folder that the user gave, every list makes a split.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,21 +16,13 @@ from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.split_names import (
     TO_TRAIN_ON,
     USUAL_NAMES_OF_LISTS,
-    needs_train,
     only_split_in,
-    split_in,
+    parse_split_name,
 )
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText, UnclearText, Use
-from voc_seg_tfrecord.folder.splits.split_lists import (
-    RANK_ELSEWHERE,
-    RANK_OF_SEGMENTATION,
-    SplitList,
-    name_in,
-    place_of,
-    rank_of,
-)
+from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, rank_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.list_files import (
@@ -54,14 +46,14 @@ class FoundTexts:
     """The texts of a folder that name its images.
 
     Attributes:
-      lists: what names images, the most usual places first.
+      lists: what names images, the most usual folders first.
       notes: on texts that make no split.
       unclear: the texts that are not understood.
     """
 
-    lists: Sequence[SplitList]
-    notes: Sequence[str]
-    unclear: Sequence[UnclearText]
+    lists: list[SplitList]
+    notes: list[str]
+    unclear: list[UnclearText]
 
 
 def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool) -> FoundTexts:
@@ -76,35 +68,42 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
     if user_gave_lists:
         lists_of_user = posixpath.normpath(posixpath.join(tree.place, tree.layout.lists))
     reader = ListReader(Vocabulary(image_names))
-    lists = list[SplitList]()
-    notes = list[str]()
-    unclear = list[UnclearText]()
+    texts = FoundTexts([], [], [])
     for path in _paths_of_texts(tree, image_names):
         rank = rank_of(path, tree.place, lists_of_user)
-        is_list = _is_list_by_name(path, rank)
-        if not is_list and not _is_worth_reading(tree.given / path, reader):
+        is_list_by_name = _is_list_by_name(path, rank)
+        if not is_list_by_name and not _is_worth_reading(tree.given / path, reader):
             continue
         file = tree.read_text(tree.given / path, ListError)
         text = ListText(path, file, rank, reader, image_names).read(tree.given)
-        if is_list:
-            lists += text.with_form_checked().as_lists()
-            continue
-        verdict = text.judge()
-        if verdict.use is Use.SPLITS:
-            lists += text.as_lists()
-            continue
-        lists += text.as_lists_without_splits()
-        if verdict.use is not Use.NO_SPLITS:
-            unclear.append(text.as_unclear(verdict))
-        elif verdict.reason:
-            notes.append(f"{path} {verdict.reason}, so it makes no split.")
-    lists, notes_on_classes = _without_classes(_without_lone_words(lists))
+        if is_list_by_name:
+            texts.lists.extend(text.with_form_checked().as_lists())
+        else:
+            _add_by_verdict(text, texts)
+    lists = _drop_splits_of_scores(texts.lists)
+    lists, notes_on_classes = _drop_splits_of_classes(lists)
     lists.sort(key=lambda one: (one.rank, one.file.count("/"), one.file))
-    return FoundTexts(lists, [*notes, *notes_on_classes], unclear)
+    return FoundTexts(lists, [*texts.notes, *notes_on_classes], texts.unclear)
+
+
+def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:
+    """Adds a text to the lists that make splits, to other lists, notes or unclear texts."""
+    verdict = text.judge()
+    if verdict.use is Use.SPLITS:
+        texts.lists.extend(text.as_lists())
+        return
+    texts.lists.extend(text.as_lists_without_splits())
+    if verdict.use is not Use.NO_SPLITS:
+        texts.unclear.append(text.as_unclear(verdict))
+    elif verdict.reason:
+        texts.notes.append(f"{text.path} {verdict.reason}, so it makes no split.")
 
 
 def _paths_of_texts(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
-    """Yields the texts that may be lists, and no labels: of many images, or of one."""
+    """Yields the texts that may be lists. Files of labels are none.
+
+    Labels of many images are the sheets of the tree; those of one image have its name.
+    """
     for folder, names in cast(Listing, tree.listing).folders.items():
         texts_of_any_name = 0
         for name in names:
@@ -128,14 +127,14 @@ def _may_be_list(name: str) -> bool:
 
 
 def _is_list_by_name(path: str, rank: int) -> bool:
-    """Says whether a text is a list whatever it holds, by its name and its place."""
+    """Says whether a text is a list whatever it holds, by its name and its folder."""
     name = posixpath.basename(path).lower()
     stem_of_name, ending = posixpath.splitext(name)
     if ending not in LIST_ENDINGS or stem_of_name.startswith("readme"):
         return False
-    if rank == RANK_OF_SEGMENTATION:
+    if rank == ListRank.SEGMENTATION:
         return name not in COMMON_CLASS_FILE_NAMES
-    return rank < RANK_ELSEWHERE and stem_of_name in USUAL_NAMES_OF_LISTS
+    return rank < ListRank.ELSEWHERE and stem_of_name in USUAL_NAMES_OF_LISTS
 
 
 def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
@@ -143,7 +142,7 @@ def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
     length = path.stat().length
     if length > MAX_TEXT_BYTES or not length:
         return False
-    if length <= _LONG_TEXT_BYTES or split_in(stem(path.name))[0]:
+    if length <= _LONG_TEXT_BYTES or parse_split_name(stem(path.name)).split:
         return True
     with path.open("rb") as file:
         for number in range(_SAMPLES_OF_LONG_TEXT):
@@ -151,60 +150,73 @@ def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
             sample = file.read(_SAMPLE_BYTES).decode("utf-8", "replace")
             if number == 0 and reader.names_splits(sample.partition("\n")[0]):
                 return True
-            whole_words = re.split(r"([\s,;|\"])", sample)[1:-1]
-            if reader.names_image("".join(whole_words)):
+            # The first and the last word of a sample may be cut off.
+            words_and_separators = re.split(r"([\s,;|\"])", sample)[1:-1]
+            if reader.names_image("".join(words_and_separators)):
                 return True
     return False
 
 
-def _without_lone_words(lists: Sequence[SplitList]) -> list[SplitList]:
-    """Returns lists, of which one that is called `eval` makes no split unless train is beside it.
+def _drop_splits_of_scores(lists: Sequence[SplitList]) -> list[SplitList]:
+    """Returns lists, of which a table of scores makes no split without a list of train beside it.
 
-    Otherwise it may be a table of scores.
+    Example: `eval.csv` with the columns image and iou.
     """
-    places_of_train = {place_of(one) for one in lists if one.split in TO_TRAIN_ON}
+    scopes_of_train = set()
+    for split_list in lists:
+        if parse_split_name(split_list.split).split in TO_TRAIN_ON:
+            scopes_of_train.add(split_list.scope)
     checked = []
     for split_list in lists:
-        is_alone = place_of(split_list) not in places_of_train
-        if is_alone and split_list.split and needs_train(name_in(split_list)):
+        if split_list.may_be_scores and split_list.scope not in scopes_of_train:
             split_list = dataclasses.replace(split_list, split="")
         checked.append(split_list)
     return checked
 
 
-def _without_classes(lists: Sequence[SplitList]) -> tuple[list[SplitList], list[str]]:
-    """Returns lists, of which one called `train` beside overlapping ones is none; and notes.
+def _drop_splits_of_classes(lists: Sequence[SplitList]) -> tuple[list[SplitList], list[str]]:
+    """Returns lists, of which one called `train` beside overlapping ones makes no split; and notes.
 
-    These may be lists of classes, of which one is called train.
+    They may be lists of classes.
+
+    Example: `train.txt`, `bus.txt` and `car.txt`; some images have a train and a bus.
     """
-    checked = [*lists]
+    checked = list[SplitList]()
     notes = []
-    for number, split_list in enumerate(lists):
-        other = _overlapping_list(split_list, checked)
-        if other is not None:
-            checked[number] = dataclasses.replace(split_list, split="")
+    for split_list in lists:
+        other = _find_overlapping_list(split_list, lists)
+        if other is None:
+            checked.append(split_list)
+        else:
+            checked.append(dataclasses.replace(split_list, split=""))
             notes.append(
                 f"{split_list.name} shares images with {other.name}, so it makes no split."
             )
     return checked, notes
 
 
-def _overlapping_list(split_list: SplitList, lists: Sequence[SplitList]) -> SplitList | None:
+def _find_overlapping_list(split_list: SplitList, lists: Sequence[SplitList]) -> SplitList | None:
     """Returns a list that overlaps with one called as a split, if no other is called so."""
-    if not split_list.split or (split_list.rank < RANK_ELSEWHERE and not split_list.key):
+    is_text_in_usual_folder = split_list.rank < ListRank.ELSEWHERE and not split_list.key
+    if not split_list.split or is_text_in_usual_folder:
         return None
-    if not only_split_in(name_in(split_list)):
+    if not only_split_in(split_list.innermost_name):
         return None
     beside = [
         other
         for other in lists
-        if place_of(other) == place_of(split_list) and other.name != split_list.name
+        if other.scope == split_list.scope and other.name != split_list.name
     ]
     if any(other.split for other in beside):
         return None
     ids = {*split_list.ids}
     for other in beside:
-        ids_of_other = {*other.ids}
-        if ids & ids_of_other and ids - ids_of_other and ids_of_other - ids:
+        if _overlap_in_part(ids, {*other.ids}):
             return other
     return None
+
+
+def _overlap_in_part(ids: set[str], other_ids: set[str]) -> bool:
+    """Says whether two lists share ids, and each has some that the other one lacks."""
+    is_subset = ids <= other_ids or other_ids <= ids
+    return not is_subset and not ids.isdisjoint(other_ids)

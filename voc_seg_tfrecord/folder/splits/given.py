@@ -1,6 +1,6 @@
-"""The splits that the user gave: a list, a place in one, a folder, or what no other split has."""
+"""The splits that the user gave: a list, a part of one, a folder, or what no other split has."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
@@ -15,13 +15,14 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitSource,
     source_of_labels,
 )
+from voc_seg_tfrecord.folder.splits.choose import not_understood
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.list_text import UnclearText, read_given_list
 from voc_seg_tfrecord.folder.splits.split_lists import (
-    RANK_ELSEWHERE,
-    USUAL_PLACES,
+    RANK_BY_USUAL_FOLDER,
+    ListRank,
     SplitList,
     ids_in_split,
-    read_given_list,
 )
 
 _MAX_SHOWN_SOURCES = 8
@@ -32,16 +33,20 @@ def candidate_as_given(evidence: SplitEvidence, options: Mapping[str, str]) -> S
 
     Args:
       evidence: what is there.
-      options: by split, the source: a list, a place in one (`all.csv:val`), a folder that ends with
+      options: by split, the source: a list, a part of one (`all.csv:val`), a folder that ends with
         a slash, several of these with `+` between them, or `rest`.
 
     Raises:
       ConfigError: if there is no list or folder of a name.
+      ListError: if a list is wrong, or names images and is not understood.
     """
     sources = dict[str, SplitSource]()
     for split, option in options.items():
         source = _find_sources(evidence, split, option)
         if source is None and option != REST:
+            unclear = _find_unclear(evidence, option)
+            if unclear is not None:
+                raise not_understood(evidence, unclear)
             raise _no_source(evidence, split, option)
         sources[split] = source or SplitSource(split, REST, REST)
     used = {image_id for source in sources.values() for image_id in source.ids}
@@ -50,6 +55,19 @@ def candidate_as_given(evidence: SplitEvidence, options: Mapping[str, str]) -> S
             rest = _labeled_beside(evidence, used)
             sources[split] = dataclasses.replace(source, ids=rest)
     return SplitCandidate(tuple(sources.values()))
+
+
+def _find_unclear(evidence: SplitEvidence, option: str) -> UnclearText | None:
+    """Returns the text that an option names, or a part of which it names, if it is not understood.
+
+    Such is `ids.csv:val` with 7 in place of 0007.
+    """
+    for unclear in evidence.unclear:
+        names = _names_of_text(evidence, unclear.file, unclear.rank)
+        for name in (*names, *_without_ending(names)):
+            if option == name or option.startswith(f"{name}:"):
+                return unclear
+    return None
 
 
 def _labeled_beside(evidence: SplitEvidence, used: Collection[str]) -> list[str]:
@@ -83,6 +101,9 @@ def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
     source = _find_labels(evidence, split, option)
     if source is not None:
         return source
+    unclear = _find_unclear(evidence, option)
+    if unclear is not None and unclear.has_wrong_names:
+        raise not_understood(evidence, unclear)
     split_list = _read_text_that_is_no_list(evidence, option)
     if split_list is not None:
         return _source_of_list(evidence, split, option, split_list)
@@ -122,20 +143,21 @@ def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSourc
 def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitList | None:
     """Returns the list that the user means: by its path, or by its name where lists usually lie.
 
-    A name with its ending wins over one without it, then the most usual place wins, then `.txt`. A
-    text of several splits may be given without the place in it, if that is called as the split is.
+    A name with its ending wins over one without it, then the most usual folder wins, then `.txt`. A
+    text of several splits may be given without the part of it, if that is called as the split is.
     """
     called_with_ending = list[SplitList]()
     called_without_ending = list[SplitList]()
     for split_list in evidence.lists:
-        names, names_without_ending = _names_of_list(evidence, split_list)
-        place_in_it = f":{split_list.key}" if split_list.key else ""
-        is_place_of_split = split_list.split == split
-        if option in [f"{name}{place_in_it}" for name in names]:
+        names = _names_of_text(evidence, split_list.file, split_list.rank)
+        short_names = _without_ending(names)
+        part = f":{split_list.key}" if split_list.key else ""
+        options_without_ending = [name + part for name in short_names]
+        if split_list.split == split:
+            options_without_ending += [*names, *short_names]
+        if option in [name + part for name in names]:
             called_with_ending.append(split_list)
-        elif option in [f"{name}{place_in_it}" for name in names_without_ending] or (
-            is_place_of_split and option in (*names, *names_without_ending)
-        ):
+        elif option in options_without_ending:
             called_without_ending.append(split_list)
     called = called_with_ending or called_without_ending
     if not called:
@@ -143,21 +165,25 @@ def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitList | 
     return min(called, key=lambda one: (one.rank, not one.file.endswith(".txt")))
 
 
-def _names_of_list(evidence: SplitEvidence, split_list: SplitList) -> tuple[list[str], list[str]]:
-    """Returns the names of a list with its ending, and those without it."""
-    file = split_list.file
+def _names_of_text(evidence: SplitEvidence, file: str, rank: ListRank) -> list[str]:
+    """Returns the names by which a user may give a text: paths, and its name in a usual folder."""
     names = [file, file.removeprefix(f"{evidence.tree.place}/")]
-    if split_list.rank < RANK_ELSEWHERE:
+    if rank < ListRank.ELSEWHERE:
         names.append(posixpath.basename(file))
-    return names, [posixpath.splitext(name)[0] for name in names]
+    return names
+
+
+def _without_ending(names: Sequence[str]) -> list[str]:
+    """Returns the names of a text without its ending."""
+    return [posixpath.splitext(name)[0] for name in names]
 
 
 def _read_text_that_is_no_list(evidence: SplitEvidence, option: str) -> SplitList | None:
     """Returns a text that the user gave, and that names no image or has an unknown ending."""
     tree = evidence.tree
     assert tree.listing
-    places = (tree.layout.lists, *USUAL_PLACES)
-    folders = [*(posixpath.join(tree.place, place) for place in places), ""]
+    usual_folders = (tree.layout.lists, *RANK_BY_USUAL_FOLDER)
+    folders = [*(posixpath.join(tree.place, folder) for folder in usual_folders), ""]
     for folder, name in itertools.product(folders, (f"{option}.txt", option)):
         path = posixpath.normpath(posixpath.join(folder, name))
         files = tree.listing.folders.get(posixpath.dirname(path), ())
@@ -182,6 +208,6 @@ def _no_source(evidence: SplitEvidence, split: str, option: str) -> ConfigError:
         found=f"{split}={option}, but there is no such {kind} in {evidence.tree.root}"
         + did_you_mean(option, choices),
         expected=expected,
-        remedy="name a list, a place in one such as data.csv:val, a folder that ends with /, or "
+        remedy="name a list, a part of one such as data.csv:val, a folder that ends with /, or "
         f"give ratios such as {EXAMPLE_RATIOS}",
     )

@@ -1,10 +1,12 @@
 """Finds groups in image ids: frames of a film, slices of a patient, tiles of a scene.
 
-Four rules are tried, and the coarsest that holds is proposed:
+These rules are tried, and the coarsest groups that hold are proposed:
 
 1. A word for a whole with a number: `patient_003_slice_05` is of `patient_003`.
 2. A word for a part with a number: `vid3_frame0007` is of what stands before `frame`.
-3. Two numbers that are places on a grid: `scene2_512_1024` is of `scene2`.
+3. Two numbers that are the row and column of a tile: `scene2_512_1024` is of `scene2`. If all tiles
+   are of one scene and are named by coordinates of a map, each column of a map is a group:
+   `tile_512000_4321000` is of `tile_512000`.
 4. A counter: `vid3_0007` is of `vid3`, if at least half of the numbers from the first to the last
    are there, in equal steps.
 
@@ -13,7 +15,7 @@ plain numbers, or one name for all.
 """
 
 import collections
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 import dataclasses
 import itertools
 import math
@@ -21,10 +23,12 @@ import os
 import re
 import unicodedata
 
-from voc_seg_tfrecord.core.grouping import first_rule
+from voc_seg_tfrecord.core.grouping import Grouping, first_rule
 
 _MIN_MEMBERS = 3
 _MIN_STRIDE_PX = 8
+_MIN_MAP_COORDINATE = 100
+"""Rows and columns, and offsets in an image, begin at 0; coordinates of a map are larger."""
 _MAX_SIDE_RATIO = 3  # of a grid; longer ones are numbers of films and frames
 _MAX_SAMPLED_NAMES = 500
 
@@ -33,13 +37,15 @@ _WHOLES = (
 )
 _PARTS = "frame|slice|tile|patch|crop"
 _AXES = "x|y|r|c|h|w|i|j|row|col|column"
+# Each is looked for at the end of what stands before a number.
 _WHOLE_BEFORE_NUMBER = re.compile(rf"(?i)(?:^|[^a-z])(?:{_WHOLES}|camera|cam)[_ -]?$")
 _PART_BEFORE_NUMBER = re.compile(rf"(?i)(?:^|[^a-z])(?:{_PARTS})[_ -]?$")
 _AXIS_BEFORE_NUMBER = re.compile(rf"(?i)(?:^|[^a-z])(?:{_AXES})[_-]?$")
+# The number is that of one of VOC's images, as in 2007_000032, or a day, as in 2024-03-28.
 _DATE_BEFORE_NUMBER = re.compile(
     r"(?:^|/)(?:19|20)\d\d_$|(?<!\d)(?:19|20)\d\d(?P<dash>[_-])[01]\d(?P=dash)$"
 )
-_BETWEEN_PLACES = re.compile(r"(?i)[\W_]+|[\W_]?x[\W_]?")
+_BETWEEN_ROW_AND_COLUMN = re.compile(r"(?i)[\W_]+|[\W_]?x[\W_]?")
 _PADDED = re.compile(r"0\d")
 
 
@@ -49,7 +55,7 @@ class GroupProposal:
 
     Attributes:
       rule: what `--group_by` is to be.
-      groups: the name of the group of each id.
+      groups: the group that the rule gives each id.
       members: the ids of each group that has several, in their order.
       in_a_row: whether the groups are blocks of ids that are numbered in a row.
     """
@@ -66,8 +72,9 @@ class _Candidate:
 
     Attributes:
       rules: rules as the user writes them, of which one makes these groups.
-      groups: the group of each id; an id of no group is alone.
-      members: the ids of each group that was found.
+      groups: a name for the group of each id. The ids of a group that does not hold are in one,
+        too: the rule puts them together, because it knows no difference.
+      members: the ids of each group that holds.
     """
 
     rules: Sequence[str]
@@ -86,8 +93,10 @@ def propose_groups(ids: Iterable[str]) -> GroupProposal | None:
         rule = first_rule(("folder", "prefix:_", *candidate.rules), candidate.groups)
         if rule is None:
             continue
-        proposal = GroupProposal(rule, candidate.groups, candidate.members)
-        if coarsest is None or _count_groups(proposal.groups) < _count_groups(coarsest.groups):
+        # A hash of the group's name decides about its split, so it is the name by the rule.
+        groups = Grouping.parse(rule).groups(candidate.groups)
+        proposal = GroupProposal(rule, groups, candidate.members)
+        if coarsest is None or _count_groups(groups) < _count_groups(coarsest.groups):
             coarsest = proposal
     return coarsest
 
@@ -158,12 +167,17 @@ def _groups_by_words(
     for image_id in sorted(groups, key=names.__getitem__):
         ids_by_group[groups[image_id]].append(image_id)
     members = [ids for ids in ids_by_group.values() if len(ids) > 1]
-    if 2 * sum(map(len, members)) <= len(names):
+    if 2 * sum(len(ids) for ids in members) <= len(names):
         return None
     if len(groups) == len(names):
         return _Candidate([f"regex:{pattern}"], groups, members)
-    alone = {image_id: f"is {name}" for image_id, name in names.items()}
-    return _Candidate([f"regex:{pattern}|^(.+)$"], {**alone, **groups}, members)
+    groups_of_one = {image_id: _group_of_one(name) for image_id, name in names.items()}
+    return _Candidate([f"regex:{pattern}|^(.+)$"], {**groups_of_one, **groups}, members)
+
+
+def _group_of_one(name: str) -> str:
+    """Returns the name of a group of one id; the name of no other group begins so."""
+    return f"only {name}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -180,20 +194,31 @@ class _Numbered:
 
 
 def _groups_by_last_numbers(names: Mapping[str, str]) -> _Candidate | None:
-    """Returns groups by what stands before two places on a grid, or else before a counter."""
+    """Returns groups by what stands before the row and column of a tile, or before a counter."""
     letter = _between_numbers(names)
     end = f"{letter}*{_common_end(names.values())}$"
-    grid = re.compile(rf"(?s)^(.*\D|)(\d+)({letter}+)(\d+){end}")
+    # scene2_512_1024: front `scene2_`, row 512, column 1024.
+    grid = re.compile(
+        rf"(?s)^(?P<front>.*\D|)(?P<row>\d+)(?P<between>{letter}+)(?P<column>\d+){end}"
+    )
     matches = _search_all(grid, names)
     if 2 * len(matches) > len(names) and _is_grid([*matches.values()]):
         tiles = {
-            image_id: _Numbered(match[1], (int(match[2]), int(match[4])))
+            image_id: _Numbered(match["front"], (int(match["row"]), int(match["column"])))
             for image_id, match in matches.items()
         }
-        return _groups_by_front(tiles, names, rf"\d+{letter}+\d+{end}")
-    counter = re.compile(rf"(?s)^(.*\D)(\d+){end}")
+        of_scenes = _groups_by_front(tiles, names, rf"\d+{letter}+\d+{end}")
+        if of_scenes is not None or not _are_on_a_map([*tiles.values()]):
+            return of_scenes
+        columns_of_map = {
+            image_id: _Numbered(f"{match['front']}{match['row']}", (int(match["column"]),))
+            for image_id, match in matches.items()
+        }
+        return _groups_by_column(columns_of_map, names, rf"regex:^(.*\d){letter}+\d+{end}")
+    # vid3_0007: front `vid3_`, number 7.
+    counter = re.compile(rf"(?s)^(?P<front>.*\D)(?P<number>\d+){end}")
     counted = {
-        image_id: _Numbered(match[1], (int(match[2]),))
+        image_id: _Numbered(match["front"], (int(match["number"]),))
         for image_id, match in _search_all(counter, names).items()
     }
     return _groups_by_front(counted, names, rf"\d+{end}")
@@ -203,28 +228,49 @@ def _groups_by_front(
     numbered: Mapping[str, _Numbered], names: Mapping[str, str], pattern_of_numbers: str
 ) -> _Candidate | None:
     """Returns groups by what stands before numbers; None if most ids are in none."""
+    ids_by_front = _group_by_front(numbered)
+    members = []
+    for front, ids in sorted(ids_by_front.items()):
+        if _is_group(front, {numbered[image_id].numbers for image_id in ids}):
+            members.append(_in_order(ids, numbered))
+    if len(members) < 2 or 2 * sum(len(ids) for ids in members) <= len(names):
+        return None
+    groups = {image_id: _group_of_one(name) for image_id, name in names.items()}
+    for front, ids in ids_by_front.items():
+        if front:
+            groups |= dict.fromkeys(ids, f"all of {front}")
+    all_have_a_front = len(numbered) == len(names) and all(ids_by_front)
+    or_alone = "" if all_have_a_front else "|^(.+)$"
+    return _Candidate([rf"regex:^(.*\D){pattern_of_numbers}{or_alone}"], groups, members)
+
+
+def _groups_by_column(
+    numbered: Mapping[str, _Numbered], names: Mapping[str, str], rule: str
+) -> _Candidate | None:
+    """Returns the columns of a map as groups; None if not all ids are in one, or each is alone."""
+    ids_by_front = _group_by_front(numbered)
+    members = [_in_order(ids, numbered) for _, ids in sorted(ids_by_front.items()) if len(ids) > 1]
+    if len(numbered) < len(names) or not members:
+        return None
+    groups = {image_id: numbered_id.front for image_id, numbered_id in numbered.items()}
+    return _Candidate([rule], groups, members)
+
+
+def _group_by_front(numbered: Mapping[str, _Numbered]) -> dict[str, list[str]]:
     ids_by_front: dict[str, list[str]] = collections.defaultdict(list)
     for image_id, numbered_id in numbered.items():
         ids_by_front[numbered_id.front].append(image_id)
-    members = []
-    for front, ids in sorted(ids_by_front.items()):
-        numbers = sorted({numbered[image_id].numbers for image_id in ids})
-        if _are_members(front, numbers):
-            members.append(sorted(ids, key=lambda image_id: (numbered[image_id].numbers, image_id)))
-    if len(members) < 2 or 2 * sum(map(len, members)) <= len(names):
-        return None
-    groups = {image_id: f"is {name}" for image_id, name in names.items()}
-    for front, ids in ids_by_front.items():
-        if front:
-            groups |= dict.fromkeys(ids, f"in {front}")
-    has_all = len(numbered) == len(names) and all(ids_by_front)
-    alone = "" if has_all else "|^(.+)$"
-    return _Candidate([rf"regex:^(.*\D){pattern_of_numbers}{alone}"], groups, members)
+    return ids_by_front
+
+
+def _in_order(ids: Sequence[str], numbered: Mapping[str, _Numbered]) -> list[str]:
+    return sorted(ids, key=lambda image_id: (numbered[image_id].numbers, image_id))
 
 
 def _between_numbers(names: Mapping[str, str]) -> str:
     """Returns a pattern of the letters that may stand between the numbers of one group."""
-    return r"[^\d/]" if any("/" in name for name in names.values()) else r"\D"
+    have_folders = any("/" in name for name in names.values())
+    return r"[^\d/]" if have_folders else r"\D"
 
 
 def _common_end(names: Iterable[str]) -> str:
@@ -240,80 +286,115 @@ def _common_end(names: Iterable[str]) -> str:
     return r"\.rf\.\w+" if all(".rf." in name for name in names) else ""
 
 
-def _are_members(front: str, numbers: Sequence[tuple[int, ...]]) -> bool:
-    """Says whether ids of one front and different numbers are members of a group."""
+def _is_group(front: str, numbers: Collection[tuple[int, ...]]) -> bool:
+    """Says whether ids of one front are a group.
+
+    Args:
+      front: what stands before their numbers.
+      numbers: the different numbers.
+    """
     if not front or len(numbers) < _MIN_MEMBERS:
         return False
     if _WHOLE_BEFORE_NUMBER.search(front) or _DATE_BEFORE_NUMBER.search(front):
         return False  # the number is that of a whole, of an image of VOC's, or of a day
-    is_place = len(numbers[0]) > 1
-    if is_place or _PART_BEFORE_NUMBER.search(front):
+    are_tiles = all(len(number) > 1 for number in numbers)
+    if are_tiles or _PART_BEFORE_NUMBER.search(front):
         return True
-    counts = [number for (number,) in numbers]
+    return _is_dense_counter(sorted(number for (number,) in numbers))
+
+
+def _is_dense_counter(counts: Sequence[int]) -> bool:
+    """Says whether half of the numbers between the first and the last are there, in equal steps.
+
+    Args:
+      counts: two or more different numbers, ascending.
+    """
     step = math.gcd(*(after - before for before, after in itertools.pairwise(counts)))
     possible = (counts[-1] - counts[0]) // step + 1
     return 2 * len(counts) >= possible
 
 
 def _is_grid(matches: Sequence[re.Match[str]]) -> bool:
-    """Says whether the last two numbers of ids are places of tiles: rows and columns, or offsets.
+    """Says whether the last two numbers of ids are rows and columns of tiles, or their offsets.
 
     Without a word that says so, offsets are multiples of a stride, but for the tiles at an edge,
-    and rows and columns are counted from 0 and all there.
+    and rows and columns are counted from 0 and most are there.
     """
     if _most(matches, _has_words_for_axes):
         return True
-    if not _most(matches, _may_be_places):
+    if not _most(matches, _may_be_row_and_column):
         return False
-    rows = [int(match[2]) for match in matches]
-    columns = [int(match[4]) for match in matches]
+    rows = [int(match["row"]) for match in matches]
+    columns = [int(match["column"]) for match in matches]
     if _are_offsets(rows) and _are_offsets(columns):
         return True
-    if _most(matches, _have_two_paddings):
-        return False
-    places_by_front: dict[str, set[tuple[int, int]]] = collections.defaultdict(set)
-    for match, row, column in zip(matches, rows, columns, strict=True):
-        places_by_front[match[1]].add((row, column))
-    in_filled = sum(len(places) for places in places_by_front.values() if _is_filled(places))
-    return 2 * in_filled > len(matches)
+    return not _most(matches, _have_two_paddings) and _are_in_filled_grids(matches)
+
+
+def _are_on_a_map(tiles: Sequence[_Numbered]) -> bool:
+    """Says whether rows and columns of tiles are coordinates of a map, which begin far from 0."""
+    return all(min(tile.numbers) >= _MIN_MAP_COORDINATE for tile in tiles)
 
 
 def _most(matches: Sequence[re.Match[str]], fits: Callable[[re.Match[str]], bool]) -> bool:
-    return 2 * sum(map(fits, matches)) > len(matches)
+    return 2 * sum(1 for match in matches if fits(match)) > len(matches)
 
 
 def _has_words_for_axes(match: re.Match[str]) -> bool:
-    """Says whether words say that two numbers are places, as in `r1_c3` or `x512_y0`."""
-    of_first = _AXIS_BEFORE_NUMBER.search(match[1])
-    return bool(of_first and _AXIS_BEFORE_NUMBER.search(match[3]))
+    """Says whether words say that two numbers are row and column: `r1_c3`, `x512_y0`."""
+    is_row = _AXIS_BEFORE_NUMBER.search(match["front"]) is not None
+    is_column = _AXIS_BEFORE_NUMBER.search(match["between"]) is not None
+    return is_row and is_column
 
 
-def _may_be_places(match: re.Match[str]) -> bool:
-    is_of_whole = _WHOLE_BEFORE_NUMBER.search(match[1]) or _DATE_BEFORE_NUMBER.search(match[1])
-    return bool(_BETWEEN_PLACES.fullmatch(match[3])) and not is_of_whole
+def _may_be_row_and_column(match: re.Match[str]) -> bool:
+    """Says whether a separator alone is between numbers, and the first is of no whole or day."""
+    front = match["front"]
+    if _WHOLE_BEFORE_NUMBER.search(front) or _DATE_BEFORE_NUMBER.search(front):
+        return False
+    return _BETWEEN_ROW_AND_COLUMN.fullmatch(match["between"]) is not None
 
 
 def _have_two_paddings(match: re.Match[str]) -> bool:
     """Says whether two numbers are written differently, as those of a film and a frame are."""
-    is_padded = _PADDED.match(match[2]) or _PADDED.match(match[4])
-    return len(match[2]) != len(match[4]) and bool(is_padded)
+    is_padded = _PADDED.match(match["row"]) or _PADDED.match(match["column"])
+    return len(match["row"]) != len(match["column"]) and bool(is_padded)
 
 
 def _are_offsets(values: Sequence[int]) -> bool:
-    """Says whether values are multiples of a stride in pixels."""
-    distinct = {*values}
-    above_zero = distinct - {0}
-    stride = min(above_zero, default=0)
-    if stride < _MIN_STRIDE_PX or len(distinct) < 2:
+    """Says whether values lie a multiple of a stride, in pixels or meters, behind the first one."""
+    distinct = sorted({*values})
+    offsets = [value - distinct[0] for value in distinct[1:]]
+    if not offsets:
         return False
-    multiples = sum(1 for value in above_zero if value % stride == 0)
-    return 2 * multiples >= len(above_zero)
+    stride = min(after - before for before, after in itertools.pairwise(distinct))
+    whole_strides = [stride]
+    # The last tile is often moved to the edge of the image, so its distance is shorter.
+    if len(distinct) > 2:
+        whole_strides.append(distinct[1] - distinct[0])
+    return any(_are_multiples(offsets, stride) for stride in whole_strides)
 
 
-def _is_filled(places: set[tuple[int, int]]) -> bool:
-    """Says whether rows and columns begin at 0 and most places are there."""
-    rows = {row for row, _ in places}
-    columns = {column for _, column in places}
+def _are_multiples(offsets: Sequence[int], stride: int) -> bool:
+    if stride < _MIN_STRIDE_PX:
+        return False
+    multiples = sum(1 for offset in offsets if offset % stride == 0)
+    return 2 * multiples >= len(offsets)
+
+
+def _are_in_filled_grids(matches: Sequence[re.Match[str]]) -> bool:
+    """Says whether most tiles are in scenes of which most tiles are there."""
+    tiles_by_front: dict[str, set[tuple[int, int]]] = collections.defaultdict(set)
+    for match in matches:
+        tiles_by_front[match["front"]].add((int(match["row"]), int(match["column"])))
+    tiles_in_filled = sum(len(tiles) for tiles in tiles_by_front.values() if _is_filled(tiles))
+    return 2 * tiles_in_filled > len(matches)
+
+
+def _is_filled(tiles: set[tuple[int, int]]) -> bool:
+    """Says whether rows and columns begin at 0 and most of their tiles are there."""
+    rows = {row for row, _ in tiles}
+    columns = {column for _, column in tiles}
     if min(rows) != 0 or min(columns) != 0:
         return False
     row_count = max(rows) + 1
@@ -322,4 +403,4 @@ def _is_filled(places: set[tuple[int, int]]) -> bool:
     longer_side = max(row_count, column_count)
     if shorter_side == 1 or longer_side > _MAX_SIDE_RATIO * shorter_side:
         return False
-    return 4 * len(places) >= 3 * row_count * column_count
+    return 4 * len(tiles) >= 3 * row_count * column_count

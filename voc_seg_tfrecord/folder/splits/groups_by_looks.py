@@ -70,6 +70,8 @@ def propose_by_looks(
       split_count: how many splits these are divided into.
       are_alike: says whether pairs of images look much more alike than those in other places.
     """
+    if not ids:
+        return None
     ids = sorted(ids)
     held = list[_Candidate]()
     for candidates in _lists_of_candidates(ids):

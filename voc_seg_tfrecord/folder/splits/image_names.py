@@ -16,6 +16,7 @@ from voc_seg_tfrecord.folder.tree.listing import Names
 
 _NO_NAMES = Names()
 _FILE_AND_MORE = re.compile(r"(?i)\.(jpe?g|png|bmp|tiff?|webp|gif|npy)[\s,;]")
+"""What a line with more than one column has, such as `a.jpg a.png`. It is no name."""
 
 
 class ImageNames(Mapping[str, str]):
@@ -86,27 +87,26 @@ class ImageNames(Mapping[str, str]):
         """The names of images and masks without folders and ending."""
         return self._ids_by_stem.keys()
 
-    def find_below(self, folder: str, place: str) -> list[str]:
+    def find_below(self, folder: str, start: str) -> list[str]:
         """Returns the ids of the images below a folder; none if there is no such folder.
 
         Args:
           folder: the folder as a text names it, often as a path on another machine. The longest
             end of the path that is a folder with images counts.
-          place: the folder of the text. The path may begin there, or at the given folder.
+          start: the folder of the text. The path may begin there, or at the given folder.
         """
         parts = [part for part in _split_path(folder) if part.strip(".")]
         for first in range(len(parts)):
             end_of_path = "/".join(parts[first:])
-            for top in (place, ""):
-                start = f"{posixpath.join(top, end_of_path)}/"
-                ids = [
-                    image_id
-                    for image_id, path in self._path_by_id.items()
-                    if path.startswith(start)
-                ]
+            for top in (start, ""):
+                ids = self._ids_below(posixpath.join(top, end_of_path))
                 if ids:
                     return ids
         return []
+
+    def _ids_below(self, folder: str) -> list[str]:
+        paths = self._path_by_id.items()
+        return [image_id for image_id, path in paths if path.startswith(f"{folder}/")]
 
     def keep_inside(self, names: Sequence[str], where: str, given: epath.Path) -> list[str]:
         """Returns the names of a list, in which no path leads out of the given folder.
@@ -122,20 +122,19 @@ class ImageNames(Mapping[str, str]):
         Raises:
           ListError: if a file lies outside, where such a path leads.
         """
-        kept = [*names]
-        for number, name in enumerate(names):
-            if _is_bare(name) and name.strip(".") and not _is_drive(name):
-                continue
+        names_inside = []
+        for name in names:
             parts = re.split(r"[/\\]", name)
             parts_inside = [part for part in _split_path(name) if not _is_drive(part)]
             if parts_inside == parts or self.meanings_of(name):
+                names_inside.append(name)
                 continue
-            place = posixpath.normpath(posixpath.join(posixpath.dirname(where), name))
-            is_outside = not f"{place}/".startswith(f"{given}/")
-            if is_outside and epath.Path(place).is_file():
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(where), name))
+            is_outside = not f"{path}/".startswith(f"{given}/")
+            if is_outside and epath.Path(path).is_file():
                 raise id_error(where, name, "leaves the folder")
-            kept[number] = "/".join(parts_inside) or "?"
-        return kept
+            names_inside.append("/".join(parts_inside) or "?")
+        return names_inside
 
     @functools.cached_property
     def id_by_number(self) -> dict[str, str]:
@@ -144,14 +143,18 @@ class ImageNames(Mapping[str, str]):
         So spreadsheets write them: 7 in place of 0007, and 7.0 where a cell of the column is empty.
         """
         ids = {}
-        for stem, (image_id, *_) in self._ids_by_stem.items():
+        for stem, ids_of_stem in self._ids_by_stem.items():
             if stem.startswith("0") and stem.isdecimal():
-                ids[f"{int(stem)}"] = image_id
-                ids[f"{int(stem)}.0"] = image_id
+                # The id stands in an error as an example, so of several the first is enough.
+                ids[f"{int(stem)}"] = ids_of_stem[0]
+                ids[f"{int(stem)}.0"] = ids_of_stem[0]
         return ids
 
     def count_beginning_with(self, name: str) -> int:
-        """Returns how many images have names that go on behind a separator: `P01-S1` of `P01`."""
+        """Returns how many names go on behind a separator: `P01-S1` and `P01-S2` of `P01`.
+
+        Names are those of images and their ids; of most images both are one.
+        """
         stems = self._sorted_stems
         count = 0
         for number in range(bisect.bisect_left(stems, name), len(stems)):
@@ -197,7 +200,9 @@ class ImageNames(Mapping[str, str]):
             parts = _split_path(posixpath.join(folder, name))
             parts[-1] = _without_ending(parts[-1])
             count = same_parts(parts, path)
+            # The path is JPEGImages/a, the file VOC2012/JPEGImages/a.jpg.
             has_all_of_path = count == len(path)
+            # The path is /home/x/set/city/a, the name of the image below its folder city/a.
             has_all_of_name = count >= len(name.split("/"))
             if has_all_of_path or has_all_of_name:
                 counts.append(count)

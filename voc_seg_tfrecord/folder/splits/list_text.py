@@ -4,7 +4,7 @@ A text that names images and splits in a form that is not read is unclear, and s
 have lost their zeros. Unless something else divides the images, it stops the build.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import dataclasses
 import enum
 import functools
@@ -14,15 +14,17 @@ from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.split_names import (
-    WORDS,
+    SPLIT_BY_WORD,
     is_called_as_split,
-    list_splits_in,
-    only_split_in,
+    is_mixed_name,
+    needs_train,
+    split_but_for_number,
 )
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
-from voc_seg_tfrecord.folder.splits.split_lists import SplitList, as_split_list
+from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, as_split_list
 from voc_seg_tfrecord.formats.list_files import (
     DOCUMENT_ENDINGS,
     OTHER_ENDINGS,
@@ -30,11 +32,14 @@ from voc_seg_tfrecord.formats.list_files import (
     ListReader,
     words_of,
 )
-from voc_seg_tfrecord.formats.listed_images import ListedImages
+from voc_seg_tfrecord.formats.listed_images import ListedImages, Vocabulary
 
 _MIN_SHARE_OF_IMAGES = 0.1  # of the names in a text
 _BEGINNING_BYTES = 1 << 20
-_BEGINNINGS_OF_SPLITS = {word[:2] for word in WORDS} | {"vo", "da"}  # also of voctest, datatest
+# Only words that begin so are parsed, because most words of a text name images. `vo` and `da` begin
+# voctest and datatest.
+_FIRST_LETTERS_OF_SPLITS = {word[:2] for word in SPLIT_BY_WORD} | {"vo", "da"}
+_SIGNS_BEFORE_A_WORD = "\ufeff \t\"'[({#-"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,13 +48,17 @@ class UnclearText:
 
     Attributes:
       file: the text, below the given folder.
-      found: what is in it, in words.
+      rank: how usual its folder is for lists.
+      content: what is in it, in words.
+      image_ids: the images that it names.
       names_most: whether it names more than half of the images.
       has_wrong_names: whether its form is read, but its names are not quite those of images.
     """
 
     file: str
-    found: str
+    rank: ListRank
+    content: str
+    image_ids: frozenset[str]
     names_most: bool
     has_wrong_names: bool = False
 
@@ -88,16 +97,16 @@ class ListText:
     Attributes:
       path: the text, below the given folder.
       file: its bytes, and how errors name it.
-      rank: how usual its place is for lists.
+      rank: how usual its folder is for lists.
       reader: the reader of lists.
       image_names: the ids of the images by their names.
-      listed: the places in it that name images.
+      listed: the parts of it that name images.
       error: why it could not be read, if it could not.
     """
 
     path: str
     file: File
-    rank: int
+    rank: ListRank
     reader: ListReader
     image_names: ImageNames
     listed: Sequence[ListedImages] = ()
@@ -108,15 +117,15 @@ class ListText:
 
         A text with an ending that is not read names nothing.
         """
-        if self._has_ending(OTHER_ENDINGS):
+        if self.has_ending(OTHER_ENDINGS):
             return self
-        place = posixpath.dirname(self.path)
-        find_below = functools.partial(self.image_names.find_below, place=place)
+        folder = posixpath.dirname(self.path)
+        find_below = functools.partial(self.image_names.find_below, start=folder)
         listed = []
         try:
             for entry in self.reader.read(self.file, find_below):
                 ids = entry.ids
-                if entry.found < len(ids):
+                if entry.image_count < len(ids):
                     ids = self.image_names.keep_inside(ids, self.file.where, given)
                 listed.append(dataclasses.replace(entry, ids=ids))
         except ListError as error:
@@ -125,18 +134,16 @@ class ListText:
 
     def as_lists(self) -> list[SplitList]:
         """Returns its lists; of a text that cannot be read, an empty one with the error."""
-        listed = self.listed or [ListedImages("", (), 0)]
-        return [
-            dataclasses.replace(as_split_list(self.path, entry, self.rank), error=self.error)
-            for entry in listed
-        ]
+        if self.error is not None or not self.listed:
+            return [dataclasses.replace(self._as_list(_NOTHING_LISTED), error=self.error)]
+        return [self._as_list(entry) for entry in self.listed]
 
     def as_lists_without_splits(self) -> list[SplitList]:
         """Returns its lists that name images, each as one that makes no split."""
         return [
-            SplitList(self.path, entry.key, entry.ids, entry.found, self.rank)
+            SplitList(self.path, entry.key, entry.ids, entry.image_count, self.rank)
             for entry in self.listed
-            if entry.found
+            if entry.image_count
         ]
 
     def with_form_checked(self) -> "ListText":
@@ -147,15 +154,10 @@ class ListText:
         """
         if self.error is not None:
             return self
-        wrong_names = self._words_on_lost_zeros() or self._words_on_beginnings()
+        wrong_names = self.describe_wrong_names()
         if wrong_names:
-            error = ListError(
-                self.file.where,
-                found=wrong_names,
-                expected="the names of images, as their files have them",
-                remedy="write the name of an image on each line",
-            )
-        elif self._found == 0 and self.reader.names_image(self._beginning):
+            error = self.error_on_names(wrong_names)
+        elif self.names_images_in_unread_form:
             error = ListError(
                 self.file.where,
                 found="names of images in a form that is not read",
@@ -166,95 +168,41 @@ class ListText:
             return self
         return dataclasses.replace(self, listed=(), error=error)
 
+    def error_on_names(self, wrong_names: str) -> ListError:
+        """Returns the error on names that are not quite those of images."""
+        return ListError(
+            self.file.where,
+            found=wrong_names,
+            expected="the names of images, as their files have them",
+            remedy="write the name of an image on each line",
+        )
+
     def judge(self) -> Verdict:
-        """Says whether a text makes splits that is no list by its name and place alone."""
-        if self.error is not None:
-            return self._judge_wrong_text(self.error)
-        if self._has_ending(YAML_ENDINGS) and self._names_images_twice():
-            # YOLO's data.yaml may have one folder for train and val, which divides nothing.
-            return Verdict(Use.NO_SPLITS, "names the same images for several splits")
-        if self._is_called_as_split or any(entry.says_split for entry in self.listed):
-            wrong_names = self._words_on_lost_zeros() or self._words_on_beginnings()
-            if wrong_names:
-                return Verdict(Use.WRONG_NAMES, wrong_names)
-        if not self._has_enough_images():
-            reason = self._reason_of_other_images()
-            if reason:
-                return Verdict(Use.NO_SPLITS, reason)
-        elif self._says_split():
-            return _MAKES_SPLITS
-        for entry in self.listed:
-            if entry.unclear:
-                return Verdict(Use.UNCLEAR, f"names of images, and {entry.unclear}")
-        return self._judge_unknown_form()
+        """Says whether a text makes splits that is no list by its name and folder alone."""
+        for judge in _JUDGES:
+            verdict = judge(self)
+            if verdict is not None:
+                return verdict
+        return _OF_NO_INTEREST  # a list of all images, a table of ages
 
     def as_unclear(self, verdict: Verdict) -> UnclearText:
         """Returns the text as one that is not understood."""
-        words = {*words_of(self._beginning)}
-        names = {self.image_names[word] for word in words if word in self.image_names}
-        has_wrong_names = verdict.use is Use.WRONG_NAMES
+        words = {*words_of(self.beginning)}
+        image_ids = {self.image_names[word] for word in words if word in self.image_names}
         return UnclearText(
             self.path,
+            self.rank,
             verdict.reason,
-            names_most=2 * len(names) > len(self.image_names),
-            has_wrong_names=has_wrong_names,
+            image_ids=frozenset(image_ids),
+            names_most=2 * len(image_ids) > len(self.image_names),
+            has_wrong_names=verdict.use is Use.WRONG_NAMES,
         )
 
-    def _judge_wrong_text(self, error: ListError) -> Verdict:
-        """Says what a text is good for that cannot be read."""
-        lines = [line for line in self._beginning.splitlines() if line.strip()]
-        lines_with_images = sum(1 for line in lines if self.reader.names_image(line))
-        if not lines_with_images:
-            if self._is_called_as_split:
-                return Verdict(Use.NO_SPLITS, f"is called as a split, but has {error.found}")
-            return _OF_NO_INTEREST
-        says_split = self._says_split()
-        if self._has_ending(DOCUMENT_ENDINGS) and (says_split or self._words_for_splits):
-            return Verdict(Use.UNCLEAR, error.found)
-        has_few_wrong_lines = 2 * lines_with_images > len(lines)
-        if says_split and has_few_wrong_lines:
-            return _MAKES_SPLITS  # a list with one wrong line, which stops the build
-        return Verdict(Use.NO_SPLITS, f"names images, but has {error.found}")
+    def describe_wrong_names(self) -> str:
+        """Says which names are not quite those of images; empty if none are."""
+        return self._describe_lost_zeros() or self._describe_beginnings()
 
-    def _reason_of_other_images(self) -> str:
-        """Says why a text that names few images makes no split; empty if it is no list at all."""
-        if any(entry.says_split and not entry.found for entry in self.listed):
-            return "says splits, but of other images"
-        ids = self._ids
-        is_list = self._found > 0 or not self.reader.names_image(self._beginning)
-        if not self._is_called_as_split or not ids or not is_list:
-            return ""
-        first = next(image_id for image_id in ids if image_id not in self.image_names)
-        count = f"only {self._found}" if self._found else "none"
-        return f"is called as a split, but {count} of its {len(ids)} names was found, not {first!r}"
-
-    def _judge_unknown_form(self) -> Verdict:
-        """Says what a text is good for that names no images for splits in a form that is read."""
-        mixed_name = self._find_mixed_name()
-        if mixed_name and self._found:
-            return Verdict(
-                Use.UNCLEAR, f"names of images, of which {mixed_name} does not say which are test"
-            )
-        says_splits = len(self._words_for_splits) > 1
-        if self._found:
-            may_be_lost = says_splits or self._has_ending(OTHER_ENDINGS)
-        else:
-            may_be_lost = self.reader.names_image(self._beginning, or_number=says_splits)
-        if not may_be_lost:
-            return _OF_NO_INTEREST  # a list of all images, a table of ages
-        if says_splits:
-            words = ", ".join(self._words_for_splits)
-            return Verdict(
-                Use.UNCLEAR,
-                f"names of images and of splits ({words}) in a form that is not read",
-            )
-        if self._is_called_as_split:
-            return Verdict(
-                Use.UNCLEAR, "a name of a split, and names of images in a form that is not read"
-            )
-        return Verdict(Use.NO_SPLITS, "names images in a way that is not understood")
-
-    def _words_on_lost_zeros(self) -> str:
+    def _describe_lost_zeros(self) -> str:
         """Says which name has lost its zeros, if most names that are no image have; else empty.
 
         A spreadsheet makes 7 of 0007.
@@ -268,12 +216,12 @@ class ListText:
             "number"
         )
 
-    def _words_on_beginnings(self) -> str:
+    def _describe_beginnings(self) -> str:
         """Says which names begin those of several images, if all that are no image do; else empty.
 
         Such are the names of patients: `P01` of `P01-S1` and `P01-S2`.
         """
-        if not self._missing_names or self._found:
+        if not self._missing_names or self.image_count:
             return ""
         counts = []
         for name in self._missing_names:
@@ -291,62 +239,274 @@ class ListText:
     @functools.cached_property
     def _missing_names(self) -> Sequence[str]:
         """The names in it that are those of no image."""
-        return [name for name in self._ids if name not in self.image_names]
+        return [name for name in self.ids if name not in self.image_names]
 
-    def _has_ending(self, endings: tuple[str, ...]) -> bool:
+    def has_ending(self, endings: tuple[str, ...]) -> bool:
+        """Says whether the text has one of some endings."""
         return self.path.lower().endswith(endings)
 
-    def _names_images_twice(self) -> bool:
-        return len({*self._ids}) < len(self._ids)
-
-    def _says_split(self) -> bool:
-        """Says whether a name, a column or a key of the text is that of a split."""
-        return any(split_list.split for split_list in self.as_lists())
-
-    def _has_enough_images(self) -> bool:
-        """Says whether it is a list of these images: they are a tenth of its names, or most."""
-        is_tenth = self._found > _MIN_SHARE_OF_IMAGES * len(self._ids)
-        return is_tenth or 2 * self._found > len(self.image_names)
-
     @functools.cached_property
-    def _is_called_as_split(self) -> bool:
-        return is_called_as_split(stem(self.path))
-
-    @functools.cached_property
-    def _ids(self) -> Sequence[str]:
+    def ids(self) -> Sequence[str]:
         """All names in it; the id of an image in place of each of its names."""
         return [image_id for entry in self.listed for image_id in entry.ids]
 
     @functools.cached_property
-    def _found(self) -> int:
+    def image_count(self) -> int:
         """How many of the names are those of images."""
-        return sum(entry.found for entry in self.listed)
+        return sum(entry.image_count for entry in self.listed)
+
+    @property
+    def names_images_in_unread_form(self) -> bool:
+        """Whether no part of it is a list, and some of its words are names of images."""
+        return self.image_count == 0 and self.reader.names_image(self.beginning)
+
+    @property
+    def has_enough_images(self) -> bool:
+        """Whether it is a list of these images: they are a tenth of its names, or most."""
+        is_tenth = self.image_count > _MIN_SHARE_OF_IMAGES * len(self.ids)
+        return is_tenth or 2 * self.image_count > len(self.image_names)
 
     @functools.cached_property
-    def _words_for_splits(self) -> Sequence[str]:
-        """The first word for each split that stands alone between signs or blanks."""
+    def is_called_as_split(self) -> bool:
+        """Whether the name of the text has a word for a split, and only known words."""
+        return is_called_as_split(stem(self.path))
+
+    @property
+    def has_split_in_its_name(self) -> bool:
+        """Whether the name of the text and its folders say a split, whatever the text holds."""
+        return self._as_list(_NOTHING_LISTED).split != ""
+
+    @property
+    def has_list_with_split(self) -> bool:
+        """Whether a name, a column or a key makes a split of a part of it."""
+        return any(self._as_list(entry).split for entry in self.listed)
+
+    def _as_list(self, entry: ListedImages) -> SplitList:
+        split_list = as_split_list(self.path, entry, self.rank)
+        if entry.key or not self._may_be_scores:
+            return split_list
+        return dataclasses.replace(split_list, may_be_scores=True)
+
+    @functools.cached_property
+    def _may_be_scores(self) -> bool:
+        """Whether it may be a table of scores: it is called `eval`, and has numbers.
+
+        The names of images may be numbers too.
+        """
+        if not needs_train(stem(self.path)):
+            return False
+        words = words_of(self.beginning)
+        return any(_is_number(word) and word not in self.image_names for word in words)
+
+    @functools.cached_property
+    def split_words(self) -> Sequence[str]:
+        """The first word for each split that stands alone between signs or blanks.
+
+        A word of test and another split, such as `train_test`, counts too. A name of an image does
+        not.
+        """
         word_by_split: dict[str, str] = {}
-        for word in words_of(self._beginning):
-            if word[:2].lower() not in _BEGINNINGS_OF_SPLITS:
+        for word in words_of(self.beginning):
+            if word[:2].lower() not in _FIRST_LETTERS_OF_SPLITS:
                 continue
-            split = only_split_in(word)
-            if split:
-                word_by_split.setdefault(split, word)
+            split = word if is_mixed_name(word) else split_but_for_number(word)
+            if split and split not in word_by_split and word not in self.image_names:
+                word_by_split[split] = word
         return [*word_by_split.values()]
 
-    def _find_mixed_name(self) -> str:
-        """Returns a name of the text, or a key in it, that says test and another split; or nothing.
+    @property
+    def says_other_split_than_train(self) -> bool:
+        """Whether words in it divide the images: for several splits, or one for validation or test.
 
-        Nobody knows which of its images are which.
+        One alone has to begin a line, as the title of a column does: in a sentence it may mean
+        something else. A label may be valid, too.
         """
-        keys = [key for entry in self.listed if entry.found for key in entry.key.split("/")]
-        for name in (stem(self.path), *keys):
-            splits = list_splits_in(name)
-            if len(splits) > 1 and "test" in splits:
-                return name
+        words = self.split_words
+        if len(words) != 1:
+            return len(words) > 1
+        (word,) = words
+        if word.lower() == "valid" or split_but_for_number(word) in ("train", "trainval"):
+            return False
+        lines = self.beginning.splitlines()
+        return any(line.lstrip(_SIGNS_BEFORE_A_WORD).startswith(word) for line in lines)
+
+    @property
+    def mixed_key(self) -> str:
+        """A key that says test and another split, of images that no split of the text has."""
+        ids_in_splits = set[str]()
+        for entry in self.listed:
+            if self._as_list(entry).split:
+                ids_in_splits.update(entry.ids)
+        for entry in self.listed:
+            mixed_names = [key for key in entry.key.split("/") if is_mixed_name(key)]
+            is_divided = ids_in_splits.issuperset(entry.ids)
+            if mixed_names and entry.image_count and not is_divided and not entry.says_split:
+                return mixed_names[0]
         return ""
 
     @functools.cached_property
-    def _beginning(self) -> str:
+    def beginning(self) -> str:
+        """Its first bytes as text."""
         data = self.file.data[:_BEGINNING_BYTES]
         return data.replace(b"\0", b"").decode("utf-8", "replace")
+
+
+_NOTHING_LISTED = ListedImages("", (), 0)
+
+
+def read_given_list(file: File, path: str, image_names: ImageNames) -> SplitList:
+    """Returns a list that the user gave, whatever its name and ending are: a name on each line.
+
+    Raises:
+      ListError: if it is no text, is empty, or has a name that leaves the tree; if its names are
+        not quite those of images.
+    """
+    vocabulary = Vocabulary(image_names)
+    ids = parse_ids(file.data, file.where, image_names, plain=False, repeats=True)
+    text = ListText(
+        path,
+        file,
+        ListRank.SEGMENTATION,
+        ListReader(vocabulary),
+        image_names,
+        listed=[vocabulary.listed("", ids)],
+    )
+    wrong_names = text.describe_wrong_names()
+    if wrong_names:
+        raise text.error_on_names(wrong_names)
+    return SplitList(path, "", ids, text.image_count, ListRank.SEGMENTATION)
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word.rstrip("%"))
+    except ValueError:
+        return False
+    return word.lower() not in ("nan", "inf", "infinity")
+
+
+# What a text is good for: the first function that returns a verdict decides.
+
+
+def _cannot_be_read(text: ListText) -> Verdict | None:
+    """Example: `train.csv` with control characters in one of its lines."""
+    error = text.error
+    if error is None:
+        return None
+    lines = [line for line in text.beginning.splitlines() if line.strip()]
+    lines_with_images = sum(1 for line in lines if text.reader.names_image(line))
+    if not lines_with_images:
+        if text.is_called_as_split:
+            return Verdict(Use.NO_SPLITS, f"is called as a split, but has {error.found}")
+        return _OF_NO_INTEREST
+    is_document = text.has_ending(DOCUMENT_ENDINGS)
+    if is_document and (text.has_split_in_its_name or text.split_words):
+        return Verdict(Use.UNCLEAR, error.found)
+    has_few_wrong_lines = 2 * lines_with_images > len(lines)
+    if text.has_split_in_its_name and has_few_wrong_lines:
+        return _MAKES_SPLITS  # a list with one wrong line, which stops the build
+    return Verdict(Use.NO_SPLITS, f"names images, but has {error.found}")
+
+
+def _names_images_twice(text: ListText) -> Verdict | None:
+    """Example: YOLO's `data.yaml` with one folder for train and val, which divides nothing."""
+    if text.has_ending(YAML_ENDINGS) and len({*text.ids}) < len(text.ids):
+        return Verdict(Use.NO_SPLITS, "names the same images for several splits")
+    return None
+
+
+def _has_wrong_names(text: ListText) -> Verdict | None:
+    """Example: `train.csv` with 7 in place of 0007."""
+    says_split = text.is_called_as_split or any(entry.says_split for entry in text.listed)
+    wrong_names = text.describe_wrong_names() if says_split else ""
+    return Verdict(Use.WRONG_NAMES, wrong_names) if wrong_names else None
+
+
+def _is_of_other_images(text: ListText) -> Verdict | None:
+    """Example: `val.csv` of another set, of whose 500 names one is that of an image."""
+    if text.has_enough_images:
+        return None
+    if any(entry.says_split and not entry.image_count for entry in text.listed):
+        return Verdict(Use.NO_SPLITS, "says splits, but of other images")
+    if not text.is_called_as_split or not text.ids or text.names_images_in_unread_form:
+        return None
+    first_missing = next(name for name in text.ids if name not in text.image_names)
+    count = f"only {text.image_count}" if text.image_count else "none"
+    return Verdict(
+        Use.NO_SPLITS,
+        f"is called as a split, but {count} of its {len(text.ids)} names was found, "
+        f"not {first_missing!r}",
+    )
+
+
+def _has_mixed_key(text: ListText) -> Verdict | None:
+    """Example: `{"train_test": ["a", "b"], "val": ["c"]}`."""
+    return _unclear_by_mixed_name(text.mixed_key) if text.mixed_key else None
+
+
+def _makes_splits(text: ListText) -> Verdict | None:
+    """Example: `{"train": ["a", "b"], "val": ["c"]}`."""
+    is_list = text.has_enough_images and text.has_list_with_split
+    return _MAKES_SPLITS if is_list else None
+
+
+def _has_unclear_column(text: ListText) -> Verdict | None:
+    """Example: a column `phase` with `train` and `query`."""
+    for entry in text.listed:
+        if entry.unclear:
+            return Verdict(Use.UNCLEAR, f"names of images, and {entry.unclear}")
+    return None
+
+
+def _has_mixed_name(text: ListText) -> Verdict | None:
+    """Example: `train_test.txt`."""
+    name = stem(text.path)
+    if text.image_count and is_mixed_name(name):
+        return _unclear_by_mixed_name(name)
+    return None
+
+
+def _unclear_by_mixed_name(name: str) -> Verdict:
+    reason = f"names of images, of which {name} does not say which are test"
+    return Verdict(Use.UNCLEAR, reason)
+
+
+def _says_splits_in_unread_form(text: ListText) -> Verdict | None:
+    """Example: the line `val: a b` in a text of lines with several images."""
+    if not text.says_other_split_than_train:
+        return None
+    if not text.image_count and not text.reader.names_image(text.beginning):
+        return None
+    words = ", ".join(text.split_words)
+    return Verdict(
+        Use.UNCLEAR, f"names of images and of splits ({words}) in a form that is not read"
+    )
+
+
+def _names_images_in_unread_form(text: ListText) -> Verdict | None:
+    """Example: `val.toml`; the names of images that are numbers do not count."""
+    if text.image_count:
+        may_name_images = text.has_ending(OTHER_ENDINGS)
+    else:
+        may_name_images = text.reader.names_image(text.beginning, or_number=False)
+    if not may_name_images:
+        return None
+    if text.is_called_as_split:
+        return Verdict(
+            Use.UNCLEAR, "a name of a split, and names of images in a form that is not read"
+        )
+    return Verdict(Use.NO_SPLITS, "names images in a way that is not understood")
+
+
+_JUDGES: Sequence[Callable[[ListText], Verdict | None]] = (
+    _cannot_be_read,
+    _names_images_twice,
+    _has_wrong_names,
+    _is_of_other_images,
+    _has_mixed_key,
+    _makes_splits,
+    _has_unclear_column,
+    _has_mixed_name,
+    _says_splits_in_unread_form,
+    _names_images_in_unread_form,
+)

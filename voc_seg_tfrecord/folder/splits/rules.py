@@ -13,11 +13,7 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitCandidate,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.split_lists import (
-    RANK_OF_OTHER_TASK,
-    RANK_OF_RESULTS,
-    RANK_OF_SEGMENTATION,
-)
+from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 
 
 def lie_among_results(
@@ -27,7 +23,7 @@ def lie_among_results(
 
     Example: `runs/3/train.txt` and `runs/3/val.txt` lose to `train.txt` and `val.txt`.
     """
-    if candidate.rank == RANK_OF_RESULTS and other.rank != RANK_OF_RESULTS:
+    if candidate.rank == ListRank.RESULTS and other.rank != ListRank.RESULTS:
         return "its lists lie in a folder of results"
     return None
 
@@ -53,7 +49,7 @@ def are_for_another_task(
 
     Example: `ImageSets/Main/train.txt` loses to `ImageSets/Segmentation/train.txt`.
     """
-    if candidate.rank == RANK_OF_OTHER_TASK and other.rank == RANK_OF_SEGMENTATION:
+    if candidate.rank == ListRank.OTHER_TASK and other.rank == ListRank.SEGMENTATION:
         return "its lists are those of another task"
     return None
 
@@ -69,7 +65,7 @@ def agree_with_lists_in_their_place(
     `all.csv` divides in the same way; `all.csv` loses.
     """
     only_other_is_in_place = (
-        other.rank == RANK_OF_SEGMENTATION and candidate.rank != RANK_OF_SEGMENTATION
+        other.rank == ListRank.SEGMENTATION and candidate.rank != ListRank.SEGMENTATION
     )
     if not only_other_is_in_place or not candidate.agrees_with(other):
         return None

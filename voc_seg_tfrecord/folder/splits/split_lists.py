@@ -1,22 +1,27 @@
-"""Lists of images that texts give to splits, and which of them belong together."""
+"""Lists of images that texts give to splits, and which of them belong together.
+
+The names around a list say its split: keys in the text, the name of the text, its folders. What
+else they say is the list's series: `fold0` of `train_fold0.txt`. The lists of one series are one
+division of the images.
+"""
 
 import collections
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
+import enum
 import itertools
 import posixpath
 
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
-from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.layout import LISTS
 from voc_seg_tfrecord.core.split_names import (
+    SplitName,
     needs_train,
     only_split_in,
     own_split_name,
-    split_in,
+    parse_split_name,
     split_of,
 )
 from voc_seg_tfrecord.folder.files.folder_names import role_of
@@ -24,183 +29,278 @@ from voc_seg_tfrecord.folder.files.folder_names import stem as stem_of
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.formats.listed_images import ListedImages
 
-USUAL_PLACES = (LISTS, "", "splits", "lists", "ImageSets")
-"""The folders, below a set's root, in which lists usually lie; the rank of a list is its place."""
 
-RANK_OF_SEGMENTATION = 0
-"""The rank of lists in VOC's place for them, and of lists that the user gave."""
-RANK_ELSEWHERE = len(USUAL_PLACES)
-RANK_OF_OTHER_TASK = RANK_ELSEWHERE + 1
-"""The rank of VOC's lists for another task, such as `ImageSets/Main`."""
-RANK_OF_RESULTS = RANK_ELSEWHERE + 2
-"""The rank of lists in a folder of results."""
+class ListRank(enum.IntEnum):
+    """How usual the folder of a list is, the most usual one first."""
 
-_FOLDERS_OF_SPLITS = ("split", "splits", "imagesets")
+    SEGMENTATION = 0
+    """VOC's folder for these lists, and the folder or file that the user gave."""
+    ROOT = 1
+    SPLITS = 2
+    LISTS = 3
+    IMAGE_SETS = 4
+    ELSEWHERE = 5
+    OTHER_TASK = 6
+    """VOC's folders for another task, such as `ImageSets/Main`."""
+    RESULTS = 7
+    """Folders of results."""
+    NO_LIST = 8
+    """The rank of what is no list."""
+
+
+RANK_BY_USUAL_FOLDER: Mapping[str, ListRank] = {
+    LISTS: ListRank.SEGMENTATION,
+    "": ListRank.ROOT,
+    "splits": ListRank.SPLITS,
+    "lists": ListRank.LISTS,
+    "ImageSets": ListRank.IMAGE_SETS,
+}
+"""The ranks of the folders, below a set's root, in which lists usually lie."""
+
+_FOLDERS_OF_LISTS = ("split", "splits", "imagesets")
 _MAX_SHOWN_IDS = 3
 
 
 @dataclasses.dataclass(frozen=True)
+class Series:
+    """What the names around a list say beside its split; the same for all lists of a division.
+
+    Attributes:
+      words_of_name: what the innermost name says beside the split, such as `fold 0`.
+      outer_names: the other keys, the name of the text and its folders, the innermost first.
+        Empty in place of the folder that says the split, so `train/a.txt` is beside `val/a.txt`.
+      ending: the ending of the text; empty in VOC's folder, where it does not matter.
+    """
+
+    words_of_name: str = ""
+    outer_names: tuple[str, ...] = ()
+    ending: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
 class SplitList:
-    """The images that one place of a text names.
+    """The images that one part of a text names.
 
     Attributes:
       file: the text, below the given folder.
-      key: the place in it; empty for all of it.
+      key: the part of it; empty for all of it.
       ids: the ids in its order; a name of no image stays as it is.
-      found: how many of them are images.
-      rank: how usual its place is for lists; see `RANK_OF_SEGMENTATION` and the others.
+      image_count: how many of them are images.
+      rank: how usual its folder is for lists.
       split: the split that it makes; empty if nothing says so.
-      series: what else its names say, such as `fold0`; the lists of one division have the same.
-      is_named: whether a name, column or key says the split, and not the place alone.
-      error: what is wrong with a text that is a list by its name and place.
+      series: what else its names say.
+      is_named: whether a name, column or key says the split, and not the folder alone.
+      may_be_scores: whether it may be a table of scores, as `eval.csv` with numbers is. It makes a
+        split only beside a list of train.
+      error: what is wrong with a text that is a list by its name and folder.
     """
 
     file: str
     key: str
     ids: Sequence[str]
-    found: int
-    rank: int
+    image_count: int
+    rank: ListRank
     split: str = ""
-    series: tuple[str, ...] = ()
+    series: Series = Series()
     is_named: bool = True
+    may_be_scores: bool = False
     error: ListError | None = None
 
     @property
     def name(self) -> str:
-        """The text, and the place in it."""
+        """The text, and the part of it."""
         return f"{self.file}:{self.key}" if self.key else self.file
 
+    @property
+    def innermost_name(self) -> str:
+        """Its last key, or the name of the text."""
+        return self.key.rpartition("/")[2] or stem_of(self.file)
 
-def name_in(split_list: SplitList) -> str:
-    """Returns the innermost name of a list: its last key, or the name of the text."""
-    return split_list.key.rpartition("/")[2] or stem_of(split_list.file)
+    @property
+    def scope(self) -> str:
+        """Where other lists are beside it: the folder of its text, or the outer keys in it."""
+        if self.key:
+            return f"{self.file}:{posixpath.dirname(self.key)}"
+        return posixpath.dirname(self.file)
+
+    def shares_images_with(self, others: Iterable["SplitList"]) -> bool:
+        """Says whether another list has one of its ids."""
+        ids = {*self.ids}
+        return any(not ids.isdisjoint(other.ids) for other in others)
 
 
-def place_of(split_list: SplitList) -> tuple[str, str]:
-    """Returns where a list stands: the folder of its text, or the text and the keys above it."""
-    if split_list.key:
-        return split_list.file, posixpath.dirname(split_list.key)
-    return posixpath.dirname(split_list.file), ""
-
-
-def rank_of(path: str, place: str, lists_of_user: str | None) -> int:
-    """Returns how usual the place of a text is for lists.
+def rank_of(path: str, root_of_set: str, lists_of_user: str | None) -> ListRank:
+    """Returns how usual the folder of a text is for lists.
 
     Args:
       path: the text, below the given folder.
-      place: where the set lies.
+      root_of_set: the folder of the set, below the given one.
       lists_of_user: the folder or file of lists that the user gave, if any.
     """
     folder = posixpath.dirname(path)
     if lists_of_user is not None:
-        return RANK_OF_SEGMENTATION if lists_of_user in (path, folder or ".") else RANK_ELSEWHERE
-    below_set = posixpath.relpath(folder or ".", place or ".")
+        is_given = lists_of_user in (path, folder or ".")
+        return ListRank.SEGMENTATION if is_given else ListRank.ELSEWHERE
+    below_set = posixpath.relpath(folder or ".", root_of_set or ".")
     if below_set == ".":
         below_set = ""
     if role_of(below_set) == "drawn":
-        return RANK_OF_RESULTS
+        return ListRank.RESULTS
     if f"/{folder}".endswith(f"/{LISTS}"):
-        return RANK_OF_SEGMENTATION
-    if posixpath.basename(posixpath.dirname(folder)) == posixpath.dirname(LISTS):
-        return RANK_OF_OTHER_TASK
-    return USUAL_PLACES.index(below_set) if below_set in USUAL_PLACES else RANK_ELSEWHERE
+        return ListRank.SEGMENTATION
+    folder_above = posixpath.basename(posixpath.dirname(folder))
+    is_beside_segmentation = folder_above == posixpath.dirname(LISTS)
+    if is_beside_segmentation:
+        return ListRank.OTHER_TASK
+    return RANK_BY_USUAL_FOLDER.get(below_set, ListRank.ELSEWHERE)
 
 
-def as_split_list(path: str, listed: ListedImages, rank: int) -> SplitList:
-    """Returns the images of one place of a text with the split that they make, if they make one.
+# The split of a list.
 
-    In VOC's place for lists the name of the text is the split. Elsewhere a column or key of splits
-    says it, or names do, or the folder is one of lists.
+
+@dataclasses.dataclass(frozen=True)
+class _NamesAround:
+    """The names by which a list is found.
+
+    Attributes:
+      folders: the folders of the text, the outermost first.
+      stem: the name of the text without its ending.
+      ending: the ending.
+      keys: the keys in the text, the outermost first.
+      rank: how usual the folder is for lists.
+      is_value_of_splits: whether a column or key says that the last key is a split.
     """
+
+    folders: tuple[str, ...]
+    stem: str
+    ending: str
+    keys: tuple[str, ...]
+    rank: ListRank
+    is_value_of_splits: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class _NamedSplit:
+    """The split of a list, and what else the names around it say."""
+
+    split: str
+    series: Series
+    is_named: bool = True
+
+
+def as_split_list(path: str, listed: ListedImages, rank: ListRank) -> SplitList:
+    """Returns the images of one part of a text with the split that they make, if they make one."""
     folder, name = posixpath.split(path)
     stem, ending = posixpath.splitext(name)
-    keys = listed.key.split("/") if listed.key else []
-    plain = SplitList(path, listed.key, listed.ids, listed.found, rank)
+    keys = tuple(listed.key.split("/")) if listed.key else ()
+    names = _NamesAround(tuple(folder.split("/")), stem, ending, keys, rank, listed.says_split)
+    plain = SplitList(path, listed.key, listed.ids, listed.image_count, rank)
     if stem.lower().startswith("readme"):
         return plain
-    if rank == RANK_OF_SEGMENTATION and not keys:
-        return dataclasses.replace(plain, split=stem, series=(folder,))
-    folders = folder.split("/")
-    if keys and listed.says_split and not only_split_in(keys[-1]):
-        return _named_by_column(plain, keys, [stem, *reversed(folders), ending])
-    split, series = _split_by_names([*reversed(keys), stem], folders)
-    is_for_one_class = rank == RANK_OF_OTHER_TASK and bool(series[0])  # such as cat_train
-    if is_for_one_class:
-        return plain
-    if split:
-        return dataclasses.replace(plain, split=split, series=(*series, ending))
-    if not keys and folders[-1].lower() in _FOLDERS_OF_SPLITS:
-        return _named_by_place(plain, stem, folders, ending)
+    for find_split in _SPLIT_FINDERS:
+        found = find_split(names)
+        if found is not None:
+            return dataclasses.replace(
+                plain, split=found.split, series=found.series, is_named=found.is_named
+            )
     return plain
 
 
-def _named_by_column(plain: SplitList, keys: Sequence[str], around: Sequence[str]) -> SplitList:
-    """Returns a list whose split is a value of a column of splits, whatever the value is."""
-    series = ("", *reversed(keys[:-1]), *around)
-    return dataclasses.replace(plain, split=own_split_name(keys[-1]), series=series)
+def _find_by_text_in_segmentation(names: _NamesAround) -> _NamedSplit | None:
+    """In VOC's folder for lists, the name of the text is the split, whatever it is.
+
+    Example: `ImageSets/Segmentation/night.txt` makes the split `night`.
+    """
+    if names.rank != ListRank.SEGMENTATION or names.keys:
+        return None
+    return _NamedSplit(names.stem, Series(outer_names=("/".join(names.folders),)))
 
 
-def _named_by_place(plain: SplitList, stem: str, folders: Sequence[str], ending: str) -> SplitList:
-    """Returns a list in a folder of lists, whose name is the split, whatever it is."""
-    series = ("", *reversed(folders), ending)
-    return dataclasses.replace(plain, split=stem, series=series, is_named=False)
+def _find_by_value_of_column(names: _NamesAround) -> _NamedSplit | None:
+    """The values of a column of splits are the splits, whatever they are.
+
+    Example: `query` in the column `split` makes the split `query`.
+    """
+    if not names.keys or not names.is_value_of_splits or only_split_in(names.keys[-1]):
+        return None
+    outer_names = (*reversed(names.keys[:-1]), names.stem, *reversed(names.folders))
+    series = Series("", outer_names, names.ending)
+    return _NamedSplit(own_split_name(names.keys[-1]), series)
 
 
-def _split_by_names(names: Sequence[str], folders: Sequence[str]) -> tuple[str, list[str]]:
-    """Returns the split that names say, and what else they say, from the innermost one outward.
+def _find_by_words(names: _NamesAround) -> _NamedSplit | None:
+    """The innermost name that says a split counts; a folder has to say nothing else.
 
-    The innermost name that says a split counts. A folder says one only if it says nothing else.
-
-    Args:
-      names: the keys in a text, and the name of the text, the innermost first.
-      folders: the folders that the text lies in, the outermost first.
+    Examples: `train_fold0.txt` and `fold0/train.txt` make the split train. Of VOC's lists for
+    another task, those of one class, such as `cat_train`, make none.
     """
     split = ""
-    series = list[str]()
-    for name in names:
+    words = list[str]()
+    for name in (*reversed(names.keys), names.stem):
         if split:
-            series.append(name)
-        else:
-            split, rest = split_in(name)
-            series.append(rest)
-    for folder in reversed(folders):
+            words.append(name)
+            continue
+        parsed = parse_split_name(name)
+        split = parsed.split
+        words.append(parsed.rest)
+    for folder in reversed(names.folders):
         split_of_folder = only_split_in(folder)
         if split_of_folder and not split:
             split = split_of_folder
-            series.append("")
+            words.append("")
         else:
-            series.append(folder)
-    return split, series
+            words.append(folder)
+    is_for_one_class = names.rank == ListRank.OTHER_TASK and words[0] != ""
+    if not split or is_for_one_class:
+        return None
+    return _NamedSplit(split, Series(words[0], tuple(words[1:]), names.ending))
 
 
-def read_given_list(file: File, path: str, image_names: ImageNames) -> SplitList:
-    """Returns a list that the user gave, whatever it holds.
+def _find_by_folder_of_lists(names: _NamesAround) -> _NamedSplit | None:
+    """In a folder that is called as lists of splits are, the name of the text is the split.
 
-    Raises:
-      ListError: if it is no text, is empty, or has a name that leaves the tree.
+    Example: `splits/query.txt` makes the split `query`.
     """
-    ids = parse_ids(file.data, file.where, image_names, plain=False, repeats=True)
-    return SplitList(path, "", ids, found=0, rank=RANK_OF_SEGMENTATION)
+    if names.keys or names.folders[-1].lower() not in _FOLDERS_OF_LISTS:
+        return None
+    if names.rank == ListRank.OTHER_TASK and parse_split_name(names.stem).rest:
+        return None
+    series = Series("", tuple(reversed(names.folders)), names.ending)
+    return _NamedSplit(names.stem, series, is_named=False)
+
+
+_SPLIT_FINDERS: Sequence[Callable[[_NamesAround], _NamedSplit | None]] = (
+    _find_by_text_in_segmentation,
+    _find_by_value_of_column,
+    _find_by_words,
+    _find_by_folder_of_lists,
+)
+"""The first one that finds a split counts."""
+
+
+# Which lists belong together.
 
 
 def lists_of_each_division(lists: Iterable[SplitList]) -> list[list[SplitList]]:
     """Returns the lists that belong together: those of one series.
 
     Of two for the same split, such as `train.txt` and `train_list.txt`, each begins a division of
-    its own. A list that only its place makes a split is none if it shares images with the others.
+    its own. A list that only its folder makes a split is none if it shares images with the others.
     """
     making_splits = [split_list for split_list in lists if split_list.split]
-    in_order = _with_own_names(_with_plain_names(making_splits))
-    divisions_by_series: dict[tuple[str, ...], list[list[SplitList]]] = {}
-    for split_list in sorted(in_order, key=_plainness_of_name):
+    renamed = _use_own_names(_use_plain_names(making_splits))
+    divisions_by_series: dict[Series, list[list[SplitList]]] = {}
+    for split_list in sorted(renamed, key=_plainness_of_name):
         divisions = divisions_by_series.setdefault(split_list.series, [])
-        if not split_list.is_named and _shares_images(split_list, divisions):
-            continue
-        _add_to_division(split_list, divisions)
+        others = itertools.chain(*divisions)
+        if split_list.is_named or not split_list.shares_images_with(others):
+            _add_to_division(split_list, divisions)
+    position_by_name: dict[str, int] = {}
+    for position, split_list in enumerate(renamed):
+        position_by_name.setdefault(split_list.name, position)
     return [
-        sorted(division, key=in_order.index)
-        for divisions in divisions_by_series.values()
-        for division in divisions
+        sorted(division, key=lambda one: position_by_name[one.name])
+        for division in itertools.chain(*divisions_by_series.values())
     ]
 
 
@@ -218,75 +318,75 @@ def _add_to_division(split_list: SplitList, divisions: list[list[SplitList]]) ->
     divisions.append([split_list])
 
 
-def _shares_images(split_list: SplitList, divisions: Sequence[Sequence[SplitList]]) -> bool:
-    ids = {*split_list.ids}
-    others = itertools.chain(*divisions)
-    return any(not ids.isdisjoint(other.ids) for other in others)
+def _use_plain_names(lists: Sequence[SplitList]) -> list[SplitList]:
+    """Returns lists, of which those in VOC's folder make the splits that their names say.
 
+    Names that say more than a split stay, unless all of them say the same more.
 
-def _with_plain_names(lists: Sequence[SplitList]) -> list[SplitList]:
-    """Returns lists, of those in VOC's place with the splits that their names say.
-
-    `train_list` makes the split train. But names that say more than a split, such as `train_a` and
-    `train_b`, stay the names of splits, unless they all say the same more: `train_a`, `val_a`.
+        names of texts           splits
+        train_list, val          train, validation
+        train_a, val_a           train, validation
+        train_a, train_b, val    train_a, train_b, validation
+        train_a, val_b           train_a, val_b
     """
-    words_by_file = {
-        split_list.file: split_in(split_list.split)
-        for split_list in lists
-        if split_list.rank == RANK_OF_SEGMENTATION and not split_list.key
-    }
-    counts = collections.Counter(words_by_file.values())
-    rest_is_shared = len({rest for split, rest in counts if split}) == 1
+    name_by_file: dict[str, SplitName] = {}
+    for split_list in lists:
+        if split_list.rank == ListRank.SEGMENTATION and not split_list.key:
+            name_by_file[split_list.file] = parse_split_name(split_list.split)
+    counts = collections.Counter(name_by_file.values())
+    rests = {name.rest for name in counts if name.split}
     renamed = []
     for split_list in lists:
-        split, rest = words_by_file.get(split_list.file, ("", ""))
-        has_split_alone = rest_is_shared and counts[split, rest] == 1
-        if split and (not rest or has_split_alone):
-            renamed.append(dataclasses.replace(split_list, split=split))
-        else:
-            renamed.append(split_list)
+        name = name_by_file.get(split_list.file)
+        if name is not None and name.split:
+            all_say_the_same_more = len(rests) == 1 and counts[name] == 1
+            if not name.rest or all_say_the_same_more:
+                split_list = dataclasses.replace(split_list, split=name.split)
+        renamed.append(split_list)
     return renamed
 
 
-def _with_own_names(lists: Sequence[SplitList]) -> list[SplitList]:
-    """Returns lists; several of test or validation in one place with the splits of their own names.
+def _use_own_names(lists: Sequence[SplitList]) -> list[SplitList]:
+    """Returns lists, of which several of test or of validation make splits of their own names.
 
-    `test1` and `test2` beside `train` are two splits. But `val_fold0` and `val_fold1` beside
-    `train_fold0` and `train_fold1` are in two divisions.
+    names of lists beside one another        splits
+    train, test1, test2                      train, test1, test2
+    val, eval                                validation, eval
+    train_fold0, val_fold0,                  train and validation of two divisions
+      train_fold1, val_fold1
+    train, test, test_easy with a part       test_easy keeps the split test, and begins a
+      of the images of test                  division of its own
     """
-    lists_by_place: dict[tuple[str, str], list[SplitList]] = collections.defaultdict(list)
+    lists_by_scope: dict[str, list[SplitList]] = collections.defaultdict(list)
     for split_list in lists:
-        lists_by_place[place_of(split_list)].append(split_list)
+        lists_by_scope[split_list.scope].append(split_list)
     renamed = []
     for split_list in lists:
-        beside = lists_by_place[place_of(split_list)]
-        if _is_one_of_several(split_list, beside):
-            split = own_split_name(name_in(split_list))
-            series = ("", *split_list.series[1:])
-            renamed.append(dataclasses.replace(split_list, split=split, series=series))
-        else:
-            renamed.append(split_list)
+        others = [
+            other for other in lists_by_scope[split_list.scope] if other.name != split_list.name
+        ]
+        if _needs_own_name(split_list, others):
+            split = own_split_name(split_list.innermost_name)
+            series = dataclasses.replace(split_list.series, words_of_name="")
+            split_list = dataclasses.replace(split_list, split=split, series=series)
+        renamed.append(split_list)
     return renamed
 
 
-def _is_one_of_several(split_list: SplitList, beside: Sequence[SplitList]) -> bool:
-    """Says whether a list is one of several for its split, which differ in their names and images.
-
-    The list whose name says the split and nothing else keeps the split.
-    """
-    split, rest = split_in(name_in(split_list))
-    is_plain = not rest and not needs_train(name_in(split_list))
-    if split != split_list.split or split == "train" or is_plain:
+def _needs_own_name(split_list: SplitList, others: Sequence[SplitList]) -> bool:
+    """Says whether a list is a further one of validation or test, beside others in its scope."""
+    name = parse_split_name(split_list.innermost_name)
+    if name.split != split_list.split or name.split == "train":
         return False
-    others = [other for other in beside if other.name != split_list.name]
-    rests_of_other_splits = {
-        split_in(name_in(other))[1] for other in others if other.split != split
-    }
-    if rest and rest in rests_of_other_splits:
+    is_plain = not name.rest and not needs_train(split_list.innermost_name)
+    if is_plain:
         return False
-    has_another = any(other.split == split for other in others)
-    ids = {*split_list.ids}
-    return has_another and all(ids.isdisjoint(other.ids) for other in others)
+    for other in others:
+        is_of_same_fold = name.rest and name.rest == parse_split_name(other.innermost_name).rest
+        if other.split != name.split and is_of_same_fold:
+            return False
+    has_another_of_its_split = any(other.split == name.split for other in others)
+    return has_another_of_its_split and not split_list.shares_images_with(others)
 
 
 def ids_in_split(
@@ -302,13 +402,13 @@ def ids_in_split(
         ids = image_names.meanings_of(name)
         if len(ids) < 2:
             continue
-        in_folder = [i for i in ids if split_of(i.partition("/")[0]) == split]
-        if len(in_folder) != 1:
+        ids_in_folder = [one for one in ids if split_of(one.partition("/")[0]) == split]
+        if len(ids_in_folder) != 1:
             raise ListError(
                 given / split_list.file,
                 found=f"{name!r}, which may be {' or '.join(ids[:_MAX_SHOWN_IDS])}",
                 expected="lines that name one image each",
                 remedy="write the folder before the name, as in " + ids[0],
             )
-        id_by_name[name] = in_folder[0]
+        id_by_name[name] = ids_in_folder[0]
     return [id_by_name.get(name, name) for name in split_list.ids]

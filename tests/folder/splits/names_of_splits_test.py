@@ -1,0 +1,176 @@
+"""No image lands in a split that its folder or text does not say: names in any case, alone, mixed.
+
+In doubt the build asks.
+"""
+
+import json
+
+import pytest
+from support import exports
+from support.folders import plan_of, refused
+
+from voc_seg_tfrecord.core.errors import VocSegError
+
+ASKED = "asked"
+
+
+def put_flat(root, ids_by_name):
+    exports.put_pairs(root, "".join(ids_by_name.values()), "images/{}.jpg", "masks/{}.png")
+
+
+def put_folders(root, ids_by_name):
+    for name, ids in ids_by_name.items():
+        exports.put_pairs(root, ids, f"images/{name}/{{}}.jpg", f"masks/{name}/{{}}.png")
+
+
+def put_folders_of_pairs(root, ids_by_name):
+    for name, ids in ids_by_name.items():
+        exports.put_pairs(root, ids, f"{name}/images/{{}}.jpg", f"{name}/masks/{{}}.png")
+
+
+def put_texts(root, ids_by_name):
+    put_flat(root, ids_by_name)
+    for name, ids in ids_by_name.items():
+        exports.put(root, f"{name}.txt", "\n".join(ids))
+
+
+def put_voc_lists(root, ids_by_name):
+    exports.put_pairs(
+        root, "".join(ids_by_name.values()), "JPEGImages/{}.jpg", "SegmentationClass/{}.png"
+    )
+    for name, ids in ids_by_name.items():
+        exports.put(root, f"ImageSets/Segmentation/{name}.txt", "\n".join(ids))
+
+
+def put_json(root, ids_by_name):
+    put_flat(root, ids_by_name)
+    lists = {name: [*ids] for name, ids in ids_by_name.items()}
+    exports.put(root, "splits.json", json.dumps(lists))
+
+
+def put_table(root, ids_by_name):
+    put_flat(root, ids_by_name)
+    rows = [f"{one}.jpg,{name}" for name, ids in ids_by_name.items() for one in ids]
+    exports.put(root, "data.csv", "\n".join(["image,split", *rows]))
+
+
+def put_columns(root, ids_by_name):
+    """Writes a table with a column of images for each split."""
+    put_flat(root, ids_by_name)
+    rows = [",".join(row) for row in zip(*ids_by_name.values(), strict=True)]
+    exports.put(root, "splits.csv", "\n".join([",".join(ids_by_name), *rows]))
+
+
+def put_lines(root, ids_by_name):
+    """Writes a table with a line of images for each split."""
+    put_flat(root, ids_by_name)
+    lines = [",".join([name, *ids]) for name, ids in ids_by_name.items()]
+    exports.put(root, "splits.csv", "\n".join(lines))
+
+
+def put_flags(root, ids_by_name):
+    """Writes a table with a column of 0 and 1 for each split."""
+    put_flat(root, ids_by_name)
+    rows = []
+    for name, ids in ids_by_name.items():
+        flags = ",".join("1" if other == name else "0" for other in ids_by_name)
+        rows += [f"{one},{flags}" for one in ids]
+    exports.put(root, "splits.csv", "\n".join([",".join(["image", *ids_by_name]), *rows]))
+
+
+READ = {
+    "folders": put_folders,
+    "folders of pairs": put_folders_of_pairs,
+    "texts": put_texts,
+    "VOC's lists": put_voc_lists,
+    "JSON": put_json,
+    "a table": put_table,
+}
+READ_OR_ASKED = {"columns": put_columns, "lines": put_lines, "flags": put_flags}
+FORMS = READ | READ_OR_ASKED
+
+
+def splits_of(root):
+    """Returns the split of each image, by its last name; `asked` if the folder is not read."""
+    try:
+        plan = plan_of(root)
+    except VocSegError:
+        return ASKED
+    return {one.rpartition("/")[2]: split for split, ids in plan.splits.items() for one in ids}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("names", "splits"),
+    [
+        ("Train VAL", "train validation"),
+        ("tRAIN vAL", "train validation"),
+        ("train_val TEST", "trainval test"),
+        ("TrainVal Test", "trainval test"),
+        ("train-VAL HoldOut", "trainval test"),
+    ],
+)
+def test_the_case_of_a_name_does_not_matter(tmp_path, names, splits, form):
+    FORMS[form](tmp_path, dict(zip(names.split(), ("abc", "def"), strict=True)))
+    found = splits_of(tmp_path)
+    if found == ASKED:
+        assert form in READ_OR_ASKED
+        return
+    one, other = splits.split()
+    if form == "folders of pairs" and one == "trainval":
+        one = "train"
+    assert found == {**dict.fromkeys("abc", one), **dict.fromkeys("def", other)}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("names", ["TrainVal Test1", "train test1", "TRAIN Test_2"])
+def test_a_number_behind_test_does_not_make_it_train(tmp_path, names, form):
+    FORMS[form](tmp_path, dict(zip(names.split(), ("abc", "def"), strict=True)))
+    found = splits_of(tmp_path)
+    if found == ASKED:
+        assert form in READ_OR_ASKED
+        return
+    assert {found[one] for one in "def"} <= {"test", "test1", "Test1", "Test_2", "test_2"}
+    assert {found[one] for one in "abc"} <= {"train", "trainval"}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("names", ["train_test val", "TrainTest Val", "traintest val"])
+def test_images_of_train_and_test_never_become_train(tmp_path, names, form):
+    FORMS[form](tmp_path, dict(zip(names.split(), ("abc", "def"), strict=True)))
+    if form in ("folders", "a table", "VOC's lists"):  # each name makes a split
+        assert {*splits_of(tmp_path).values()} == {names.split()[0], "validation"}
+        return
+    told = refused(tmp_path, "split", VocSegError)
+    assert "train=rest" not in told
+
+
+ALONE = {
+    "dev": "validation",
+    "eval": "validation",
+    "Evaluation": "validation",
+    "holdout": "test",
+    "test1": "test",
+    "tst": "test",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ALONE)
+def test_a_split_that_stands_alone_is_no_train(tmp_path, name, form):
+    FORMS[form](tmp_path, {name: "abcd"})
+    found = splits_of(tmp_path)
+    assert found == ASKED or {*found.values()} <= {ALONE[name], name}
+
+
+@pytest.mark.parametrize("form", ["folders", "folders of pairs", "texts", "JSON"])
+@pytest.mark.parametrize("name", ALONE)
+def test_images_beside_the_only_split_are_asked_about(tmp_path, name, form):
+    FORMS[form](tmp_path, {name: "ab"})
+    exports.put_pairs(tmp_path, "cd", "images/{}.jpg", "masks/{}.png")
+    found = splits_of(tmp_path)
+    if form == "folders of pairs":  # a whole set for the split, and a set beside it
+        split = ALONE[name]
+        assert found == {"a": split, "b": split, "c": "train", "d": "train"}
+    else:
+        assert found == ASKED
