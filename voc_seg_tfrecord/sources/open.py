@@ -14,8 +14,8 @@ from etils import epath
 
 from voc_seg_tfrecord.core import releases
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import LayoutError, SplitError
-from voc_seg_tfrecord.core.example import Item, Source
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, SplitError
+from voc_seg_tfrecord.core.example import Item, NeededFiles, Source
 from voc_seg_tfrecord.core.layout import IMAGES, LAYOUT_OPTIONS, LISTS, MASKS
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.releases import Release
@@ -135,17 +135,54 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
     image_folders: list[epath.Path] = []
     release = cast(Release, config.official)
     open_trees = _reader_of(release)
-    for split, split_list in open_trees(release, config, fetcher).items():
+    lists = open_trees(release, config, fetcher)
+    _check_lists_exist(list(lists.values()), config.parts)
+    for split, split_list in lists.items():
         tree = split_list.tree
         ids = tree.read_ids(split_list.name)
         if config.strict:
-            releases.check_ids(config.release, split, ids, tree.list_path(split_list.name))
+            _check_ids(config, split, split_list, ids)
         splits[split] = tree.pairs(split, ids, config.parts)
         image_folders += tree.image_folders(ids)
     spec = config.example_spec(config.index_rule(release.values or None))
     if _are_verified(image_folders, fetcher):
         spec = dataclasses.replace(spec, decoding="none")
     return Source(splits, spec, fetcher.verified)
+
+
+def _check_ids(
+    config: VocSegConfig, split: str, split_list: ReleaseList, ids: Sequence[str]
+) -> None:
+    """Checks that a list is the official one. If not, folders that its tree lacks are named too.
+
+    Raises:
+      ListError: if it is not.
+    """
+    tree = split_list.tree
+    try:
+        releases.check_ids(config.release, split, ids, tree.list_path(split_list.name))
+    except ListError as error:
+        missing = tree.find_missing(config.parts)
+        if not missing.names:
+            raise
+        raise error.changed(
+            found=f"{error.found}. Also missing: {', '.join(missing.names)}",
+            remedy=f"{error.remedy}{missing.advice}",
+        ) from None
+
+
+def _check_lists_exist(lists: Sequence[ReleaseList], parts: NeededFiles) -> None:
+    """Checks that the lists are there. If one is not, all else that its tree lacks is named too.
+
+    Raises:
+      LayoutError: if several lists or folders of a tree are missing. `read_ids` raises if it is one
+        list alone.
+    """
+    for split_list in lists:
+        tree = split_list.tree
+        if not tree.list_path(split_list.name).exists():
+            names = [other.name for other in lists if other.tree is tree]
+            tree.check_complete(parts, names)
 
 
 def _reader_of(release: Release) -> ReleaseReader:

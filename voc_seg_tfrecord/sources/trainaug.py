@@ -18,6 +18,7 @@ from voc_seg_tfrecord.core.layout import VOC, find_release
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.releases import Release
+from voc_seg_tfrecord.folder.tree.completeness import MissingParts
 from voc_seg_tfrecord.folder.tree.listing import Names, index_files
 from voc_seg_tfrecord.folder.tree.pairs import Place
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -89,6 +90,11 @@ class TrainaugTree(VocTree):
         for part in sbd.LISTS:
             ids.update(sbd.read_sbd_ids(self.sbd_root, part))
         return sorted(ids.difference(super().read_ids("val")))
+
+    def find_missing(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> MissingParts:
+        """Returns the folders and lists that are missing. Masks lie in one of several folders."""
+        parts_in_one_folder = dataclasses.replace(parts, masks=False, instances=False)
+        return super().find_missing(parts_in_one_folder, list_names)
 
     def places(self, image_id: str, parts: NeededFiles) -> dict[str, Place]:
         """Returns where each part of an id has to lie; see `VocTree.places`."""

@@ -35,7 +35,10 @@ from voc_seg_tfrecord.folder.files.mask_contents import (
 )
 from voc_seg_tfrecord.folder.files.masks_and_polygons import check_same_labels
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS, no_masks_error
-from voc_seg_tfrecord.folder.files.object_masks import check_masks_of_many_images
+from voc_seg_tfrecord.folder.files.object_masks import (
+    check_masks_of_many_images,
+    check_no_masks_of_objects,
+)
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons, notes_on
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -230,6 +233,9 @@ def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
     for pairing in (*choice.chosen, *choice.rivals):
         image_folder, mask_folder = pairing.folders
         check_masks_of_many_images(listing, image_folder, mask_folder, pairing.images.names)
+    is_clear = not choice.rivals and not choice.beside and len(choice.chosen) < 2
+    if not is_clear and not given.image_folders and not given.mask_folders:
+        check_no_masks_of_objects(listing)
     if choice.rivals:
         question = ask_which_files(listing, choice)
         if not is_answered(question, given.options):

@@ -11,7 +11,9 @@ from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, co
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
+from voc_seg_tfrecord.core.layout import NO_MASKS as NO_MASKS_ENDINGS
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of
+from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.formats import array_files
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
@@ -100,6 +102,33 @@ def _explain_other_names(content: FolderContent) -> Explanation | None:
     )
 
 
+def _explain_masks_of_objects(content: FolderContent) -> Explanation | None:
+    """Explains images of which each has several masks in a folder of its own."""
+    for image, masks in find_masks_of_images(content.names).items():
+        error = several_masks_error("", masks, image)
+        return Explanation(found=error.found, expected=error.expected, remedy=error.remedy)
+    return None
+
+
+def _explain_images_elsewhere(content: FolderContent) -> Explanation | None:
+    """Explains masks, and photos that lie only in folders that are not called images.
+
+    A PNG there may be a drawn mask, or one of objects, so only other formats count.
+    """
+    photos = [name for name in content.names if name.lower().endswith(NO_MASKS_ENDINGS)]
+    if not content.masks or not photos:
+        return None
+    folder = posixpath.dirname(photos[0]) or "."
+    return Explanation(
+        found=f"{counted(len(content.masks), 'mask')}, such as {content.masks[0]}, and "
+        f"{counted(len(photos), 'other picture')}, such as {photos[0]}, but none in a folder whose "
+        "name says images",
+        expected="an image for each mask",
+        remedy=f"if these pictures are the images, say {command(images=folder)}; else copy the "
+        "images there",
+    )
+
+
 def _explain_masks_alone(content: FolderContent) -> Explanation | None:
     """Explains masks without any image."""
     if not content.masks:
@@ -160,7 +189,9 @@ def _explain_boxes_of_voc(content: FolderContent) -> Explanation | None:
 
 _EXPLANATIONS: tuple[Callable[[FolderContent], Explanation | None], ...] = (
     _explain_arrays,
+    _explain_masks_of_objects,
     _explain_other_names,
+    _explain_images_elsewhere,
     _explain_masks_alone,
     _explain_jpegs,
     _explain_boxes_of_voc,
@@ -169,10 +200,13 @@ _EXPLANATIONS: tuple[Callable[[FolderContent], Explanation | None], ...] = (
 
 def _explain_without_reason(listing: Listing) -> Explanation:
     """Lists what lies in a folder about which nothing else is known."""
-    there = sorted({*listing.children(), *listing.folders[""]})
+    names = sorted({*listing.children(), *listing.folders[""]})
+    listed = ", ".join(names[:_MAX_SHOWN_NAMES])
     found = "no masks in an empty folder"
-    if there:
-        found = f"no masks among {', '.join(there[:_MAX_SHOWN_NAMES])}"
+    if any(role_of(folder) == "masks" for folder in listing.folders):
+        found = f"no pair of image and mask among {listed}"
+    elif names:
+        found = f"no masks among {listed}"
     *tools, last = (tool.name for tool in SHAPE_TOOLS)
     return Explanation(
         found=found,

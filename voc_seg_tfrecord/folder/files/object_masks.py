@@ -3,10 +3,14 @@
 `second_masks` finds several masks of an image by the names of files.
 """
 
-from collections.abc import Mapping, Sequence
+import collections
+from collections.abc import Iterable, Mapping, Sequence
 import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, NO_MASKS
+from voc_seg_tfrecord.folder.files.folder_names import role, stem
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 OBJECT_MASKS = "a mask for each object"
@@ -24,6 +28,68 @@ def several_masks_error(where: object, masks: Sequence[str], image: str) -> Layo
         "each mask is the work of one person, choose one with --mask_name, such as '{id}_1.png'",
         kind=OBJECT_MASKS,
     )
+
+
+def find_masks_of_images(paths: Iterable[str]) -> dict[str, list[str]]:
+    """Returns the masks of images that have several, each in a folder for this image alone.
+
+    Examples, each with `1.png` and `2.png`: `images/cat1.jpg` and the folder `masks/cat1`;
+    `cat1/photo.jpg` and `cat1/masks`; `cat1/photo.jpg` beside `mask_1.png` and `mask_2.png`.
+
+    Args:
+      paths: all files, below the given folder.
+
+    Returns:
+      Paths of masks by that of their image. Empty if most images have no such masks.
+    """
+    paths = sorted(paths)
+    paths_by_folder: dict[str, list[str]] = collections.defaultdict(list)
+    for path in paths:
+        paths_by_folder[posixpath.dirname(path)].append(path)
+    images_by_stem: dict[str, list[str]] = collections.defaultdict(list)
+    for path in _with_ending(paths, IMAGE_SUFFIXES):
+        images_by_stem[stem(path)].append(path)
+    masks_by_image: dict[str, list[str]] = {}
+    for folder, files in paths_by_folder.items():
+        image = _image_of_folder(folder, paths_by_folder, images_by_stem)
+        masks = [path for path in _with_ending(files, MASK_SUFFIXES) if path != image]
+        if image and len(masks) > 1:
+            masks_by_image[image] = masks
+    all_masks = {mask for masks in masks_by_image.values() for mask in masks}
+    images = [path for path in _with_ending(paths, IMAGE_SUFFIXES) if path not in all_masks]
+    are_most = len(masks_by_image) > 1 and 2 * len(masks_by_image) > len(images)
+    return masks_by_image if are_most else {}
+
+
+def _image_of_folder(
+    folder: str, paths_by_folder: Mapping[str, list[str]], images_by_stem: Mapping[str, list[str]]
+) -> str:
+    """Returns the image whose masks a folder holds, by their names; empty if there is none."""
+    above, name = posixpath.split(folder)
+    namesakes = [path for path in images_by_stem.get(name, ()) if posixpath.dirname(path) != folder]
+    if len(namesakes) == 1:
+        return namesakes[0]
+    if role(name, of_folder=True) == "masks":
+        beside = _with_ending(paths_by_folder.get(above, ()), IMAGE_SUFFIXES)
+        return beside[0] if len(beside) == 1 else ""
+    files = paths_by_folder[folder]
+    masks = [path for path in files if role(stem(path)) == "masks"]
+    photos = [path for path in _with_ending(files, NO_MASKS) if path not in masks]
+    return photos[0] if len(photos) == 1 and len(masks) > 1 else ""
+
+
+def _with_ending(paths: Iterable[str], endings: tuple[str, ...]) -> list[str]:
+    return [path for path in paths if path.lower().endswith(endings)]
+
+
+def check_no_masks_of_objects(listing: Listing) -> None:
+    """Checks that most images do not have several masks; see `find_masks_of_images`.
+
+    Raises:
+      LayoutError: if they have.
+    """
+    for image, masks in find_masks_of_images(listing.below()).items():
+        raise several_masks_error(listing.root, masks, image)
 
 
 def check_masks_of_many_images(
@@ -51,6 +117,14 @@ def check_masks_of_many_images(
         if posixpath.dirname(folder) == parent:
             sibling_names.add(posixpath.basename(folder))
     names_of_images = (sibling_names & images.keys()) - {name_of_image_folder}
-    if len(names_of_images) > 1 and 2 * len(names_of_images) > len(images):
-        masks = [posixpath.join(mask_folder, mask) for mask in sorted(listing.folders[mask_folder])]
+    if len(names_of_images) < 2 or 2 * len(names_of_images) <= len(images):
+        return
+    masks = [posixpath.join(mask_folder, mask) for mask in sorted(listing.folders[mask_folder])]
+    if len(masks) > 1:
         raise several_masks_error(listing.root, masks, images[name])
+    raise LayoutError(
+        listing.root,
+        found=f"a folder for the mask of each image, such as {masks[0]} for {images[name]}",
+        expected="the masks of all images in one folder, each with the name of its image",
+        remedy="name the masks as their images are named, and move them into one folder",
+    )

@@ -112,12 +112,12 @@ _NOUN_OF_PART = {
     "annotation": "an XML file",
 }
 
-# How to build without a feature that needs more files than image and mask.
-_ADVICE_TO_LEAVE_OUT = {
+ADVICE_TO_LEAVE_OUT = {
     "instances": ", or leave instance masks out: no --instance_masks, or "
     '"instance_mask": false in the config',
     "annotation": ', or leave boxes out: no --objects, or "objects": false in the config',
 }
+"""How to build without a feature that needs more files than image and mask, by its part."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -250,7 +250,7 @@ def missing(part: str, place: Place, image_id: str) -> LayoutError:
     else:
         found = "no such file"
         remedy = "put the file there, or remove the id from the list"
-        remedy += _ADVICE_TO_LEAVE_OUT.get(part, "")
+        remedy += ADVICE_TO_LEAVE_OUT.get(part, "")
     return LayoutError(
         place.folder / image_id,
         found=found,

@@ -25,6 +25,11 @@ from voc_seg_tfrecord.core.layout import (
     VOC,
     Layout,
 )
+from voc_seg_tfrecord.folder.tree.completeness import (
+    MissingParts,
+    find_missing,
+    several_missing_error,
+)
 from voc_seg_tfrecord.folder.tree.listing import Listing, Names, index_files, index_names
 from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair, Place, missing, several
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
@@ -82,11 +87,13 @@ class Items(Mapping[str, Pair]):
           One pair per id, in the order of `ids`.
 
         Raises:
+          LayoutError: naming all folders that are missing, if several are.
           SplitError: naming the first files that are missing, and how many are.
         """
         faults = (self._find_fault(image_id) for image_id in ids)
         problems = [fault for fault in faults if fault is not None]
         if problems:
+            self._tree.check_complete(self._parts)
             raise SplitError(split, problems, len(ids))
         return Pairs(self, ids)
 
@@ -257,6 +264,27 @@ class VocTree:
             expected="a text file of image ids, one per line",
             remedy=f"give the folder that holds {IMAGES}, {MASKS} and {LISTS}",
         )
+
+    def check_complete(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> None:
+        """Checks that not several folders and lists are missing.
+
+        One that is missing alone has an error of its own, which says more about it.
+
+        Args:
+          parts: what is needed beside the image.
+          list_names: the lists that are read.
+
+        Raises:
+          LayoutError: naming all that is missing, if that is more than one folder or list.
+        """
+        missing = self.find_missing(parts, list_names)
+        if len(missing.names) > 1:
+            raise several_missing_error(self.root, missing)
+
+    def find_missing(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> MissingParts:
+        """Returns the folders and lists that are missing; see `check_complete`."""
+        lists = [self.list_path(name) for name in list_names]
+        return find_missing(self.root, self._make_places(parts), lists)
 
     def items(self, parts: NeededFiles = IMAGE_AND_MASK) -> Items:
         """Returns the files of each id.

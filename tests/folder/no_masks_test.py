@@ -1,0 +1,53 @@
+"""A folder without pairs is told what it holds: several masks for each image, or other pictures."""
+
+import pytest
+from support import exports
+from support.folders import images_of, plan_of, refused
+
+IDS = ("cat", "dog", "cow")
+OBJECTS = {
+    "a folder of masks for each image": ("images/{}.jpg", "masks/{}/{}.png"),
+    "a folder beside the images for each": ("images/{}.jpg", "{}/{}.png"),
+    "image and masks in one folder": ("{}/photo.jpg", "{}/mask_{}.png"),
+    "an image above its masks": ("{0}/{0}.jpg", "{}/masks/{}.png"),
+    "an image with the name of its folder": ("{}/raw.tif", "{}/seg/object{}.png"),
+}
+
+
+def put(root, images, masks=(), count=3):
+    for image_id in IDS:
+        exports.put_image(root, images.format(image_id))
+        for number in range(count):
+            for mask in [masks] if masks else []:
+                exports.put_mask(root, mask.format(image_id, number), exports.truth(image_id))
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_masks_of_the_objects_of_each_image_are_named_as_such(tmp_path, kind):
+    put(tmp_path, *OBJECTS[kind])
+    refused(tmp_path, r"several masks for one image, such as .*1\.png for ")
+
+
+@pytest.mark.parametrize("folder", ["thumbnails", "color", "predictions", "overlays"])
+def test_pictures_in_a_folder_of_another_kind_are_not_called_no_image(tmp_path, folder):
+    put(tmp_path, folder + "/{}.jpg", "masks/{}.png", count=1)
+    words = rf"3 masks, such as masks/cat\.png, and 3 other pictures, such as {folder}/cat\.jpg"
+    text = refused(tmp_path, words)
+    assert f"--images {folder}" in text
+
+
+def test_masks_without_any_picture_are_told_that_there_is_no_image(tmp_path):
+    for image_id in IDS:
+        exports.put_mask(tmp_path, f"masks/{image_id}.png", exports.truth(image_id))
+    refused(tmp_path, "no image, but 3 masks")
+
+
+def test_a_folder_for_the_one_mask_of_each_image_is_not_called_several_masks(tmp_path):
+    put(tmp_path, "pictures/{0}.jpg", "masks/{0}/{0}.png", count=1)
+    refused(tmp_path, "a folder for the mask of each image, such as masks/c")
+
+
+def test_more_pictures_of_each_image_do_not_make_pairs_unclear(tmp_path):
+    put(tmp_path, "images/{}.jpg", "crops/{}/{}.png")
+    put(tmp_path, "images/{}.jpg", "masks/{}.png", count=1)
+    assert images_of(plan_of(tmp_path)) == {"train": sorted(IDS)}
