@@ -14,9 +14,11 @@ from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.core.names import VOC_CLASSES
-from voc_seg_tfrecord.folder.meaning.choose import UNDECIDED, choose_meaning
+from voc_seg_tfrecord.folder.meaning.choose import choose_meaning
+from voc_seg_tfrecord.folder.meaning.doubts import DOUBTS
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
-from voc_seg_tfrecord.folder.meaning.rules import DOUBTS, RULES
+from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
+from voc_seg_tfrecord.folder.meaning.rules import RULES
 from voc_seg_tfrecord.formats.mask_survey import survey
 
 RED_ONE = ClassFile(

@@ -92,10 +92,14 @@ class MaskRule:
             return None if color is None else self.colors.get(color)
         if not self.gray_is_color or value is None:
             return self._class_of_value(value)
+        return self._class_of_gray_color(value, self.colors)
+
+    def _class_of_gray_color(self, value: int, colors: Mapping[Color, Any]) -> Any:
+        """Returns the class of the color that a gray value is; 255 is void if white has none."""
         gray = (value, value, value)
-        if value == VOID and gray not in self.colors:
+        if value == VOID and gray not in colors:
             return VOID
-        return self.colors.get(gray)
+        return colors.get(gray)
 
     def _class_of_value(self, value: int | None) -> Any:
         return None if value is None else self.values.get(value)
@@ -107,28 +111,28 @@ class MaskRule:
           new_class: returns the new class of an old one; None if its values and colors have none.
         """
 
-        def renamed(classes: Mapping[Any, Any]) -> dict[Any, Any]:
+        def rename(classes: Mapping[Any, Any]) -> dict[Any, Any]:
             new_classes = {key: new_class(name) for key, name in classes.items()}
             return {key: name for key, name in new_classes.items() if name is not None}
 
         return dataclasses.replace(
             self,
-            values=renamed(self.values),
-            colors=None if self.colors is None else renamed(self.colors),
-            given_values=renamed(self.given_values),
-            given_colors=renamed(self.given_colors),
+            values=rename(self.values),
+            colors=None if self.colors is None else rename(self.colors),
+            given_values=rename(self.given_values),
+            given_colors=rename(self.given_colors),
         )
 
     @functools.cached_property
     def all_values(self) -> dict[int, Any]:
         """The class of each value of a mask that is read by value."""
-        by_star = {key: c for key, c in self.star_classes.items() if isinstance(key, int)}
+        by_star = {key: index for key, index in self.star_classes.items() if isinstance(key, int)}
         return {**by_star, **self.values, **self.given_values}
 
     @functools.cached_property
     def all_colors(self) -> dict[Color, Any]:
         """The class of each color of an RGB mask."""
-        by_star = {key: c for key, c in self.star_classes.items() if isinstance(key, tuple)}
+        by_star = {key: index for key, index in self.star_classes.items() if isinstance(key, tuple)}
         return {**by_star, **(self.colors or {}), **self.given_colors}
 
     @functools.cached_property

@@ -14,7 +14,7 @@ from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.names import names_at_values, names_from_file, rows_of_file
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
-from voc_seg_tfrecord.folder.meaning.of_labels import choose_numbering
+from voc_seg_tfrecord.folder.meaning.label_meaning import choose_numbering
 from voc_seg_tfrecord.folder.meaning.proposals import (
     advise_smoothed,
     list_pixels,

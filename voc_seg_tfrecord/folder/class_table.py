@@ -16,12 +16,10 @@ from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_cla
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.pixels import sizes_agree
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
-from voc_seg_tfrecord.folder.meaning.choose import (
-    check_number_of_keys,
-    weigh_candidates,
-)
+from voc_seg_tfrecord.folder.meaning.choose import weigh_candidates
+from voc_seg_tfrecord.folder.meaning.label_meaning import list_namings
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
-from voc_seg_tfrecord.folder.meaning.of_labels import list_namings
+from voc_seg_tfrecord.folder.meaning.questions import check_number_of_keys
 from voc_seg_tfrecord.folder.meaning.words import describe_candidate
 from voc_seg_tfrecord.folder.plan import OpenFolder
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree

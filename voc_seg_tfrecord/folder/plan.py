@@ -31,7 +31,7 @@ from voc_seg_tfrecord.folder.classes.choose import (
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
-from voc_seg_tfrecord.folder.meaning.of_labels import choose_meaning_of_labels
+from voc_seg_tfrecord.folder.meaning.label_meaning import choose_meaning_of_labels
 from voc_seg_tfrecord.folder.notes import list_notes
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.reader import FolderReader

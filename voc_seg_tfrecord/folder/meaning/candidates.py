@@ -101,16 +101,16 @@ def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[Mean
     candidates = []
     for naming in namings:
         if not naming.entries:
-            candidates.append(_by_rows_alone(naming, survey))
+            candidates.append(_make_rows_candidate(naming, survey))
             continue
-        candidates.append(_by_value(naming, survey))
+        candidates.append(_make_value_candidate(naming, survey))
         if _may_have_255_as_class(naming, survey):
-            candidates.append(_by_value_with_255(naming, survey))
+            candidates.append(_make_255_candidate(naming, survey))
         if naming.has_colors:
-            candidates.append(_by_file_colors(naming, survey))
-            candidates += _by_file_grays(naming, survey)
+            candidates.append(_make_file_color_candidate(naming, survey))
+            candidates += _list_file_gray_candidates(naming, survey)
         else:
-            candidates += _by_voc_colors(naming, survey)
+            candidates += _list_voc_color_candidates(naming, survey)
     return candidates
 
 
@@ -122,7 +122,7 @@ def _make_candidate(
     )
 
 
-def _by_rows_alone(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
+def _make_rows_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """The user's rows say all; 255 and VOC's color of void are void without a row, too."""
     has_rgb_masks = any(pixel.kind == "rgb" for pixel in survey.pixels)
     by_color = has_rgb_masks or bool(naming.table.class_by_color)
@@ -135,7 +135,7 @@ def _by_rows_alone(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     )
 
 
-def _by_value(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
+def _make_value_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """Values are the values of the class file, or the places of the user's names."""
     rule = MaskRule({**VOID_VALUES, **naming.classes_by_value()})
     return _make_candidate("value", _source_of_values(survey), naming, rule)
@@ -165,7 +165,7 @@ def _may_have_255_as_class(naming: ClassNaming, survey: Survey) -> bool:
     return has_two_classes and survey.values.keys() <= {0, VOID}
 
 
-def _by_value_with_255(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
+def _make_255_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """255 is the second of two classes: the first is background in `0` and crack in `255`."""
     classes = naming.classes_by_value()
     rule = MaskRule({-1: VOID, 0: classes[0], VOID: classes[1]})
@@ -173,7 +173,7 @@ def _by_value_with_255(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     return dataclasses.replace(candidate, reads_255_as_class=True)
 
 
-def _by_file_colors(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
+def _make_file_color_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """Colors are those of the class file; and so are grays, if all in use are among them."""
     classes = naming.classes_by_value()
     colors: dict[Color, str | int] = {VOID_COLOR: VOID}
@@ -192,7 +192,7 @@ def _by_file_colors(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     return dataclasses.replace(candidate, uses_file_colors=True)
 
 
-def _by_file_grays(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
+def _list_file_gray_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
     """The values of palette masks may mean the grays of the class file: 7 is the color 7,7,7."""
     has_palettes = any(pixel.kind == "palette" for pixel in survey.pixels)
     values: dict[int, str | int] = {}
@@ -214,7 +214,7 @@ def _source_of_file(naming: ClassNaming) -> str:
     return "" if naming.file is None else f"from {naming.file.source}"
 
 
-def _by_voc_colors(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
+def _list_voc_color_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
     """Colors are those of VOC's palette: color n is class n, or VOC's class n by its name."""
     if not survey.voc.masks and not _has_colors(survey):
         return []  # some grays are VOC's by chance
@@ -223,10 +223,10 @@ def _by_voc_colors(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate
     candidates = []
     has_other_names = names is None or naming.file is not None or len(names) < len(VOC_CLASSES)
     if has_other_names or not moved:
-        candidates.append(_by_voc_colors_in_order(naming))
+        candidates.append(_make_voc_order_candidate(naming))
     colors_may_be_named = naming.file is None or _has_voc_colors_elsewhere(survey)
     if names is not None and moved and colors_may_be_named:
-        candidates.append(_by_voc_names(naming, names))
+        candidates.append(_make_voc_names_candidate(naming, names))
     return candidates
 
 
@@ -246,7 +246,7 @@ def _has_voc_colors_elsewhere(survey: Survey) -> bool:
     return False
 
 
-def _by_voc_colors_in_order(naming: ClassNaming) -> MeaningCandidate:
+def _make_voc_order_candidate(naming: ClassNaming) -> MeaningCandidate:
     """Color n of VOC's palette is the class of value n."""
     classes = {**VOID_VALUES, **naming.classes_by_value()}
     colors: dict[Color, str | int] = {}
@@ -258,7 +258,7 @@ def _by_voc_colors_in_order(naming: ClassNaming) -> MeaningCandidate:
     return _make_candidate("color", source, naming, rule)
 
 
-def _by_voc_names(naming: ClassNaming, names: Mapping[int, str]) -> MeaningCandidate:
+def _make_voc_names_candidate(naming: ClassNaming, names: Mapping[int, str]) -> MeaningCandidate:
     """Color n of VOC's palette is VOC's class n, by its name; grayscale masks have VOC's numbers.
 
     Args:

@@ -3,45 +3,32 @@
 1. `candidates` lists the ways in which the masks may be read, and the rules of `rules` choose one.
 2. If several are left, or if the one that is left cannot read most masks, the user is asked for the
    table of classes. If it cannot read a few masks, it is taken, and the build names them.
-3. If a doubt of `rules` holds, the user is asked, too.
+3. If one of `doubts` holds, the user is asked, too.
 """
 
 import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.class_rows import (
-    HIGHEST_VALUE,
-    VOID_CLASS,
-    Key,
-    Rows,
-    color_key,
-    table_error,
-)
-from voc_seg_tfrecord.core.class_table import ClassTable
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOID_COLOR, Color
 from voc_seg_tfrecord.folder.decide import Decision, Reason, decide
-from voc_seg_tfrecord.folder.meaning import rules
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate, list_candidates
-from voc_seg_tfrecord.folder.meaning.evidence import (
-    MeaningEvidence,
-    collect_evidence,
-)
+from voc_seg_tfrecord.folder.meaning.doubts import DOUBTS
+from voc_seg_tfrecord.folder.meaning.evidence import MeaningEvidence, collect_evidence
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.notes import list_notes
-from voc_seg_tfrecord.folder.meaning.words import (
-    compare_candidates,
-    describe_pixel,
-    list_first,
-    name_candidate,
+from voc_seg_tfrecord.folder.meaning.questions import (
+    ask_what_pixels_mean,
+    check_number_of_keys,
+    undecided,
 )
-from voc_seg_tfrecord.formats.index_masks import two_classes_error
-from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
-
-UNDECIDED = "meaning of masks"
-"""The kind of the error that it is not known what masks mean."""
+from voc_seg_tfrecord.folder.meaning.row_checks import check_rows_by_color, check_rows_fit
+from voc_seg_tfrecord.folder.meaning.rules import RULES, SAME_MEANING
+from voc_seg_tfrecord.folder.meaning.words import name_candidate
+from voc_seg_tfrecord.formats.mask_survey import Survey
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,20 +70,21 @@ def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) 
       ConfigError: if a row of the user has no effect.
     """
     table = namings[0].table
-    _check_rows(survey, table)
+    check_rows_fit(survey, table)
     evidence, decision = _decide(survey, namings)
     taken = decision.taken
     if taken is None or not _reads_most_masks(taken, evidence):
         taken = _candidate_for_star(list(evidence.classes), survey)
     if taken is None:
-        raise _ask(survey, _list_left(decision), remedy)
+        raise ask_what_pixels_mean(survey, _list_left(decision), remedy)
     notes = list[str]()
     if table.star_takes_pixels:
         taken, notes = _with_star(taken, survey)
-    for find_doubt in rules.DOUBTS:
-        if doubt := find_doubt(taken, survey):
-            raise _undecided(doubt.where, doubt.words, remedy)
-    _check_colors(taken, survey)
+    for find_doubt in DOUBTS:
+        doubt = find_doubt(taken, survey)
+        if doubt:
+            raise undecided(doubt.where, doubt.words, remedy)
+    check_rows_by_color(taken, survey)
     notes += list_notes(taken, decision, evidence)
     rule = dataclasses.replace(taken.rule, remedy=remedy)
     rows = rows_of(taken, survey)
@@ -114,7 +102,7 @@ def _describe_lost(
     lines = []
     for candidate, reason in decision.lost.items():
         reads_all = candidate.reads(evidence.survey.pixels)
-        if reads_all and reason.rule != rules.SAME_MEANING.name:
+        if reads_all and reason.rule != SAME_MEANING.name:
             loser, winner = name_candidate(candidate), name_candidate(reason.winner)
             lines.append(f"{loser} lost to {winner}: {reason.words}")
     return tuple(lines)
@@ -131,7 +119,7 @@ def choose_naming(survey: Survey, namings: Sequence[ClassNaming], remedy: str) -
         return decision.taken.naming
     if not all(candidate.reads(survey.pixels) for candidate in decision.alternatives):
         return namings[0]
-    raise _ask(survey, decision.alternatives, remedy)
+    raise ask_what_pixels_mean(survey, decision.alternatives, remedy)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,7 +157,7 @@ def _decide(
     if not survey.pixels and not survey.voc.masks:  # no mask can tell
         candidates = candidates[:1]
     evidence = collect_evidence(survey, candidates)
-    return evidence, decide(candidates, rules.RULES, evidence)
+    return evidence, decide(candidates, RULES, evidence)
 
 
 def _reads_most_masks(candidate: MeaningCandidate, evidence: MeaningEvidence) -> bool:
@@ -247,103 +235,3 @@ def rows_of(candidate: MeaningCandidate, survey: Survey) -> Rows:
     rows: list[tuple[Key, str]] = [(v, names[index]) for v, index in values.items() if v >= 0]
     rows += [(color_key(color), names[index]) for color, index in colors.items()]
     return tuple(rows)
-
-
-def _check_rows(survey: Survey, table: ClassTable) -> None:
-    """Checks that the user's rows speak of what the masks hold, and give a pixel one class."""
-    if not survey.pixels and not survey.voc.masks:
-        return
-    has_values = bool(survey.values or survey.voc.masks)
-    has_colors = bool(survey.colors or survey.voc.masks)
-    if table.class_by_value and not has_values:
-        raise table_error("values, but the masks hold only colors", "rows with colors or names")
-    if table.class_by_color and not table.class_by_value and not has_colors:
-        raise table_error("colors, but the masks hold only values", "rows with values or names")
-    _check_rows_agree(survey, table)
-
-
-def _check_rows_agree(survey: Survey, table: ClassTable) -> None:
-    """Checks that no palette entry has one class by the row of its value, and another by its color.
-
-    Raises:
-      MaskError: if one has, with the first mask that uses it.
-    """
-    for pixel, occurrence in survey.pixels.items():
-        if pixel.kind == "gray" or pixel.value is None or pixel.color is None:
-            continue
-        by_value = table.class_by_value.get(pixel.value)
-        by_color = table.class_by_color.get(pixel.color)
-        if by_value and by_color and by_value != by_color:
-            raise two_classes_error(pixel.value, pixel.color, occurrence.pixels, occurrence.first)
-
-
-def _check_colors(candidate: MeaningCandidate, survey: Survey) -> None:
-    """Checks that rows by value leave a color one class wherever colors give the classes."""
-    rule = candidate.rule
-    by_color = candidate.by == "color" or any(pixel.kind == "rgb" for pixel in survey.pixels)
-    if not by_color or not rule.given_values:
-        return
-    classes_by_color: dict[Color, set[int]] = collections.defaultdict(set)
-    for kind, value, color in survey.pixels:
-        if color is None or kind == "gray":
-            continue
-        classes = rule.given_classes(value, color) or {rule.class_of(kind, value, color)}
-        classes_by_color[color] |= classes - {None}
-    for color, classes in classes_by_color.items():
-        if len(classes) > 1:
-            names = " and ".join(candidate.class_names[index] for index in classes)
-            raise table_error(
-                f"rows with values, by which pixels of {color_key(color)} are {names}",
-                "rows with colors or names, because colors give the classes of these masks",
-            )
-
-
-def check_number_of_keys(survey: Survey) -> None:
-    """Raises a MaskError if a table cannot have a row for each value and color in use."""
-    if len(survey.values) <= HIGHEST_VALUE + 1 and len(survey.colors) <= HIGHEST_VALUE:
-        return
-    raise _undecided(
-        "masks",
-        f"{len(survey.values)} values and {len(survey.colors)} colors, which are too many for "
-        "masks: they were smoothed, or are no masks",
-        "export the masks again, without smoothing",
-    )
-
-
-def _ask(survey: Survey, candidates: Sequence[MeaningCandidate], remedy: str) -> MaskError:
-    """Returns the question what pixels mean: those without any class, or else with several."""
-    check_number_of_keys(survey)
-    pixels_without_class = []
-    pixels_with_several = []
-    for pixel in survey.pixels:
-        names = {candidate.class_of(pixel) for candidate in candidates}
-        if names == {None}:
-            pixels_without_class.append(pixel)
-        elif len(names) > 1:
-            pixels_with_several.append(pixel)
-    if pixels_without_class:
-        return _ask_for_classes(survey, pixels_without_class, remedy)
-    occurrence = survey.pixels[pixels_with_several[0]] if pixels_with_several else survey.voc
-    compared = compare_candidates(survey, candidates)
-    return _undecided(occurrence.first, f"masks with two meanings: {compared}", remedy)
-
-
-def _ask_for_classes(survey: Survey, pixels: Sequence[StoredPixel], remedy: str) -> MaskError:
-    """Returns the question which class the pixels have that no candidate knows."""
-    by_frequency = sorted(pixels, key=lambda pixel: -survey.pixels[pixel].pixels)
-    lines = [f"{describe_pixel(p)} on {survey.pixels[p].pixels} pixels" for p in by_frequency]
-    return _undecided(
-        survey.pixels[by_frequency[0]].first,
-        f"no class for {len(pixels)} of {len(survey.pixels)} values or colors: {list_first(lines)}",
-        remedy,
-    )
-
-
-def _undecided(where: str, found: str, remedy: str) -> MaskError:
-    return MaskError(
-        where,
-        found=found,
-        expected="masks in which each value or color can mean one class alone",
-        remedy=remedy,
-        kind=UNDECIDED,
-    )

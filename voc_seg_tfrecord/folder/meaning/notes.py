@@ -9,9 +9,10 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import command
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.folder.decide import Decision
-from voc_seg_tfrecord.folder.meaning import palettes, rules
+from voc_seg_tfrecord.folder.meaning import doubts, palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.evidence import MeaningEvidence
+from voc_seg_tfrecord.folder.meaning.rules import FILE_COLORS
 from voc_seg_tfrecord.folder.meaning.words import compare_candidates, list_first
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
@@ -52,7 +53,7 @@ def _note_colors(
     for candidate, reason in decision.lost.items():
         differs = evidence.classes[candidate] != evidence.classes[taken]
         is_possible = evidence.masks_read[candidate] >= masks
-        if reason.rule == rules.FILE_COLORS.name and is_possible and differs:
+        if reason.rule == FILE_COLORS.name and is_possible and differs:
             others.append(candidate)
     if others:
         compared = compare_candidates(survey, [*others, taken])
@@ -92,8 +93,8 @@ def _note_absent_rows(table: ClassTable, survey: Survey) -> str:
 
 
 def _note_255_as_void(taken: MeaningCandidate, survey: Survey) -> str:
-    if survey.binary.masks and rules.reads_255_as_void_without_row(taken):
-        return f"{rules.count_255(survey)}. So 255 is void."
+    if survey.binary.masks and doubts.reads_255_as_void_without_row(taken):
+        return f"{doubts.count_255(survey)}. So 255 is void."
     return ""
 
 

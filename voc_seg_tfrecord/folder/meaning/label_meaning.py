@@ -10,15 +10,11 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.folder.classes.names import names_from_file
 from voc_seg_tfrecord.folder.meaning.candidates import list_candidates
-from voc_seg_tfrecord.folder.meaning.choose import (
-    UNDECIDED,
-    MaskMeaning,
-    choose_meaning,
-    choose_naming,
-)
+from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning, choose_meaning, choose_naming
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.notes import note_possible_background
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
+from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.pairs import Labels
 
@@ -90,8 +86,8 @@ def choose_numbering(
         return numberings[0]
     survey = labels.survey(labels.names, all_colors=True)
     if are_whole(rows):
-        (of_rows,) = list_candidates([ClassNaming(ClassTable((), rows, background))], survey)
-        if of_rows.reads(survey.pixels):
+        (rows_alone,) = list_candidates([ClassNaming(ClassTable((), rows, background))], survey)
+        if rows_alone.reads(survey.pixels):
             return None
     namings = list_namings(numberings, rows, background)
     try:

@@ -1,0 +1,180 @@
+"""The table of doubts: why the labels may be wrong although one candidate is left.
+
+`DOUBTS` are looked at in their order. If one holds, the user is asked.
+"""
+
+from collections.abc import Callable
+import dataclasses
+
+from voc_seg_tfrecord.core.class_rows import color_key
+from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.folder.meaning import palettes
+from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+
+_BLACK = (0, 0, 0)
+_WHITE = (255, 255, 255)
+
+
+@dataclasses.dataclass(frozen=True)
+class Doubt:
+    """Why the one candidate that is left may be wrong.
+
+    Attributes:
+      where: the first mask that shows it.
+      words: what it shows, in words that a user reads.
+    """
+
+    where: str
+    words: str
+
+
+DoubtRule = Callable[[MeaningCandidate, Survey], Doubt | None]
+
+
+def voc_colors_are_in_another_order(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """Palettes of VOC's colors alone, in another order than VOC's, contradict the values.
+
+    Example: value 1 has VOC's color of a person. It matters only if a class file has other colors;
+    without one, VOC's colors are a candidate.
+    """
+    has_rows = bool(candidate.naming.table.class_by_value)
+    if has_rows or not candidate.naming.has_colors or not _doubts_values(candidate, survey):
+        return None
+    pixels = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
+    for pixel in pixels:
+        if pixel.color not in VOC_NUMBERS:
+            return None
+    words = "VOC's colors in another order, and no class file with them"
+    return Doubt(survey.pixels[pixels[0]].first, f"{words}. So values and colors contradict")
+
+
+def black_is_not_value_0(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """Black at another palette index than 0 contradicts the values: black is background.
+
+    Example: a palette of red and black, where value 0 would be background.
+    """
+    if not _doubts_values(candidate, survey):
+        return None
+    for pixel in _entries_without_row(candidate, survey):
+        if pixel.value and pixel.color == _BLACK:
+            words = f"black at palette index {pixel.value}. So values and colors contradict"
+            return Doubt(survey.pixels[pixel].first, words)
+    return None
+
+
+def void_color_is_not_value_255(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """VOC's color of void at another palette index than 255 contradicts the values.
+
+    Example: a palette of black, 224,224,192 and red, where value 1 would be a class.
+    """
+    if not _doubts_values(candidate, survey):
+        return None
+    for pixel in _entries_without_row(candidate, survey):
+        if pixel.value != VOID and pixel.color == VOID_COLOR:
+            words = f"VOC's color of void at palette index {pixel.value}"
+            found = f"{words}. So values and colors contradict"
+            return Doubt(survey.pixels[pixel].first, found)
+    return None
+
+
+def a_value_has_several_colors(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """A value that has one color here and another one there contradicts the values.
+
+    Example: value 1 is red in `a.png` and green in `b.png`. Palettes at random show nothing.
+    """
+    if not _doubts_values(candidate, survey):
+        return None
+    without_row = _entries_without_row(candidate, survey)
+    several = palettes.entries_of_values_with_several_colors(survey)
+    shown = [pixel for pixel in several if pixel in without_row]
+    if not shown or palettes.are_random(survey):
+        return None
+    pixel = shown[0]
+    color = color_key(pixel.color or _BLACK)
+    words = f"palette index {pixel.value} has the color {color} here, and others elsewhere"
+    return Doubt(survey.pixels[pixel].first, f"{words}. So values and colors contradict")
+
+
+def most_masks_hold_0_and_255_alone(candidate: MeaningCandidate, survey: Survey) -> Doubt | None:
+    """255 may be a class if more masks have it beside nothing but 0 than beside a class.
+
+    Example: three names, two masks of 0 and 255, and one of 0, 1 and 255.
+    """
+    if not reads_255_as_void_without_row(candidate):
+        return None
+    if survey.binary.masks <= survey.void.masks:
+        return None
+    return Doubt(survey.binary.first, f"{count_255(survey)}. So 255 may be void or a class")
+
+
+def gray_values_contradict_black_or_white(
+    candidate: MeaningCandidate, survey: Survey
+) -> Doubt | None:
+    """White in grayscale masks, or 0 in black and white ones, contradicts the class file's colors.
+
+    Example: labelmap.txt has defect as 255,255,255 in its first line and background as 0,0,0. Some
+    masks have 1 bit, where 0 is black, and would be defect by its line.
+    """
+    if not candidate.naming.has_colors:
+        return None
+    class_of_color: dict[Color | None, str] = {}
+    for entry in candidate.naming.entries:
+        class_of_color[entry.color] = str(candidate.naming.class_of_entry(entry))
+    color_of_value: dict[int | None, Color] = {VOID: _WHITE}
+    is_black_and_white = set(class_of_color) == {_BLACK, _WHITE}
+    if is_black_and_white:
+        color_of_value[0] = _BLACK
+    for pixel, occurrence in survey.pixels.items():
+        has_row = pixel.value in candidate.naming.table.class_by_value
+        color = color_of_value.get(pixel.value) if pixel.kind == "gray" and not has_row else None
+        if color is None or color not in class_of_color:
+            continue
+        by_value = candidate.name_rule.class_of(*pixel)
+        if str(by_value) != class_of_color[color]:
+            name_by_value = "void" if by_value == VOID else by_value
+            return Doubt(
+                occurrence.first,
+                f"value {pixel.value} of grayscale masks is {name_by_value} by value, and "
+                f"{class_of_color[color]} by its color {color_key(color)}",
+            )
+    return None
+
+
+def _doubts_values(candidate: MeaningCandidate, survey: Survey) -> bool:
+    """Says whether palettes can contradict a candidate."""
+    return candidate.by == "value" and bool(palettes.entries_out_of_place(survey))
+
+
+def _entries_without_row(candidate: MeaningCandidate, survey: Survey) -> list[StoredPixel]:
+    """Returns the palette entries in use to whose values the user gave no class."""
+    given = candidate.naming.table.class_by_value
+    return [p for p in survey.pixels if p.kind == "palette" and p.value not in given]
+
+
+def reads_255_as_void_without_row(candidate: MeaningCandidate) -> bool:
+    """Says whether a candidate reads masks by value, and 255 as void though no row says so."""
+    has_row = VOID in candidate.naming.table.class_by_value
+    is_void = candidate.rule.class_of("gray", VOID, None) == VOID
+    is_void_by_name = candidate.name_rule.values.get(VOID) == VOID
+    return candidate.by == "value" and not has_row and is_void and is_void_by_name
+
+
+def count_255(survey: Survey) -> str:
+    """Returns in how many masks 255 may be a class, and in how many it is void, in words."""
+    binary = survey.binary
+    return (
+        f"{binary.masks} of {survey.examined} masks hold nothing but 255 and 0, the first is "
+        f"{binary.first}; {survey.void.masks} masks show 255 to be void"
+    )
+
+
+DOUBTS: tuple[DoubtRule, ...] = (
+    gray_values_contradict_black_or_white,
+    voc_colors_are_in_another_order,
+    black_is_not_value_0,
+    void_color_is_not_value_255,
+    a_value_has_several_colors,
+    most_masks_hold_0_and_255_alone,
+)
+"""Why the user is asked although one candidate is left."""
