@@ -118,21 +118,21 @@ def _unite(root: epath.Path, name: str, files: Sequence[ClassFile]) -> ClassFile
     Raises:
       LayoutError: if two of them give a class other values or colors, or one value two classes.
     """
-    owners: dict[int | str, tuple[ClassEntry, str]] = {}  # of each value and each name
+    first_uses: dict[int | str, tuple[ClassEntry, str]] = {}  # of each value and each name
     for file in files:
         for entry in file.entries:
             for key in (entry.value, entry.name):
-                other, source = owners.setdefault(key, (entry, file.source))
+                other, source = first_uses.setdefault(key, (entry, file.source))
                 if other != entry:
-                    raise _splits_contradict(root, entry, file.source, other, source)
+                    raise _splits_contradict_error(root, entry, file.source, other, source)
     longest = max(files, key=lambda file: len(file.entries))
-    known = {entry for entry, _ in owners.values()}
-    missing = known.difference(longest.entries)
+    all_entries = {entry for entry, _ in first_uses.values()}
+    missing = all_entries.difference(longest.entries)
     entries = (*longest.entries, *sorted(missing, key=lambda entry: entry.value))
     return dataclasses.replace(longest, source=name, entries=entries)
 
 
-def _splits_contradict(
+def _splits_contradict_error(
     root: epath.Path, entry: ClassEntry, source: str, other: ClassEntry, other_source: str
 ) -> LayoutError:
     return LayoutError(

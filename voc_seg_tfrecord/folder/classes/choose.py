@@ -102,36 +102,43 @@ def choose_class_file_of_names(tree: VocTree, config: VocSegConfig) -> ClassFile
         return ClassFileChoice((tree.labels.class_file,))
     found = find_class_files(tree)
     notes = [*found.notes, *_note_misnamed(found.misnamed), *_note_table(tree, config)]
-    candidates, other_files = _list_candidates_with_names(found.files, config)
-    for file in other_files:
+    with_names = _find_files_with_names(found.files, config)
+    for file in with_names.other_files:
         if not _is_above(file):
             notes.append(f"{file.source} has other class names than you gave; it is not used.")
-    if not candidates:
+    if not with_names.candidates:
         return ClassFileChoice(notes=tuple(notes))
-    choice = _choose(tree, config, candidates, config.named_classes, notes)
+    choice = _choose(tree, config, with_names.candidates, config.named_classes, notes)
     order = _note_order(choice.numberings[0], config)
     return dataclasses.replace(choice, notes=(*choice.notes, *order))
 
 
-def _list_candidates_with_names(
-    files: Sequence[ClassFile], config: VocSegConfig
-) -> tuple[list[ClassFileCandidate], list[ClassFile]]:
-    """Returns the candidates that have the user's class names, and the files that have others.
+@dataclasses.dataclass(frozen=True)
+class _FilesWithNames:
+    """The class files that have the user's class names, and those that have others."""
+
+    candidates: Sequence[ClassFileCandidate]
+    other_files: Sequence[ClassFile]
+
+
+def _find_files_with_names(files: Sequence[ClassFile], config: VocSegConfig) -> _FilesWithNames:
+    """Finds the class files that have the user's class names.
 
     Raises:
       ConfigError: if a file of the set with values or colors has only some of the names, at other
         values.
     """
-    candidates, other_files = [], []
+    candidates = []
+    other_files = []
     for file in files:
         numbering = numbering_of_given_names(list_numberings(file, config.background), config)
         if numbering is not None:
             candidates.append(ClassFileCandidate(numbering))
         elif not _is_above(file) and _is_contradicted_by_names(file, config):
-            raise _other_names(file, config)
+            raise _other_names_error(file, config)
         else:
             other_files.append(file)
-    return candidates, other_files
+    return _FilesWithNames(candidates, other_files)
 
 
 def _is_above(file: ClassFile) -> bool:
@@ -191,11 +198,11 @@ def _note_names_in_order(decision: Decision[ClassFileCandidate]) -> list[str]:
 
 
 def _note_misnamed(errors: Sequence[LayoutError]) -> list[str]:
-    names = [epath.Path(error.where).name for error in errors]
-    return [
-        f"{name} is not used as a class file: {error.found}."
-        for name, error in zip(names, errors, strict=True)
-    ]
+    notes = []
+    for error in errors:
+        name = epath.Path(error.where).name
+        notes.append(f"{name} is not used as a class file: {error.found}.")
+    return notes
 
 
 def _note_table(tree: VocTree, config: VocSegConfig) -> list[str]:
@@ -239,7 +246,7 @@ def _check_names_of_labels(file: ClassFile, config: VocSegConfig) -> None:
     has_second_background = background_index([*added]) is not None
     if file.is_sorted and names_are_kept and not has_second_background:
         return
-    raise _other_names(file, config)
+    raise _other_names_error(file, config)
 
 
 def _is_contradicted_by_names(file: ClassFile, config: VocSegConfig) -> bool:
@@ -250,7 +257,7 @@ def _is_contradicted_by_names(file: ClassFile, config: VocSegConfig) -> bool:
     return any(places.get(entry.name, entry.value) != entry.value for entry in file.entries)
 
 
-def _other_names(file: ClassFile, config: VocSegConfig) -> ConfigError:
+def _other_names_error(file: ClassFile, config: VocSegConfig) -> ConfigError:
     given = config.named_classes
     return ConfigError(
         "option class_names",
@@ -270,18 +277,21 @@ def _ask_which_file(
     for candidate in candidates:
         files_by_source.setdefault(candidate.source, candidate.file)
     files = list(files_by_source.values())
-    alternatives = [_alternative(file, files, config) for file in files]
-    difference = next(filter(None, (find_difference(files[0], other) for other in files[1:])))
+    alternatives = [_make_alternative(file, files, config) for file in files]
+    differences = [find_difference(files[0], other) for other in files[1:]]
+    first_difference = next(difference for difference in differences if difference)
     return QuestionError(
         where,
         alternatives,
-        to=f"name the classes by class files, because {difference}",
+        to=f"name the classes by class files, because {first_difference}",
         expected="one class file, or files that agree",
         kind=CONTRADICT,
     )
 
 
-def _alternative(file: ClassFile, files: Sequence[ClassFile], config: VocSegConfig) -> Alternative:
+def _make_alternative(
+    file: ClassFile, files: Sequence[ClassFile], config: VocSegConfig
+) -> Alternative:
     """Returns the alternative that one of several class files is, by an option or by hand."""
     words = f"{file.source}: {', '.join(file.class_names[:MAX_LISTED_NAMES])}"
     by_hand = Alternative(words, {}, "rename or delete the other files")
@@ -289,7 +299,7 @@ def _alternative(file: ClassFile, files: Sequence[ClassFile], config: VocSegConf
         return by_hand
     named = dataclasses.replace(config, class_names=file.class_names)
     try:
-        candidates, _ = _list_candidates_with_names(files, named)
+        candidates = _find_files_with_names(files, named).candidates
     except ConfigError:
         return by_hand
     evidence = ClassFileEvidence(named.named_classes, candidates)

@@ -51,7 +51,12 @@ def _counts_ignored(file: ClassFile) -> bool:
 def names_at_values(file: ClassFile) -> tuple[str, ...]:
     """Returns the names of a class file, each at its value, for rows with values to replace.
 
-    They are none if the values are not 0, 1, 2 and so on.
+    An entry that means void by its color or value alone gets a name that means void: for
+    `background`, `neutral` and `car` of which neutral is void, it is `background`, `__ignore__`
+    and `car`.
+
+    Returns:
+      The names; none if the values are not 0, 1, 2 and so on.
     """
     entries = [entry for entry in file.entries if 0 <= entry.value < VOID]
     entries.sort(key=lambda entry: entry.value)
@@ -135,7 +140,7 @@ def check_void(file: ClassFile, table: ClassTable) -> None:
     """
     for entry in file.entries:
         if may_be_void(entry) and not _has_row(entry, table):
-            raise _may_be_void(file, entry)
+            raise _may_be_void_error(file, entry)
 
 
 def _has_row(entry: ClassEntry, table: ClassTable) -> bool:
@@ -145,7 +150,7 @@ def _has_row(entry: ClassEntry, table: ClassTable) -> bool:
     return entry.name in table.class_by_name
 
 
-def _may_be_void(file: ClassFile, entry: ClassEntry) -> ConfigError:
+def _may_be_void_error(file: ClassFile, entry: ClassEntry) -> ConfigError:
     name = entry.name
     found = f"the value {VOID}, which is void,"
     if entry.color and entry.value != VOID:
