@@ -1,6 +1,7 @@
 """The names of a VOC layout's folders, where its root lies, and patterns of file names in it."""
 
 import dataclasses
+import functools
 import posixpath
 from typing import Self
 
@@ -261,13 +262,21 @@ class Layout:
 
         They do unless another folder of the layout is there.
         """
-        start = "" if folder == "." else f"{folder}/"
+        return folder not in self._folders_above_others
+
+    @functools.cached_property
+    def _folders_above_others(self) -> frozenset[str]:
+        """The folders that have another folder of images or masks below them."""
+        above = set()
         for part in self.folders():
-            for other in (part.images, part.masks):
-                is_other = other not in (folder, ".")
-                if is_other and other.startswith(start):
-                    return False
-        return True
+            for folder in (part.images, part.masks):
+                if folder == ".":
+                    continue
+                above.add(".")
+                while "/" in folder:
+                    folder = posixpath.dirname(folder)
+                    above.add(folder)
+        return frozenset(above)
 
     def describe(self, which: str) -> str:
         """Returns the folders of `images` or `masks` in words; those of splits with `{split}`."""

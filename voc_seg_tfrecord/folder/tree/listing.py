@@ -1,5 +1,6 @@
 """Lists a folder and all below it once, and finds the ids of the files."""
 
+import bisect
 from collections.abc import (
     Collection,
     ItemsView,
@@ -12,6 +13,7 @@ from collections.abc import (
 import dataclasses
 import errno
 import functools
+import itertools
 import os
 import posixpath
 import types
@@ -213,15 +215,34 @@ class Listing:
           deep: whether those of folders below it are yielded too.
         """
         top = "" if folder in ("", ".") else folder
-        start = f"{top}/" if top else ""
         yield from self.folders.get(top, ())
-        for path, files in self.folders.items() if deep else ():
-            if path and path != top and path.startswith(start):
-                below = path[len(start) :]
-                if _is_picture(path) and not any(map(_is_picture, files)):
-                    # An empty folder c.jpg stands in the place of a file; its reader says so.
-                    yield below
-                yield from (f"{below}/{name}" for name in files)
+        if not deep:
+            return
+        for path in self._folders_below(top):
+            files = self.folders[path]
+            path_below = path[len(f"{top}/") :] if top else path
+            if _is_picture(path) and not any(map(_is_picture, files)):
+                # An empty folder c.jpg stands in the place of a file; its reader says so.
+                yield path_below
+            for name in files:
+                yield f"{path_below}/{name}"
+
+    def _folders_below(self, top: str) -> Iterator[str]:
+        """Yields the paths of all folders below a folder, which is empty for the root."""
+        if not top:
+            yield from (path for path in self._sorted_folders if path)
+            return
+        start = f"{top}/"
+        first = bisect.bisect_left(self._sorted_folders, start)
+        for path in itertools.islice(self._sorted_folders, first, None):
+            if not path.startswith(start):
+                return
+            yield path
+
+    @functools.cached_property
+    def _sorted_folders(self) -> list[str]:
+        """The paths of all folders, sorted, so that those below one stand side by side."""
+        return sorted(self.folders)
 
     def is_folder(self, path: str) -> bool:
         """Says whether a path below the root is a folder."""
@@ -229,9 +250,9 @@ class Listing:
 
     def children(self, folder: str = "") -> list[str]:
         """Returns the names of the folders in a folder."""
-        start = f"{folder}/" if folder not in ("", ".") else ""
-        paths = (path[len(start) :] for path in self.folders if path and path.startswith(start))
-        return [name for name in paths if name and "/" not in name]
+        top = "" if folder in ("", ".") else folder
+        names = [path[len(f"{top}/") :] if top else path for path in self._folders_below(top)]
+        return [name for name in names if "/" not in name]
 
 
 def _is_picture(name: str) -> bool:
