@@ -184,7 +184,6 @@ def test_a_float_that_is_no_whole_number_is_refused(value):
         (tagged(262, 0, bits=1), "photometric interpretation 0"),
         (encoded(Image.fromarray(COLORS).convert("CMYK"), "TIFF"), "photometric interpretation 5"),
         *((tagged(274, turn), f"orientation {turn}") for turn in range(2, 9)),
-        (tagged(32997, 2), "number of slices 2"),
         (encoded(COLORS, "WEBP", quality=100), "compression VP8"),
         (encoded(COLORS, "WEBP", xmp=b"VP8L"), "compression VP8"),
     ],
@@ -192,6 +191,33 @@ def test_a_float_that_is_no_whole_number_is_refused(value):
 def test_a_file_from_which_programs_read_different_values_is_refused(data, words):
     with pytest.raises(MaskError, match=rf"(?s)m\.png: a .* the {words}, .*expected: {words[:6]}"):
         read(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (tagged(32997, 2), "2 slices"),
+        (tagged(278, 4), "1 of 2 strips"),
+        (tagged(279, 30), "1 of 1 strips outside of the file, or truncated"),
+        (tagged(273, 0), "1 of 1 strips outside of the file, or truncated"),
+    ],
+)
+def test_a_tiff_that_lacks_pixels_or_has_too_many_is_refused(data, words):
+    with pytest.raises(MaskError, match=words):
+        read(data)
+
+
+@pytest.mark.parametrize(
+    ("values", "layout", "words"),
+    [
+        (INDICES.astype(np.float64), {}, "1 band of float64"),
+        (np.dstack([INDICES] * 13), {"planarconfig": "contig"}, "13 bands of uint8"),
+    ],
+)
+def test_a_tiff_that_pillow_does_not_read_is_not_called_damaged(values, layout, words, capfd):
+    with pytest.raises(MaskError, match=f"a TIFF of {words}, which Pillow does not read"):
+        read(tiff(values, photometric="minisblack", **layout))
+    assert capfd.readouterr().err == ""
 
 
 def test_a_webp_without_loss_is_read():

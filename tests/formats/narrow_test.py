@@ -74,6 +74,10 @@ NOTHING_LOST = {
         BYTES[..., :3],
     ),
     "gray, 0 is white": (tiff(BYTES[..., :1], photometric="miniswhite"), 255 - BYTES[..., :1]),
+    "16 bits with values up to 255, 0 is white, big-endian": (
+        tiff(65535 - BYTES[..., :1].astype(np.uint16), photometric="miniswhite", byteorder=">"),
+        BYTES[..., :1],
+    ),
     "opaque alpha": (tiff(OPAQUE, photometric="rgb", extrasamples=["unassalpha"]), OPAQUE),
     "opaque alpha in a WebP": (webp(OPAQUE), OPAQUE),
     "16 bits with values up to 255": (

@@ -108,9 +108,9 @@ def test_a_build_finds_out_kind_header_and_size_of_a_file_once(own, root, tmp_pa
     def count(module, name, what, of=lambda *arguments: arguments):
         function = getattr(module, name)
 
-        def counted(*arguments):
+        def counted(*arguments, **fields):
             seen[what].append(of(*arguments))
-            return function(*arguments)
+            return function(*arguments, **fields)
 
         monkeypatch.setattr(module, name, counted)
 

@@ -404,10 +404,10 @@ def _read_tiff(file: File) -> np.ndarray:
             raise ValueError(f"a TIFF of {page.bitspersample} bits or {page.imagedepth} slices")
         size = (page.imagelength, page.imagewidth)
         _check_size(file, *size, page.samplesperpixel, page.dtype.itemsize)
+        tiff.check_strips(file)
         _check_upright(file, page)
         if page.photometric == _PALETTE_COLORS:
             return pillow.decode(file, ImageError).rgb()
-        _check_strips(file, page)
         pixels = page.asarray(maxworkers=1)
     if page.planarconfig == _SEPARATE_PLANES and page.samplesperpixel > 1:
         pixels = np.moveaxis(pixels, 0, -1)
@@ -425,18 +425,3 @@ def _check_upright(file: File, page: Any) -> None:
             expected="an upright one, as the mask may be drawn on either",
             remedy="save the image upright",
         )
-
-
-_TIFF_HEADER_BYTES = 8
-
-
-def _check_strips(file: File, page: Any) -> None:
-    """Refuses strips of a TIFF that lie outside of the file, or are missing."""
-    strips = list(zip(page.dataoffsets, page.databytecounts, strict=False))
-    outside = 0
-    for start, length in strips:
-        if start < _TIFF_HEADER_BYTES or length < 1 or start + length > len(file.data):
-            outside += 1
-    if outside or not strips or len(page.dataoffsets) != len(page.databytecounts):
-        found = f"{outside} of {len(strips)} strips outside of the file"
-        raise _damaged_error(file.where, found)

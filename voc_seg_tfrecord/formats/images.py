@@ -168,6 +168,13 @@ def _read_jpeg(
             expected="8 bits per sample",
             remedy="save the image as an 8-bit JPEG",
         )
+    if header.is_lossless:
+        raise ImageError(
+            file.where,
+            found="a JPEG that is compressed without loss, which TensorFlow does not read",
+            expected="a baseline or progressive JPEG, or a PNG",
+            remedy="save the image as a PNG",
+        )
     check_pixels(header.width, header.height, file, ImageError)
     keeps_bytes = header.components in _STORED_COMPONENTS
     if decoding == "alike" and keeps_bytes:

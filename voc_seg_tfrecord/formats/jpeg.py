@@ -8,7 +8,7 @@ References:
   ITU-T T.81 (JPEG), annex B.
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 import dataclasses
 import struct
 
@@ -16,23 +16,53 @@ from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File, Kind, damaged_error, describe_kind, once_per_file
 from voc_seg_tfrecord.formats import pillow, png
 
-_EOI = b"\xff\xd9"
-_SOS = 0xDA
-# Start-of-frame markers: C0 to CF without DHT (C4), JPG (C8) and DAC (CC).
-_SOF = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
+_START_OF_IMAGE_BYTES = 2
+_END_OF_IMAGE = b"\xff\xd9"
+_START_OF_SCAN = 0xDA
 _APP1 = 0xE1
-_STANDALONE = frozenset({0x01, *range(0xD0, 0xD9)})  # markers without a length
+_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD9)})
+"""Markers that stand alone."""
+
+_JPEG_LS = 0xF7
+_NO_FRAMES = frozenset({0xC4, 0xC8, 0xCC})  # DHT, JPG and DAC
+_START_OF_FRAME = frozenset({*range(0xC0, 0xD0), _JPEG_LS}) - _NO_FRAMES
+_LOSSLESS_FRAMES = frozenset({0xC3, 0xC7, 0xCB, 0xCF, _JPEG_LS})
 
 
 @dataclasses.dataclass(frozen=True)
 class Header:
-    """What the headers say: sizes in pixels, components per pixel, bits per sample, EXIF or not."""
+    """What the headers of a JPEG say.
+
+    Attributes:
+      width: in pixels.
+      height: in pixels.
+      components: per pixel.
+      precision: bits per sample.
+      exif: whether there is EXIF.
+      is_lossless: whether it is compressed without loss, which TensorFlow does not read.
+    """
 
     width: int
     height: int
     components: int
     precision: int
     exif: bool = False
+    is_lossless: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class _Segment:
+    """One segment before the first scan.
+
+    Attributes:
+      marker: its marker, without 0xFF.
+      start: the byte at which its marker begins.
+      end: the byte behind it.
+    """
+
+    marker: int
+    start: int
+    end: int
 
 
 @once_per_file
@@ -44,46 +74,66 @@ def read_header(file: File) -> Header:
     """
     data = file.data
     if file.kind is not Kind.JPEG:
-        raise _bad(file, f"not a JPEG, but {describe_kind(file)}")
-    frame: tuple[int, int, int, int] | None = None
-    exif, end = False, 2
-    for marker, position, end in _segments(data):  # noqa: B007 - where it ends is looked at
-        if marker in _SOF and position + 10 <= len(data):
-            precision, height, width, components = struct.unpack_from(">BHHB", data, position + 4)
-            frame = (width, height, components, precision)
-        elif marker == _APP1:
-            exif = exif or data.startswith(b"Exif\0", position + 4)
-    if end + 4 > len(data):
-        raise _bad(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
-    if data[end] != 0xFF:
-        raise _bad(file, f"JPEG damaged at byte {end}: no marker")
-    if frame is None or not frame[0] or not frame[1]:
-        raise _bad(file, "JPEG has no size in its header")
+        raise _damaged_error(file, f"not a JPEG, but {describe_kind(file)}")
+    segments = _read_segments(data)
+    scan = segments[-1].end if segments else _START_OF_IMAGE_BYTES
+    if scan + 4 > len(data):
+        raise _damaged_error(file, f"JPEG truncated after {len(data)} bytes, before any pixel")
+    if data[scan] != 0xFF:
+        raise _damaged_error(file, f"JPEG damaged at byte {scan}: no marker")
+    header = _read_frame(data, segments)
+    if header is None or not header.width or not header.height:
+        raise _damaged_error(file, "JPEG has no size in its header")
+    (scan_header_length,) = struct.unpack_from(">H", data, scan + 2)
+    pixels = scan + 2 + scan_header_length
     # Inside a scan 0xFF is always escaped, so this can only be the marker. Searching in
     # the scan alone passes over the thumbnail that cameras put in front; from the end it is
     # found at once.
-    if data.rfind(_EOI, end + 2 + struct.unpack_from(">H", data, end + 2)[0]) < 0:
-        raise _bad(file, f"JPEG truncated: no end-of-image marker in {len(data)} bytes")
-    return Header(*frame, exif)
+    if data.rfind(_END_OF_IMAGE, pixels) < 0:
+        found = f"JPEG truncated: no end-of-image marker in {len(data)} bytes"
+        raise _damaged_error(file, found)
+    return header
 
 
-def _segments(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yields marker, first byte and end of each segment before the first scan, or before damage."""
-    position = 2
+def _read_frame(data: bytes, segments: Sequence[_Segment]) -> Header | None:
+    """Returns what the last start of a frame says; None if there is none."""
+    has_exif = any(_is_exif(data, segment) for segment in segments)
+    header = None
+    for segment in segments:
+        if segment.marker in _START_OF_FRAME and segment.start + 10 <= len(data):
+            precision, height, width, components = struct.unpack_from(
+                ">BHHB", data, segment.start + 4
+            )
+            is_lossless = segment.marker in _LOSSLESS_FRAMES
+            header = Header(width, height, components, precision, has_exif, is_lossless)
+    return header
+
+
+def _is_exif(data: bytes, segment: _Segment) -> bool:
+    return segment.marker == _APP1 and data.startswith(b"Exif\0", segment.start + 4)
+
+
+def _read_segments(data: bytes) -> list[_Segment]:
+    """Returns the segments before the first scan, or before damage."""
+    segments = []
+    position = _START_OF_IMAGE_BYTES
     while position + 4 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
-        if marker == _SOS:
-            return
-        end = position + 1  # a fill byte
-        if marker in _STANDALONE:
+        if marker == _START_OF_SCAN:
+            break
+        if marker == 0xFF:  # a fill byte
+            end = position + 1
+        elif marker in _WITHOUT_LENGTH:
             end = position + 2
-        elif marker != 0xFF:
-            end = position + 2 + struct.unpack_from(">H", data, position + 2)[0]
-        yield marker, position, end
+        else:
+            (length,) = struct.unpack_from(">H", data, position + 2)
+            end = position + 2 + length
+        segments.append(_Segment(marker, position, end))
         position = end
+    return segments
 
 
-def _bad(file: File, found: str) -> VocSegError:
+def _damaged_error(file: File, found: str) -> VocSegError:
     return damaged_error(ImageError, file.where, found, "a complete JPEG")
 
 
@@ -101,9 +151,7 @@ def unturned(file: File) -> bytes:
         return file.data
     plain = file.data
     if file.kind is Kind.JPEG:
-        segments = [(0, 0, 2), *_segments(plain)]
-        kept = [plain[start:end] for marker, start, end in segments if marker != _APP1]
-        plain = b"".join([*kept, plain[segments[-1][2] :]])
+        plain = _without_exif(plain)
     elif file.kind is Kind.PNG:
         chunks = png.read_chunks(file, png.read_header(file))
         plain = png.join_chunks(chunk for chunk in chunks if chunk.kind not in pillow.PNG_TEXTS)
@@ -115,3 +163,14 @@ def unturned(file: File) -> bytes:
             remedy="build the dataset again with the image saved anew",
         )
     return plain
+
+
+def _without_exif(data: bytes) -> bytes:
+    """Returns a JPEG without its EXIF and XMP."""
+    parts = [data[:_START_OF_IMAGE_BYTES]]
+    scan = _START_OF_IMAGE_BYTES
+    for segment in _read_segments(data):
+        if segment.marker != _APP1:
+            parts.append(data[segment.start : segment.end])
+        scan = segment.end
+    return b"".join([*parts, data[scan:]])

@@ -142,16 +142,28 @@ def _decode_8_bit_tiff(file: File, header: tiff.Header) -> pillow.Still:
 
 def _read_samples(file: File, header: tiff.Header) -> np.ndarray | None:
     """Returns the color bands `[H, W, N]` in the file's dtype; None without the package for it."""
-    if header.bands == 1 and header.dtype in _READ_BY_PILLOW:
-        values = pillow.decode(file, ImageError).values()[..., np.newaxis]
-    else:
-        try:
-            values = bands.read(file)[..., : header.color_bands]
-        except MissingPackageError:
-            return None
+    try:
+        values = _read_bands(file, header)[..., : header.color_bands]
+    except MissingPackageError:
+        return None
     if header.photometric == _WHITE_IS_ZERO and values.dtype.kind == "u":
         values = ((1 << header.bits) - 1) - values
     return values
+
+
+def _read_bands(file: File, header: tiff.Header) -> np.ndarray:
+    """Returns all bands `[H, W, N]` in the file's dtype, by Pillow if it reads such a file.
+
+    Raises:
+      MissingPackageError: if only tifffile reads it, which is not there.
+    """
+    if header.bands == 1 and header.dtype in _READ_BY_PILLOW:
+        try:
+            return pillow.decode(file, ImageError).values()[..., np.newaxis]
+        except ImageError as error:
+            if error.kind != pillow.UNKNOWN_FORM:
+                raise
+    return bands.read(file)
 
 
 def _narrow_tiff(file: File, header: tiff.Header) -> pillow.Still:
@@ -173,15 +185,13 @@ def _narrow_tiff(file: File, header: tiff.Header) -> pillow.Still:
         except ImageError as error:
             if error.kind != pillow.UNKNOWN_FORM:
                 raise
-    if header.bands == 1 and header.dtype in _READ_BY_PILLOW:
-        pixels = pillow.decode(file, ImageError).values()[..., np.newaxis]
-    else:
-        pixels = bands.read(file)
-    pixels = pixels[..., : 3 if header.color_bands >= 3 else 1]
+    kept_bands = 3 if header.color_bands >= 3 else 1
+    pixels = _read_bands(file, header)[..., :kept_bands]
     if header.photometric == _WHITE_IS_ZERO:
         pixels = ((1 << header.bits) - 1) - pixels
-    if header.bits > 8:
-        pixels = (pixels >> (header.bits - 8)).astype(np.uint8)
+    excess_bits = header.bits - 8
+    if excess_bits > 0:
+        pixels = (pixels >> excess_bits).astype(np.uint8)
     return pillow.as_still(_as_rgb(pixels), file.where, ImageError)
 
 

@@ -20,7 +20,7 @@ import warnings
 import numpy as np
 from PIL import Image, ImageFile, ImageOps, ImagePalette, UnidentifiedImageError
 
-from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError, counted
 from voc_seg_tfrecord.core.file import (
     IMAGE_KINDS,
     File,
@@ -47,7 +47,7 @@ PNG_TEXTS = (b"eXIf", b"tEXt", b"zTXt", b"iTXt")
 """Chunks of a PNG in which readers look for an orientation."""
 
 UNKNOWN_FORM = "image of an unknown form"
-"""The kind of the error about a file whose header Pillow cannot make sense of."""
+"""The kind of the error about a file that Pillow does not know how to read."""
 
 _UNKNOWN_MODE = "unknown raw mode"  # in Pillow's error about some TIFFs that it cannot decode
 
@@ -94,7 +94,6 @@ _TAG_RULES = (
         "1 (0 is black), 2 (RGB) or 3 (palette)",
     ),
     _TagRule("orientation", _ORIENTATION, _UPRIGHT, (_UPRIGHT,), "1 (upright)"),
-    _TagRule("number of slices", 32997, 1, (1,), "1"),
 )
 
 
@@ -481,10 +480,14 @@ def _open_header(file: File, error: type[VocSegError]) -> Image.Image:
         check_webp(file, error)
     if kind is Kind.TIFF:
         with ImageError.raised_as(error):
-            tiff.read_header(file)
-    # Only the plugin of this kind is asked: others would start programs, such as Ghostscript.
-    image: Any = Image.open(io.BytesIO(file.data), formats=(kind.name,))
+            header = tiff.read_header(file)
+        image: Any = _open_tiff(file, header, error)
+    else:
+        image = _ask_plugin(file)
     check_pixels(image.width, image.height, file, error)
+    if kind is Kind.TIFF:
+        with ImageError.raised_as(error):
+            tiff.check_strips(file)
     # Known without decoding a frame. Further images in a JPEG are previews or depth maps, and those
     # of a TIFF were looked at above.
     if kind not in (Kind.JPEG, Kind.TIFF) and getattr(image, "is_animated", False):
@@ -496,6 +499,33 @@ def _open_header(file: File, error: type[VocSegError]) -> Image.Image:
         _correct_black_and_white_bmp(image, bits=file.data[_BMP_BITS_OFFSET])
     return image
 
+
+def _ask_plugin(file: File) -> Image.Image:
+    """Lets the plugin of a file's kind read it; others would start programs such as Ghostscript."""
+    return Image.open(io.BytesIO(file.data), formats=(file.kind.name,))
+
+
+def _open_tiff(file: File, header: tiff.Header, error: type[VocSegError]) -> Image.Image:
+    """Opens a TIFF.
+
+    Raises:
+      VocSegError: of the class `error`, if Pillow reads no such TIFF.
+    """
+    # Pillow would write a line about more bands to stderr.
+    if header.bands <= _MAX_BANDS_OF_PILLOW:
+        with contextlib.suppress(UnidentifiedImageError):
+            return _ask_plugin(file)
+    raise error(
+        file.where,
+        found=f"a TIFF of {counted(header.bands, 'band')} of {header.dtype}, which Pillow does not "
+        "read",
+        expected="one band of 1 to 32 bits, or colors of 8 or 16 bits",
+        remedy="save it as a PNG; or, if it should be such a file, copy it again",
+        kind=UNKNOWN_FORM,
+    )
+
+
+_MAX_BANDS_OF_PILLOW = 6
 
 _BMP_BITS_OFFSET = 28
 """The byte of a BMP with the number of bits per pixel."""

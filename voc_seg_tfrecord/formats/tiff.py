@@ -9,6 +9,7 @@ References:
 
 from collections.abc import Mapping
 import dataclasses
+import math
 import struct
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
@@ -19,12 +20,22 @@ _SUBFILE = 254
 _WIDTH, _HEIGHT = 256, 257
 _BITS, _COMPRESSION, _PHOTOMETRIC = 258, 259, 262
 _SAMPLES, _PLANAR, _EXTRA_SAMPLES, _SAMPLE_FORMAT = 277, 284, 338, 339
+_STRIP_OFFSETS, _ROWS_PER_STRIP, _STRIP_BYTES = 273, 278, 279
+_TILE_WIDTH, _TILE_HEIGHT, _TILE_OFFSETS, _TILE_BYTES = 322, 323, 324, 325
+_SLICES = 32997
 
 _MAX_PAGES = 16
 _MAX_VALUES = 4096  # of a tag; a sample each
+_MAX_STRIPS = 1 << 20
+_TAGS_OF_STRIPS = (_STRIP_OFFSETS, _STRIP_BYTES, _TILE_OFFSETS, _TILE_BYTES)
+_HEADER_BYTES = 8
 _SMALLER_COPY_OR_TRANSPARENCY = 0b101  # bits of the tag of subfiles
 _ALPHA_KINDS = (1, 2)  # of the tag of extra samples: premultiplied or not
 _CMYK = 5
+_YCBCR = 6
+_UNCOMPRESSED = 1
+_OLD_JPEG = 6  # a compression whose strips other tags describe
+_SEPARATE_PLANES = 2
 
 _INTEGERS = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
 """The types of tags that hold whole numbers, and how `struct` reads them."""
@@ -94,6 +105,14 @@ def read_header(file: File) -> Header:
     """
     pages = _read_pages(file)
     tags = pages[0]
+    slices = tags.get(_SLICES, (1,))[0]
+    if slices > 1:
+        raise ImageError(
+            file.where,
+            found=f"a TIFF of {slices} slices",
+            expected="a still image",
+            remedy="save one slice as a PNG",
+        )
     for page in pages[1:]:
         if not page.get(_SUBFILE, (0,))[0] & _SMALLER_COPY_OR_TRANSPARENCY:
             raise _several_pages(file)
@@ -112,10 +131,109 @@ def read_header(file: File) -> Header:
         compression=tags.get(_COMPRESSION, (1,))[0],
         photometric=tags.get(_PHOTOMETRIC, (1,))[0],
         alpha_bands=min(alpha_bands, bands - 1),
-        is_planar=bands > 1 and tags.get(_PLANAR, (1,))[0] == 2,
+        is_planar=bands > 1 and tags.get(_PLANAR, (1,))[0] == _SEPARATE_PLANES,
     )
 
 
+def check_strips(file: File) -> None:
+    """Checks that all strips or tiles are in the file: decoders read what lies there otherwise.
+
+    Call it when the size of the image was checked.
+
+    Raises:
+      ImageError: if some are missing, lie outside of the file, or are shorter than their pixels.
+    """
+    header = read_header(file)
+    tags = _read_pages(file)[0]
+    is_tiled = _TILE_OFFSETS in tags
+    offsets = tags.get(_TILE_OFFSETS if is_tiled else _STRIP_OFFSETS)
+    if offsets is None or header.compression == _OLD_JPEG:
+        return
+    strips = _arrange_tiles(header, tags) if is_tiled else _arrange_strips(header, tags)
+    if len(offsets) < strips.number:
+        raise _damaged(file, f"a TIFF with {len(offsets)} of {strips.number} strips")
+    lengths = tags.get(_TILE_BYTES if is_tiled else _STRIP_BYTES)
+    if lengths is None:  # as some programs write them
+        lengths = tuple(strips.pixel_bytes(index) for index in range(strips.number))
+    if len(lengths) < strips.number:
+        raise _damaged(file, f"a TIFF with lengths of {len(lengths)} of {strips.number} strips")
+    is_bare = header.compression == _UNCOMPRESSED and header.photometric != _YCBCR
+    wrong = 0
+    for index in range(strips.number):
+        min_bytes = strips.pixel_bytes(index) if is_bare else 1
+        is_inside = _HEADER_BYTES <= offsets[index] <= len(file.data) - lengths[index]
+        if not is_inside or lengths[index] < min_bytes:
+            wrong += 1
+    if wrong:
+        raise _damaged(file, f"{wrong} of {strips.number} strips outside of the file, or truncated")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Strips:
+    """How the pixels of a TIFF are divided into strips or tiles.
+
+    Attributes:
+      number: how many there are, of all planes.
+      row_bytes: bytes of a row of pixels in one of them, without compression.
+      rows: how many rows one has.
+      rows_of_last: how many rows the last strip of a plane has.
+      number_per_plane: how many a plane has.
+    """
+
+    number: int
+    row_bytes: int
+    rows: int
+    rows_of_last: int
+    number_per_plane: int
+
+    def pixel_bytes(self, index: int) -> int:
+        """Returns the bytes of the pixels of one, without compression."""
+        is_last = (index + 1) % self.number_per_plane == 0
+        return self.row_bytes * (self.rows_of_last if is_last else self.rows)
+
+
+def _arrange_strips(header: Header, tags: Mapping[int, tuple[int, ...]]) -> _Strips:
+    rows = tags.get(_ROWS_PER_STRIP, (header.height,))[0]
+    rows = min(max(1, rows), header.height)
+    number_per_plane = math.ceil(header.height / rows)
+    return _Strips(
+        number=number_per_plane * _count_planes(header),
+        row_bytes=math.ceil(header.width * _count_bits_of_pixel(header, tags) / 8),
+        rows=rows,
+        rows_of_last=header.height - rows * (number_per_plane - 1),
+        number_per_plane=number_per_plane,
+    )
+
+
+def _arrange_tiles(header: Header, tags: Mapping[int, tuple[int, ...]]) -> _Strips:
+    tile_width = max(1, tags.get(_TILE_WIDTH, (header.width,))[0])
+    tile_height = max(1, tags.get(_TILE_HEIGHT, (header.height,))[0])
+    across = math.ceil(header.width / tile_width)
+    down = math.ceil(header.height / tile_height)
+    return _Strips(
+        number=across * down * _count_planes(header),
+        row_bytes=math.ceil(tile_width * _count_bits_of_pixel(header, tags) / 8),
+        rows=tile_height,
+        rows_of_last=tile_height,
+        number_per_plane=across * down,
+    )
+
+
+def _count_planes(header: Header) -> int:
+    return header.bands if header.is_planar else 1
+
+
+def _count_bits_of_pixel(header: Header, tags: Mapping[int, tuple[int, ...]]) -> int:
+    """Returns the bits that a pixel has in one plane."""
+    bits = tags.get(_BITS, (1,))
+    if header.is_planar:
+        return min(bits)
+    if len(bits) == header.bands:
+        return sum(bits)
+    return header.bands * min(bits)
+
+
+@once_per_file
 def _read_pages(file: File) -> list[Mapping[int, tuple[int, ...]]]:
     """Returns the tags of each page that hold whole numbers.
 
@@ -164,7 +282,8 @@ def _read_tags(
     for entry in range(entries, end, entry_size):
         tag, kind, length, offset = struct.unpack_from(order + entry_code, data, entry)
         code = _INTEGERS.get(kind)
-        if code is None or not 1 <= length <= _MAX_VALUES:
+        max_values = _MAX_STRIPS if tag in _TAGS_OF_STRIPS else _MAX_VALUES
+        if code is None or not 1 <= length <= max_values:
             continue
         is_inline = length * struct.calcsize(order + code) <= offset_size
         place = entry + 4 + offset_size if is_inline else offset
