@@ -197,6 +197,15 @@ def test_a_file_from_which_programs_read_different_values_is_refused(data, words
     ("data", "words"),
     [
         (tagged(32997, 2), "2 slices"),
+        (
+            tiff(
+                np.stack([INDICES] * 4),
+                photometric="minisblack",
+                planarconfig="separate",
+                compression="zlib",
+            ),
+            "4 bands",
+        ),
         (tagged(278, 4), "1 of 2 strips"),
         (tagged(279, 30), "1 of 1 strips outside of the file, or truncated"),
         (tagged(273, 0), "1 of 1 strips outside of the file, or truncated"),

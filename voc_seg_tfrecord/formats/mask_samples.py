@@ -15,7 +15,15 @@ import numpy as np
 from voc_seg_tfrecord.core.errors import ImageError, MaskError
 from voc_seg_tfrecord.core.file import IMAGE_KINDS, File, Kind, check_pixels
 from voc_seg_tfrecord.core.names import Color
-from voc_seg_tfrecord.formats import array_files, bands, pillow, png, png_pixels, transparency
+from voc_seg_tfrecord.formats import (
+    array_files,
+    bands,
+    pillow,
+    png,
+    png_pixels,
+    tiff,
+    transparency,
+)
 from voc_seg_tfrecord.formats.png import Chunk
 
 _MASK_KINDS = IMAGE_KINDS - {Kind.JPEG}  # JPEG's compression changes class indices
@@ -97,6 +105,8 @@ def _decode(
     """
     still = pillow.decode(file, MaskError)
     values, palette = still.values(), still.palette()
+    if file.kind is Kind.TIFF:
+        _check_all_bands(values, file)
     transparent = still.transparent_value
     if transparent is not None and values.ndim == 2:
         transparency.check_counts(counts_by_value(values), frozenset([transparent]), file)
@@ -114,6 +124,19 @@ def _decode(
             values = bands.read(file)
     transparency.check_colors(values, transparent_color, file)
     return _samples_of_channels(values, file)
+
+
+def _check_all_bands(values: np.ndarray, file: File) -> None:
+    """Checks that Pillow has read all bands of a TIFF: of some it reads the first ones alone."""
+    bands_read = 1 if values.ndim == 2 else values.shape[2]
+    header = tiff.read_header(file)
+    if bands_read < header.bands:
+        raise MaskError(
+            file.where,
+            found=f"a TIFF of {header.bands} bands",
+            expected="one value or one color on each pixel",
+            remedy="export the masks as PNG",
+        )
 
 
 def _with_sign(values: np.ndarray, *, is_signed: bool) -> np.ndarray:
