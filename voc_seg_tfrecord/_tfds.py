@@ -34,7 +34,7 @@ import warnings
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import description, requirements, staging, storage
+from voc_seg_tfrecord.core import dataset_files, description, requirements, staging, storage
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -176,7 +176,7 @@ class SteppingAroundBuilder(  # TFDS has no types
         if mode == tfds.download.GenerateMode.UPDATE_DATASET_INFO:
             description.check_same_content(self.data_path, self.builder_config)
             super().download_and_prepare(download_config=download_config, **options)
-            storage.write_sums(self.data_path, kept=storage.read_sums(self.data_path))
+            dataset_files.write_sums(self.data_path, known=dataset_files.read_sums(self.data_path))
             return
         if self.data_path.exists() and not mode.overwrite_dataset:
             description.check_same_content(self.data_path, self.builder_config)
@@ -205,7 +205,7 @@ class SteppingAroundBuilder(  # TFDS has no types
             assign(self, "_data_dir", os.fspath(folder)),
         ):
             super().download_and_prepare(download_config=download_config, **options)
-            storage.write_sums(folder)
+            dataset_files.write_sums(folder)
         self.copies = _find_shared_images(running.written, overlap=self.builder_config.overlap)
         self.class_counts = {
             split.name: split.class_counts

@@ -15,7 +15,7 @@ from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.writing import serializer
@@ -113,7 +113,7 @@ def test_a_size_that_the_features_do_not_allow_is_a_fault(folder):
     features = folder / "features.json"
     text = features.read_text()
     features.write_text(text.replace('"-1"', '"48"', 1))
-    storage.write_sums(epath.Path(folder))
+    dataset_files.write_sums(epath.Path(folder))
     assert "the feature's shape is (48, None, 3)" in "\n".join(found(open_built(folder)))
 
 
@@ -121,7 +121,7 @@ def change_info(folder, **fields):
     info = json.loads((folder / "dataset_info.json").read_text())
     info["splits"][0] |= fields
     (folder / "dataset_info.json").write_text(json.dumps(info))
-    storage.write_sums(epath.Path(folder))
+    dataset_files.write_sums(epath.Path(folder))
 
 
 def test_a_size_that_stats_would_refuse_is_a_fault(folder):

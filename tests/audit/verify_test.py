@@ -14,7 +14,7 @@ from support.paths import DUMMY_DATA
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.reading.dataset import open_built
@@ -184,7 +184,7 @@ def test_a_source_with_other_splits_is_refused(sample, root):
 def test_a_dataset_whose_features_are_not_those_of_its_source_is_refused(sample, tmp_path, change):
     folder = tmp_path / "data" / "voc_seg_tfrecord" / "sample" / "1.0.0"
     shutil.copytree(sample.data_path, folder)
-    (folder / storage.SUMS).unlink()
+    (folder / dataset_files.SUMS).unlink()
     description = json.loads((folder / "features.json").read_text())
     features = description["featuresDict"]["features"]
     if change == "without height":
@@ -229,7 +229,7 @@ def test_archives_that_were_verified_at_build_are_printed(sample, tmp_path, caps
     metadata = json.loads((folder / "metadata.json").read_text())
     metadata["archives"] = [{"filename": "a.tar", "sha256": "0" * 64}]
     (folder / "metadata.json").write_text(json.dumps(metadata))
-    storage.write_sums(epath.Path(folder))
+    dataset_files.write_sums(epath.Path(folder))
     assert cli.main(["verify", str(folder)]) == 0
     assert f"archive verified at build: a.tar, sha256 {'0' * 64}\n" in capsys.readouterr().out
     assert cli.main(["verify", str(folder), "--json"]) == 0
@@ -245,7 +245,7 @@ def test_an_official_config_without_its_source_is_held_against_the_pinned_facts(
     folder = shutil.copytree(sample.data_dir, tmp_path / "voc_seg_tfrecord" / "2012" / "1.0.0")
     info = folder / "dataset_info.json"
     info.write_text(info.read_text().replace('"sample"', '"2012"'))
-    storage.write_sums(epath.Path(folder))
+    dataset_files.write_sums(epath.Path(folder))
     faults = found(open_built("voc_seg_tfrecord/2012", tmp_path), None)
     sha256 = named_lists()["voc2012_train"].sha256
     assert "train: 3 examples, VOC2012 train has 1464" in faults
@@ -277,7 +277,7 @@ def test_a_source_is_not_downloaded_and_not_guessed(sample, tmp_path, config, wo
     metadata = json.loads((folder / "metadata.json").read_text())
     metadata["config"] = config
     (folder / "metadata.json").write_text(json.dumps(metadata))
-    storage.write_sums(epath.Path(folder))
+    dataset_files.write_sums(epath.Path(folder))
     (tmp_path / "empty").mkdir()
     with pytest.raises(ConfigError, match=words):
         verify.find_originals(open_built(folder), tmp_path / "empty")

@@ -13,7 +13,7 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.reading.dataset import ids_sha256, open_built
 
 IDS = [f"{number:03}" for number in range(8)]
@@ -68,7 +68,7 @@ def rewritten(built, change):
     data = json.loads(path.read_text())
     change(data)
     path.write_text(json.dumps(data))
-    storage.write_sums(built.data_path)
+    dataset_files.write_sums(built.data_path)
     return open_built(built.data_path)
 
 

@@ -14,8 +14,8 @@ from support.encoding import encoded
 from support.frames import two_frames
 from support.paths import REPOSITORY
 
+from voc_seg_tfrecord.core import dataset_files, storage
 from voc_seg_tfrecord.core import file as formats_file
-from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import (
     AnnotationError,
     LayoutError,
@@ -227,14 +227,16 @@ def bounded():
 
 
 @pytest.mark.usefixtures("bounded")
-@pytest.mark.parametrize("error", storage.LIMITS)
+@pytest.mark.parametrize("error", storage.MAX_FILE_BYTES)
 def test_a_huge_file_of_any_kind_is_refused_by_its_size(sparse, error):
     path = sparse("huge", b"\x93NUMPY")
     if error is StorageError:
         with pytest.raises(RecordError, match="huge: it has 10737418240 bytes, more than 4194304"):
-            storage.read_small(path)
+            dataset_files.read_small(path)
         return
-    with pytest.raises(error, match=f"it has 10737418240 bytes, more than {storage.LIMITS[error]}"):
+    with pytest.raises(
+        error, match=f"it has 10737418240 bytes, more than {storage.MAX_FILE_BYTES[error]}"
+    ):
         File.read(path, error)
 
 
@@ -243,23 +245,23 @@ def test_a_huge_file_of_any_kind_is_refused_by_its_size(sparse, error):
 def test_a_dataset_with_a_huge_small_file_is_refused(sparse, name):
     folder = sparse(f"d/{name}", b"{}").parent
     with pytest.raises(RecordError, match=rf"{name}: it has 10737418240 bytes"):
-        storage.check_sums(folder)
+        dataset_files.check_sums(folder)
 
 
 def test_the_page_on_reliability_shows_the_limits():
     page = (REPOSITORY / "docs" / "background" / "reliability.md").read_text()
     rows = [
-        ("image, mask, record", storage.LIMITS[MaskError]),
-        ("id list", storage.LIMITS[ListError]),
-        ("annotation", storage.LIMITS[AnnotationError]),
-        ("class file", storage.LIMITS[LayoutError]),
-        ("file that describes a built dataset", storage.LIMITS[StorageError]),
-        ("SHA256SUMS", storage.SUMS_BYTES),
-        ("header in an archive", storage.HEADER_BYTES),
+        ("image, mask, record", storage.MAX_FILE_BYTES[MaskError]),
+        ("id list", storage.MAX_FILE_BYTES[ListError]),
+        ("annotation", storage.MAX_FILE_BYTES[AnnotationError]),
+        ("class file", storage.MAX_FILE_BYTES[LayoutError]),
+        ("file that describes a built dataset", storage.MAX_FILE_BYTES[StorageError]),
+        ("SHA256SUMS", storage.MAX_SUMS_BYTES),
+        ("header in an archive", storage.MAX_ARCHIVE_HEADER_BYTES),
     ]
     for what, most in rows:
         assert f"| {what} | {most >> 20} MiB |" in page
-    assert f"| files and folders in an archive | {storage.MEMBERS:,} |" in page
+    assert f"| files and folders in an archive | {storage.MAX_ARCHIVE_MEMBERS:,} |" in page
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("/dev/zero")])
@@ -270,7 +272,7 @@ def test_a_pipe_and_a_device_are_not_opened(tmp_path, make):
         lambda: archives.unpacked(tmp_path / "x.zip").__enter__(),
         lambda: archives.unpacked(tmp_path / "x.tar").__enter__(),
         lambda: record_files.unpack_gzip(epath.Path(tmp_path / "x.tfrecord"), epath.Path(tmp_path)),
-        lambda: storage.read_sums(epath.Path(tmp_path)),
+        lambda: dataset_files.read_sums(epath.Path(tmp_path)),
     ]
     for opener in openers:
         with pytest.raises(VocSegError, match="it is a named pipe or a device"):
@@ -278,7 +280,7 @@ def test_a_pipe_and_a_device_are_not_opened(tmp_path, make):
     with pytest.raises(OSError, match="it is a named pipe or a device"):
         list(frames.read(epath.Path(tmp_path / "x.tfrecord")))
     with pytest.raises(OSError, match="it is a named pipe or a device"):
-        storage.digest_of(epath.Path(tmp_path / "x.tfrecord"))
+        dataset_files.digest_of(epath.Path(tmp_path / "x.tfrecord"))
 
 
 def test_a_files_bytes_do_not_fill_the_screen():

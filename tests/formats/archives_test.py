@@ -197,7 +197,7 @@ def test_an_archive_with_a_file_of_more_than_a_hundred_times_its_size_is_refused
 
 
 def test_an_archive_of_too_many_files_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(storage, "MEMBERS", 3)
+    monkeypatch.setattr(storage, "MAX_ARCHIVE_MEMBERS", 3)
     for ending in ENDINGS:
         root = tmp_path / ending / "export"
         root.mkdir(parents=True)

@@ -95,7 +95,7 @@ def test_a_big_endian_file_is_read():
 
 
 def test_a_variable_that_inflates_to_far_more_than_the_file_is_refused(monkeypatch):
-    monkeypatch.setattr(array_files, "most_unpacked", lambda packed: 100 * packed)
+    monkeypatch.setattr(array_files, "max_unpacked_bytes", lambda packed: 100 * packed)
     packed = zlib.compress(bytes(1 << 20))
     with pytest.raises(MaskError, match=r"a\.mat: .* larger than .* bytes"):
         read(saved()[:128] + struct.pack("<II", 15, len(packed)) + packed)

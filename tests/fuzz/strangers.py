@@ -29,7 +29,7 @@ from support.tiled import tree_options, write_tree
 from tensorflow_datasets.proto import tf_example_pb2
 
 from voc_seg_tfrecord import VOC_CLASSES
-from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.reading.data_source import data_source
@@ -132,7 +132,7 @@ def _judged(rng: random.Random, change: Callable[[random.Random, pathlib.Path], 
         shutil.copytree(rng.choice(_built), folder)
         has_sums = change(rng, folder)
         if has_sums:
-            storage.write_sums(epath.Path(folder))
+            dataset_files.write_sums(epath.Path(folder))
         else:
             (folder / "SHA256SUMS").unlink(missing_ok=True)
         finder = _Looked()

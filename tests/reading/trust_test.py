@@ -14,7 +14,7 @@ from support.scoring import write_predictions
 
 import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.reading import trust
 from voc_seg_tfrecord.reading.dataset import list_datasets, open_built
@@ -49,7 +49,7 @@ def change(path, change_data):
     data = json.loads(path.read_text())
     change_data(data)
     path.write_text(json.dumps(data))
-    storage.write_sums(epath.Path(path.parent))
+    dataset_files.write_sums(epath.Path(path.parent))
 
 
 def changed(file, /, *path, **new):
@@ -183,14 +183,14 @@ def test_plain_features_of_tfds_beside_ours_are_read(folder):
 def names_of(data):
     def write(folder):
         (folder / "labels.labels.txt").write_bytes(data)
-        storage.write_sums(epath.Path(folder))
+        dataset_files.write_sums(epath.Path(folder))
 
     return write
 
 
 def no_names(folder):
     (folder / "labels.labels.txt").unlink()
-    storage.write_sums(epath.Path(folder))
+    dataset_files.write_sums(epath.Path(folder))
 
 
 def odd_names_of_z(folder):

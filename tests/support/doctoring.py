@@ -13,7 +13,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from tensorflow_datasets.proto import tf_example_pb2
 
-from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.reading.dataset import open_built
 
 Examples = list[tf_example_pb2.Example]
@@ -31,7 +31,7 @@ def rewrite(
             writer.write(example.SerializeToString())
     said = builder.info.splits[split]
     _say_size(builder, split, path.stat().length - 16 * said.num_examples)
-    storage.write_sums(builder.data_path)
+    dataset_files.write_sums(builder.data_path)
 
 
 def _say_size(builder: tfds.core.DatasetBuilder, split: str, size: int) -> None:

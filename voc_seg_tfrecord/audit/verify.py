@@ -14,7 +14,7 @@ from voc_seg_tfrecord.audit import fingerprint, record
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
 from voc_seg_tfrecord.audit.tile_places import TilePlace, missing_tiles
-from voc_seg_tfrecord.core import display, storage
+from voc_seg_tfrecord.core import dataset_files, display
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.storage import PathLike
@@ -149,7 +149,7 @@ def verify(
     builder = as_builder(dataset, data_dir)
     records.check_tfrecord(builder)
     standard = record.make_standard(builder, source)
-    sums = storage.read_sums(builder.data_path)
+    sums = dataset_files.read_sums(builder.data_path)
     shards = {
         path.name: split
         for split in builder.info.splits
@@ -294,7 +294,7 @@ def _file_faults(
 ) -> Iterator[Fault]:
     """Yields which files are not those that were built, and lines and files without the other."""
     folder = builder.data_path
-    for name, problem in storage.compare_sums(folder, sums):
+    for name, problem in dataset_files.compare_sums(folder, sums):
         yield Fault(shards.get(name, ""), "", f"{name}: {problem}")
     for split in builder.info.splits:
         message = records.wrong_size(builder, split)
@@ -303,5 +303,5 @@ def _file_faults(
     if not sums:
         return
     names = {path.name for path in folder.iterdir()}
-    for name in sorted(names - {*sums, *storage.WRITTEN_LATER}):
-        yield Fault(shards.get(name, ""), "", f"{name}: {storage.SUMS} has no line for it")
+    for name in sorted(names - {*sums, *dataset_files.WRITTEN_LATER}):
+        yield Fault(shards.get(name, ""), "", f"{name}: {dataset_files.SUMS} has no line for it")

@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from etils import epath
 
-from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.bands import RGB, Dtype
 from voc_seg_tfrecord.core.class_rows import Rows, parse_csv, parse_pairs
 from voc_seg_tfrecord.core.config_fields import MissingImage, MissingMask, SplitBy
@@ -328,7 +328,7 @@ def _parse_classes(text: str) -> Rows:
     path = epath.Path(text).expanduser()
     if not path.is_file():
         raise ConfigError(f"--classes {text}", found="no such file", expected="a table of classes")
-    return parse_csv(storage.read_small(path).decode("utf-8-sig", "replace"), path)
+    return parse_csv(dataset_files.read_small(path).decode("utf-8-sig", "replace"), path)
 
 
 def _parse_split(text: str) -> str | float:

@@ -9,8 +9,8 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core import names as names_of
-from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, counted
 from voc_seg_tfrecord.core.layout import IMAGES, LISTS, MASKS
@@ -93,7 +93,7 @@ def check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
       ConfigError: if it was built with other classes, meanings of mask values or tiles.
     """
     path = folder / "metadata.json"
-    built = json.loads(storage.read_small(path)).get("config") if path.exists() else None
+    built = json.loads(dataset_files.read_small(path)).get("config") if path.exists() else None
     if not isinstance(built, dict):
         return  # another program has built it; reading it reports that
     fields = json.loads(config.to_json())

@@ -48,13 +48,13 @@ class File:
 
         Args:
           path: the path, on disk or in a bucket.
-          error: what to raise. It also gives the largest size; see `storage.LIMITS`.
+          error: what to raise. It also gives the largest size; see `storage.MAX_FILE_BYTES`.
 
         Raises:
           VocSegError: of the class `error`, if there is no file, or it cannot be read, or is too
             large.
         """
-        max_bytes = storage.LIMITS.get(error, storage.IMAGE_BYTES)
+        max_bytes = storage.MAX_FILE_BYTES.get(error, storage.MAX_IMAGE_BYTES)
         try:
             return cls(storage.read_bytes(path, max_bytes), str(path))
         except Exception as reason:  # clients of buckets raise errors of their own

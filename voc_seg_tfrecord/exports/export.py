@@ -10,7 +10,7 @@ import functools
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import file_names, staging, storage
+from voc_seg_tfrecord.core import dataset_files, file_names, staging, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError
 from voc_seg_tfrecord.core.file_names import show_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
@@ -126,7 +126,7 @@ def export(
             notes += row.write(ExportedSplit(builder, split, incomplete, num_shards))
         if described:
             if row.is_tree:
-                storage.write_sums(incomplete)
+                dataset_files.write_sums(incomplete)
             if splits is None:
                 text = card.write(builder, summarize(builder, progress=True), layout)
                 # Half a surrogate pair cannot be written.
@@ -198,6 +198,6 @@ def write_card(
 def _is_card(path: epath.Path) -> bool:
     """Whether a file is a card that this package wrote."""
     try:
-        return _CARD_MARK in storage.read_bytes(path, storage.LIMITS[StorageError])
+        return _CARD_MARK in storage.read_bytes(path, storage.MAX_FILE_BYTES[StorageError])
     except OSError:
         return False

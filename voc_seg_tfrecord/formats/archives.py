@@ -69,25 +69,31 @@ def is_archive(root: epath.PathLike) -> bool:
     return str(root).lower().endswith(SUFFIXES)
 
 
-class _Within:
-    """A file of which no large piece is read at once, and nothing far behind its start."""
+class _LimitedFile:
+    """A file of which no large piece is read at once, and nothing far behind its start.
 
-    def __init__(self, file: Any, most: int) -> None:
-        self._file, self._most = file, most
-        self.last = b""  # what was read at last
+    Attributes:
+      last_read: the bytes that were read last.
+    """
+
+    def __init__(self, file: Any, max_position: int) -> None:
+        self._file = file
+        self._max_position = max_position
+        self.last_read = b""
 
     def read(self, length: int = -1) -> bytes:
-        most = storage.HEADER_BYTES + 1
-        data: bytes = self._file.read(most if length < 0 else min(length, most))
-        if len(data) == most:
-            raise ValueError(f"a header of more than {storage.HEADER_BYTES} bytes")
-        self.last = data
+        too_long = storage.MAX_ARCHIVE_HEADER_BYTES + 1
+        data: bytes = self._file.read(too_long if length < 0 else min(length, too_long))
+        if len(data) == too_long:
+            raise ValueError(f"a header of more than {storage.MAX_ARCHIVE_HEADER_BYTES} bytes")
+        self.last_read = data
         return data
 
-    def seek(self, place: int, whence: int = 0) -> int:
-        if place > self._most:
-            raise ValueError(f"it unpacks to more than {self._most} bytes: a decompression bomb")
-        return int(self._file.seek(place, whence))
+    def seek(self, position: int, whence: int = 0) -> int:
+        if position > self._max_position:
+            found = f"it unpacks to more than {self._max_position} bytes: a decompression bomb"
+            raise ValueError(found)
+        return int(self._file.seek(position, whence))
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._file, name)
@@ -95,33 +101,31 @@ class _Within:
 
 @dataclasses.dataclass(frozen=True)
 class _Member:
-    """A file or folder in an archive; `opened` gives a file's bytes."""
+    """A member of an archive.
+
+    Attributes:
+      name: its path in the archive.
+      size: its bytes, unpacked.
+      is_folder: whether it is a folder.
+      is_file: whether it is a regular file; a link or a device is neither.
+      open: opens a file to read its bytes.
+    """
 
     name: str
     size: int
     is_folder: bool
     is_file: bool
-    opened: Callable[[], Any]
+    open: Callable[[], Any]
 
 
 def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
-    packed = storage.size(where)
-    most = storage.most_unpacked(packed)
+    """Unpacks an open archive into a folder."""
+    max_bytes = storage.max_unpacked_bytes(storage.size(where))
     with contextlib.ExitStack() as stack:
-        if where.name.lower().endswith(".zip"):
-            archive = stack.enter_context(zipfile.ZipFile(_Within(file, packed)))
-            members = _in_zip(archive, where)
-        else:
-            start = file.read(6)
-            file.seek(0)
-            opener = next((o for magic, o in _COMPRESSED if start.startswith(magic)), None)
-            stream = stack.enter_context(opener(file)) if opener else file
-            tar = _Within(stream, most if opener else packed)
-            members = _in_tar(stack.enter_context(tarfile.open(fileobj=tar, mode="r:")))
-        files = _checked(members, where)
-        free = shutil.disk_usage(folder).free
+        files = _check_members(_open_members(file, where, stack), where)
         total = sum(member.size for member in files.values())
-        if total > most:
+        free = shutil.disk_usage(folder).free
+        if total > max_bytes:
             raise _refused(where, f"{total} bytes unpacked, which is more than 100 times its size")
         if total > free:
             raise _refused(
@@ -130,23 +134,46 @@ def _unpack(file: BinaryIO, where: epath.Path, folder: pathlib.Path) -> None:
         for name, member in files.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            with member.opened() as source, path.open("xb") as target:
+            with member.open() as source, path.open("xb") as target:
                 shutil.copyfileobj(source, target)
 
 
-_COMPRESSED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\0", lzma.open))
+def _open_members(file: BinaryIO, where: epath.Path, stack: contextlib.ExitStack) -> list[_Member]:
+    """Returns the members of an archive, which can be opened as long as the stack is not closed."""
+    packed_bytes = storage.size(where)
+    if where.name.lower().endswith(".zip"):
+        archive = stack.enter_context(zipfile.ZipFile(_LimitedFile(file, packed_bytes)))
+        return _list_zip(archive, where)
+    start = file.read(max(map(len, _COMPRESSIONS)))
+    file.seek(0)
+    for magic, open_compressed in _COMPRESSIONS.items():
+        if start.startswith(magic):
+            stream = stack.enter_context(open_compressed(file))
+            limited = _LimitedFile(stream, storage.max_unpacked_bytes(packed_bytes))
+            break
+    else:
+        limited = _LimitedFile(file, packed_bytes)
+    return _list_tar(stack.enter_context(tarfile.open(fileobj=limited, mode="r:")))
+
+
+_COMPRESSIONS: dict[bytes, Callable[[Any], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
+}
+"""What opens a compressed tar, by its first bytes."""
 
 
 _UTF_8_FLAG = 0x800  # of a member of a zip, whose name is UTF-8 then
 
 
-def _in_zip(archive: zipfile.ZipFile, where: epath.Path) -> list[_Member]:
+def _list_zip(archive: zipfile.ZipFile, where: epath.Path) -> list[_Member]:
     members = []
     for info in archive.infolist():
         is_file = stat.S_IFMT(info.external_attr >> 16) in (0, stat.S_IFREG)
-        opened = functools.partial(archive.open, info)
+        open_member = functools.partial(archive.open, info)
         name = _name_in_zip(info, where)
-        members.append(_Member(name, info.file_size, info.is_dir(), is_file, opened))
+        members.append(_Member(name, info.file_size, info.is_dir(), is_file, open_member))
     return members
 
 
@@ -172,29 +199,29 @@ def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
         ) from None
 
 
-def _in_tar(archive: tarfile.TarFile) -> list[_Member]:
+def _list_tar(archive: tarfile.TarFile) -> list[_Member]:
     members = []
-    for info in itertools.islice(archive, storage.MEMBERS + 1):
-        opened = functools.partial(archive.extractfile, info)
-        members.append(_Member(info.name, info.size, info.isdir(), info.isreg(), opened))
-    if len(members) > storage.MEMBERS:
+    for info in itertools.islice(archive, storage.MAX_ARCHIVE_MEMBERS + 1):
+        open_member = functools.partial(archive.extractfile, info)
+        members.append(_Member(info.name, info.size, info.isdir(), info.isreg(), open_member))
+    if len(members) > storage.MAX_ARCHIVE_MEMBERS:
         return members  # which is refused
     # `tarfile` takes a tar that is cut for complete, and a damaged header for the end. At the end
     # there are two blocks of zeros, of which it has read the first.
     file: Any = archive.fileobj
-    if file.last + file.read(tarfile.BLOCKSIZE) != bytes(2 * tarfile.BLOCKSIZE):
+    if file.last_read + file.read(tarfile.BLOCKSIZE) != bytes(2 * tarfile.BLOCKSIZE):
         raise tarfile.ReadError(f"truncated or damaged at byte {archive.offset}")
     return members
 
 
-def _checked(members: list[_Member], where: epath.Path) -> dict[str, _Member]:
-    """Returns the files by name, with / between folders.
+def _check_members(members: list[_Member], where: epath.Path) -> dict[str, _Member]:
+    """Returns the files by their path, with / between folders; folders are left out.
 
     Raises:
       LayoutError: for the first name or member that no export has.
     """
-    if len(members) > storage.MEMBERS:
-        raise _refused(where, f"more than {storage.MEMBERS} files and folders")
+    if len(members) > storage.MAX_ARCHIVE_MEMBERS:
+        raise _refused(where, f"more than {storage.MAX_ARCHIVE_MEMBERS} files and folders")
     files: dict[str, _Member] = {}
     for member in members:
         name = member.name.replace("\\", "/")  # written on Windows

@@ -1,7 +1,6 @@
 """How many bands the images of a set have."""
 
 from collections.abc import Iterable
-import contextlib
 import dataclasses
 import itertools
 
@@ -19,7 +18,7 @@ def count_bands(items: Iterable[Item]) -> int:
     Raises:
       VocSegError: about the first image, if none of the first 8 can be read.
     """
-    problems = list[VocSegError]()
+    problems: list[VocSegError] = []
     for item in itertools.islice(items, _MAX_TRIED_IMAGES):
         try:
             raw = item.read()
@@ -35,9 +34,15 @@ def count_bands(items: Iterable[Item]) -> int:
 
 
 def with_band_count(spec: ExampleSpec, items: Iterable[Item]) -> ExampleSpec:
-    """Returns a spec that says how many bands all images must have: as many as the first."""
-    if spec.bands is not None:
-        with contextlib.suppress(VocSegError):  # who makes the example says what is wrong
-            counted = dataclasses.replace(spec.bands, count=count_bands(items))
-            return dataclasses.replace(spec, bands=counted)
-    return spec
+    """Returns a spec by which all images must have as many bands as the first.
+
+    If the spec keeps no bands, or no image can be read, it stays as it is: `make_example` reports
+    images that cannot be read. Without items the count is 0, which means any number.
+    """
+    if spec.bands is None:
+        return spec
+    try:
+        count = count_bands(items)
+    except VocSegError:
+        return spec
+    return dataclasses.replace(spec, bands=dataclasses.replace(spec.bands, count=count))

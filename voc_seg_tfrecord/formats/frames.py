@@ -23,11 +23,15 @@ import google_crc32c
 import numpy as np
 
 from voc_seg_tfrecord.core.errors import RecordError
-from voc_seg_tfrecord.core.storage import LIMITS, open_file, size
+from voc_seg_tfrecord.core.storage import MAX_FILE_BYTES, open_file, size
 
-HEAD = 12  # bytes before a record's data
-TAIL = 4  # bytes after it
-_PIECE = 1 << 20  # bytes that are written at once
+HEAD = 12
+"""Bytes before a record's data: its length and the checksum of that."""
+
+TAIL = 4
+"""Bytes after it: its checksum."""
+
+_BYTES_AT_ONCE = 1 << 20
 
 
 class FrameError(ValueError):
@@ -53,18 +57,18 @@ def read(path: epath.Path) -> Iterator[tuple[int, bytes]]:
     Raises:
       FrameError: at the first record that is truncated or damaged.
     """
-    total, position = size(path), 0
+    file_bytes = size(path)
+    position = 0
     with open_file(path) as file:
-        while position < total:
-            damage, length = _read_head(file.read(HEAD), total - position)
-            if damage:
-                raise FrameError(position, damage)
+        while position < file_bytes:
+            length = _read_length(file.read(HEAD), position, file_bytes)
             yield position + HEAD, _read_data(file, position, length)  # it keeps none
             position += HEAD + length + TAIL
 
 
 def _read_data(file: BinaryIO, position: int, length: int) -> bytes:
-    data, tail = file.read(length), file.read(TAIL)
+    data = file.read(length)
+    tail = file.read(TAIL)
     if tail != _packed(checksum(data)):
         raise FrameError(position, "the checksum of the record's data does not match")
     return data
@@ -98,13 +102,17 @@ class OpenFile:
     def read(self, count: int, position: int) -> bytes:
         """Returns `count` bytes from a position on, fewer at the file's end."""
         if hasattr(os, "pread"):  # which does not move the position that a forked process shares
-            data, number = b"", self._file.fileno()
-            while more := os.pread(number, count - len(data), position + len(data)):
-                data += more  # a call may return fewer bytes than it was asked for
-            return data
+            return self._pread(count, position)
         with self._lock:  # on Windows, where no process is forked
             self._file.seek(position)
             return self._file.read(count)
+
+    def _pread(self, count: int, position: int) -> bytes:
+        descriptor = self._file.fileno()
+        data = b""
+        while more := os.pread(descriptor, count - len(data), position + len(data)):
+            data += more  # a call may return fewer bytes than it was asked for
+        return data
 
     def __del__(self) -> None:
         if hasattr(self, "_file"):  # not if it could not be opened
@@ -117,19 +125,21 @@ def find(path: epath.PathLike) -> Frames:
     Raises:
       FrameError: at the first frame that is truncated, or whose length is damaged.
     """
-    total, position, frames = size(path), 0, []
+    file_bytes = size(path)
     file = OpenFile(path)
+    position = 0
     head = file.read(HEAD, 0)
-    while position < total:
-        damage, length = _read_head(head, total - position)
-        if damage:
-            raise FrameError(position, damage)
+    rows = []
+    while position < file_bytes:
+        length = _read_length(head, position, file_bytes)
         start = position + HEAD
-        position = start + length + TAIL
-        between = file.read(TAIL + HEAD, position - TAIL)
-        frames.append((start, length, int.from_bytes(between[:TAIL], "little")))
-        head = between[TAIL:]
-    offsets, lengths, checksums = np.array(frames, np.int64).reshape(-1, 3).T
+        end = start + length
+        tail_and_next_head = file.read(TAIL + HEAD, end)
+        data_checksum = int.from_bytes(tail_and_next_head[:TAIL], "little")
+        rows.append((start, length, data_checksum))
+        position = end + TAIL
+        head = tail_and_next_head[TAIL:]
+    offsets, lengths, checksums = np.array(rows, np.int64).reshape(-1, 3).T
     return Frames(offsets, lengths, checksums.astype(np.uint32))
 
 
@@ -145,25 +155,37 @@ def write(file: BinaryIO, parts: Sequence[bytes | memoryview]) -> None:
     file.write(length + _packed(checksum(length)))
     crc = 0
     for part in parts:
-        for start in range(0, len(part), _PIECE):
-            piece = bytes(part[start : start + _PIECE])
+        for start in range(0, len(part), _BYTES_AT_ONCE):
+            piece = bytes(part[start : start + _BYTES_AT_ONCE])
             crc = google_crc32c.extend(crc, piece)
             file.write(piece)
     file.write(_packed(_masked(crc)))
 
 
-def _read_head(head: bytes, left: int) -> tuple[str, int]:
-    """Returns what is wrong with a frame's head, and the length of its data."""
+def _read_length(head: bytes, position: int, file_bytes: int) -> int:
+    """Returns the length of a record's data.
+
+    Args:
+      head: the head of its frame.
+      position: where the frame begins in the file.
+      file_bytes: bytes of the file.
+
+    Raises:
+      FrameError: if the head is damaged, or the record leaves the file.
+    """
     if len(head) < HEAD:
-        return f"{len(head)} bytes, too few for a record", 0
+        raise FrameError(position, f"{len(head)} bytes, too few for a record")
     if head[8:] != _packed(checksum(head[:8])):
-        return "the checksum of the record's length does not match", 0
+        raise FrameError(position, "the checksum of the record's length does not match")
     (length,) = struct.unpack("<Q", head[:8])
-    if length > LIMITS[RecordError]:
-        return f"a record of {length} bytes; at most {LIMITS[RecordError]} are read", 0
-    if length > left - HEAD - TAIL:
-        return f"a record of {length} bytes, of which {max(0, left - HEAD - TAIL)} are there", 0
-    return "", length
+    max_bytes = MAX_FILE_BYTES[RecordError]
+    if length > max_bytes:
+        raise FrameError(position, f"a record of {length} bytes; at most {max_bytes} are read")
+    bytes_left = file_bytes - position - HEAD - TAIL
+    if length > bytes_left:
+        found = f"a record of {length} bytes, of which {max(0, bytes_left)} are there"
+        raise FrameError(position, found)
+    return int(length)
 
 
 def checksum(data: bytes) -> int:
@@ -172,6 +194,7 @@ def checksum(data: bytes) -> int:
 
 
 def _masked(crc: int) -> int:
+    """Returns a CRC rotated by 15 bits and increased, as the reference above defines it."""
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 

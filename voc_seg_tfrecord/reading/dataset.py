@@ -14,8 +14,9 @@ from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import storage
+from voc_seg_tfrecord.core import dataset_files, storage
 from voc_seg_tfrecord.core.chosen_ids import chosen_ids
+from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     ListError,
@@ -37,7 +38,7 @@ from voc_seg_tfrecord.core.names import (
     background_index,
     voc_palette,
 )
-from voc_seg_tfrecord.core.storage import INFO, PathLike
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.reading.find import (
     DATASET,
@@ -88,7 +89,7 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
       RecordError: if the files that describe it are damaged.
     """
     folder = find_dataset(name, data_dir)
-    storage.check_sums(folder)
+    dataset_files.check_sums(folder)
     check_description(folder)
     try:
         with warnings.catch_warnings():
@@ -106,7 +107,7 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
             raise
         raise damaged(folder, error) from None
     small = [path.name for path in folder.iterdir() if path.name.endswith(".labels.txt")]
-    storage.check_listed(folder, [INFO, FEATURES, *small, *shards])
+    dataset_files.check_listed(folder, [INFO, FEATURES, *small, *shards])
     return builder
 
 

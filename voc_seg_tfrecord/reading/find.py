@@ -17,8 +17,9 @@ from etils import epath
 from tensorflow_datasets.core import naming, read_only_builder
 from tensorflow_datasets.core.utils import error_utils, file_utils
 
+from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.core.storage import INFO, PathLike
+from voc_seg_tfrecord.core.storage import PathLike
 
 DATASET = "voc_seg_tfrecord"
 """The name of this package's dataset, before the config's."""

@@ -22,8 +22,9 @@ import google_crc32c
 import numpy as np
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.core.dataset_files import read_sums
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, did_you_mean
-from voc_seg_tfrecord.core.storage import PathLike, as_storage_error, is_bucket, read_sums
+from voc_seg_tfrecord.core.storage import PathLike, as_storage_error, is_bucket
 from voc_seg_tfrecord.formats import frames
 from voc_seg_tfrecord.reading.records import check_tfrecord, parse, unreadable
 

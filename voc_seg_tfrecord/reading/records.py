@@ -18,6 +18,7 @@ import tensorflow_datasets as tfds
 from tqdm import tqdm
 
 from voc_seg_tfrecord.core import processes
+from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError, RecordError
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.id_lists import image_id
@@ -33,7 +34,7 @@ from voc_seg_tfrecord.core.names import (
     VOID,
     WIDTH,
 )
-from voc_seg_tfrecord.core.storage import INFO, size
+from voc_seg_tfrecord.core.storage import size
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import bands, frames, images, png, png_pixels

@@ -22,9 +22,9 @@ import tensorflow_datasets as tfds
 from tensorflow_datasets.core import naming
 
 from voc_seg_tfrecord.core import names as names_of
+from voc_seg_tfrecord.core.dataset_files import INFO, read_small
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError
 from voc_seg_tfrecord.core.names import VOID, unprintable
-from voc_seg_tfrecord.core.storage import INFO, read_small
 
 FEATURES, METADATA = "features.json", "metadata.json"
 

@@ -74,7 +74,7 @@ def test_a_built_dataset_is_read_like_other_records(tmp_path):
 
 
 def test_a_gzip_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(storage, "most_unpacked", lambda packed: 100 * packed)
+    monkeypatch.setattr(storage, "max_unpacked_bytes", lambda packed: 100 * packed)
     (tmp_path / "out").mkdir()
     path = tmp_path / "bomb.tfrecord.gz"
     path.write_bytes(gzip.compress(bytes(1 << 20)))

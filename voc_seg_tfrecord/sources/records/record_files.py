@@ -85,7 +85,7 @@ def _copy_limited(path: epath.Path, file: gzip.GzipFile, out: IO[bytes]) -> None
     Raises:
       RecordError: if they are.
     """
-    bytes_left = storage.most_unpacked(storage.size(path))
+    bytes_left = storage.max_unpacked_bytes(storage.size(path))
     while True:
         piece = file.read(_PIECE_BYTES)
         if not piece:
