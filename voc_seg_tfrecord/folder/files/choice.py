@@ -53,14 +53,17 @@ LostCandidates = dict[PairingCandidate, Reason[PairingCandidate]]
 def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileChoice:
     """Chooses among the pairings of a folder, all of which are given, by the evidence."""
     lost: LostCandidates = {}
+    # Rules choose the images of each set of masks, then the masks of each set of images.
     possible = _list_possible(pairings, evidence)
     with_best_images = _choose_images(possible, evidence, lost)
     with_best_masks = _choose_masks(with_best_images, evidence, lost)
     sets = _decide(with_best_masks, SET_RULES, _are_any_two, evidence, lost)
     lost_sets = [candidate for candidate in with_best_masks if candidate in lost]
+    # Whole sets that are copies of others go.
     copies = find_copies(_pairings_of(sets), evidence)
     _add_lost_copies(copies, lost)
     sets = _without_masks_of_copies(sets, copies)
+    # The user chooses between the rest where several share images or masks.
     rivals = _list_rivals(sets, copies, evidence)
     originals = set(copies.originals)
     not_copied = [pairing for pairing in _pairings_of(sets) if pairing in originals]
@@ -202,20 +205,25 @@ def _decide(
     lost: LostCandidates,
 ) -> list[PairingCandidate]:
     """Returns the candidates that no rule beats, in their order; adds why others lost."""
-
-    def only_compared(rule: FileRule) -> FileRule:
-        def loses(
-            candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
-        ) -> str | None:
-            if not are_compared(candidate, other):
-                return None
-            return rule.loses(candidate, other, evidence)
-
-        return dataclasses.replace(rule, loses=loses)
-
-    decision = decide(candidates, [only_compared(rule) for rule in rules], evidence)
+    limited_rules = [_limit_rule(rule, are_compared) for rule in rules]
+    decision = decide(candidates, limited_rules, evidence)
     lost.update(decision.lost)
     return [candidate for candidate in candidates if candidate not in decision.lost]
+
+
+def _limit_rule(
+    rule: FileRule, are_compared: Callable[[PairingCandidate, PairingCandidate], bool]
+) -> FileRule:
+    """Returns a rule by which a candidate loses only to those with which it is compared."""
+
+    def loses(
+        candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+    ) -> str | None:
+        if not are_compared(candidate, other):
+            return None
+        return rule.loses(candidate, other, evidence)
+
+    return dataclasses.replace(rule, loses=loses)
 
 
 @dataclasses.dataclass(frozen=True)

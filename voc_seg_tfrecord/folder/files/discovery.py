@@ -11,7 +11,7 @@ import posixpath
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.layout import ENDINGS_OF, MASK_SUFFIXES, WITH_ARRAYS, Layout
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
-from voc_seg_tfrecord.folder.files.choice import choose_files
+from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_questions import (
@@ -228,7 +228,7 @@ def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
     listing = given.listing
     evidence = FileEvidence(listing, pairings, given.options, given.looks)
     choice = choose_files(pairings, evidence)
-    if given.image_folders and given.mask_folders:  # then the rest only stands in the account
+    if given.image_folders and given.mask_folders:  # then others stand under "not used"
         choice = dataclasses.replace(choice, beside=())
     for pairing in (*choice.chosen, *choice.rivals):
         image_folder, mask_folder = pairing.folders
@@ -237,11 +237,7 @@ def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
     if not is_clear and not given.image_folders and not given.mask_folders:
         check_no_masks_of_objects(listing)
     if choice.rivals:
-        question = ask_which_files(listing, choice)
-        if not is_answered(question, given.options):
-            raise question
-        every = (*choice.chosen, *choice.rivals)
-        choice = dataclasses.replace(choice, chosen=every, rivals=(), copies=())
+        choice = _take_only_answer(given, choice)
     tree_of_channels = _tree_of_channels(given, {p.masks.folder for p in choice.chosen})
     if tree_of_channels:
         return tree_of_channels
@@ -257,6 +253,19 @@ def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
         copies=tuple(relative(folder, arranged.root) for folder in choice.copies),
     )
     return VocTree(listing.root / arranged.root, layout, listing, reasons=choice.reasons)
+
+
+def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:
+    """Returns the choice of all files, if the user gave the options that take all of them.
+
+    Raises:
+      QuestionError: if the user did not, or several answers are left.
+    """
+    question = ask_which_files(given.listing, choice)
+    if not is_answered(question, given.options):
+        raise question
+    all_pairings_left = (*choice.chosen, *choice.rivals)
+    return dataclasses.replace(choice, chosen=all_pairings_left, rivals=(), copies=())
 
 
 def _tree_of_channels(given: GivenLayout, used_mask_folders: Set[str]) -> VocTree | None:

@@ -34,8 +34,10 @@ from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _MIN_SHARE_OF_NAMES = 0.6
 """At least this share of names has what counts as shared by them."""
+# Words of roles that stand beside an id without a sign between them, as in `img1`.
 _GLUED_AT_BEGIN = re.compile(f"({GLUED_ROLES})", re.IGNORECASE)
 _GLUED_AT_END = re.compile(f"({GLUED_ROLES})$", re.IGNORECASE)
+# The first word of what names begin with, and the last one of what they end with, with signs.
 _OUTERMOST_BEFORE = re.compile(r"[^\W\d_]+[\W_]*")
 _OUTERMOST_AFTER = re.compile(r"[\W_]*[^\W\d_]+\W*$")
 

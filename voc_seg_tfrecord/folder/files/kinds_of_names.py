@@ -18,7 +18,9 @@ _LONG_ROLES = sorted((word for word in ROLES if len(word) > 1), key=len, reverse
 GLUED_ROLES = "|".join(_LONG_ROLES)
 """A pattern of the words of `ROLES` that may stand beside a number: `img1`, but not `l1`."""
 
+# A word behind a sign, as in `7_mask`, `7 (old)` and `7_manual1`, or beside a digit, as in `7mask`.
 _LAST_WORD = re.compile(r"(.+?)([ _.\-]+[(\[]?[^\W\d_]+\d?[)\]]?|(?<=\d)[^\W\d_]+)")
+# A word before a sign, as in `mask_7`, or one of roles before a number alone, as in `img7`.
 _FIRST_WORD = re.compile(rf"([^\W\d_]+[ _.\-]+|(?:{GLUED_ROLES})(?=\d+$))(.+)", re.IGNORECASE)
 _DIGITS = "0123456789"
 _SIDES = {"l", "r"}  # left and right

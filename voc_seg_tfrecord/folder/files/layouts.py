@@ -116,19 +116,21 @@ def arrange(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet | None:
         return _arrange_parts(listing, chosen)
     (top,) = tops
     image_folders = [pairing.images.folder for pairing in chosen]
-    if top.images == top.masks:
+    if top.images == top.masks:  # images and masks lie in one folder
         common_top = common_folder(image_folders)
         top = dataclasses.replace(top, images=common_top, masks=common_top)
     if _has_images_beside_other_splits(image_folders, top.images):
+        # `images/1.jpg` is of train if `images/val/2.jpg` is beside it.
         return _arrange_parts(listing, chosen)
     root = common_folder([top.images, top.masks])
     is_in_split = is_split(posixpath.basename(root))
     if is_in_split and top.images == top.masks:
-        # The folder of the split becomes the beginning of ids.
+        # All lies in a folder `val`, which becomes the beginning of ids.
         layout = Layout(".", ".", top.image_name, top.mask_name)
         return ArrangedSet(posixpath.dirname(root), layout)
     below_root = top.relative_to(root)
     if is_in_split or _is_called_split(below_root.images) or _is_called_split(below_root.masks):
+        # The only part is a split: `val/images` with `val/masks`, or `images_val` with `masks_val`.
         return _arrange_parts(listing, chosen)
     layout = Layout(below_root.images, below_root.masks, top.image_name, top.mask_name)
     return ArrangedSet(root, layout)
@@ -152,11 +154,12 @@ def _is_called_split(folder: str) -> bool:
 
 
 def _arrange_parts(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet | None:
-    """Returns the layout of a set in several parts, such as splits."""
+    """Returns the layout of a set in several parts, such as splits; None if they have no names."""
     tops: list[FolderPair] = []
     for pairing in chosen:
         top = top_folders(pairing, keeps_splits=True)
         if top.images == top.masks and not is_split(posixpath.basename(top.images)):
+            # Images and masks lie in one folder, such as that of a scene, which is the part.
             folder = pairing.images.folder
             top = dataclasses.replace(top, images=folder, masks=folder)
         if top not in tops:
@@ -182,14 +185,14 @@ def _names_of_splits(folders: Sequence[FolderPair]) -> list[str] | None:
     names: list[str] = []
     splits: set[str] = set()
     for pair in folders:
-        of_images = find_split_word(pair.images)
-        of_masks = find_split_word(pair.masks)
-        if of_images.split and of_masks.split and of_images.split != of_masks.split:
+        image_word = find_split_word(pair.images)
+        mask_word = find_split_word(pair.masks)
+        if image_word.split and mask_word.split and image_word.split != mask_word.split:
             return None
-        split = of_images.split or of_masks.split
+        split = image_word.split or mask_word.split
         if not split and _has_short_word_for_evaluation(pair):
             return None
-        names.append(of_images.word or of_masks.word or "train")
+        names.append(image_word.word or mask_word.word or "train")
         splits.add(split or "train")
     return names if len(splits) == len(folders) else None
 

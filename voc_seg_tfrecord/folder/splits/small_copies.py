@@ -22,8 +22,12 @@ from voc_seg_tfrecord.formats import pillow
 
 _MAX_COMPARED_IMAGES = 400
 _MAX_ORIGINALS_OF_NAME = 4
-_MAX_DIFFERENCE = 0.25
-"""Mean difference of two thumbnails of contrast 1. Unrelated photos differ by about 1."""
+_MAX_DIFFERENCE = 0.3
+"""Mean difference of two thumbnails of contrast 1.
+
+Measured on 60 photos: copies at 1/2 to 1/8 of the size differ by 0.04 in the median and 0.27 at
+most, unrelated photos by 0.95 in the median and 0.38 at least.
+"""
 
 
 @dataclasses.dataclass(frozen=True)
