@@ -234,8 +234,14 @@ def test_masks_of_test_images_that_are_not_there_stand_in_the_account(tmp_path, 
     assert [folder for folder, _ in plan.unused] in (["test/masks"], ["masks/test"])
 
 
-@pytest.mark.parametrize(("drawings", "count"), [("show", 2), ("beside", 3)])
-def test_photos_of_two_folders_of_masks_have_a_line_for_each(tmp_path, drawings, count):
+@pytest.mark.parametrize(
+    ("drawings", "question"),
+    [
+        ("show", "2 ways to read the masks, of which images have several"),
+        ("beside", "3 ways to read images and masks"),
+    ],
+)
+def test_photos_of_two_folders_of_masks_have_a_line_for_each(tmp_path, drawings, question):
     for name in "abcd":
         pixels, labels = made_folders.draw(np.random.default_rng(ord(name)), (40, 48))
         inner = (labels > 0).astype(np.uint8)
@@ -247,7 +253,7 @@ def test_photos_of_two_folders_of_masks_have_a_line_for_each(tmp_path, drawings,
             if name in "ab" or folder in ("images", "inner_labels"):
                 (tmp_path / folder).mkdir(exist_ok=True)
                 Image.fromarray(content).save(tmp_path / folder / f"{name}.png")
-    text = refused(tmp_path, f"{count} ways to read images and masks")
+    text = refused(tmp_path, question)
     lines = proposed(text)
     assert ("4 images with masks", "--images images --masks inner_labels") in lines
     assert ("2 images with masks", "--images images --masks outer_labels") in lines
@@ -383,7 +389,7 @@ def test_drives_field_of_view_is_not_taken_for_its_masks_without_a_question(tmp_
     for ids, word in (("abc", "training"), ("de", "test")):
         masks = f"{word}/mask/{{}}_{word}_mask.png {word}/1st_manual/{{}}_manual1.png"
         write(tmp_path, f"{ids} {word}/images/{{}}_{word}.jpg {masks}")
-    refused(tmp_path, "ways to read images and masks")
+    refused(tmp_path, "ways to read the masks, of which images have several")
     plan = plan_of(tmp_path, images="images", masks="1st_manual")
     found = {split: [i.rpartition("/")[2] for i in ids] for split, ids in plan.splits.items()}
     assert found == {"train": [*"abc"], "test": [*"de"]}

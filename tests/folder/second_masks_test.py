@@ -100,7 +100,9 @@ def test_one_word_within_all_names_of_masks_is_read_with_a_note(tmp_path):
 def test_each_line_about_a_photo_with_two_masks_beside_it_works(tmp_path):
     put(tmp_path, "{}.jpg", "{}.png")
     put_another(tmp_path, "{}-v2.png", IDS)
-    lines = proposed(refused(tmp_path, "2 ways to read images and masks"))
+    text = refused(tmp_path, "2 ways to read the masks, of which images have several")
+    assert "such as hall-v2.png and hall.png for hall.jpg" in text
+    lines = proposed(text)
     assert [words for words, _ in lines] == ["4 images with masks"] * 2
     masks = set()
     for _, options in lines:

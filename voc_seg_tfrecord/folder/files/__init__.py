@@ -2,7 +2,7 @@
 
 Enter at `discovery.find_tree`. In the order in which files go through it:
 
-- `given_layout`: what the user said of the folder's layout.
+- `given_layout`: what the user gave of the folder's layout.
 - `file_sets`: the files of each folder, sorted by their names, without a look at them.
 - `pairings`: which of these sets may pair. `candidates` makes one candidate of all folders that lie
   to each other alike.
@@ -14,6 +14,7 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `polygon_sets`, `sheet_images`, `masks_and_polygons`: the shapes of labeling tools, their images,
   and masks beside them.
 
-`folder_names` has the words that say what files are. May import: `decide` and `question`, and no
-other step.
+Names are read by `folder_names` (words that tell what files are), `affixes` (what stands around
+ids), `kinds_of_names` (words that tell kinds of files apart), `infixes` (words within ids) and
+`endings`. May import: `decide` and `question`, and no other step.
 """

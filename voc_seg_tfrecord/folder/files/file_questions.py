@@ -95,13 +95,43 @@ def _question(listing: Listing, readings: Sequence[Sequence[Pairing]]) -> Questi
         alternative = Alternative("", _options(listing, pairings))
         if alternative not in alternatives:
             alternatives.append(alternative)
+    to = "read images and masks"
+    expected = "one unambiguous pair of image and mask folders"
+    two_masks = _find_two_masks(readings)
+    if two_masks is not None:
+        to = f"read the masks, of which images have several, such as {two_masks}"
+        expected = "one mask for each image; if each shows other classes or objects, merge them"
     return QuestionError(
-        listing.root,
-        alternatives,
-        to="read images and masks",
-        expected="one unambiguous pair of image and mask folders",
-        kind="several ways to read a folder",
+        listing.root, alternatives, to=to, expected=expected, kind="several ways to read a folder"
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _TwoMasks:
+    """An image and two masks of it, by their paths below the root of the listing."""
+
+    image: str
+    mask: str
+    other_mask: str
+
+    def __str__(self) -> str:
+        return f"{self.mask} and {self.other_mask} for {self.image}"
+
+
+def _find_two_masks(readings: Sequence[Sequence[Pairing]]) -> _TwoMasks | None:
+    """Returns an image that has two masks, if readings have the same images and other masks."""
+    image_folders = {frozenset(p.images.folder for p in pairings) for pairings in readings}
+    if len(image_folders) > 1:
+        return None
+    mask_by_image: dict[str, str] = {}
+    for pairings in readings:
+        for pairing in pairings:
+            images, masks = pairing.paths()
+            for image, mask in zip(images, masks, strict=True):
+                first_mask = mask_by_image.setdefault(image, mask)
+                if mask != first_mask:
+                    return _TwoMasks(image, first_mask, mask)
+    return None
 
 
 def _options(listing: Listing, pairings: Sequence[Pairing]) -> dict[str, str]:
