@@ -11,8 +11,8 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 - `layouts`: the layout of the tree. `file_questions` asks where several candidates are left.
 - `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and
   what to do then.
-- `polygon_sets`, `sheet_images`, `masks_and_polygons`: the shapes of labeling tools, their images,
-  and masks beside them.
+- `polygon_sets`, `sheets`, `sheet_images`, `masks_and_polygons`: the shapes of labeling tools, the
+  files that hold them, their images, and masks beside them.
 
 Names are read by `folder_names` (words that tell what files are), `affixes` (what stands around
 ids), `kinds_of_names` (words that tell kinds of files apart), `infixes` (words within ids) and

@@ -1,16 +1,13 @@
-"""Finds the polygons of labeling tools in a folder, and the image of each."""
+"""Finds the tree of a labeling tool's polygons in a folder: the image of each, and its splits."""
 
 import collections
 from collections.abc import Mapping, Sequence
 import dataclasses
-import functools
-import json
 import os
 import posixpath
-import re
 from typing import NamedTuple
 
-from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command, counted
 from voc_seg_tfrecord.core.layout import ID, Layout
 from voc_seg_tfrecord.core.split_names import (
     UNIONS,
@@ -20,29 +17,31 @@ from voc_seg_tfrecord.core.split_names import (
     parse_split_name,
     split_but_for_number,
 )
-from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.files.folder_names import below, common, split_of, stem
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
+from voc_seg_tfrecord.folder.files.sheets import (
+    SheetsByTool,
+    SheetsOfFolder,
+    add_sheets_of_folders,
+    read_sheets,
+    shapes_of,
+)
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.listing import Listing, Names
 from voc_seg_tfrecord.folder.tree.pairs import LabelSplit
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS, tool_named
+from voc_seg_tfrecord.tools.registry import tool_named
 from voc_seg_tfrecord.tools.shape_classes import number_shape_classes
 from voc_seg_tfrecord.tools.shapes import (
     UNUSABLE,
     Annotation,
     Shape,
     Sheet,
-    as_written,
     wrong,
 )
-from voc_seg_tfrecord.tools.tool import FolderFiles, ShapeFiles, Tool
-
-_SheetsByTool = dict[str, dict[str, Sheet]]
-"""What files hold, by the name of their tool and their paths."""
+from voc_seg_tfrecord.tools.tool import FolderFiles, Tool
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +65,7 @@ def find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
         two images.
     """
     files = _list_files(given)
-    sheets = _read_sheets(files)
+    sheets = read_sheets(files)
     try:
         tree = _find_tree(given, files, sheets, exif)
     except LayoutError as error:
@@ -95,13 +94,10 @@ def _list_files(given: GivenLayout) -> FolderFiles:
 
 
 def _find_tree(
-    given: GivenLayout, files: FolderFiles, sheets: "_SheetsOfFolder", exif: str
+    given: GivenLayout, files: FolderFiles, sheets: SheetsOfFolder, exif: str
 ) -> VocTree | None:
     """Returns the tree of the one tool that has polygons in a folder; None if none has."""
-    for tool in SHAPE_TOOLS:
-        sheets_of_tool = _read_folder(tool, files)
-        if sheets_of_tool:
-            sheets.by_tool[tool.name] = sheets_of_tool
+    add_sheets_of_folders(files, sheets)
     if not sheets.by_tool:
         return None
     by_tool = _chosen_by_ending(sheets.by_tool, given.options.get("mask_name", ""))
@@ -116,31 +112,25 @@ def _find_tree(
     return _make_tree(given.listing, tool, chosen_sheets, files.images, notes, exif)
 
 
-def _chosen_by_ending(by_tool: _SheetsByTool, mask_name: str) -> _SheetsByTool:
+def _chosen_by_ending(by_tool: SheetsByTool, mask_name: str) -> SheetsByTool:
     """Returns the tools whose files the user's pattern of names means; all if it means none."""
     ending = posixpath.splitext(mask_name)[1].lower()
-    chosen: _SheetsByTool = {}
+    chosen: SheetsByTool = {}
     for name, sheets in by_tool.items():
-        shapes = _shapes_of(name)
+        shapes = shapes_of(name)
         if shapes.is_per_image and shapes.ending == ending:
             chosen[name] = sheets
     return chosen or by_tool
 
 
-def _shapes_of(tool: str) -> ShapeFiles:
-    shapes = tool_named(tool).shapes
-    assert shapes
-    return shapes
-
-
-def _question_of_tools(listing: Listing, by_tool: _SheetsByTool) -> QuestionError:
+def _question_of_tools(listing: Listing, by_tool: SheetsByTool) -> QuestionError:
     """Returns the question which tool's polygons are meant."""
-    per_image = [_shapes_of(name) for name in by_tool if _shapes_of(name).is_per_image]
+    per_image = [shapes_of(name) for name in by_tool if shapes_of(name).is_per_image]
     count_of_ending = collections.Counter(shapes.ending for shapes in per_image)
     alternatives: list[Alternative] = []
     for name, sheets in by_tool.items():
         files = list(sheets)
-        ending_is_shared = count_of_ending[_shapes_of(name).ending] > 1
+        ending_is_shared = count_of_ending[shapes_of(name).ending] > 1
         if ending_is_shared and common(*files):
             options = _choice_of_files(files)
         else:
@@ -157,7 +147,7 @@ def _question_of_tools(listing: Listing, by_tool: _SheetsByTool) -> QuestionErro
 
 def choice_of(tool: str, files: Sequence[str]) -> dict[str, str]:
     """Returns the option that chooses the polygons of a tool."""
-    shapes = _shapes_of(tool)
+    shapes = shapes_of(tool)
     if shapes.is_per_image:
         return {"mask_name": f"{ID}{shapes.ending}"}
     return _choice_of_files(files)
@@ -183,147 +173,6 @@ def notes_on(problems: Sequence[VocSegError]) -> list[str]:
         else:
             notes.append(f"{files[0]} and {len(files) - 1} more files are not read: {reason}.")
     return notes
-
-
-# Which files have shapes.
-
-
-@dataclasses.dataclass(frozen=True)
-class _SheetsOfFolder:
-    """What the files of a folder hold. It is filled while they are read.
-
-    Attributes:
-      by_tool: the sheets of each tool's files, by their paths.
-      problems: errors about files that are not read.
-      other_files: files that no tool wrote.
-    """
-
-    by_tool: _SheetsByTool = dataclasses.field(
-        default_factory=lambda: collections.defaultdict(dict)
-    )
-    problems: list[VocSegError] = dataclasses.field(default_factory=list)
-    other_files: list[str] = dataclasses.field(default_factory=list)
-
-
-@dataclasses.dataclass(frozen=True)
-class _FileOfTool:
-    """What one file holds.
-
-    Attributes:
-      tool: what wrote it; empty if it is not known.
-      sheet: its shapes.
-      error: what is wrong with it.
-    """
-
-    tool: str = ""
-    sheet: Sheet | None = None
-    error: MaskError | None = None
-
-
-def _read_sheets(files: FolderFiles) -> _SheetsOfFolder:
-    """Reads the files of which each tells by its content which tool wrote it."""
-    sheets = _SheetsOfFolder()
-    names = [name for name in files.labels if _may_have_shapes(name)]
-    read = functools.partial(_read_sheet, files)
-    for name, file in ordered_map(read, names, ahead=1):
-        if file.error:
-            sheets.problems.append(file.error)
-            if file.tool and _shapes_of(file.tool).is_per_image:
-                sheets.by_tool[file.tool][name] = _damaged_sheet(name, file.error)
-        elif file.sheet is not None:
-            sheets.by_tool[file.tool][name] = file.sheet
-        elif not _is_table_or_class_list(name):
-            sheets.other_files.append(name)
-    for tool in list(sheets.by_tool):
-        if _shapes_of(tool).is_per_image:
-            _add_damaged_files(files, tool, sheets)
-    return sheets
-
-
-def _is_table_or_class_list(name: str) -> bool:
-    """Says whether a file that no tool wrote is a usual one beside shapes."""
-    class_lists = [tool.shapes.class_list for tool in SHAPE_TOOLS if tool.shapes]
-    names_of_class_lists = {class_list.name for class_list in class_lists if class_list}
-    is_table = name.lower().endswith(".csv")
-    return is_table or posixpath.basename(name) in names_of_class_lists
-
-
-def _may_have_shapes(name: str) -> bool:
-    return any(tool.shapes.may_have_name(name) for tool in SHAPE_TOOLS if tool.shapes)
-
-
-def _read_sheet(files: FolderFiles, name: str) -> _FileOfTool:
-    """Reads a file by the tool that wrote it."""
-    try:
-        file = files.read(name)
-    except MaskError as error:
-        return _FileOfTool(error=error)
-    for tool in SHAPE_TOOLS:
-        shapes = tool.shapes
-        if not shapes or not shapes.read or not shapes.may_have_name(name):
-            continue
-        if shapes.may_have_content(file.data):
-            try:
-                return _FileOfTool(tool.name, sheet=shapes.read(file))
-            except MaskError as error:
-                return _FileOfTool(tool.name, error=error)
-    for tool in TOOLS:
-        for refused in tool.refused_files:
-            if name.lower().endswith(refused.ending) and re.search(refused.pattern, file.data):
-                expected = f"polygons of {_names_of_shape_tools()}"
-                return _FileOfTool(error=wrong(name, refused.found, expected, refused.advice))
-    return _FileOfTool()
-
-
-def _names_of_shape_tools() -> str:
-    *names, last = (tool.name for tool in SHAPE_TOOLS)
-    return f"{', '.join(names)} or {last}"
-
-
-def _add_damaged_files(files: FolderFiles, tool: str, sheets: _SheetsOfFolder) -> None:
-    """Adds files that are cut off before the words of their tool, and that have an image's name.
-
-    The image of each lacks its mask, which stops a build.
-    """
-    sheets_of_tool = sheets.by_tool[tool]
-    ending = _shapes_of(tool).ending
-    folders = {posixpath.dirname(path) for path in (*sheets_of_tool, *files.images)}
-    names_of_images = {*map(stem, files.images), *map(posixpath.basename, files.images)}
-    for name in list(sheets.other_files):
-        is_of_image = stem(name) in names_of_images and posixpath.dirname(name) in folders
-        if not is_of_image or not name.lower().endswith(ending):
-            continue
-        error = _error_of_json(files, name, tool)
-        if error:
-            sheets.problems.append(error)
-            sheets.other_files.remove(name)
-            sheets_of_tool[name] = _damaged_sheet(name, error)
-
-
-def _damaged_sheet(name: str, error: MaskError) -> Sheet:
-    """Returns the sheet of a file that cannot be read: one image lacks its mask."""
-    return Sheet((), [Annotation(name, stem(name), None, error=error)])
-
-
-def _error_of_json(files: FolderFiles, name: str, tool: str) -> MaskError | None:
-    """Returns the error about a JSON file that is cut off or overwritten, but not empty."""
-    try:
-        file = files.read(name)
-        if name.lower().endswith(".json") and file.data.strip():
-            with as_written(file.where, f"{tool}'s JSON, to its end"):
-                json.loads(file.data.decode("utf-8-sig"))
-    except MaskError as error:
-        return error
-    return None
-
-
-def _read_folder(tool: Tool, files: FolderFiles) -> dict[str, Sheet]:
-    if not tool.shapes or not tool.shapes.read_folder:
-        return {}
-    return tool.shapes.read_folder(files)
-
-
-# The tree of a tool's shapes.
 
 
 class _FileOrSubset(NamedTuple):
