@@ -122,6 +122,27 @@ def test_a_folder_of_masks_for_each_image_is_refused_as_such(tmp_path):
     refused(tmp_path, "2 masks for the image hall/images/hall.png")
 
 
+def test_folders_of_objects_are_no_images_of_one_another(tmp_path):
+    for image_id in IDS:
+        exports.put_image(tmp_path, f"images/{image_id}.png")
+        for name in ("0", "1", "2"):
+            exports.put_mask(tmp_path, f"masks/{image_id}/{name}.png", exports.truth(image_id))
+    text = refused(tmp_path, "several masks for one image, such as masks/hall/0.png and masks/hall")
+    assert "for images/hall.png" in text
+    options = "--images images --masks masks --mask_name '{id}/0.png'"
+    assert options in text
+    assert images_of(plan_of(tmp_path, **said_by(options))) == {"train": sorted(IDS)}
+
+
+def test_frames_beside_pictures_of_their_films_are_read(tmp_path):
+    for film in ("hall", "pool"):
+        exports.put_image(tmp_path, f"posters/{film}.jpg")
+        for frame in ("0", "1", "2"):
+            exports.put_image(tmp_path, f"frames/{film}/{film}{frame}.jpg")
+            exports.put_mask(tmp_path, f"masks/{film}/{film}{frame}.png", exports.truth(frame))
+    assert len(images_of(plan_of(tmp_path))["train"]) == 6
+
+
 NO_MASKS = {
     "drawings": "masks/{}_overlay.png",
     "colors": "masks/{}_color.png",

@@ -233,8 +233,8 @@ def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
     for pairing in (*choice.chosen, *choice.rivals):
         image_folder, mask_folder = pairing.folders
         check_masks_of_many_images(listing, image_folder, mask_folder, pairing.images.names)
-    is_clear = not choice.rivals and not choice.beside and len(choice.chosen) < 2
-    if not is_clear and not given.image_folders and not given.mask_folders:
+    are_several = len(choice.chosen) > 1 or bool(choice.rivals) or bool(choice.beside)
+    if are_several and not given.image_folders and not given.mask_folders:
         check_no_masks_of_objects(listing)
     if choice.rivals:
         choice = _take_only_answer(given, choice)

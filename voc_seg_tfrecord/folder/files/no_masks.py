@@ -104,10 +104,12 @@ def _explain_other_names(content: FolderContent) -> Explanation | None:
 
 def _explain_masks_of_objects(content: FolderContent) -> Explanation | None:
     """Explains images of which each has several masks in a folder of its own."""
-    for image, masks in find_masks_of_images(content.names).items():
-        error = several_masks_error("", masks, image)
-        return Explanation(found=error.found, expected=error.expected, remedy=error.remedy)
-    return None
+    masks_by_image = find_masks_of_images(content.names)
+    if not masks_by_image:
+        return None
+    image, masks = next(iter(masks_by_image.items()))
+    error = several_masks_error("", masks, image)
+    return Explanation(found=error.found, expected=error.expected, remedy=error.remedy)
 
 
 def _explain_images_elsewhere(content: FolderContent) -> Explanation | None:

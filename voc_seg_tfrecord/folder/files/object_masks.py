@@ -7,9 +7,9 @@ import collections
 from collections.abc import Iterable, Mapping, Sequence
 import posixpath
 
-from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.errors import LayoutError, command
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, NO_MASKS
+from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, NO_MASKS
 from voc_seg_tfrecord.folder.files.folder_names import role, stem
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
@@ -18,16 +18,45 @@ OBJECT_MASKS = "a mask for each object"
 
 
 def several_masks_error(where: object, masks: Sequence[str], image: str) -> LayoutError:
-    """Returns the error about several masks of an image, such as one for each object."""
+    """Returns the error about several masks of an image, such as one for each object.
+
+    Args:
+      where: the folder.
+      masks: the paths of the masks, or their names.
+      image: the path of the image, or its name.
+    """
+    options = _options_naming(masks[0], image)
+    advice = "If each mask is the work of one person, keep those of one person"
+    if options:
+        advice = f"If each mask is the work of one person, choose a person: {command(**options)}"
     return LayoutError(
         where,
         found=f"several masks for one image, such as {' and '.join(masks[:2])} for {image}",
         expected="one mask for each image, in which each pixel is a class",
         remedy="if each mask shows an object, draw the objects of each image into one mask, with "
-        "the value of their class and 0 for background, or export such masks from your tool. If "
-        "each mask is the work of one person, choose one with --mask_name, such as '{id}_1.png'",
+        "the value of their class and 0 for background, or export such masks from your tool. "
+        + advice,
         kind=OBJECT_MASKS,
     )
+
+
+def _options_naming(mask: str, image: str) -> dict[str, str]:
+    """Returns the options that read only masks that are named as one is.
+
+    Examples: `{id}_1.png` for `a_1.png` and the image `a.jpg`, and `{id}/1.png` in `masks` for
+    `masks/a/1.png` and the image `images/a.jpg`. They are empty if the names have nothing alike.
+    """
+    folder, name = posixpath.split(mask)
+    image_stem = stem(image)
+    if image_stem in stem(name):
+        return {"mask_name": name.replace(image_stem, ID, 1)}
+    if posixpath.basename(folder) == image_stem:
+        return {
+            "images": posixpath.dirname(image) or ".",
+            "masks": posixpath.dirname(folder) or ".",
+            "mask_name": f"{ID}/{name}",
+        }
+    return {}
 
 
 def find_masks_of_images(paths: Iterable[str]) -> dict[str, list[str]]:
@@ -88,7 +117,9 @@ def check_no_masks_of_objects(listing: Listing) -> None:
     Raises:
       LayoutError: if they have.
     """
-    for image, masks in find_masks_of_images(listing.below()).items():
+    masks_by_image = find_masks_of_images(listing.below())
+    if masks_by_image:
+        image, masks = next(iter(masks_by_image.items()))
         raise several_masks_error(listing.root, masks, image)
 
 
@@ -121,7 +152,8 @@ def check_masks_of_many_images(
         return
     masks = [posixpath.join(mask_folder, mask) for mask in sorted(listing.folders[mask_folder])]
     if len(masks) > 1:
-        raise several_masks_error(listing.root, masks, images[name])
+        image = posixpath.join(image_folder, images[name])
+        raise several_masks_error(listing.root, masks, image)
     raise LayoutError(
         listing.root,
         found=f"a folder for the mask of each image, such as {masks[0]} for {images[name]}",
