@@ -22,12 +22,19 @@ def example(mask, labels):
     }
 
 
-@functools.cache  # as its graph takes longer than its crops
+EXAMPLE = {
+    "image": tf.TensorSpec([None, None, 3], tf.uint8),
+    "segmentation_mask": tf.TensorSpec([None, None, 1], tf.uint8),
+    "labels": tf.TensorSpec([None], tf.int64),
+}
+
+
+@functools.cache  # as its graph takes longer than its crops: one for images of any size
 def cutter(size, arguments):
     def cut(given, seed):
         return pipeline.random_scaled_crop(given, size, seed=seed, **dict(arguments))
 
-    @tf.function
+    @tf.function(input_signature=[EXAMPLE, tf.TensorSpec([None, 2], tf.int64)])
     def cut_all(given, seeds):
         return tf.map_fn(lambda seed: cut(given, seed)["segmentation_mask"], seeds, tf.uint8)
 

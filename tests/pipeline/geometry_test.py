@@ -37,18 +37,28 @@ RESIZES = {
 }
 
 
-@pytest.mark.parametrize("size", SIZES)
+def moved(function, sizes, seeds=SEEDS):
+    """Yields the painted example of each size, moved with each seed, all by one graph."""
+    examples = dataset([size for size in sizes for _ in seeds])
+    seeds = tf.data.Dataset.from_tensor_slices(tf.constant(seeds, tf.int64)).repeat()
+    return tf.data.Dataset.zip((examples, seeds)).map(function).as_numpy_iterator()
+
+
 @pytest.mark.parametrize("move", MOVES)
-def test_image_and_masks_stay_together_to_the_pixel(move, size):
-    for seed in SEEDS:
-        assert_together(MOVES[move](tensors(painted(*size)), seed))
+def test_image_and_masks_stay_together_to_the_pixel(move):
+    examples = list(moved(MOVES[move], SIZES))
+    assert len(examples) == len(SIZES) * len(SEEDS)
+    for example in examples:
+        assert_together(example)
 
 
-@pytest.mark.parametrize("size", [size for size in SIZES if max(size) <= 250])
 @pytest.mark.parametrize("resize", RESIZES)
-def test_image_and_masks_stay_together_when_they_are_resized(resize, size):
-    for seed in SEEDS:
-        assert_together(RESIZES[resize](tensors(painted(*size)), seed), tolerance=1)
+def test_image_and_masks_stay_together_when_they_are_resized(resize):
+    sizes = [size for size in SIZES if max(size) <= 250]
+    examples = list(moved(RESIZES[resize], sizes))
+    assert len(examples) == len(sizes) * len(SEEDS)
+    for example in examples:
+        assert_together(example, tolerance=1)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +71,11 @@ def test_image_and_masks_stay_together_when_they_are_resized(resize, size):
     ],
 )
 def test_images_have_the_size_requested_and_it_is_static(function, wanted):
-    moved = dataset(SIZES).map(function)
+    examples = dataset(SIZES).map(function)
     masks = ("segmentation_mask", "instance_mask")
     shapes = {"image": (*wanted, 3)} | dict.fromkeys(masks, (*wanted, 1))
-    assert {name: moved.element_spec[name].shape for name in shapes} == shapes
-    found = list(moved)
+    assert {name: examples.element_spec[name].shape for name in shapes} == shapes
+    found = list(examples)
     assert len(found) == len(SIZES)
     for example in found:
         assert {name: example[name].shape for name in shapes} == shapes
@@ -90,26 +100,26 @@ def test_resized_pixels_are_those_of_tensorflow(size, target):
 
 
 def test_nothing_of_a_smaller_image_is_lost_by_padding():
-    for seed in SEEDS:
-        example = pipeline.random_crop_or_pad(tensors(painted(20, 30)), 64, seed=seed)
+    for example in moved(MOVES["random_crop_or_pad"], [(20, 30)]):
         assert (~padding(example)).sum() == 20 * 30
-        rows = example["segmentation_mask"][..., 0].numpy()[~padding(example)]
+        rows = example["segmentation_mask"][..., 0][~padding(example)]
         assert np.array_equal(rows.reshape(20, 30), painted(20, 30)["segmentation_mask"][..., 0])
 
 
 def test_random_places_reach_every_border():
-    examples = [
-        pipeline.random_crop_or_pad(tensors(painted(5, 3)), 4, seed=(n, 0)) for n in range(60)
-    ]
-    places = {(int(e["segmentation_mask"].numpy().min()), padded_sides(e)) for e in examples}
+    examples = moved(
+        lambda example, seed: pipeline.random_crop_or_pad(example, 4, seed=seed),
+        [(5, 3)],
+        [(n, 0) for n in range(60)],
+    )
+    places = {(int(e["segmentation_mask"].min()), padded_sides(e)) for e in examples}
     assert places == {(row, side) for row in (0, 1) for side in ("left", "right")}
 
 
 def test_every_scale_of_the_steps_occurs_and_no_other():
-    sizes = {
-        pipeline.random_scale(tensors(painted(40, 80)), seed=(n, 0))["image"].shape[:2]
-        for n in range(100)
-    }
+    seeds = [(n, 0) for n in range(100)]
+    examples = moved(RESIZES["random_scale"], [(40, 80)], seeds)
+    sizes = {example["image"].shape[:2] for example in examples}
     assert sizes == {(10 * n, 20 * n) for n in range(2, 9)}
 
 
@@ -124,19 +134,20 @@ def test_a_scaled_crop_shows_the_image_at_its_scale():
 
 
 def test_half_of_all_flips_flip():
-    flipped = sum(
-        int(pipeline.random_flip(tensors(painted(1, 2)), seed=(n, 0))["image"][0, 0, 1] == 1)
-        for n in range(200)
-    )
+    seeds = [(n, 0) for n in range(200)]
+    examples = moved(MOVES["random_flip"], [(1, 2)], seeds)
+    flipped = sum(int(example["image"][0, 0, 1] == 1) for example in examples)
     assert 70 < flipped < 130
 
 
 def test_flips_do_not_go_with_places():
-    both = set()
-    for n in range(60):
-        flipped = pipeline.random_flip(tensors(painted(2, 2)), seed=(n, 0))
-        placed = pipeline.random_crop_or_pad(tensors(painted(2, 2)), 1, seed=(n, 0))
-        both.add((int(flipped["image"][0, 0, 1]), int(placed["image"][0, 0, 0])))
+    seeds = [(n, 0) for n in range(60)]
+    flips = moved(MOVES["random_flip"], [(2, 2)], seeds)
+    crops = moved(lambda e, seed: pipeline.random_crop_or_pad(e, 1, seed=seed), [(2, 2)], seeds)
+    both = {
+        (int(flipped["image"][0, 0, 1]), int(placed["image"][0, 0, 0]))
+        for flipped, placed in zip(flips, crops, strict=True)
+    }
     assert len(both) == 4
 
 

@@ -15,7 +15,8 @@ from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.reading.dataset import open_built
 
 COUNT = 48
-PLAIN = {"size": 8, "seed": 0, "scales": (1, 1), "flip": False}
+MASK_AND_NAME = ["segmentation_mask", "image/filename"]
+PLAIN = {"size": 8, "seed": 0, "scales": (1, 1), "flip": False, "features": MASK_AND_NAME}
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +60,7 @@ def test_every_epoch_is_a_permutation_in_which_each_example_may_be_anywhere(many
 
 def test_what_does_not_fill_a_batch_is_left_out_in_every_epoch_another(many):
     epochs, batch_size = 40, 32  # a third of all is left out
-    features = ["segmentation_mask", "image/filename"]
-    dataset = batches(many, batch_size=batch_size, epochs=epochs, features=features)
+    dataset = batches(many, batch_size=batch_size, epochs=epochs)
     seen = np.bincount(ids(dataset), minlength=COUNT)
     assert seen.sum() == epochs * batch_size
     assert chi_square(seen, epochs * batch_size / COUNT) < 1.5
@@ -164,7 +164,6 @@ def test_a_crop_that_is_promised_to_show_a_class_shows_it(rare, scale, size, cat
     example = {k: tf.constant(one[b"010.png"][k]) for k in ("image", "segmentation_mask")}
     example["labels"] = tf.constant([2], tf.int64)
 
-    @tf.function
     def shows_the_speck(number):
         crop = pipeline.random_scaled_crop(
             example,
@@ -176,7 +175,13 @@ def test_a_crop_that_is_promised_to_show_a_class_shows_it(rare, scale, size, cat
         )
         return tf.reduce_any(crop["segmentation_mask"] == 2)
 
-    assert all(shows_the_speck(tf.constant(n, tf.int64)) for n in range(40))
+    assert of_each_number(shows_the_speck, 40, tf.bool).all()
+
+
+def of_each_number(function, count, dtype):
+    """Returns what a function gives of 0 to `count` - 1, by one graph for all of them."""
+    numbers = tf.range(count, dtype=tf.int64)
+    return tf.function(tf.map_fn)(function, numbers, fn_output_signature=dtype).numpy()
 
 
 def test_the_stated_probabilities_hold():
@@ -184,8 +189,7 @@ def test_the_stated_probabilities_hold():
     mask[2, 3] = 1  # in one of 49 x 49 places of a crop
     example = {"segmentation_mask": tf.constant(mask), "labels": tf.constant([1], tf.int64)}
 
-    @tf.function
-    def drawn(number):
+    def shows_the_class(number):
         seed = tf.stack([number, tf.constant(5, tf.int64)])
         crop = pipeline.random_scaled_crop(
             example, 12, seed=seed, scales=(1, 1), class_crop=0.3, flip=True
@@ -193,7 +197,7 @@ def test_the_stated_probabilities_hold():
         return tf.reduce_any(crop["segmentation_mask"] == 1)
 
     count = 1500
-    seen = sum(bool(drawn(tf.constant(n, tf.int64))) for n in range(count))
+    seen = of_each_number(shows_the_class, count, tf.bool).sum()
     by_chance = 3 * 4 / 49**2
     expected = count * (0.3 + 0.7 * by_chance)
     assert chi_square([seen, count - seen], np.array([expected, count - expected])) < 4
@@ -223,27 +227,28 @@ def test_a_range_of_scales_is_a_range(scales, found):
     size = 1000
     example = {"segmentation_mask": np.zeros((size, 1, 1), np.uint8)}
     rng = np.random.default_rng(0)
-    drawn = {"pipeline": [], "arrays": []}
+    given = {"segmentation_mask": tf.constant(example["segmentation_mask"])}
+    count = 300
 
-    @tf.function
     def height(number):
         seed = tf.stack([number, tf.constant(1, tf.int64)])
-        given = {"segmentation_mask": tf.constant(example["segmentation_mask"])}
         scaled = pipeline.random_scale(given, seed=seed, scales=scales)
         return tf.shape(scaled["segmentation_mask"])[0]
 
-    for number in range(300):
-        drawn["pipeline"].append(int(height(tf.constant(number, tf.int64))) / size)
+    def height_of_arrays():
         crop = arrays.random_scaled_crop(example, (2 * size, 1), rng, scales=scales)
-        drawn["arrays"].append((crop["segmentation_mask"] == 0).any(axis=(1, 2)).sum() / size)
-    for numbers in drawn.values():
+        return (crop["segmentation_mask"] == 0).any(axis=(1, 2)).sum()
+
+    of_pipeline = of_each_number(height, count, tf.int32) / size
+    of_arrays = np.array([height_of_arrays() for _ in range(count)]) / size
+    for heights in (of_pipeline, of_arrays):
         if found is not None:
-            assert {round(float(n), 2) for n in numbers} == found
+            assert {round(float(h), 2) for h in heights} == found
             continue
-        assert min(numbers) >= scales[0] - 0.002
-        assert max(numbers) <= scales[1] + 0.002
-        tenths = np.histogram(numbers, bins=5, range=scales)[0]
-        assert chi_square(tenths, len(numbers) / 5) < 3
+        assert min(heights) >= scales[0] - 0.002
+        assert max(heights) <= scales[1] + 0.002
+        fifths = np.histogram(heights, bins=5, range=scales)[0]
+        assert chi_square(fifths, count / 5) < 3
 
 
 @pytest.mark.parametrize("module", [pipeline, arrays])
