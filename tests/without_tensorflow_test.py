@@ -35,23 +35,13 @@ COMMANDS = [
     "evaluate {folder}@train --predictions {predictions}",
 ]
 
-RUN = """
-import contextlib, io, json, sys
-from voc_seg_tfrecord.commands import cli
-
-for words in json.load(sys.stdin):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = cli.main(words)
-    print(json.dumps([status, out.getvalue(), err.getvalue()]))
-"""
-
 
 def test_commands_that_read_a_built_dataset_do_not_need_it(sample, tmp_path, subtests):
     names = {"folder": sample.data_dir, "out": tmp_path, "source": DUMMY_DATA}
     names["predictions"] = write_predictions(sample, tmp_path / "predictions")
     called = [[word.format(**names) for word in words.split()] for words in COMMANDS]
-    printed = run(RUN, standard_input=json.dumps(called))  # one process runs them all
+    code = "from support import many_commands\nmany_commands.main()\n"
+    printed = run(code, standard_input=json.dumps(called))
     for words, line in zip(COMMANDS, printed.splitlines(), strict=True):
         with subtests.test(words):
             status, output, error = json.loads(line)
