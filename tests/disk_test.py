@@ -9,11 +9,11 @@ import tempfile
 
 import pytest
 from support.building import version_folders
+from support.command_line import run_command
 from support.scoring import write_predictions
 from support.small_tree import write_small_tree
 
 from voc_seg_tfrecord.build_from import tree as build_from
-from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import SplitError
 
 
@@ -22,19 +22,14 @@ def tree(tmp_path_factory):
     return write_small_tree(tmp_path_factory.mktemp("tree") / "tree", 60)
 
 
-@pytest.fixture
-def run(capsys):
+def run(*words):
     """Runs a command; returns its status and its one error."""
-
-    def call(*words):
-        status = cli.main([str(word) for word in words])
-        return status, capsys.readouterr().err.partition("error: ")[2]
-
-    return call
+    ended = run_command(*words)
+    return ended.status, ended.errors.partition("error: ")[2]
 
 
 @pytest.fixture
-def build(run, tree):
+def build(tree):
     def call(data_dir, *words):
         words = ("--name=x", "--class_names=voc", f"--data_dir={data_dir}", *words)
         return run("build", tree, *words)
@@ -71,7 +66,7 @@ def test_a_build_that_cannot_write_its_shard_says_so_and_leaves_nothing(build, w
     assert not list(tmp_path.rglob("incomplete*"))
 
 
-def test_an_export_that_cannot_write_says_so_and_leaves_nothing(run, sample, tmp_path):
+def test_an_export_that_cannot_write_says_so_and_leaves_nothing(sample, tmp_path):
     with small_files():
         words = ("export", sample.data_dir, "--layout", "raw", "--out", tmp_path / "out")
         status, error = run(*words)
@@ -81,7 +76,7 @@ def test_an_export_that_cannot_write_says_so_and_leaves_nothing(run, sample, tmp
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_an_example_and_a_card_are_written_as_a_whole_or_not_at_all(run, sample, tmp_path, there):
+def test_an_example_and_a_card_are_written_as_a_whole_or_not_at_all(sample, tmp_path, there):
     out = tmp_path / "out"
     if there:
         out.mkdir()
@@ -93,7 +88,7 @@ def test_an_example_and_a_card_are_written_as_a_whole_or_not_at_all(run, sample,
         assert list(tmp_path.rglob("*")) == ([out] if there else [])
 
 
-def test_a_matrix_that_cannot_be_written_leaves_the_old_one(run, sample, tmp_path):
+def test_a_matrix_that_cannot_be_written_leaves_the_old_one(sample, tmp_path):
     predictions = write_predictions(sample, tmp_path / "predictions")
     drawn = tmp_path / "matrix.png"
     drawn.write_text("old")
@@ -142,7 +137,7 @@ def test_a_disk_that_is_full_or_read_only_is_named_with_what_to_do(build, full_d
 
 
 def test_a_full_folder_for_temporary_files_is_not_taken_for_damage(
-    build, run, full_disk, tmp_path, monkeypatch
+    build, full_disk, tmp_path, monkeypatch
 ):
     data = tmp_path / "data"
     build(data)

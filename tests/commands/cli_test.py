@@ -6,6 +6,7 @@ import shlex
 import sys
 
 import pytest
+from support.command_line import run_command
 
 from voc_seg_tfrecord import commands
 from voc_seg_tfrecord.commands import cli
@@ -18,13 +19,11 @@ def module(name):
     return importlib.import_module(f"voc_seg_tfrecord.commands.{name}")
 
 
-def printed(capsys, *words, status=0):
+def printed(*words, status=0):
     """Returns what a call prints that ends before a command runs."""
-    with pytest.raises(SystemExit) as caught:
-        cli.main([*words])
-    assert caught.value.code == status
-    captured = capsys.readouterr()
-    return captured.err if status else captured.out
+    ended = run_command(*words)
+    assert ended.status == status
+    return ended.errors if status else ended.output
 
 
 @pytest.mark.parametrize(
@@ -41,9 +40,9 @@ def printed(capsys, *words, status=0):
     ],
 )
 def test_a_call_that_cannot_be_parsed_is_a_wrong_one_and_misspelled_words_are_corrected(
-    words, message, capsys
+    words, message
 ):
-    assert message in printed(capsys, *words.split(), status=2)
+    assert message in printed(*words.split(), status=2)
 
 
 def test_every_command_of_the_folder_is_on_the_help_page():
@@ -52,8 +51,8 @@ def test_every_command_of_the_folder_is_on_the_help_page():
     assert found - SHARED == set(cli.COMMANDS)
 
 
-def test_the_help_page_lists_the_commands_in_their_order(capsys):
-    listed = re.findall(r"^    (\w+)  ", printed(capsys, "--help"), re.MULTILINE)
+def test_the_help_page_lists_the_commands_in_their_order():
+    listed = re.findall(r"^    (\w+)  ", printed("--help"), re.MULTILINE)
     assert listed == [name.rstrip("_") for name in cli.COMMANDS]
 
 
@@ -70,8 +69,8 @@ def test_every_command_has_a_summary_of_one_line_and_every_option_says_what_it_d
 
 
 @pytest.mark.parametrize("name", [name.rstrip("_") for name in cli.COMMANDS])
-def test_an_unknown_option_is_a_wrong_call(name, capsys):
-    said = printed(capsys, name, "a", "b", "--no_such_option", status=2)
+def test_an_unknown_option_is_a_wrong_call(name):
+    said = printed(name, "a", "b", "--no_such_option", status=2)
     assert f"usage: voc-seg-tfrecord {name}" in said
 
 
@@ -88,17 +87,17 @@ def test_an_error_is_printed_and_its_kind_decides_the_status(error, status, monk
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)
-def test_the_help_of_every_command_ends_with_an_example_that_parses(name, capsys):
+def test_the_help_of_every_command_ends_with_an_example_that_parses(name):
     words = shlex.split(module(name).EXAMPLE)
     assert words[:2] == ["voc-seg-tfrecord", name.rstrip("_")]
     assert cli.make_parser().parse_args(words[1:]).run is module(name).run
-    said = printed(capsys, words[1], "--help")
+    said = printed(words[1], "--help")
     assert f"example: {module(name).EXAMPLE}" in " ".join(said.split())
 
 
 @pytest.mark.parametrize("name", [name.rstrip("_") for name in cli.COMMANDS])
-def test_the_usage_of_a_command_is_one_line_with_all_that_it_demands(name, capsys):
-    usage, blank, *_ = printed(capsys, name, "--help").splitlines()
+def test_the_usage_of_a_command_is_one_line_with_all_that_it_demands(name):
+    usage, blank, *_ = printed(name, "--help").splitlines()
     assert usage.startswith(f"usage: voc-seg-tfrecord {name} [options]")
     assert not blank
     parser = cli.make_parser([name])
@@ -109,14 +108,14 @@ def test_the_usage_of_a_command_is_one_line_with_all_that_it_demands(name, capsy
 
 
 @pytest.mark.parametrize("name", ["build", "check"])
-def test_the_help_of_a_command_with_many_options_shows_the_usual_ones_first(name, capsys):
-    usual, everything = printed(capsys, name, "--help"), printed(capsys, name, "--help-all")
+def test_the_help_of_a_command_with_many_options_shows_the_usual_ones_first(name):
+    usual, everything = printed(name, "--help"), printed(name, "--help-all")
     assert len(usual.splitlines()) < 40
     for option in module(name).USUAL:
         assert re.search(rf"^  (--)?{option}\b", usual, re.M | re.I)
     assert "--classes" not in usual
     assert "--classes" in everything
-    assert everything == printed(capsys, name, "--help_all")
+    assert everything == printed(name, "--help_all")
 
 
 @pytest.mark.parametrize("encoding", ["iso8859-1", "ascii"])

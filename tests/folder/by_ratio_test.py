@@ -9,6 +9,7 @@ import numpy as np
 from PIL import Image
 import pytest
 from support import exports
+from support.command_line import run_command
 from support.folders import plan_of, refused, write
 from support.tfds_build import tfds_build
 
@@ -47,14 +48,9 @@ def write_films(root, seed=0, films=4, frames=6, *, alike=True, form="vid{}_fram
     return root
 
 
-def run(capsys, command, root, *words):
-    status = cli.main([command, str(root), CLASSES, RATIOS, *words])
-    printed = capsys.readouterr()
-    return status, printed.out, printed.err
-
-
-def build(capsys, root, *words):
-    return run(capsys, "build", root, "--name=mine", f"--data_dir={root.parent / 'd'}", *words)
+def build(root, *words):
+    options = (CLASSES, RATIOS, "--name=mine", f"--data_dir={root.parent / 'd'}")
+    return run_command("build", root, *options, *words)
 
 
 def config(**fields):
@@ -75,23 +71,22 @@ def plan(root, **fields):
         ("stratified", "patient's_{:03}_slice_{:02}_1x1"),
     ],
 )
-def test_a_build_of_films_stops_and_the_command_that_it_names_builds(
-    tmp_path, capsys, split_by, form
-):
+def test_a_build_of_films_stops_and_the_command_that_it_names_builds(tmp_path, split_by, form):
     root = write_films(tmp_path / "films", form=form)
-    status, _, told = build(capsys, root, f"--split_by={split_by}")
-    assert status == 1
+    stopped = build(root, f"--split_by={split_by}")
+    assert stopped.status == 1
+    told = stopped.errors
     named = f"{form.format(0, 0)} to {form.format(0, 5)}"
     assert f"24 of 24 ids are numbered in 4 groups, such as {named} (6 images)" in told
     options = shlex.split(told.partition("in one split with ")[2].partition(" (in a config")[0])
-    status, printed, _ = build(capsys, root, *options)
-    assert (status, "note:" in printed) == (0, False)
-    assert "split train:      " in printed
-    assert "of 24 in 4 groups" in printed
-    status, printed, _ = build(capsys, root, "--group_by=none", f"--data_dir={tmp_path}")
-    assert (status, "note:" in printed) == (0, False)  # images are assigned one by one
-    assert "0.5 of 24, by hash" in printed
-    assert '"group_by": "none"' in printed
+    grouped = build(root, *options)
+    assert (grouped.status, "note:" in grouped.output) == (0, False)
+    assert "split train:      " in grouped.output
+    assert "of 24 in 4 groups" in grouped.output
+    one_by_one = build(root, "--group_by=none", f"--data_dir={tmp_path}")
+    assert (one_by_one.status, "note:" in one_by_one.output) == (0, False)
+    assert "0.5 of 24, by hash" in one_by_one.output
+    assert '"group_by": "none"' in one_by_one.output
 
 
 def test_tfds_build_asks_too_and_takes_the_field_that_it_names(tmp_path):
@@ -106,21 +101,21 @@ def test_tfds_build_asks_too_and_takes_the_field_that_it_names(tmp_path):
     assert (tmp_path / "d/voc_seg_tfrecord/mine/1.0.0/features.json").exists()
 
 
-def test_check_names_the_question_and_still_shows_the_splits(tmp_path, capsys):
+def test_check_names_the_question_and_still_shows_the_splits(tmp_path):
     root = write_films(tmp_path / "films")
-    status, printed, _ = run(capsys, "check", root, "--json")
-    report = json.loads(printed)
+    checked = run_command("check", root, CLASSES, RATIOS, "--json")
+    report = json.loads(checked.output)
     (asked,) = [f["kind"] for f in report["findings"] if f["effect"] == STOPS]
-    assert (status, asked, report["examined"]) == (1, "images that belong together", 24)
+    assert (checked.status, asked, report["examined"]) == (1, "images that belong together", 24)
     assert sum(report["splits"].values()) == 24
     assert {*report["classes"][1]["splits"]} == {"train", "validation"}
 
 
-def test_a_dataset_that_was_built_before_anybody_asked_is_verified(tmp_path, capsys, monkeypatch):
+def test_a_dataset_that_was_built_before_anybody_asked_is_verified(tmp_path, monkeypatch):
     root = write_films(tmp_path / "films")
     with monkeypatch.context() as before:
         before.setattr("voc_seg_tfrecord.folder.splits.divide.check_groups", lambda *_, **__: None)
-        assert build(capsys, root)[0] == 0
+        assert build(root).status == 0
     words = [f"--data_dir={tmp_path / 'd'}", f"--source={root}"]
     assert cli.main(["verify", "voc_seg_tfrecord/mine", *words]) == 0
 

@@ -1,7 +1,5 @@
 """What messages propose is pasted: nothing is built with a wrong label, and nothing else is run."""
 
-import contextlib
-import io
 import json
 import re
 import shlex
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 from support import exports
 from support.building import examples
+from support.command_line import run_command
 from support.folders import NAMES, pasted, write
 from support.paths import DUMMY_DATA
 from support.png_writer import write_png
@@ -120,17 +119,6 @@ SETS = {
 }
 
 
-def say(*words):
-    """Returns the status of a command and what it says."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        try:
-            status = cli.main([*map(str, words)])
-        except SystemExit as error:  # argparse refuses words
-            status = error.code
-    return status, said.getvalue()
-
-
 def wrong_labels(data_dir):
     """Returns what classes became, if one became another's name, or several or parts of one.
 
@@ -159,9 +147,10 @@ def test_no_proposal_builds_a_wrong_label(tmp_path, monkeypatch, name, named):
     make(root) if callable(make) else write(root, *make)
     monkeypatch.chdir(tmp_path)
     names = ["--class_names", ",".join(NAMES)] if named else []
-    texts = [say("check", root, *names)[1], say("build", root, *DRY, *names)[1]]
+    tried = (run_command("check", root, *names), run_command("build", root, *DRY, *names))
+    texts = [ended.text for ended in tried]
     for command in dict.fromkeys(c for text in texts for c in COMMAND.findall(text)):
-        say(*pasted(command)[1:])
+        run_command(*pasted(command)[1:])
     proposed = dict.fromkeys(m.rstrip(" .") for text in texts for m in PROPOSED.findall(text))
     built = 0
     for number, options in enumerate(proposed):
@@ -169,8 +158,8 @@ def test_no_proposal_builds_a_wrong_label(tmp_path, monkeypatch, name, named):
         said = [] if {"--class_names", "--classes"} & {*words} and not named else names
         data_dir = tmp_path / f"data{number}"
         where = ["--data_dir", data_dir]
-        status, _ = say("build", root, "--name", "mine", *said, *words, *where)
-        if status == 0 and list(data_dir.glob("*/mine/*")):
+        ended = run_command("build", root, "--name", "mine", *said, *words, *where)
+        if ended.status == 0 and list(data_dir.glob("*/mine/*")):
             built += 1
             # Who chooses the polygons wants their labels.
             assert ".json" in options or not wrong_labels(data_dir), options

@@ -1,14 +1,10 @@
-"""Damage done to bytes, odd values, and what a command says, for all kinds of inputs."""
+"""Damage done to bytes, and odd values, for all kinds of inputs."""
 
 from collections.abc import Sequence
-import contextlib
-import io
 import pathlib
 import random
 
 from support.paths import DUMMY_DATA
-
-from voc_seg_tfrecord.commands import cli
 
 TREE = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
@@ -22,17 +18,6 @@ def build(folder: pathlib.Path, name: str, tree: pathlib.Path = TREE, **options)
         options = options or {"class_names": [f"class{n}" for n in range(21)]}
         builder_from_tree(tree, name=name, data_dir=folder, verbose=False, **options)
     return place
-
-
-def run(words: Sequence[str]) -> tuple[object, str, str]:
-    """Runs a command; returns its status, and what it writes to standard output and error."""
-    said, errors = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
-        try:
-            status: object = cli.main(list(words))
-        except SystemExit as error:
-            status = error.code
-    return status, said.getvalue(), errors.getvalue()
 
 
 def odd_value(

@@ -21,9 +21,10 @@ import sys
 import tempfile
 
 from etils import epath
-from fuzz.mutations import build, damaged, odd_value, run
+from fuzz.mutations import build, damaged, odd_value
 import numpy as np
 from PIL import Image
+from support.command_line import run_command
 from support.paths import DUMMY_DATA
 from support.tiled import tree_options, write_tree
 from tensorflow_datasets.proto import tf_example_pb2
@@ -53,12 +54,12 @@ def prepare(folder: pathlib.Path) -> None:
 
 def _by_command(*words: str) -> Callable[[pathlib.Path, pathlib.Path], None]:
     def read(dataset: pathlib.Path, out: pathlib.Path) -> None:
-        status, said, errors = run([word.format(dataset=dataset, out=out) for word in words])
-        if status == 0:
+        ended = run_command(*(word.format(dataset=dataset, out=out) for word in words))
+        if ended.status == 0:
             return
-        text = said + errors
-        if status not in (1, 2) or not text.strip() or "Traceback" in text:
-            raise AssertionError(f"status {status}: {text[-200:]}")
+        text = ended.text
+        if ended.status not in (1, 2) or not text.strip() or "Traceback" in text:
+            raise AssertionError(f"status {ended.status}: {text[-200:]}")
         raise VocSegError("a command", found=text[-2000:])
 
     return read

@@ -16,7 +16,8 @@ import tarfile
 import tempfile
 import zipfile
 
-from fuzz.mutations import build, damaged, odd_value, run
+from fuzz.mutations import build, damaged, odd_value
+from support.command_line import run_command
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
@@ -193,12 +194,12 @@ def options(rng: random.Random) -> str:
         if rng.random() < 0.2:
             word = damaged(rng, word.encode("utf-8", "replace")).decode("utf-8", "surrogateescape")
         words.append(f"{option}={word}")
-    status, said, errors = run(words)
-    text = errors + said  # a dry run prints what would stop a build
-    if status == 0:
-        return "equal" if said.strip() else "WRONG said nothing"
-    if status not in (1, 2) or "Traceback" in text or not text.strip():
-        return f"WRONG status {status}: {text[-100:]!r}"
+    ended = run_command(*words)
+    text = ended.text  # a dry run prints what would stop a build
+    if ended.status == 0:
+        return "equal" if ended.output.strip() else "WRONG said nothing"
+    if ended.status not in (1, 2) or "Traceback" in text or not text.strip():
+        return f"WRONG status {ended.status}: {text[-100:]!r}"
     return "WRONG a long line" if max(map(len, text.splitlines())) > 12_000 else "refused"
 
 
