@@ -118,6 +118,7 @@ def test_every_benchmark_measures_its_ways(name, tmp_path, monkeypatch):
     ):
         monkeypatch.setattr(place, value)
     monkeypatch.setattr(measuring, "take_turns", functools.partial(_TAKE_TURNS, warm_up=False))
+    monkeypatch.setattr(measuring, "_PAUSE", 0)
     ways = benchmark.measure(tmp_path, pairs=pairs, repeats=1)
     assert all(way.rounds or "No module named" in way.note for way in ways)
     assert len(measuring.comparisons(ways).splitlines()) > 3

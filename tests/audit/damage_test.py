@@ -30,24 +30,31 @@ def folder(sample, tmp_path):
     return pathlib.Path(shutil.copytree(sample.data_dir, tmp_path / "copy"))
 
 
+@pytest.fixture(scope="module")
+def predictions(sample, tmp_path_factory):
+    """Predictions for the sample, of which the commands below make no complaint."""
+    folder = write_predictions(sample, tmp_path_factory.mktemp("damage") / "predictions")
+    for line in command_lines(sample.data_dir, folder, folder.parent).values():
+        assert cli.main(line) == 0, line
+    return folder
+
+
 @pytest.fixture
-def commands(sample, folder, tmp_path):
+def commands(folder, predictions, tmp_path):
     """The command lines that read the copy; each is right while the copy is whole."""
-    predictions = write_predictions(sample, tmp_path / "predictions")
-    out = tmp_path / "out"
+    return command_lines(folder, predictions, tmp_path)
+
+
+def command_lines(folder, predictions, out):
     lines = {
         "verify": ["verify", folder],
         "stats": ["stats", folder],
         "leaks": ["leaks", folder, folder],
-        "preview": ["preview", folder, "--split", SPLIT, "--out", tmp_path / "sheet.png"],
-        "export": ["export", folder, "--layout", "raw", "--out", out],
+        "preview": ["preview", folder, "--split", SPLIT, "--out", out / "sheet.png"],
+        "export": ["export", folder, "--layout", "raw", "--out", out / "out"],
         "evaluate": ["evaluate", f"{folder}@{SPLIT}", "--predictions", predictions],
     }
-    lines = {name: [str(word) for word in line] for name, line in lines.items()}
-    for line in lines.values():
-        assert cli.main(line) == 0, line
-    shutil.rmtree(out)
-    return lines
+    return {name: [str(word) for word in line] for name, line in lines.items()}
 
 
 def test_every_command_notices_a_flipped_byte_in_any_file(folder, commands, capsys):

@@ -48,11 +48,10 @@ def scikit_learn(masks, predictions):
     if not known.any():
         pytest.skip("scikit-learn refuses to count nothing")
     matrix = metrics.confusion_matrix(truth[known], found[known], labels=range(CLASSES))
-    each = {
-        label: metrics.jaccard_score(truth[known], found[known], labels=[label], average="micro")
-        for label in np.flatnonzero(matrix.sum(0) + matrix.sum(1))
-    }
-    return matrix, np.array([each.get(label, np.nan) for label in range(CLASSES)])
+    present = np.flatnonzero(matrix.sum(0) + matrix.sum(1))
+    iou = np.full(CLASSES, np.nan)
+    iou[present] = metrics.jaccard_score(truth[known], found[known], labels=present, average=None)
+    return matrix, iou
 
 
 def torchmetrics(masks, predictions):

@@ -10,17 +10,19 @@ nothing unfinished. SIGTERM, SIGINT and SIGHUP must leave nothing unfinished the
 their status, and show no traceback. `one worker` kills one of a build's two workers, if any is
 there: the build must end with an error and leave nothing, or have been complete.
 
-Each run is a fork of one process that has imported TensorFlow already, so that the moments lie in
-the work and not in the imports. With --fresh each is a process of its own, and the moments lie in
-its start and its end too.
+Each run is a fork of one process that has imported TensorFlow and the package already, so that the
+moments lie in the work and not in the imports. With --fresh each is a process of its own, and the
+moments lie in its start and its end too.
 """
 
 import argparse
 from collections.abc import Callable
 import dataclasses
 import hashlib
+import importlib
 import os
 import pathlib
+import pkgutil
 import random
 import shutil
 import signal
@@ -300,8 +302,9 @@ if __name__ == "__main__":
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow  # noqa: F401
 
-    import voc_seg_tfrecord.commands.build
-    import voc_seg_tfrecord.commands.export
-    import voc_seg_tfrecord.commands.import_  # noqa: F401
+    import voc_seg_tfrecord
 
+    for module in pkgutil.walk_packages(voc_seg_tfrecord.__path__, "voc_seg_tfrecord."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
     sys.exit(main())

@@ -113,9 +113,13 @@ FORMS = {
 }
 
 
-def command_lines(sample, folder, tmp_path):
+@pytest.fixture(scope="module")
+def predictions(sample, tmp_path_factory):
+    return write_predictions(sample, tmp_path_factory.mktemp("trust") / "predictions")
+
+
+def command_lines(folder, predictions, tmp_path):
     """Every command that opens a built dataset."""
-    predictions = write_predictions(sample, tmp_path / "predictions")
     out = tmp_path / "out"
     lines = [
         ["verify", folder],
@@ -133,10 +137,10 @@ def command_lines(sample, folder, tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_command_and_no_function_imports_what_a_dataset_names(
-    sample, folder, evil, form, tmp_path, capsys
+    folder, evil, form, predictions, tmp_path, capsys
 ):
     FORMS[form](folder)
-    for line in command_lines(sample, folder, tmp_path):
+    for line in command_lines(folder, predictions, tmp_path):
         assert cli.main(line) == 1, line
         assert "what voc_seg_tfrecord writes" in capsys.readouterr().err, line
     for function in (
