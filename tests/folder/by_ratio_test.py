@@ -17,7 +17,7 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.grouping import Grouping
-from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
+from voc_seg_tfrecord.folder.splits.by_ratio import check_groups, divide_by_ratio
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.folder.splits.stratified import stratify
 from voc_seg_tfrecord.quality.finding import STOPS
@@ -467,7 +467,7 @@ def test_the_rule_that_a_build_proposes_leaves_no_split_empty(tmp_path, name, ra
     if answer.split_by == "stratified":
         made = stratify(dict.fromkeys(ids, ()), splits, seed, answer.grouping.groups(ids))
     else:
-        made, _ = by_ratio(ids, answer)
+        made = divide_by_ratio(ids, answer).ids
     assert all(made.values())
 
 

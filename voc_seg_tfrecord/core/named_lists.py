@@ -87,9 +87,11 @@ def _read_ids(file_rule: str) -> Iterator[str]:
 
     A `2007_:` before the file's name renames the ids; `[::2]` after it takes every second one.
     """
-    place, every_second, _ = file_rule.partition("[::2]")
-    renamed, _, name = place.rpartition(":")
-    prefix = _PREFIX_OF_2007_IN_2012 if renamed else ""
+    name_and_prefix, every_second, _ = file_rule.partition("[::2]")
+    is_renamed, _, name = name_and_prefix.rpartition(":")
+    prefix = _PREFIX_OF_2007_IN_2012 if is_renamed else ""
     ids = (releases.FACTS / "ids" / f"{name}.txt").read_text().split()
-    for image_id in ids[::2] if every_second else ids:
+    if every_second:
+        ids = ids[::2]
+    for image_id in ids:
         yield f"{prefix}{image_id}"

@@ -11,8 +11,8 @@ IMAGES = _set(
     original originals orig input inputs frame frames rgb sat raw
     """
 )
-# DRIVE and HRF have what people drew in `1st_manual` and `manual1`. Their folder `mask` shows the
-# field of view.
+# `manual` is here for DRIVE's `1st_manual` and HRF's `manual1`, which people drew. Their folder
+# `mask` shows the field of view.
 MASKS = _set(
     """
     mask masks label labels lbl lb l annotation annotations annot annots ann anns
@@ -20,10 +20,11 @@ MASKS = _set(
     manual manuals segmap segmaps semantic target targets
     """
 )
-# Of files these are masks, unless a word for images says what was labeled; a folder has either.
+# In the name of a file these mean a mask: `a_labeled.png`. Beside a word for images they mean the
+# photo that was labeled, and a folder called `labeled` may have either.
 LABELED = _set("labeled labelled annotated")
-# What has the names of images or masks and is neither, or is no longer: what lies beside a folder
-# that is called masks is not taken if it is called so.
+# What has the names of images or masks and is neither, or is no longer. A folder or file that is
+# called so is asked about, or loses to one that is called images or masks.
 DRAWN = _set(
     """
     prediction predictions predicted pred preds inference run runs result results output
@@ -36,7 +37,8 @@ DRAWN = _set(
     probability probabilities logit logits confidence confidences copy copies
     """
 )
-# A set of these names is no second part of the set, and whether it counts nobody can tell.
+# Names of a set beside another one that may be its copy, or a part of it. Some are also in DRAWN:
+# that says which files are images and masks, this one whether two sets belong together.
 EXTRA = _set(
     """
     aug augs augmented augmentation augmentations fold folds backup backups bak old sample

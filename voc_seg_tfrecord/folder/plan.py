@@ -527,10 +527,10 @@ def _divide_stratified(config: VocSegConfig, rule: MaskRule, pool: Splits) -> Sp
     """Divides the pool of all images, so that each split has its share of every class."""
     labels = pool.evidence.tree.labels
     left_out_of_pool = pool.left_out.get(POOL, [])
-    ids, sources, left_out = divide_stratified(
-        labels, config, rule, pool.ids[POOL], left_out_of_pool
+    divided = divide_stratified(labels, config, rule, pool.ids[POOL], left_out_of_pool)
+    return dataclasses.replace(
+        pool, ids=divided.ids, sources=divided.sources, left_out=divided.left_out
     )
-    return dataclasses.replace(pool, ids=ids, sources=sources, left_out=left_out)
 
 
 def _list_read_texts(

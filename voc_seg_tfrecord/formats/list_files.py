@@ -1,6 +1,6 @@
 """Texts that name images: lists, tables, JSON and YAML, and the splits that they say.
 
-Nothing in them says which words are names of images, so each word is looked up. A place of a text
+Nothing in them says which words are names of images, so each word is looked up. A part of a text
 is a list if some of its words are images: a column of a table, a key of JSON.
 """
 
@@ -25,7 +25,8 @@ from voc_seg_tfrecord.formats.split_documents import (
     load_yaml,
     read_document,
 )
-from voc_seg_tfrecord.formats.split_tables import is_title_of_splits, read_table
+from voc_seg_tfrecord.formats.split_tables import read_table
+from voc_seg_tfrecord.formats.table_divisions import is_title_of_splits
 
 LIST_ENDINGS = (".txt", ".lst")
 TABLE_ENDINGS = (".csv", ".tsv")
@@ -44,6 +45,7 @@ MAX_TEXT_BYTES = 64 << 20
 
 _MAX_LINES_ABOVE_A_TABLE = 20
 _MAX_LINES_TO_FIND_COLUMNS = 5
+_SEPARATORS = ("\t", ",", ";", "|")
 _SEPARATOR = re.compile(r"[,;:\t|{}\[\]()\"'=\n\r]")
 _ABOVE_A_TABLE = re.compile("#|(?i:sep=.\\s)")
 
@@ -59,7 +61,7 @@ class ListReader:
     vocabulary: Vocabulary
 
     def read(self, file: File, images_below: ImagesBelow) -> list[ListedImages]:
-        """Returns the places of a text that name images, in their order.
+        """Returns the parts of a text that name images, in their order.
 
         If none does, and the text says several splits, these have the names of other images.
 
@@ -94,17 +96,23 @@ class ListReader:
         """Returns the list that lines are, or the table of columns with blanks between them."""
         names = self.vocabulary.image_names
         ids = parse_ids(file.data, file.where, names, plain=False, repeats=True, outside=True)
-        found = self.vocabulary.count_images(ids)
-        if not found:
-            rows = [line.split() for line in text.splitlines() if line.strip()]
-            width = len(rows[0])
-            if width > 1 and all(len(row) == width for row in rows):
-                lists = read_table(rows, (), self.vocabulary)
-                if lists:
-                    return lists
-        if len(ids) > 1 and ids[0] not in names and _is_title_of_images(ids[0]):
+        image_count = self.vocabulary.count_images(ids)
+        if not image_count:
+            lists = self._read_columns_between_blanks(text)
+            if lists:
+                return lists
+        has_title = len(ids) > 1 and ids[0] not in names and _is_title_of_images(ids[0])
+        if has_title:
             ids = ids[1:]
-        return [ListedImages("", ids, found)]
+        return [ListedImages("", ids, image_count)]
+
+    def _read_columns_between_blanks(self, text: str) -> list[ListedImages]:
+        """Returns the lists of lines with as many words each; none if there are no columns."""
+        rows = [line.split() for line in text.splitlines() if line.strip()]
+        width = len(rows[0])
+        if width < 2 or any(len(row) != width for row in rows):
+            return []
+        return read_table(rows, (), self.vocabulary)
 
 
 def words_of(text: str) -> Iterator[str]:
@@ -166,19 +174,17 @@ def _rows_between_separators(text: str, *, may_have_quotes: bool) -> Sequence[Se
     if not first_lines:
         return []
     has_quotes = may_have_quotes and any('"' in line for line in first_lines)
-    for separator in ("\t", ",", ";", "|"):
+    above = top[: top.index(first_lines[0])]
+    for separator in _SEPARATORS:
         counts = {line.count(separator) for line in first_lines}
-        if 0 in counts or (len(counts) > 1 and not has_quotes):
+        has_one_width = len(counts) == 1 or has_quotes  # quotes may have separators between them
+        if 0 in counts or not has_one_width:
             continue
-        # A comment with as many separators is the head.
-        above = [
-            line
-            for line in top[: top.index(first_lines[0])]
-            if not line.startswith("#") or line.count(separator) not in counts
-        ]
         lines = io.StringIO(text, newline="")
-        for _ in above:
-            next(lines)
+        for line in above:
+            is_head = line.startswith("#") and line.count(separator) in counts
+            if not is_head:
+                next(lines)
         return _read_csv(lines, separator)
     return []
 

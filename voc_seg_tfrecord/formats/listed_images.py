@@ -1,4 +1,4 @@
-"""What a text names: the images of one place in it, and what its words mean."""
+"""What a text names: the images of one part of it, and what its words mean."""
 
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
@@ -13,10 +13,10 @@ from voc_seg_tfrecord.core.split_names import (
 
 @dataclasses.dataclass(frozen=True)
 class ListedImages:
-    """The images that one place of a text names.
+    """The images that one part of a text names.
 
     Attributes:
-      key: the place: a value of the column of splits, or keys with `/` between; empty for the whole
+      key: the part: a value of the column of splits, or keys with `/` between; empty for the whole
         text. Of several columns of splits the column's name stands before the value.
       ids: the id of each name in its order; a name of no image stays as it is.
       image_count: how many of the names are images.
@@ -46,7 +46,7 @@ class Vocabulary:
         return self.image_names.get(name, name)
 
     def listed(self, key: str, ids: Sequence[str], *, says_split: bool = False) -> ListedImages:
-        """Returns what a place names, with the number of images among it."""
+        """Returns what a part of a text names, with the number of images among it."""
         return ListedImages(key, ids, self.count_images(ids), says_split)
 
     def count_images(self, ids: Iterable[str]) -> int:

@@ -5,7 +5,7 @@ Which column has the images and which one the masks is not decided here.
 """
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import csv
 import dataclasses
 import json
@@ -22,9 +22,10 @@ YAML_ENDINGS = (".yaml", ".yml")
 _MAX_COLUMNS = 64
 _MAX_FILES_OF_ROW = 12  # an object with more names files of several images
 _MAX_DEPTH = 6
-_PAIR = 2  # cells: an image and its mask
-_MASK = "mask"
+_CELLS_OF_A_PAIR = 2  # an image and its mask
+_WORD_FOR_MASKS = "mask"
 _DELIMITERS = ("\t", ",", ";", "|")
+_MAX_LINES_TO_FIND_DELIMITER = 5
 _FILE_ENDING = re.compile(
     r"\.(?:jpe?g|jpe|png|bmp|webp|tiff?|gif|npy)(?=[\s\"',;|]|$)", re.IGNORECASE
 )
@@ -49,7 +50,9 @@ def may_name_files(data: bytes) -> bool:
     """Says whether a text may have rows: of paths, of names with endings, or of two words."""
     text = data.decode("latin-1")
     has_path = "/" in text or "\\" in text or _FILE_ENDING.search(text) is not None
-    return has_path or _MASK in text or len(text.partition("\n")[0].split()) == _PAIR
+    words_of_first_line = text.partition("\n")[0].split()
+    has_two_words = len(words_of_first_line) == _CELLS_OF_A_PAIR
+    return has_path or has_two_words or _WORD_FOR_MASKS in text
 
 
 def names_file(cell: str) -> bool:
@@ -78,26 +81,27 @@ def _may_pair_files(table: PairTable) -> bool:
 
 
 def _has_two_files(table: PairTable) -> bool:
-    return any(sum(map(names_file, row)) > 1 for row in table.rows)
+    return any(_count_files(row) > 1 for row in table.rows)
+
+
+def _count_files(cells: Iterable[str]) -> int:
+    return sum(1 for cell in cells if names_file(cell))
 
 
 def _has_mask_column(table: PairTable) -> bool:
     """Says whether a column is called as masks are, whose names may lack their ending."""
-    return table.has_names and any(_MASK in column for column in table.columns)
+    return table.has_names and any(_WORD_FOR_MASKS in column for column in table.columns)
 
 
 def _has_two_words(table: PairTable) -> bool:
     """Says whether rows are two words, which may be an image and a mask without their endings."""
-    first = table.rows[:_PAIR]
-    return len(table.columns) == _PAIR and all(all(row) for row in first)
-
-
-# Lines.
+    first = table.rows[:_CELLS_OF_A_PAIR]
+    return len(table.columns) == _CELLS_OF_A_PAIR and all(all(row) for row in first)
 
 
 def _table_of_lines(text: str) -> PairTable:
     lines = [line for line in text.splitlines() if line.strip()]
-    delimiter = _delimiter_of(lines)
+    delimiter = _find_delimiter(lines)
     if delimiter is None:
         return _numbered([_files_of_line(line) for line in lines])
     try:
@@ -111,11 +115,13 @@ def _table_of_lines(text: str) -> PairTable:
     return PairTable(columns, _filled(body, len(columns)), has_names=True)
 
 
-def _delimiter_of(lines: Sequence[str]) -> str | None:
+def _find_delimiter(lines: Sequence[str]) -> str | None:
     """Returns what separates cells in all of the first lines; None if only blanks do."""
-    first = lines[:5]
+    first_lines = lines[:_MAX_LINES_TO_FIND_DELIMITER]
+    if not first_lines:
+        return None
     for delimiter in _DELIMITERS:
-        if first and all(delimiter in line for line in first):
+        if all(delimiter in line for line in first_lines):
             return delimiter
     return None
 
@@ -125,8 +131,12 @@ def _files_of_line(line: str) -> list[str]:
     ends = [match.end() for match in _FILE_ENDING.finditer(line)]
     if not ends:
         return line.split()
-    starts = [0, *ends[:-1]]
-    return [line[start:end].strip(" \t\"',;|") for start, end in zip(starts, ends, strict=True)]
+    files = []
+    start = 0
+    for end in ends:
+        files.append(line[start:end].strip(" \t\"',;|"))
+        start = end
+    return files
 
 
 def _numbered(rows: Sequence[Sequence[str]]) -> PairTable:
@@ -142,9 +152,6 @@ def _filled(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
     for row in rows:
         filled.append([*row[:width], *[""] * (width - len(row))])
     return filled
-
-
-# JSON and YAML.
 
 
 def _load_json(text: str) -> Any:
@@ -182,22 +189,33 @@ def _tables_of_value(value: Any) -> list[PairTable]:
 
 
 def _rows_of(value: Any, depth: int) -> Iterator[dict[str, str] | list[str]]:
-    """Yields the rows at and below a place: objects with cells by their keys, or lists of cells."""
+    """Yields the rows of a value and of those in it.
+
+    A row is an object with cells by their keys, `{"image": "a.jpg", "mask": "a.png"}`, or a list of
+    cells, `["a.jpg", "a.png"]`. An object with rows in it is none itself.
+    """
     if depth > _MAX_DEPTH:
         return
-    if isinstance(value, dict):
-        inner = [row for item in value.values() for row in _rows_of(item, depth + 1)]
-        yield from inner or _rows_of_object(value)
-    elif isinstance(value, list):
+    if isinstance(value, list):
         for item in value:
-            if _is_row_of_texts(item):
-                yield item
-            elif isinstance(item, str):
-                cells = _files_of_line(item)
-                if len(cells) > 1:
-                    yield cells
-            else:
-                yield from _rows_of(item, depth + 1)
+            yield from _rows_of_item(item, depth)
+    if isinstance(value, dict):
+        rows = list[dict[str, str] | list[str]]()
+        for item in value.values():
+            rows += _rows_of(item, depth + 1)
+        yield from rows or _rows_of_object(value)
+
+
+def _rows_of_item(item: Any, depth: int) -> Iterator[dict[str, str] | list[str]]:
+    """Yields the rows of an item of a list, which may be the line of a text."""
+    if _is_row_of_texts(item):
+        yield item
+    elif isinstance(item, str):
+        cells = _files_of_line(item)
+        if len(cells) > 1:
+            yield cells
+    else:
+        yield from _rows_of(item, depth + 1)
 
 
 def _is_row_of_texts(item: Any) -> bool:
@@ -216,7 +234,7 @@ def _rows_of_object(value: Mapping[Any, Any]) -> Iterator[dict[str, str]]:
             yield {"key": str(key), "value": item}
         return
     row = _flat(value)
-    if 1 < sum(map(names_file, row.values())) <= _MAX_FILES_OF_ROW:
+    if 1 < _count_files(row.values()) <= _MAX_FILES_OF_ROW:
         yield row
 
 

@@ -14,7 +14,8 @@ import yaml
 
 from voc_seg_tfrecord.core.split_names import only_split_in
 from voc_seg_tfrecord.formats.listed_images import IMAGE_COLUMNS, ListedImages, Vocabulary
-from voc_seg_tfrecord.formats.split_tables import MAX_SAMPLED_ROWS, MAX_SPLITS, Row, read_table
+from voc_seg_tfrecord.formats.split_tables import read_table
+from voc_seg_tfrecord.formats.table_divisions import MAX_SAMPLED_ROWS, MAX_SPLITS, Row
 
 ImagesBelow = Callable[[str], Sequence[str]]
 """Returns the ids of the images below a folder that a text names; none if there is no such one."""
@@ -122,7 +123,7 @@ class _DocumentReader:
     images_below: ImagesBelow
 
     def lists_at(self, value: Any, keys: tuple[str, ...]) -> Iterator[ListedImages]:
-        """Yields the lists at and below a place; `keys` lead to it."""
+        """Yields the lists that a value holds; `keys` lead to it."""
         says_split = bool(keys) and bool(only_split_in(keys[-1]))
         if isinstance(value, str) and says_split:
             yield self.vocabulary.listed("/".join(keys), self.images_below(value))

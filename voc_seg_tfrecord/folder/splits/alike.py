@@ -24,16 +24,16 @@ Thumbnail = np.ndarray
 
 
 @dataclasses.dataclass(frozen=True)
-class Pair:
+class ComparedPair:
     """Two images that may look alike.
 
     Attributes:
-      place: where they are: images of pairs in different places should look different.
+      group_number: the group that they are in; images of different groups should look different.
       one: the id of an image.
       other: the id of another one.
     """
 
-    place: int
+    group_number: int
     one: str
     other: str
 
@@ -50,8 +50,8 @@ class LooksAlike:
     path_of: Callable[[str], epath.Path]
     thumbnails: dict[str, Thumbnail | None] = dataclasses.field(default_factory=dict)
 
-    def __call__(self, pairs: Collection[Pair]) -> bool:
-        """Says whether pairs are much more alike than images of pairs in different places.
+    def __call__(self, pairs: Collection[ComparedPair]) -> bool:
+        """Says whether pairs are much more alike than images of pairs of different groups.
 
         They are not if more than 128 images would have to be read. An image that cannot be read
         does not count.
@@ -67,11 +67,11 @@ class LooksAlike:
             one, other = self.thumbnails[pair.one], self.thumbnails[pair.other]
             if one is not None and other is not None:
                 within.append(difference(one, other))
-                firsts.append((pair.place, one))
+                firsts.append((pair.group_number, one))
         across = [
             difference(one, other)
-            for (place, one), (other_place, other) in itertools.combinations(firsts, 2)
-            if place != other_place
+            for (group, one), (other_group, other) in itertools.combinations(firsts, 2)
+            if group != other_group
         ]
         if len(within) < MIN_PAIRS or not across:
             return False

@@ -5,7 +5,8 @@ say nothing if such images were divided, so the user has to decide.
 """
 
 import collections
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+import dataclasses
 import functools
 import json
 
@@ -31,6 +32,12 @@ from voc_seg_tfrecord.folder.splits.stratified import stratify
 from voc_seg_tfrecord.folder.tree.pairs import Labels
 from voc_seg_tfrecord.formats.index_masks import read_mask
 
+POOL = "all images"
+"""The name of the one split that there is before images are divided by their classes."""
+
+_ALL_IMAGES = "all images"
+"""The source of a split that has all images, in words."""
+
 
 def check_groups(
     ids: Collection[str],
@@ -48,24 +55,15 @@ def check_groups(
         return
     by_ids = propose_groups(ids)
     by_looks = propose_by_looks([*ids], len(ratios), LooksAlike(path_of))
-    proposal = by_ids or by_looks
-    if by_ids is not None and by_looks is not None and not _keeps_whole(by_ids, by_looks):
-        proposal = by_looks
+    proposal = _choose_proposal(by_ids, by_looks)
     if proposal is None:
         return
-    first_group = proposal.members[0]
-    count = sum(map(len, proposal.members))
-    if proposal.in_a_row:
-        how = "numbered in a row"
-    elif proposal is by_ids:
-        how = f"numbered in {counted(len(proposal.members), 'group')}"
-    else:
-        how = f"named in {counted(len(proposal.members), 'group')}"
-    looks = "" if by_looks is None else ", and neighbors look alike"
+    is_by_ids = proposal is by_ids
+    neighbors_look_alike = ", and neighbors look alike" if by_looks is not None else ""
     raise LayoutError(
         where,
-        found=f"{count} of {len(ids)} ids are {how}, such as {first_group[0]} to {first_group[-1]} "
-        f"({counted(len(first_group), 'image')}){looks}. Ratios would divide them",
+        found=f"{_describe_groups(proposal, len(ids), is_by_ids=is_by_ids)}{neighbors_look_alike}. "
+        "Ratios would divide them",
         expected="images that are almost the same in one split; otherwise the scores on the other "
         "splits say nothing",
         remedy=_advice(proposal, config),
@@ -73,33 +71,68 @@ def check_groups(
     )
 
 
+def _choose_proposal(
+    by_ids: GroupProposal | None, by_looks: GroupProposal | None
+) -> GroupProposal | None:
+    """Returns the groups by ids, unless these tear groups by looks apart.
+
+    Example: ids say films, and images of two films look alike; the groups by looks are taken.
+    """
+    if by_ids is None or by_looks is None:
+        return by_ids or by_looks
+    return by_ids if _keeps_whole(by_ids, by_looks) else by_looks
+
+
 def _keeps_whole(proposal: GroupProposal, finer: GroupProposal) -> bool:
     """Says whether each group of a finer proposal lies in one group of another one."""
-    pairs = {(finer.groups[image_id], group) for image_id, group in proposal.groups.items()}
-    return len(pairs) == len({*finer.groups.values()})
+    group_by_finer: dict[str, str] = {}
+    for image_id, group in proposal.groups.items():
+        finer_group = finer.groups[image_id]
+        if group_by_finer.setdefault(finer_group, group) != group:
+            return False
+    return True
+
+
+def _describe_groups(proposal: GroupProposal, id_count: int, *, is_by_ids: bool) -> str:
+    """Returns how many ids are in groups, and the first group, in words."""
+    count = sum(len(members) for members in proposal.members)
+    groups = counted(len(proposal.members), "group")
+    first_group = proposal.members[0]
+    example = (
+        f"such as {first_group[0]} to {first_group[-1]} ({counted(len(first_group), 'image')})"
+    )
+    if proposal.in_a_row:
+        return f"{count} of {id_count} ids are numbered in a row, {example}"
+    if is_by_ids:
+        return f"{count} of {id_count} ids are numbered in {groups}, {example}"
+    return f"{count} of {id_count} ids are named in {groups}, {example}"
 
 
 def _advice(proposal: GroupProposal, config: VocSegConfig) -> str:
     """Returns the options that keep each group together, if they can, and the one that does not."""
-    alone = f"if they do not belong together, {_option_and_field({'group_by': NO_GROUPS})}"
+    divide_anyway = f"if they do not belong together, {_option_and_field({'group_by': NO_GROUPS})}"
     ratios = config.ratios
     sizes = collections.Counter(proposal.groups.values())
     if len(sizes) < len(ratios):
         return (
             f"write lists or folders of splits, as there are only {len(sizes)} groups for "
-            f"{len(ratios)} splits; {alone}"
+            f"{len(ratios)} splits; {divide_anyway}"
         )
     fields = {"group_by": proposal.rule}
     notes = ""
-    by_hash = assign(proposal.groups, ratios, config.seed, proposal.groups)
-    if config.split_by == "hash" and not all(by_hash.values()):
-        fields["split_by"] = "stratified"
-        notes += " (by hash a split would be empty)"
+    if config.split_by == "hash":
+        ids_by_split = assign([*proposal.groups], ratios, config.seed, proposal.groups)
+        if not all(ids_by_split.values()):
+            fields["split_by"] = "stratified"
+            notes += " (by hash a split would be empty)"
     share_of_largest = max(sizes.values()) / len(proposal.groups)
     if share_of_largest > max(ratios.values()):
         notes += f"; the largest group has {share_of_largest:.0%} of the images"
-    what = "blocks of them" if proposal.in_a_row else "each group"
-    return f"keep {what} in one split with {_option_and_field(fields)}{notes}; {alone}"
+    kept_together = "blocks of them" if proposal.in_a_row else "each group"
+    return (
+        f"keep {kept_together} in one split with {_option_and_field(fields)}{notes}; "
+        f"{divide_anyway}"
+    )
 
 
 def _option_and_field(fields: dict[str, str]) -> str:
@@ -107,62 +140,96 @@ def _option_and_field(fields: dict[str, str]) -> str:
     return f"{command(**fields)} (in a config: {json.dumps(fields, ensure_ascii=False)[1:-1]})"
 
 
-POOL = "all images"
-"""The name of the one split that there is before it is divided."""
+@dataclasses.dataclass(frozen=True)
+class DividedIds:
+    """The ids that each split has.
+
+    Attributes:
+      ids: by split, its ids.
+      sources: by split, where it comes from, in words.
+      left_out: by split, the ids that it would have if they had a mask.
+    """
+
+    ids: dict[str, Sequence[str]]
+    sources: dict[str, str]
+    left_out: dict[str, list[str]] = dataclasses.field(default_factory=dict)
 
 
-def by_ratio(
-    ids: Collection[str], config: VocSegConfig
-) -> tuple[dict[str, Sequence[str]], dict[str, str]]:
-    """Returns the ids of each split, and where each comes from; of `stratified` the pool."""
+def divide_by_ratio(ids: Collection[str], config: VocSegConfig) -> DividedIds:
+    """Divides ids by a hash; those that are to be stratified are one pool, until masks are read."""
     if config.split_by == "stratified":
-        return {POOL: list(ids)}, {POOL: POOL}
+        return DividedIds({POOL: [*ids]}, {POOL: _ALL_IMAGES})
     groups = config.grouping.groups(ids) if config.grouping else None
-    splits = dict[str, Sequence[str]](assign(ids, config.ratios, config.seed, groups))
-    in_groups = f" in {len(set(groups.values()))} groups" if groups else ""
+    ids_by_split = assign(ids, config.ratios, config.seed, groups)
     sources = {}
     for split, ratio in config.ratios.items():
-        is_all = ratio >= 1
-        sources[split] = POOL if is_all else f"{ratio:g} of {len(ids)}{in_groups}, by hash"
-    return splits, sources
+        if ratio >= 1:
+            sources[split] = _ALL_IMAGES
+        else:
+            sources[split] = f"{ratio:g} of {len(ids)}{_in_groups(groups)}, by hash"
+    return DividedIds({**ids_by_split}, sources)
+
+
+def _in_groups(groups: Mapping[str, str] | None) -> str:
+    return f" in {len({*groups.values()})} groups" if groups else ""
 
 
 def divide_stratified(
-    labels: Labels, config: VocSegConfig, rule: MaskRule, ids: Sequence[str], out: Sequence[str]
-) -> tuple[dict[str, Sequence[str]], dict[str, str], dict[str, list[str]]]:
+    labels: Labels,
+    config: VocSegConfig,
+    rule: MaskRule,
+    ids: Sequence[str],
+    left_out: Sequence[str],
+) -> DividedIds:
     """Divides a pool of ids with masks by the classes in these.
 
-    A hash says which split would have had the ids that are left out.
-
-    Returns:
-      By split: its ids; where it comes from, in words; and the ids that are left out of it.
+    Args:
+      labels: the masks.
+      config: what the user said.
+      rule: what the masks mean.
+      ids: the ids.
+      left_out: ids that are left out. A hash says which split would have had them.
 
     Raises:
       ConfigError: if there are fewer images, or groups, than splits.
     """
     ratios = config.ratios
-    groups = config.grouping.groups([*ids, *out]) if config.grouping else None
-    units = len({groups[image_id] for image_id in ids}) if groups else len(ids)
-    if units < len(ratios):
-        unit = "group" if groups else "image"
-        raise ConfigError(
-            "option splits",
-            found=f"{len(ratios)} splits for {counted(units, unit)}",
-            expected="at least one for each split",
-            remedy="change the ratios, or group_by if it is given",
-        )
+    groups = config.grouping.groups([*ids, *left_out]) if config.grouping else None
+    group_by_id = {image_id: groups[image_id] for image_id in ids} if groups else None
+    _check_enough_units(ids, group_by_id, ratios)
     classes: dict[str, Sequence[int]] = dict.fromkeys(ids, ())
     if len(ratios) > 1:
         read = functools.partial(_read_classes, labels, config.example_spec(rule))
         classes = dict(ordered_map(read, ids))
-    splits: dict[str, Sequence[str]] = dict(stratify(classes, ratios, config.seed, groups))
-    in_groups = f" in {units} groups" if groups else ""
+    ids_by_split = stratify(classes, ratios, config.seed, groups)
+    in_groups = _in_groups(group_by_id)
     sources = {
         split: f"{ratio:g} of {len(ids)}{in_groups}, stratified" for split, ratio in ratios.items()
     }
-    left_out = assign(out, ratios, config.seed, groups)
-    not_empty = {split: ids_of_split for split, ids_of_split in left_out.items() if ids_of_split}
-    return splits, sources, not_empty
+    left_out_by_split = assign(left_out, ratios, config.seed, groups)
+    return DividedIds(
+        {**ids_by_split},
+        sources,
+        {split: ids_of_split for split, ids_of_split in left_out_by_split.items() if ids_of_split},
+    )
+
+
+def _check_enough_units(
+    ids: Sequence[str], group_by_id: Mapping[str, str] | None, ratios: Mapping[str, float]
+) -> None:
+    if group_by_id is None:
+        units = counted(len(ids), "image")
+        count = len(ids)
+    else:
+        count = len({*group_by_id.values()})
+        units = counted(count, "group")
+    if count < len(ratios):
+        raise ConfigError(
+            "option splits",
+            found=f"{len(ratios)} splits for {units}",
+            expected="at least one for each split",
+            remedy="change the ratios, or group_by if it is given",
+        )
 
 
 def _read_classes(labels: Labels, spec: ExampleSpec, image_id: str) -> Sequence[int]:

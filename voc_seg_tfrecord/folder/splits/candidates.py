@@ -15,12 +15,8 @@ from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, UNIONS, parse_split_n
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.question import Alternative
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.split_lists import (
-    ListRank,
-    SplitList,
-    ids_in_split,
-    lists_of_each_division,
-)
+from voc_seg_tfrecord.folder.splits.list_divisions import lists_of_each_division
+from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, ids_in_split
 from voc_seg_tfrecord.folder.tree.pairs import LabelSplit
 
 EXAMPLE_RATIOS = "train=0.8,validation=0.2"

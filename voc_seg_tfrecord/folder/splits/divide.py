@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ListError, command
 from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.question import Problems
-from voc_seg_tfrecord.folder.splits.by_ratio import by_ratio, check_groups
+from voc_seg_tfrecord.folder.splits.by_ratio import check_groups, divide_by_ratio
 from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, SplitSource
 from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits, sentences_on_lost
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
@@ -75,8 +75,8 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
     tree = evidence.tree
     if config.ratios:
         problems.try_step(check_groups, tree.images, tree.image_file, config, tree.root)
-        ids_by_split, sources = by_ratio(tree.images, config)
-        splits = Splits(evidence, ids_by_split, sources)
+        divided = divide_by_ratio(tree.images, config)
+        splits = Splits(evidence, divided.ids, divided.sources)
     elif config.splits is None:
         user_gave_lists = "lists" in (config.layout or {})
         chosen = choose_splits(evidence, user_gave_lists=user_gave_lists)
@@ -94,7 +94,8 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
                 remedy="change the ratios or the seed, or add images",
             )
     if not config.overlap:
-        problems.try_step(_check_disjoint, splits, config.missing_image == "skip")
+        skips_missing_images = config.missing_image == "skip"
+        problems.try_step(_check_disjoint, splits, skips_missing_images)
     return splits
 
 
@@ -132,11 +133,13 @@ def _check_disjoint(splits: Splits, skips_missing_images: bool) -> None:
     Raises:
       ListError: if some are, with the lists to leave out if that is an answer.
     """
-    ids_by_split = {split: {*ids} for split, ids in splits.ids.items()}
-    if skips_missing_images:  # then ids without an image are left out anyway
-        images = splits.evidence.tree.images
-        for ids in ids_by_split.values():
-            ids.intersection_update([image_id for image_id in ids if image_id in images])
+    images = splits.evidence.tree.images
+    ids_by_split = {}
+    for split, ids in splits.ids.items():
+        if skips_missing_images:  # ids without an image are left out anyway
+            ids_by_split[split] = {image_id for image_id in ids if image_id in images}
+        else:
+            ids_by_split[split] = {*ids}
     sentences = []
     for one, other in itertools.combinations(ids_by_split, 2):
         shared = ids_by_split[one] & ids_by_split[other]
@@ -183,13 +186,16 @@ def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[s
     remaining = dict(ids_by_split)
     largest_first = sorted(ids_by_split, key=lambda split: (-len(ids_by_split[split]), split))
     for split in largest_first:
-        smaller = [ids for ids in remaining.values() if ids < ids_by_split[split]]
-        if ids_by_split[split] == set().union(*smaller):
+        ids = ids_by_split[split]
+        smaller = [other for other in remaining.values() if other < ids]
+        if set().union(*smaller) == ids:
             del remaining[split]
     all_ids = set().union(*remaining.values())
-    share_nothing = len(all_ids) == sum(map(len, remaining.values()))
+    share_ids = len(all_ids) < sum(len(ids) for ids in remaining.values())
+    if share_ids:
+        return None
     loses_train = _has_train(ids_by_split) and not _has_train(remaining)
-    return remaining if share_nothing and not loses_train else None
+    return None if loses_train else remaining
 
 
 def _has_train(names: Collection[str]) -> bool:

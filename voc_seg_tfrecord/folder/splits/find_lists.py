@@ -21,7 +21,8 @@ from voc_seg_tfrecord.core.split_names import (
 )
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
-from voc_seg_tfrecord.folder.splits.list_text import ListText, UnclearText, Use
+from voc_seg_tfrecord.folder.splits.list_text import ListText
+from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText, Use, as_unclear, judge_text
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, rank_of
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -88,13 +89,13 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
 
 def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:
     """Adds a text to the lists that make splits, to other lists, notes or unclear texts."""
-    verdict = text.judge()
+    verdict = judge_text(text)
     if verdict.use is Use.SPLITS:
         texts.lists.extend(text.as_lists())
         return
     texts.lists.extend(text.as_lists_without_splits())
     if verdict.use is not Use.NO_SPLITS:
-        texts.unclear.append(text.as_unclear(verdict))
+        texts.unclear.append(as_unclear(text, verdict))
     elif verdict.reason:
         texts.notes.append(f"{text.path} {verdict.reason}, so it makes no split.")
 

@@ -17,7 +17,8 @@ from voc_seg_tfrecord.folder.splits.candidates import (
 )
 from voc_seg_tfrecord.folder.splits.choose import not_understood
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.list_text import UnclearText, read_given_list
+from voc_seg_tfrecord.folder.splits.list_text import read_given_list
+from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.split_lists import (
     RANK_BY_USUAL_FOLDER,
     ListRank,

@@ -67,7 +67,7 @@ class GroupProposal:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Candidate:
+class _GroupsByIds:
     """Groups of ids that one rule finds.
 
     Attributes:
@@ -105,7 +105,7 @@ def _count_groups(groups: Mapping[str, str]) -> int:
     return len({*groups.values()})
 
 
-def _groups_of_wholes(names: Mapping[str, str]) -> _Candidate | None:
+def _groups_of_wholes(names: Mapping[str, str]) -> _GroupsByIds | None:
     """Returns groups by the first word such as `patient` with its number."""
     word = re.compile(rf"(?i)(?:^|[^a-z])({_WHOLES})[_ -]?\d+(?=\D)")
     matches = _find_in_names(word, names)
@@ -116,7 +116,7 @@ def _groups_of_wholes(names: Mapping[str, str]) -> _Candidate | None:
     return _groups_by_words(groups, names, rf"(?i)^(.*?(?:{words})[_ -]?\d+)")
 
 
-def _groups_of_parts(names: Mapping[str, str]) -> _Candidate | None:
+def _groups_of_parts(names: Mapping[str, str]) -> _GroupsByIds | None:
     """Returns groups by what stands before the first word such as `frame` with its number."""
     word = re.compile(rf"(?i)(?<=[^a-z])({_PARTS})[_ -]?\d+")
     matches = _find_in_names(word, names)
@@ -155,7 +155,7 @@ def _alternatives(words: Iterable[str]) -> str:
 
 def _groups_by_words(
     groups: Mapping[str, str], names: Mapping[str, str], pattern: str
-) -> _Candidate | None:
+) -> _GroupsByIds | None:
     """Returns groups if most ids are in one of several; an id without a word is alone.
 
     Args:
@@ -170,9 +170,9 @@ def _groups_by_words(
     if 2 * sum(len(ids) for ids in members) <= len(names):
         return None
     if len(groups) == len(names):
-        return _Candidate([f"regex:{pattern}"], groups, members)
+        return _GroupsByIds([f"regex:{pattern}"], groups, members)
     groups_of_one = {image_id: _group_of_one(name) for image_id, name in names.items()}
-    return _Candidate([f"regex:{pattern}|^(.+)$"], {**groups_of_one, **groups}, members)
+    return _GroupsByIds([f"regex:{pattern}|^(.+)$"], {**groups_of_one, **groups}, members)
 
 
 def _group_of_one(name: str) -> str:
@@ -193,7 +193,7 @@ class _Numbered:
     numbers: tuple[int, ...]
 
 
-def _groups_by_last_numbers(names: Mapping[str, str]) -> _Candidate | None:
+def _groups_by_last_numbers(names: Mapping[str, str]) -> _GroupsByIds | None:
     """Returns groups by what stands before the row and column of a tile, or before a counter."""
     letter = _between_numbers(names)
     end = f"{letter}*{_common_end(names.values())}$"
@@ -226,7 +226,7 @@ def _groups_by_last_numbers(names: Mapping[str, str]) -> _Candidate | None:
 
 def _groups_by_front(
     numbered: Mapping[str, _Numbered], names: Mapping[str, str], pattern_of_numbers: str
-) -> _Candidate | None:
+) -> _GroupsByIds | None:
     """Returns groups by what stands before numbers; None if most ids are in none."""
     ids_by_front = _group_by_front(numbered)
     members = []
@@ -241,19 +241,19 @@ def _groups_by_front(
             groups |= dict.fromkeys(ids, f"all of {front}")
     all_have_a_front = len(numbered) == len(names) and all(ids_by_front)
     or_alone = "" if all_have_a_front else "|^(.+)$"
-    return _Candidate([rf"regex:^(.*\D){pattern_of_numbers}{or_alone}"], groups, members)
+    return _GroupsByIds([rf"regex:^(.*\D){pattern_of_numbers}{or_alone}"], groups, members)
 
 
 def _groups_by_column(
     numbered: Mapping[str, _Numbered], names: Mapping[str, str], rule: str
-) -> _Candidate | None:
+) -> _GroupsByIds | None:
     """Returns the columns of a map as groups; None if not all ids are in one, or each is alone."""
     ids_by_front = _group_by_front(numbered)
     members = [_in_order(ids, numbered) for _, ids in sorted(ids_by_front.items()) if len(ids) > 1]
     if len(numbered) < len(names) or not members:
         return None
     groups = {image_id: numbered_id.front for image_id, numbered_id in numbered.items()}
-    return _Candidate([rule], groups, members)
+    return _GroupsByIds([rule], groups, members)
 
 
 def _group_by_front(numbered: Mapping[str, _Numbered]) -> dict[str, list[str]]:

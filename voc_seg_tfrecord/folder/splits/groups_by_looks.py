@@ -18,7 +18,7 @@ import unicodedata
 import numpy as np
 
 from voc_seg_tfrecord.core.grouping import Grouping, first_rule
-from voc_seg_tfrecord.folder.splits.alike import MIN_PAIRS, Pair
+from voc_seg_tfrecord.folder.splits.alike import MIN_PAIRS, ComparedPair
 from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal
 
 _MAX_PAIRS = 8  # of one candidate
@@ -44,15 +44,15 @@ _PLAIN_RULES = (
 )
 """Rules that are easy to read; the first one that makes the same groups is proposed."""
 
-AreAlike = Callable[[Sequence[Pair]], bool]
+AreAlike = Callable[[Sequence[ComparedPair]], bool]
 
 
 @dataclasses.dataclass(frozen=True)
-class _Candidate:
+class _LooksCandidate:
     """Groups of ids that have the same parts.
 
     Attributes:
-      rule: the rule for `--group_by`.
+      rule: the rule for `--group_by`, as text.
       group_by_id: the name of the group of each id.
     """
 
@@ -68,32 +68,35 @@ def propose_by_looks(
     Args:
       ids: the ids of all images.
       split_count: how many splits these are divided into.
-      are_alike: says whether pairs of images look much more alike than those in other places.
+      are_alike: says whether pairs of images look much more alike than those of other groups.
     """
     if not ids:
         return None
     ids = sorted(ids)
-    held = list[_Candidate]()
+    holding = list[_LooksCandidate]()
     for candidates in _lists_of_candidates(ids):
         candidate = _coarsest_that_holds(ids, candidates, are_alike)
         if candidate is not None:
-            held.append(candidate)
-    if held:
-        return _as_proposal(max(held, key=_quality))
+            holding.append(candidate)
+    if holding:
+        return _as_proposal(max(holding, key=_ids_in_groups_and_coarseness))
     return _blocks_of_a_film(ids, split_count, are_alike)
 
 
-def _quality(candidate: _Candidate) -> tuple[int, int]:
-    """By which of several candidates is taken: most ids in groups, then fewest groups."""
+def _ids_in_groups_and_coarseness(candidate: _LooksCandidate) -> tuple[int, int]:
+    """Returns the key of the best candidate: it has most ids in groups, then fewest groups."""
     sizes = collections.Counter(candidate.group_by_id.values())
-    return sum(size for size in sizes.values() if size > 1), -len(sizes)
+    ids_in_groups = sum(size for size in sizes.values() if size > 1)
+    return ids_in_groups, -len(sizes)
 
 
-def _lists_of_candidates(ids: Sequence[str]) -> Iterator[list[_Candidate]]:
+def _lists_of_candidates(ids: Sequence[str]) -> Iterator[list[_LooksCandidate]]:
     """Yields lists of candidates: in each, every candidate joins groups of the one before it."""
     names = [unicodedata.normalize("NFC", image_id) for image_id in ids]
     have_hashes = all(re.search(_HASH_OF_ROBOFLOW, name) for name in names)
-    fronts = [re.sub(_HASH_OF_ROBOFLOW, "", name) for name in names] if have_hashes else names
+    fronts = names
+    if have_hashes:
+        fronts = [re.sub(_HASH_OF_ROBOFLOW, "", name) for name in names]
     for part in _usual_parts(fronts):
         parts_of_names = [re.findall(part, front) for front in fronts]
         rules = _rules_by_first_parts(part, parts_of_names)
@@ -108,16 +111,19 @@ class _GroupRule:
     """A rule, and the group that it gives each id, in the order of the ids.
 
     Attributes:
-      rule: the rule for `--group_by`.
+      text: the rule for `--group_by`.
       groups: the groups.
     """
 
-    rule: str
+    text: str
     groups: Sequence[str]
 
 
 def _rules_by_first_parts(part: str, parts_of_names: Sequence[Sequence[str]]) -> list[_GroupRule]:
-    """Returns the rules by which ids with the same first parts are a group, the finest first."""
+    """Returns the rules by which ids with the same first parts are a group, the finest first.
+
+    Example: img3_hflip is in the group img3_hflip of the first rule, and in img3 of the next one.
+    """
     most_parts = max(len(parts) for parts in parts_of_names)
     rules = []
     for count in range(min(most_parts, _MAX_PARTS), 0, -1):
@@ -127,7 +133,10 @@ def _rules_by_first_parts(part: str, parts_of_names: Sequence[Sequence[str]]) ->
 
 
 def _rules_by_last_parts(part: str, parts_of_names: Sequence[Sequence[str]]) -> list[_GroupRule]:
-    """Returns the rules by which ids with the same last parts are a group, the finest first."""
+    """Returns the rules by which ids with the same last parts are a group, the finest first.
+
+    Example: 003_berlin is in the group _berlin.
+    """
     fewest_parts = min(len(parts) for parts in parts_of_names)
     rules = []
     for count in range(1, min(fewest_parts, _MAX_PARTS)):
@@ -147,38 +156,44 @@ def _usual_parts(names: Sequence[str]) -> Sequence[str]:
     return both
 
 
-def _distinct_candidates(ids: Sequence[str], rules: Sequence[_GroupRule]) -> list[_Candidate]:
+def _distinct_candidates(ids: Sequence[str], rules: Sequence[_GroupRule]) -> list[_LooksCandidate]:
     """Returns the candidates of rules that make groups, each coarser than the one before."""
-    candidates = list[_Candidate]()
+    candidates = list[_LooksCandidate]()
     count_before = len(ids)
     for rule in rules:
         count = len({*rule.groups})
         if 1 < count < count_before:
             group_by_id = dict(zip(ids, rule.groups, strict=True))
-            candidates.append(_Candidate(rule.rule, group_by_id))
+            candidates.append(_LooksCandidate(rule.text, group_by_id))
             count_before = count
     return candidates
 
 
 def _coarsest_that_holds(
-    ids: Sequence[str], candidates: Sequence[_Candidate], are_alike: AreAlike
-) -> _Candidate | None:
-    """Returns the last candidate up to which neighbors in groups look alike; None if none."""
-    held: _Candidate | None = None
+    ids: Sequence[str], candidates: Sequence[_LooksCandidate], are_alike: AreAlike
+) -> _LooksCandidate | None:
+    """Returns the last candidate up to which neighbors in groups look alike; None if none.
+
+    Args:
+      ids: all ids, sorted.
+      candidates: the candidates, the finest first.
+      are_alike: says whether pairs look much more alike than those of other groups.
+    """
+    last_that_holds: _LooksCandidate | None = None
     finer: Mapping[str, str] = {image_id: image_id for image_id in ids}
     for number, candidate in enumerate(candidates):
-        neighbors = _neighbors(ids, candidate.group_by_id, finer)
+        neighbors = _sample_neighbors(ids, candidate.group_by_id, finer)
         if len(neighbors) < MIN_PAIRS:
-            continue  # it says nothing; the next one has its neighbors too
-        pairs = _pairs_in_places(neighbors, candidates[number:])
+            continue  # too few to judge; as `finer` stays, the next candidate has them too
+        pairs = _pairs_of_groups(neighbors, candidates[number:])
         if not are_alike(pairs):
             break
-        held = candidate
+        last_that_holds = candidate
         finer = candidate.group_by_id
-    return held
+    return last_that_holds
 
 
-def _neighbors(
+def _sample_neighbors(
     ids: Sequence[str], group_by_id: Mapping[str, str], finer_by_id: Mapping[str, str]
 ) -> list[tuple[str, str]]:
     """Returns some ids that stand side by side in a group and that a finer rule tells apart."""
@@ -197,40 +212,40 @@ def _sample_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """Returns a few pairs from all over a list."""
     if not pairs:
         return []
-    places = np.linspace(0, len(pairs) - 1, _MAX_PAIRS, dtype=int)
-    return [pairs[place] for place in dict.fromkeys(places.tolist())]
+    positions = np.linspace(0, len(pairs) - 1, _MAX_PAIRS, dtype=int)
+    return [pairs[position] for position in dict.fromkeys(positions.tolist())]
 
 
-def _pairs_in_places(
-    neighbors: Sequence[tuple[str, str]], candidates: Sequence[_Candidate]
-) -> list[Pair]:
-    """Returns neighbors, each in the place of its group; groups are those of `_choose_places`."""
-    group_by_id = _choose_places(neighbors, candidates).group_by_id
+def _pairs_of_groups(
+    neighbors: Sequence[tuple[str, str]], candidates: Sequence[_LooksCandidate]
+) -> list[ComparedPair]:
+    """Returns neighbors as pairs, numbered by the groups of `_choose_groups_to_compare`."""
+    group_by_id = _choose_groups_to_compare(neighbors, candidates).group_by_id
     number_by_group: dict[str, int] = {}
     pairs = []
     for one, other in neighbors:
-        place = number_by_group.setdefault(group_by_id[one], len(number_by_group))
-        pairs.append(Pair(place, one, other))
+        number = number_by_group.setdefault(group_by_id[one], len(number_by_group))
+        pairs.append(ComparedPair(number, one, other))
     return pairs
 
 
-def _choose_places(
-    neighbors: Sequence[tuple[str, str]], candidates: Sequence[_Candidate]
-) -> _Candidate:
-    """Returns the coarsest candidate that tells enough of the pairs apart; or else the finest.
+def _choose_groups_to_compare(
+    neighbors: Sequence[tuple[str, str]], candidates: Sequence[_LooksCandidate]
+) -> _LooksCandidate:
+    """Returns the coarsest candidate that has enough pairs in different groups, or the finest.
 
     Groups of a finer one may look alike, as scenes of one film do.
     """
     for candidate in reversed(candidates):
-        sizes = collections.Counter(candidate.group_by_id[one] for one, _ in neighbors).values()
-        pairs_in_one_place = sum(size**2 for size in sizes)
-        pairs_apart = (len(neighbors) ** 2 - pairs_in_one_place) // 2
-        if pairs_apart >= MIN_PAIRS:
+        groups = [candidate.group_by_id[one] for one, _ in neighbors]
+        combinations = itertools.combinations(groups, 2)
+        combinations_apart = sum(1 for group, other in combinations if group != other)
+        if combinations_apart >= MIN_PAIRS:
             return candidate
     return candidates[0]
 
 
-def _as_proposal(candidate: _Candidate) -> GroupProposal | None:
+def _as_proposal(candidate: _LooksCandidate) -> GroupProposal | None:
     ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
     for image_id, group in candidate.group_by_id.items():
         ids_by_group[group].append(image_id)
@@ -246,18 +261,19 @@ def _blocks_of_a_film(
     ids: Sequence[str], split_count: int, are_alike: AreAlike
 ) -> GroupProposal | None:
     """Returns blocks of successive numbers, if all ids are numbered under one name and alike."""
-    numbered = _number_under_one_name(ids)
-    if numbered is None:
+    film = _find_film(ids)
+    if film is None:
         return None
-    front, number_by_id = numbered
-    in_order = sorted(ids, key=lambda image_id: (number_by_id[image_id], image_id))
+    in_order = sorted(ids, key=lambda image_id: (film.number_by_id[image_id], image_id))
     neighbors = _sample_pairs([*itertools.pairwise(in_order)])
-    if not are_alike([Pair(place, *pair) for place, pair in enumerate(neighbors)]):
+    pairs = [ComparedPair(n, one, other) for n, (one, other) in enumerate(neighbors)]
+    if not are_alike(pairs):
         return None
-    digits = _digits_of_a_block([*number_by_id.values()], split_count)
-    # A name may be before the number; without one, the number keeps a digit.
-    digits_of_group = r"\d*?" if front else r"\d+?"
-    rule = rf"regex:^({re.escape(front)}{digits_of_group})\d{{0,{digits}}}(?!\d)"
+    digits = _digits_of_a_block([*film.number_by_id.values()], split_count)
+    # Without a name before it, the number keeps a digit, so that the group has a name.
+    digits_of_group = r"\d*?" if film.name else r"\d+?"
+    # For 2 digits: regex:^(frame_\d*?)\d{0,2}(?!\d), by which frame_1234 is in frame_12.
+    rule = rf"regex:^({re.escape(film.name)}{digits_of_group})\d{{0,{digits}}}(?!\d)"
     groups = Grouping.parse(rule).groups(ids)
     ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
     for image_id in in_order:
@@ -268,23 +284,33 @@ def _blocks_of_a_film(
     return GroupProposal(rule, groups, blocks, in_a_row=True)
 
 
-def _number_under_one_name(ids: Sequence[str]) -> tuple[str, dict[str, int]] | None:
-    """Returns the name before the numbers of all ids, and these; None if there are several names.
+@dataclasses.dataclass(frozen=True)
+class _Film:
+    """Ids that are numbered under one name.
 
-    An id without a number has no name either.
+    Attributes:
+      name: what stands before the numbers; it may be empty.
+      number_by_id: the numbers.
     """
-    fronts = set()
+
+    name: str
+    number_by_id: Mapping[str, int]
+
+
+def _find_film(ids: Sequence[str]) -> _Film | None:
+    """Returns ids as a film; None if they have several names, or one has no number."""
+    film_names = set()
     number_by_id = {}
     for image_id in ids:
         name = re.sub(_HASH_OF_ROBOFLOW, "", unicodedata.normalize("NFC", image_id))
         match = _NUMBERED.search(name)
         if match is None:
             return None
-        fronts.add(match[1])
+        film_names.add(match[1])
         number_by_id[image_id] = int(match[2])
-    if len(fronts) != 1:
+    if len(film_names) != 1:
         return None
-    return fronts.pop(), number_by_id
+    return _Film(film_names.pop(), number_by_id)
 
 
 def _digits_of_a_block(numbers: Sequence[int], split_count: int) -> int:

@@ -1,12 +1,7 @@
-"""One text that may be a list: what it names, and whether it makes splits.
+"""One text that may be a list: the images and splits that it names."""
 
-A text that names images and splits in a form that is not read is unclear, and so is one whose ids
-have lost their zeros. Unless something else divides the images, it stops the build.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import dataclasses
-import enum
 import functools
 import posixpath
 
@@ -24,11 +19,10 @@ from voc_seg_tfrecord.core.split_names import (
 )
 from voc_seg_tfrecord.folder.files.folder_names import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
-from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, as_split_list
+from voc_seg_tfrecord.folder.splits.list_names import as_split_list
+from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
 from voc_seg_tfrecord.formats.list_files import (
-    DOCUMENT_ENDINGS,
     OTHER_ENDINGS,
-    YAML_ENDINGS,
     ListReader,
     words_of,
 )
@@ -40,54 +34,6 @@ _BEGINNING_BYTES = 1 << 20
 # voctest and datatest.
 _FIRST_LETTERS_OF_SPLITS = {word[:2] for word in SPLIT_BY_WORD} | {"vo", "da"}
 _SIGNS_BEFORE_A_WORD = "\ufeff \t\"'[({#-"
-
-
-@dataclasses.dataclass(frozen=True)
-class UnclearText:
-    """A text that names images and splits, and is not understood.
-
-    Attributes:
-      file: the text, below the given folder.
-      rank: how usual its folder is for lists.
-      content: what is in it, in words.
-      image_ids: the images that it names.
-      names_most: whether it names more than half of the images.
-      has_wrong_names: whether its form is read, but its names are not quite those of images.
-    """
-
-    file: str
-    rank: ListRank
-    content: str
-    image_ids: frozenset[str]
-    names_most: bool
-    has_wrong_names: bool = False
-
-
-class Use(enum.Enum):
-    """What a text is good for."""
-
-    SPLITS = "it makes splits"
-    NO_SPLITS = "it makes no split"
-    UNCLEAR = "it says splits, and is not understood"
-    WRONG_NAMES = "it says splits, of names that are not quite those of images"
-
-
-@dataclasses.dataclass(frozen=True)
-class Verdict:
-    """What a text is good for, and why.
-
-    Attributes:
-      use: what it is good for.
-      reason: why it makes no split, in words that go on after the name of the text; or what is in
-        it that is not understood. Empty if nobody has to know.
-    """
-
-    use: Use
-    reason: str = ""
-
-
-_MAKES_SPLITS = Verdict(Use.SPLITS)
-_OF_NO_INTEREST = Verdict(Use.NO_SPLITS)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -175,27 +121,6 @@ class ListText:
             found=wrong_names,
             expected="the names of images, as their files have them",
             remedy="write the name of an image on each line",
-        )
-
-    def judge(self) -> Verdict:
-        """Says whether a text makes splits that is no list by its name and folder alone."""
-        for judge in _JUDGES:
-            verdict = judge(self)
-            if verdict is not None:
-                return verdict
-        return _OF_NO_INTEREST  # a list of all images, a table of ages
-
-    def as_unclear(self, verdict: Verdict) -> UnclearText:
-        """Returns the text as one that is not understood."""
-        words = {*words_of(self.beginning)}
-        image_ids = {self.image_names[word] for word in words if word in self.image_names}
-        return UnclearText(
-            self.path,
-            self.rank,
-            verdict.reason,
-            image_ids=frozenset(image_ids),
-            names_most=2 * len(image_ids) > len(self.image_names),
-            has_wrong_names=verdict.use is Use.WRONG_NAMES,
         )
 
     def describe_wrong_names(self) -> str:
@@ -383,130 +308,3 @@ def _is_number(word: str) -> bool:
     except ValueError:
         return False
     return word.lower() not in ("nan", "inf", "infinity")
-
-
-# What a text is good for: the first function that returns a verdict decides.
-
-
-def _cannot_be_read(text: ListText) -> Verdict | None:
-    """Example: `train.csv` with control characters in one of its lines."""
-    error = text.error
-    if error is None:
-        return None
-    lines = [line for line in text.beginning.splitlines() if line.strip()]
-    lines_with_images = sum(1 for line in lines if text.reader.names_image(line))
-    if not lines_with_images:
-        if text.is_called_as_split:
-            return Verdict(Use.NO_SPLITS, f"is called as a split, but has {error.found}")
-        return _OF_NO_INTEREST
-    is_document = text.has_ending(DOCUMENT_ENDINGS)
-    if is_document and (text.has_split_in_its_name or text.split_words):
-        return Verdict(Use.UNCLEAR, error.found)
-    has_few_wrong_lines = 2 * lines_with_images > len(lines)
-    if text.has_split_in_its_name and has_few_wrong_lines:
-        return _MAKES_SPLITS  # a list with one wrong line, which stops the build
-    return Verdict(Use.NO_SPLITS, f"names images, but has {error.found}")
-
-
-def _names_images_twice(text: ListText) -> Verdict | None:
-    """Example: YOLO's `data.yaml` with one folder for train and val, which divides nothing."""
-    if text.has_ending(YAML_ENDINGS) and len({*text.ids}) < len(text.ids):
-        return Verdict(Use.NO_SPLITS, "names the same images for several splits")
-    return None
-
-
-def _has_wrong_names(text: ListText) -> Verdict | None:
-    """Example: `train.csv` with 7 in place of 0007."""
-    says_split = text.is_called_as_split or any(entry.says_split for entry in text.listed)
-    wrong_names = text.describe_wrong_names() if says_split else ""
-    return Verdict(Use.WRONG_NAMES, wrong_names) if wrong_names else None
-
-
-def _is_of_other_images(text: ListText) -> Verdict | None:
-    """Example: `val.csv` of another set, of whose 500 names one is that of an image."""
-    if text.has_enough_images:
-        return None
-    if any(entry.says_split and not entry.image_count for entry in text.listed):
-        return Verdict(Use.NO_SPLITS, "says splits, but of other images")
-    if not text.is_called_as_split or not text.ids or text.names_images_in_unread_form:
-        return None
-    first_missing = next(name for name in text.ids if name not in text.image_names)
-    count = f"only {text.image_count}" if text.image_count else "none"
-    return Verdict(
-        Use.NO_SPLITS,
-        f"is called as a split, but {count} of its {len(text.ids)} names was found, "
-        f"not {first_missing!r}",
-    )
-
-
-def _has_mixed_key(text: ListText) -> Verdict | None:
-    """Example: `{"train_test": ["a", "b"], "val": ["c"]}`."""
-    return _unclear_by_mixed_name(text.mixed_key) if text.mixed_key else None
-
-
-def _makes_splits(text: ListText) -> Verdict | None:
-    """Example: `{"train": ["a", "b"], "val": ["c"]}`."""
-    is_list = text.has_enough_images and text.has_list_with_split
-    return _MAKES_SPLITS if is_list else None
-
-
-def _has_unclear_column(text: ListText) -> Verdict | None:
-    """Example: a column `phase` with `train` and `query`."""
-    for entry in text.listed:
-        if entry.unclear:
-            return Verdict(Use.UNCLEAR, f"names of images, and {entry.unclear}")
-    return None
-
-
-def _has_mixed_name(text: ListText) -> Verdict | None:
-    """Example: `train_test.txt`."""
-    name = stem(text.path)
-    if text.image_count and is_mixed_name(name):
-        return _unclear_by_mixed_name(name)
-    return None
-
-
-def _unclear_by_mixed_name(name: str) -> Verdict:
-    reason = f"names of images, of which {name} does not say which are test"
-    return Verdict(Use.UNCLEAR, reason)
-
-
-def _says_splits_in_unread_form(text: ListText) -> Verdict | None:
-    """Example: the line `val: a b` in a text of lines with several images."""
-    if not text.says_other_split_than_train:
-        return None
-    if not text.image_count and not text.reader.names_image(text.beginning):
-        return None
-    words = ", ".join(text.split_words)
-    return Verdict(
-        Use.UNCLEAR, f"names of images and of splits ({words}) in a form that is not read"
-    )
-
-
-def _names_images_in_unread_form(text: ListText) -> Verdict | None:
-    """Example: `val.toml`; the names of images that are numbers do not count."""
-    if text.image_count:
-        may_name_images = text.has_ending(OTHER_ENDINGS)
-    else:
-        may_name_images = text.reader.names_image(text.beginning, or_number=False)
-    if not may_name_images:
-        return None
-    if text.is_called_as_split:
-        return Verdict(
-            Use.UNCLEAR, "a name of a split, and names of images in a form that is not read"
-        )
-    return Verdict(Use.NO_SPLITS, "names images in a way that is not understood")
-
-
-_JUDGES: Sequence[Callable[[ListText], Verdict | None]] = (
-    _cannot_be_read,
-    _names_images_twice,
-    _has_wrong_names,
-    _is_of_other_images,
-    _has_mixed_key,
-    _makes_splits,
-    _has_unclear_column,
-    _has_mixed_name,
-    _says_splits_in_unread_form,
-    _names_images_in_unread_form,
-)

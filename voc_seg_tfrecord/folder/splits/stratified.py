@@ -130,6 +130,7 @@ def apportion(count: int, shares: Sequence[Fraction]) -> list[int]:
         parts[number] += 1
     for number in range(len(parts)):
         if parts[number] == 0:
+            # There are more images than shares, so the largest part has two at least.
             giver = max(by_size, key=lambda n: parts[n])
             parts[giver] -= 1
             parts[number] = 1
@@ -282,13 +283,26 @@ class _Exchange:
     taker_split: int
 
 
+@dataclasses.dataclass(frozen=True, order=True)
+class _Gain:
+    """What an exchange changes; the larger one is better.
+
+    Attributes:
+      classes: in how many more splits a class is.
+      fit: minus how many images the two splits are off their sizes afterwards.
+    """
+
+    classes: int
+    fit: int
+
+
 def _bring_class(state: Assignment, class_number: int, split: int) -> bool:
     """Gives a split that lacks a class a unit with it; says whether an exchange was a gain."""
     best: _Exchange | None = None
-    best_gain = (0, 0)
+    best_gain = _Gain(0, 0)
     for exchange in _possible_exchanges(state, class_number, split):
         gain = _gain_of(state, exchange)
-        if gain[0] > 0 and (best is None or gain > best_gain):
+        if gain.classes > 0 and (best is None or gain > best_gain):
             best = exchange
             best_gain = gain
     if best is None:
@@ -312,21 +326,22 @@ def _possible_exchanges(state: Assignment, class_number: int, split: int) -> Ite
                 yield _Exchange(giver, other, taker, split)
 
 
-def _gain_of(state: Assignment, exchange: _Exchange) -> tuple[int, int]:
-    """Returns in how many more splits a class is after an exchange, and minus the misfit."""
+def _gain_of(state: Assignment, exchange: _Exchange) -> _Gain:
+    """Returns what an exchange would change."""
     giver = state.units[exchange.giver]
     taker = state.units[exchange.taker]
-    gain = 0
+    classes = 0
     for class_number in {*giver.image_count_by_class, *taker.image_count_by_class}:
-        unit_counts = state.unit_counts[class_number]
-        change = (class_number in taker.image_count_by_class) - (
-            class_number in giver.image_count_by_class
-        )
-        for split, difference in ((exchange.giver_split, change), (exchange.taker_split, -change)):
-            is_there = unit_counts[split] > 0
-            will_be_there = unit_counts[split] + difference > 0
-            gain += will_be_there - is_there
+        before = state.unit_counts[class_number]
+        after = [*before]
+        if class_number in giver.image_count_by_class:
+            after[exchange.giver_split] -= 1
+            after[exchange.taker_split] += 1
+        if class_number in taker.image_count_by_class:
+            after[exchange.taker_split] -= 1
+            after[exchange.giver_split] += 1
+        classes += _count_splits(after) - _count_splits(before)
     size_difference = giver.size - taker.size
-    misfit = abs(state.room[exchange.giver_split] + size_difference)
-    misfit += abs(state.room[exchange.taker_split] - size_difference)
-    return gain, -misfit
+    misfit_of_giver_split = abs(state.room[exchange.giver_split] + size_difference)
+    misfit_of_taker_split = abs(state.room[exchange.taker_split] - size_difference)
+    return _Gain(classes, -(misfit_of_giver_split + misfit_of_taker_split))

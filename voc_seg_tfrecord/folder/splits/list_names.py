@@ -1,0 +1,134 @@
+"""The split that the names around a list say: keys in its text, the name of the text, its folders.
+
+`_SPLIT_FINDERS` is the table of the ways in which they say it.
+"""
+
+from collections.abc import Callable, Sequence
+import dataclasses
+import posixpath
+
+from voc_seg_tfrecord.core.split_names import only_split_in, own_split_name, parse_split_name
+from voc_seg_tfrecord.folder.splits.split_lists import ListRank, Series, SplitList
+from voc_seg_tfrecord.formats.listed_images import ListedImages
+
+_FOLDERS_OF_LISTS = ("split", "splits", "imagesets")
+
+
+@dataclasses.dataclass(frozen=True)
+class _NamesAround:
+    """The names by which a list is found.
+
+    Attributes:
+      folders: the folders of the text, the outermost first.
+      stem: the name of the text without its ending.
+      ending: the ending.
+      keys: the keys in the text, the outermost first.
+      rank: how usual the folder is for lists.
+      is_value_of_splits: whether a column or key says that the last key is a split.
+    """
+
+    folders: tuple[str, ...]
+    stem: str
+    ending: str
+    keys: tuple[str, ...]
+    rank: ListRank
+    is_value_of_splits: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class _NamedSplit:
+    """The split of a list, and what else the names around it say."""
+
+    split: str
+    series: Series
+    is_named: bool = True
+
+
+def as_split_list(path: str, listed: ListedImages, rank: ListRank) -> SplitList:
+    """Returns the images of one part of a text with the split that they make, if they make one."""
+    folder, name = posixpath.split(path)
+    stem, ending = posixpath.splitext(name)
+    keys = tuple(listed.key.split("/")) if listed.key else ()
+    names = _NamesAround(tuple(folder.split("/")), stem, ending, keys, rank, listed.says_split)
+    plain = SplitList(path, listed.key, listed.ids, listed.image_count, rank)
+    if stem.lower().startswith("readme"):
+        return plain
+    for find_split in _SPLIT_FINDERS:
+        found = find_split(names)
+        if found is not None:
+            return dataclasses.replace(
+                plain, split=found.split, series=found.series, is_named=found.is_named
+            )
+    return plain
+
+
+def _find_by_text_in_segmentation(names: _NamesAround) -> _NamedSplit | None:
+    """In VOC's folder for lists, the name of the text is the split, whatever it is.
+
+    Example: `ImageSets/Segmentation/night.txt` makes the split `night`.
+    """
+    if names.rank != ListRank.SEGMENTATION or names.keys:
+        return None
+    return _NamedSplit(names.stem, Series(outer_names=("/".join(names.folders),)))
+
+
+def _find_by_value_of_column(names: _NamesAround) -> _NamedSplit | None:
+    """The values of a column of splits are the splits, whatever they are.
+
+    Example: `query` in the column `split` makes the split `query`.
+    """
+    if not names.keys or not names.is_value_of_splits or only_split_in(names.keys[-1]):
+        return None
+    outer_names = (*reversed(names.keys[:-1]), names.stem, *reversed(names.folders))
+    series = Series("", outer_names, names.ending)
+    return _NamedSplit(own_split_name(names.keys[-1]), series)
+
+
+def _find_by_words(names: _NamesAround) -> _NamedSplit | None:
+    """The innermost name that says a split counts; a folder has to say nothing else.
+
+    Examples: `train_fold0.txt` and `fold0/train.txt` make the split train. Of VOC's lists for
+    another task, those of one class, such as `cat_train`, make none.
+    """
+    split = ""
+    words = list[str]()
+    for name in (*reversed(names.keys), names.stem):
+        if split:
+            words.append(name)
+            continue
+        parsed = parse_split_name(name)
+        split = parsed.split
+        words.append(parsed.rest)
+    for folder in reversed(names.folders):
+        split_of_folder = only_split_in(folder)
+        if split_of_folder and not split:
+            split = split_of_folder
+            words.append("")
+        else:
+            words.append(folder)
+    is_for_one_class = names.rank == ListRank.OTHER_TASK and words[0] != ""
+    if not split or is_for_one_class:
+        return None
+    return _NamedSplit(split, Series(words[0], tuple(words[1:]), names.ending))
+
+
+def _find_by_folder_of_lists(names: _NamesAround) -> _NamedSplit | None:
+    """In a folder that is called as lists of splits are, the name of the text is the split.
+
+    Example: `splits/query.txt` makes the split `query`.
+    """
+    if names.keys or names.folders[-1].lower() not in _FOLDERS_OF_LISTS:
+        return None
+    if names.rank == ListRank.OTHER_TASK and parse_split_name(names.stem).rest:
+        return None
+    series = Series("", tuple(reversed(names.folders)), names.ending)
+    return _NamedSplit(names.stem, series, is_named=False)
+
+
+_SPLIT_FINDERS: Sequence[Callable[[_NamesAround], _NamedSplit | None]] = (
+    _find_by_text_in_segmentation,
+    _find_by_value_of_column,
+    _find_by_words,
+    _find_by_folder_of_lists,
+)
+"""The first one that finds a split counts."""
