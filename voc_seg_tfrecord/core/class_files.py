@@ -87,17 +87,17 @@ def read_class_files(
     """
     files = []
     misnamed = []
-    for kind in formats:
-        path = folder / kind.name
+    for file_format in formats:
+        path = folder / file_format.name
         # A link to a file that is not there is no reason to go on without its names.
         is_there = path.exists() or pathlib.Path(path).is_symlink()
-        holds_table = kind.name == TABLE and bool(read_table(folder, read))
+        holds_table = file_format.name == TABLE and bool(read_table(folder, read))
         if not is_there or holds_table:
             continue
         try:
-            files.append(_read_class_file(path, kind, image_ids, read))
+            files.append(_read_class_file(path, file_format, image_ids, read))
         except LayoutError as error:
-            if not kind.is_common:
+            if not file_format.is_common:
                 raise
             misnamed.append(error)
     return ClassFilesOfFolder(files, misnamed)
@@ -114,29 +114,29 @@ def read_table(folder: epath.Path, read: Callable[[epath.Path], File] = File.rea
 
 def _read_class_file(
     path: epath.Path,
-    kind: ClassFileFormat,
+    file_format: ClassFileFormat,
     image_ids: Container[str],
     read: Callable[[epath.Path], File],
 ) -> ClassFile:
     if path.exists() and path.stat().length > _MAX_BYTES:
         found = f"{path.stat().length} bytes, which is too large for class names"
-        raise _not_a_class_file(path, kind, found)
+        raise _not_a_class_file(path, file_format, found)
     try:
         text = read(path).data.decode("utf-8-sig")
     except UNREADABLE as error:
-        raise _unreadable(path, kind, error) from None
-    images = _describe_images(text, image_ids) if kind.is_common else ""
+        raise _unreadable(path, file_format, error) from None
+    images = _describe_images(text, image_ids) if file_format.is_common else ""
     if images:
-        raise _not_a_class_file(path, kind, images)
+        raise _not_a_class_file(path, file_format, images)
     try:
-        entries = kind.parse(text)
+        entries = file_format.parse(text)
     except UNREADABLE as error:
-        raise _unreadable(path, kind, error) from None
+        raise _unreadable(path, file_format, error) from None
     _check_numbers(path, entries)
     fault = _find_fault(entries)
     if fault:
-        raise _not_a_class_file(path, kind, fault)
-    return ClassFile(kind.name, tuple(entries), kind.background_of(text))
+        raise _not_a_class_file(path, file_format, fault)
+    return ClassFile(file_format.name, tuple(entries), file_format.background_of(text))
 
 
 def _describe_images(text: str, image_ids: Container[str]) -> str:
@@ -155,16 +155,16 @@ def _describe_images(text: str, image_ids: Container[str]) -> str:
     return f"ids of images, such as {first_words[0][:80]!r}" if lines else ""
 
 
-def _unreadable(path: epath.Path, kind: ClassFileFormat, error: Exception) -> LayoutError:
+def _unreadable(path: epath.Path, file_format: ClassFileFormat, error: Exception) -> LayoutError:
     reason = str(error)[:200] or type(error).__name__
-    return _not_a_class_file(path, kind, f"not readable as a class file: {reason}")
+    return _not_a_class_file(path, file_format, f"not readable as a class file: {reason}")
 
 
-def _not_a_class_file(path: epath.Path, kind: ClassFileFormat, found: str) -> LayoutError:
+def _not_a_class_file(path: epath.Path, file_format: ClassFileFormat, found: str) -> LayoutError:
     return LayoutError(
         path,
         found=found,
-        expected=kind.expected,
+        expected=file_format.expected,
         remedy="correct the file, or give the names with --class_names",
     )
 

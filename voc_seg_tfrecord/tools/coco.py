@@ -127,6 +127,7 @@ def _without_group_of_one_name(categories: Sequence[Any], shapes: Sequence[Any])
 
 
 def _ids_by_file_name(images: Sequence[Any]) -> dict[str, list[Any]]:
+    """Returns the ids of the images of each `file_name`; the ids differ."""
     counts = collections.Counter(image["id"] for image in images)
     for image_id, count in counts.items():
         if count > 1:
@@ -138,6 +139,7 @@ def _ids_by_file_name(images: Sequence[Any]) -> dict[str, list[Any]]:
 
 
 def _shapes_by_image(shapes: Sequence[Any], where: str) -> dict[Any, list[Any]]:
+    """Returns the annotations of each image, by its id."""
     by_image: dict[Any, list[Any]] = collections.defaultdict(list)
     for number, shape in enumerate(shapes, 1):
         with as_written(f"{where}, annotation {number}", "an annotation of an image"):
@@ -197,10 +199,10 @@ class _Reader:
                     "correct a file_name, or delete one image and give its shapes the other's id",
                 )
             size = checked_size(image.get("height"), image.get("width"), position)
-            drawn = [self._read_shape(shape, size) for shape in shapes]
+            read_shapes = [self._read_shape(shape, size) for shape in shapes]
         except MaskError as error:
             return Annotation(self.where, name, None, error=error)
-        return Annotation(self.where, name, size, drawn, "smaller")
+        return Annotation(self.where, name, size, read_shapes, "smaller")
 
     def _read_shape(self, shape: Mapping[str, Any], size: tuple[int, int]) -> Shape:
         position = f"annotation {str(shape.get('id'))[:40]}"

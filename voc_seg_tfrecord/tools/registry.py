@@ -67,8 +67,8 @@ def tool_named(name: str) -> Tool:
 def _all_class_files() -> tuple[ClassFileFormat, ...]:
     by_name: dict[str, ClassFileFormat] = {}
     for tool in TOOLS:
-        for kind in tool.class_files:
-            by_name.setdefault(kind.name, kind)
+        for file_format in tool.class_files:
+            by_name.setdefault(file_format.name, file_format)
     return tuple(by_name.values())
 
 
@@ -78,12 +78,14 @@ CLASS_FILES = _all_class_files()
 
 def class_file_named(name: str) -> ClassFileFormat | None:
     """Returns the class file of a name; None if it is not the name of one."""
-    return next((kind for kind in CLASS_FILES if kind.name == name), None)
+    return next((file_format for file_format in CLASS_FILES if file_format.name == name), None)
 
 
-CLASS_FILE_NAMES = tuple(kind.name for kind in CLASS_FILES)
+CLASS_FILE_NAMES = tuple(file_format.name for file_format in CLASS_FILES)
 
-COMMON_CLASS_FILE_NAMES = tuple(kind.name for kind in CLASS_FILES if kind.is_common)
+COMMON_CLASS_FILE_NAMES = tuple(
+    file_format.name for file_format in CLASS_FILES if file_format.is_common
+)
 """Names of class files that other programs' files have too."""
 
 NAME_FILE_PATTERNS = tuple(

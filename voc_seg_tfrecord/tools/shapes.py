@@ -67,17 +67,21 @@ class Annotation:
 
     def to_json(self) -> str:
         """Returns the annotation as text, for `from_json` on a worker."""
-        data = {**vars(self), "error": self.error and self.error.to_json()}
+        error = None if self.error is None else self.error.to_json()
+        data = {**vars(self), "error": error}
         return json.dumps(data, separators=(",", ":"), default=array.tolist)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
         """Returns the annotation that `to_json` made text of."""
         data = json.loads(text)
-        data["size"] = data["size"] and tuple(data["size"])
-        shapes = (Shape(*shape) for shape in data["shapes"])
+        if data["size"] is not None:
+            data["size"] = tuple(data["size"])
+        if data["error"] is not None:
+            data["error"] = from_json(data["error"])
+        shapes = [Shape(*shape) for shape in data["shapes"]]
         data["shapes"] = [shape._replace(points=array("d", shape.points)) for shape in shapes]
-        return cls(**{**data, "error": data["error"] and from_json(data["error"])})
+        return cls(**data)
 
 
 class ListedClass(NamedTuple):
@@ -133,7 +137,12 @@ _ERRORS_OF_OTHER_STRUCTURES = (
 
 @contextlib.contextmanager
 def as_written(where: str, expected: str) -> Iterator[None]:
-    """Turns whatever code stumbles over in a file of another structure into an error about it."""
+    """Turns errors of the code inside, about a file of another structure, into a `MaskError`.
+
+    Args:
+      where: the file, and the position in it.
+      expected: what the file should hold there.
+    """
     try:
         yield
     except _ERRORS_OF_OTHER_STRUCTURES as error:

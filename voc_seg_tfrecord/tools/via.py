@@ -210,10 +210,10 @@ def _value_of_via_3(attribute: Mapping[str, Any], value: str) -> Any:
 # The classes and shapes of regions.
 
 
-def _find_class_attribute(regions_of: Sequence[Sequence[Region]], where: str) -> str:
+def _find_class_attribute(regions_by_image: Sequence[Sequence[Region]], where: str) -> str:
     """Returns the attribute that names the class; empty if no region has an attribute."""
     used = set[str]()
-    for regions in regions_of:
+    for regions in regions_by_image:
         for region in regions:
             for name, value in region["region_attributes"].items():
                 if _text_of(value).strip():

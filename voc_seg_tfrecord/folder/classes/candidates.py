@@ -194,4 +194,7 @@ def _folders_above(tree: VocTree) -> list[epath.Path]:
 
 def _has_class_file(folder: epath.Path) -> bool:
     """Says whether a folder has a class file that may lie elsewhere than its images."""
-    return any((folder / kind.name).exists() for kind in CLASS_FILES if not kind.needs_its_folder)
+    for file_format in CLASS_FILES:
+        if not file_format.needs_its_folder and (folder / file_format.name).exists():
+            return True
+    return False

@@ -119,8 +119,10 @@ def _mostly_skips_ignored(file: ClassFile) -> bool:
     """Says whether the tool that wrote a file mostly does not count `__ignore__`."""
     if _always_skips_ignored(file):
         return True
-    kind = _format_of(file)
-    return file.has_names_alone and kind is not None and kind.skips_ignored == "mostly"
+    if not file.has_names_alone:
+        return False
+    file_format = _format_of(file)
+    return file_format is not None and file_format.skips_ignored == "mostly"
 
 
 def _always_skips_ignored(file: ClassFile) -> bool:
@@ -132,8 +134,8 @@ def _always_skips_ignored(file: ClassFile) -> bool:
         return False
     if file.entries[1].name == _LABELMES_BACKGROUND:
         return True
-    kind = _format_of(file)
-    return kind is not None and kind.skips_ignored == "always"
+    file_format = _format_of(file)
+    return file_format is not None and file_format.skips_ignored == "always"
 
 
 # Background.
@@ -152,8 +154,8 @@ def _has_background(file: ClassFile, background: str) -> bool:
 
 def _omits_background(file: ClassFile) -> bool:
     """Says whether a tool wrote a file in which background is not listed."""
-    kind = _format_of(file)
-    return kind is not None and kind.omits_background
+    file_format = _format_of(file)
+    return file_format is not None and file_format.omits_background
 
 
 def _list_numberings_of_objects(file: ClassFile) -> list[ClassFile]:
@@ -165,8 +167,8 @@ def _list_numberings_of_objects(file: ClassFile) -> list[ClassFile]:
 
 def _list_numberings_of_lines(file: ClassFile) -> list[ClassFile]:
     """Numbers a list in which the first name is value 0, or else value 1 after background."""
-    kind = _format_of(file)
-    lists_background = kind is not None and kind.lists_background
+    file_format = _format_of(file)
+    lists_background = file_format is not None and file_format.lists_background
     as_written = dataclasses.replace(_without_background(file), is_usual=lists_background)
     return [as_written, _with_background(file)]
 

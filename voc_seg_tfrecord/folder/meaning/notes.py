@@ -49,14 +49,14 @@ def _note_colors(
     """Says what colors or values mean where one would not expect it."""
     survey = evidence.survey
     masks = evidence.masks_read[taken]
-    others = []
+    lost_to_file_colors = []
     for candidate, reason in decision.lost.items():
         differs = evidence.classes[candidate] != evidence.classes[taken]
         is_possible = evidence.masks_read[candidate] >= masks
         if reason.rule == FILE_COLORS.name and is_possible and differs:
-            others.append(candidate)
-    if others:
-        compared = compare_candidates(survey, [*others, taken])
+            lost_to_file_colors.append(candidate)
+    if lost_to_file_colors:
+        compared = compare_candidates(survey, [*lost_to_file_colors, taken])
         return f"The colors are {taken.source}, and give the classes. {compared}"
     is_out_of_place = bool(palettes.entries_out_of_place(survey))
     if taken.by == "color" and not taken.uses_file_colors and is_out_of_place:

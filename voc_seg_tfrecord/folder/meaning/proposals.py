@@ -47,10 +47,13 @@ def propose_classes(survey: Survey, official: str) -> list[str]:
       official: why the classes may be VOC's 21; empty if nothing says so.
     """
     proposals = []
-    if names := _names_of_values(survey):
+    names = _names_of_values(survey)
+    if names:
         proposals.append(f"name the values 0, 1 and so on with {command(class_names=names)}")
-    elif rows := propose_rows(survey):
-        proposals.append(rows)
+    else:
+        proposal_of_rows = propose_rows(survey)
+        if proposal_of_rows:
+            proposals.append(proposal_of_rows)
     if _is_planned(survey, ClassNaming(ClassTable(VOC_CLASSES))):
         reason = f" ({official})" if official else ""
         proposals.append(f"take VOC's 21 classes with --class_names voc{reason}")
@@ -63,7 +66,8 @@ def _names_of_values(survey: Survey) -> str:
     if values != list(range(len(values))) or not 2 <= len(values) <= MAX_PROPOSED_CLASSES:
         return ""
     names = _placeholders(values)
-    return ",".join(names) if _is_planned(survey, ClassNaming(ClassTable(tuple(names)))) else ""
+    is_planned = _is_planned(survey, ClassNaming(ClassTable(tuple(names))))
+    return ",".join(names) if is_planned else ""
 
 
 def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
@@ -78,12 +82,12 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
     """
     by_value: list[Key] = [value for value in survey.values if value >= 0]
     by_color: list[Key] = [color_key(color) for color in survey.colors if color != VOID_COLOR]
-    may_be = []
+    possible_keys = []
     if not palettes.entries_of_values_with_several_colors(survey):
-        may_be.append(by_value)
+        possible_keys.append(by_value)
     if not palettes.has_values_of_one_color(survey):
-        may_be.append(by_color)
-    for keys in may_be:
+        possible_keys.append(by_color)
+    for keys in possible_keys:
         if not 2 <= len(keys) <= MAX_PROPOSED_CLASSES:
             continue
         classes = names if len(names) == len(keys) else _placeholders(keys)

@@ -46,7 +46,8 @@ def compare_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) -
 
     For example `value 1 is cat by value and dog by the colors of VOC's palette.`
     """
-    differing, agreed = list[str](), list[str]()
+    differing = []
+    agreed = []
     for pixel, _ in sorted(survey.pixels.items(), key=lambda item: -item[1].pixels):
         readers: dict[str | None, MeaningCandidate] = {}
         for candidate in candidates:
@@ -56,7 +57,10 @@ def compare_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) -
         ]
         line = f"{describe_pixel(pixel)} is {' and '.join(meanings)}"
         is_agreed = len(readers) == 1 and None not in readers
-        (agreed if is_agreed else differing).append(line)
+        if is_agreed:
+            agreed.append(line)
+        else:
+            differing.append(line)
     return list_first([*differing, *agreed]) + "."
 
 
