@@ -110,6 +110,14 @@ def test_yaml_that_does_not_name_the_classes_is_an_error(text, found):
     assert found in str(caught.value)
 
 
+def test_a_text_of_names_may_number_them_and_has_no_comments():
+    for text in ("car\r\ntree\r\n", "0 car\n1 tree\n", "0: car\n1: tree"):
+        assert read_names(File(text.encode(), "classes.txt")) == ("car", "tree")
+    for text in ("1 car\n0 tree\n", "1 car\n2 tree\n", "# all\ncar\ntree\n", "['car', 'tree']"):
+        with pytest.raises(MaskError, match=r"classes\.txt: "):
+            read_names(File(text.encode(), "classes.txt"))
+
+
 def rows_between_crossings(points, size):
     """Draws a polygon by the page's rule, without Pillow: uint8 `[H, W]`."""
     mask = np.zeros(size, np.uint8)

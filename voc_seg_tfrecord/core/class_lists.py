@@ -28,6 +28,7 @@ from voc_seg_tfrecord.core.class_cells import (
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_parsers import (
     check_no_empty_line,
+    is_comment,
     number_by_place,
     read_color,
     read_value,
@@ -51,31 +52,53 @@ def parse_list(text: str) -> list[ClassEntry]:
     lines = _lines_of_classes(text)
     if not lines:
         return []
+    entries = _read_below_head_line(lines)
+    if entries is None:
+        entries = _read_lines_of_one_form(text, lines)
+    if entries and entries[0].by_place:
+        _check_comments(text, lines)
+    return number_by_place(entries)
+
+
+def _read_below_head_line(lines: Sequence[str]) -> list[ClassEntry] | None:
+    """Returns the classes below a line that names columns; None if the first line names none."""
     for delimiter in _DELIMITERS:
         entries = _read_rows(lines, delimiter)
         if entries is not None:
-            return number_by_place(entries)
+            return entries
+    return None
+
+
+def _read_lines_of_one_form(text: str, lines: Sequence[str]) -> list[ClassEntry]:
+    """Returns the classes of lines of one form; a first line such as `name` is none of them."""
     if len(lines) > 1 and lines[0].rstrip(_MARKS).casefold() in _HEADS_OF_NAMES:
         lines = lines[1:]
     _check_no_brackets(lines)
-    entries = _read_lines(_split_one_line([line.rstrip(_MARKS) for line in lines]))
+    entries = _read_first_form(_split_one_line([line.rstrip(_MARKS) for line in lines]))
     _check_marks_at_ends(lines, entries)
     if all(entry.by_place and entry.color is None for entry in entries):
         _check_no_gap(text, lines[0])
-    return number_by_place(entries)
+    return entries
 
 
 def _lines_of_classes(text: str) -> list[str]:
     """Returns the lines that are neither blank nor comments.
 
-    A comment begins with `#`. If each such line begins with a color, as in `#800000 crack`, they
-    are no comments.
+    A comment begins with `#`; see `_check_comments`. If each such line begins with a color, as in
+    `#800000 crack`, they are no comments.
     """
     lines = [line for line in split_lines(text) if line.strip(_MARKS)]
     comments = [line for line in lines if line.startswith("#")]
     if all(_COLOR_AND_NAME.fullmatch(line) for line in comments):
         return lines
     return [line for line in lines if not line.startswith("#")]
+
+
+def _check_comments(text: str, lines: Sequence[str]) -> None:
+    """Raises a ValueError if a comment may be a name, by which the other names would move."""
+    for line in split_lines(text):
+        if line.startswith("#") and line not in lines and not is_comment(line):
+            raise ValueError(f"{line[:80]!r}, which may be a comment or a name")
 
 
 def _split_one_line(lines: Sequence[str]) -> Sequence[str]:
@@ -167,7 +190,7 @@ def _match_each(pattern: re.Pattern[str], lines: Sequence[str]) -> list[re.Match
     return [pattern.fullmatch(line) for line in lines]
 
 
-def _read_lines(lines: Sequence[str]) -> list[ClassEntry]:
+def _read_first_form(lines: Sequence[str]) -> list[ClassEntry]:
     """Reads lines of the first form that they have."""
     for read_lines in (_read_lines_with_colors, _read_lines_with_values):
         entries = read_lines(lines)

@@ -79,11 +79,6 @@ def split_lines(text: str) -> list[str]:
     return [line.strip() for line in io.StringIO(text, newline=None)]
 
 
-def lines_with_content(text: str) -> list[str]:
-    """Returns the lines that are neither blank nor comments, without blanks around them."""
-    return [line for line in split_lines(text) if line and not line.startswith("#")]
-
-
 def lines_of_names(text: str) -> list[str]:
     """Returns the lines of a text of names that are numbered by their lines.
 
@@ -93,6 +88,11 @@ def lines_of_names(text: str) -> list[str]:
     lines = split_lines(text.strip())
     check_no_empty_line(lines)
     return lines
+
+
+def is_comment(line: str) -> bool:
+    """Says whether a line is surely a comment: `# by hand`, but not `#cat`, which may be a name."""
+    return line == "#" or line.startswith("# ")
 
 
 def check_no_empty_line(lines: Sequence[str]) -> None:

@@ -19,7 +19,12 @@ from typing import Any
 import xml.etree.ElementTree as ET
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, lines_with_content, read_rgb
+from voc_seg_tfrecord.core.class_parsers import (
+    ClassFileFormat,
+    is_comment,
+    read_rgb,
+    split_lines,
+)
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import MAX_SIDE, File
 from voc_seg_tfrecord.core.names import VOID, voc_palette
@@ -49,7 +54,8 @@ from voc_seg_tfrecord.tools.tool import (
 def parse_labelmap(text: str) -> list[ClassEntry]:
     """Reads `name:r,g,b:parts:actions`; an empty color is VOC's of that line."""
     entries = []
-    for value, line in enumerate(lines_with_content(text)):
+    lines = [line for line in split_lines(text) if line and not _is_comment(line)]
+    for value, line in enumerate(lines):
         name, color, *_ = [*line.split(":"), ""]
         if color.strip():
             rgb = read_rgb(color.split(","))
@@ -57,6 +63,11 @@ def parse_labelmap(text: str) -> list[ClassEntry]:
             rgb = read_rgb(voc_palette()[min(value, VOID)])
         entries.append(ClassEntry(value, name.strip(), rgb))
     return entries
+
+
+def _is_comment(line: str) -> bool:
+    """Says whether a line is a comment; `#cat:128,0,0::` is a class."""
+    return is_comment(line) or (line.startswith("#") and ":" not in line)
 
 
 LABELMAP = ClassFileFormat(

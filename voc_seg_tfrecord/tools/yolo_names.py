@@ -7,7 +7,8 @@ from typing import Any
 
 import yaml
 
-from voc_seg_tfrecord.core.class_parsers import lines_of_names
+from voc_seg_tfrecord.core.class_lists import parse_list
+from voc_seg_tfrecord.core.class_parsers import split_lines
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools.shapes import UNUSABLE, ListedClass, as_written
@@ -74,10 +75,22 @@ def read_names(file: File) -> tuple[str, ...]:
     """
     if file.where.lower().endswith(".txt"):
         with as_written(file.where, "the name of a class on each line"):
-            return tuple(lines_of_names(file.data.decode("utf-8-sig", "replace")))
+            return _names_of_text(file.data.decode("utf-8-sig", "replace"))
     with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
         data = _load_yaml(file.data)
         return _names_of_yaml(data) if isinstance(data, dict) else ()
+
+
+def _names_of_text(text: str) -> tuple[str, ...]:
+    """Returns the names of `classes.txt`, whose lines may hold the numbers, too: `0 cat`."""
+    entries = parse_list(text)
+    for line in split_lines(text):
+        if line.startswith("#"):
+            raise ValueError(f"{line[:80]!r}, which may be a comment or a name")
+    values = [entry.value for entry in entries]
+    if values != list(range(len(entries))) or any(entry.color for entry in entries):
+        raise ValueError("numbers that are not 0, 1, 2 and so on, or colors")
+    return tuple(entry.name for entry in entries)
 
 
 # YAML.
