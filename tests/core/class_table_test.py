@@ -127,6 +127,7 @@ def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
         ("color,class\nred,a\n", "the color 'red'"),
         ("value,class,pixels\n0,sky, blue,7\n", "more cells than columns.*in line 2"),
         ("value,class,class\n0,a,b\n", "the column class twice"),
+        ("value,class\n0,k\ufffdfer\n", "characters that are not UTF-8"),
     ],
 )
 def test_a_file_that_is_no_table_is_refused_with_its_line(text, words):

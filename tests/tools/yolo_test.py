@@ -116,6 +116,8 @@ def test_a_text_of_names_may_number_them_and_has_no_comments():
     for text in ("1 car\n0 tree\n", "1 car\n2 tree\n", "# all\ncar\ntree\n", "['car', 'tree']"):
         with pytest.raises(MaskError, match=r"classes\.txt: "):
             read_names(File(text.encode(), "classes.txt"))
+    with pytest.raises(MaskError, match="can't decode byte 0xe4"):
+        read_names(File("k\u00e4fer\n".encode("latin-1"), "classes.txt"))
 
 
 def rows_between_crossings(points, size):

@@ -258,6 +258,13 @@ def parse_csv(text: str, where: object) -> Rows:
             expected="a head line with class, and value, color or name; and classes with names",
             remedy="write such a file with voc-seg-tfrecord check and --write_classes",
         )
+    if "\ufffd" in text:  # stands for bytes that are not UTF-8
+        raise ConfigError(
+            where,
+            found="characters that are not UTF-8",
+            expected="a table in UTF-8",
+            remedy="save the file as UTF-8",
+        )
     repeated = _find_repeated_column(text)
     if repeated:
         found = f"the column {repeated} twice"

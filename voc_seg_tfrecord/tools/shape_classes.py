@@ -152,9 +152,9 @@ def _define_by_list(
 
 def _read_list(class_list: ClassList, root: epath.Path, path: str) -> _Definitions:
     full_path = root / path
-    text = File.read(full_path, MaskError).data.decode("utf-8-sig", "replace")
+    data = File.read(full_path, MaskError).data
     with as_written(os.fspath(full_path), class_list.expected):
-        names = class_list.parse(text)
+        names = class_list.parse(data.decode("utf-8-sig"))
     classes = []
     for number, name in enumerate(names, 1):
         classes.append(_Definition(name, path, f"{path}, class {number}"))

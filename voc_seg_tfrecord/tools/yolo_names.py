@@ -75,7 +75,7 @@ def read_names(file: File) -> tuple[str, ...]:
     """
     if file.where.lower().endswith(".txt"):
         with as_written(file.where, "the name of a class on each line"):
-            return _names_of_text(file.data.decode("utf-8-sig", "replace"))
+            return _names_of_text(file.data.decode("utf-8-sig"))
     with as_written(file.where, "`names` of the classes 0, 1, 2 and so on"):
         data = _load_yaml(file.data)
         return _names_of_yaml(data) if isinstance(data, dict) else ()
