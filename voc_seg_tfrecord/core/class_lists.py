@@ -118,13 +118,12 @@ def _check_marks_at_ends(lines: Sequence[str], entries: Sequence[ClassEntry]) ->
 
     The last line may be the one without a mark.
     """
-    lines_with_mark = [line for line in lines if line != line.rstrip(_MARKS)]
-    has_each_line_a_mark = all(line in lines_with_mark for line in lines[:-1])
-    if has_each_line_a_mark or not lines_with_mark:
+    have_marks = [line != line.rstrip(_MARKS) for line in lines]
+    if all(have_marks[:-1]) or not any(have_marks):
         return
     for line, entry in zip(lines, entries, strict=True):
-        ends_with_name = line.rstrip(_MARKS).endswith(entry.name)
-        if line in lines_with_mark and ends_with_name:
+        bare_line = line.rstrip(_MARKS)
+        if bare_line != line and bare_line.endswith(entry.name):
             raise ValueError(f"a mark at the end of {line[:80]!r}, and none at that of others")
 
 

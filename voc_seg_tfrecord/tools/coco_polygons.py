@@ -4,6 +4,7 @@ pycocotools draws whole images, which takes time where shapes are small.
 """
 
 from collections.abc import Sequence
+import dataclasses
 
 import numpy as np
 
@@ -13,19 +14,30 @@ from voc_seg_tfrecord.tools.shapes import wrong
 _MAX_OUTLINE_PX = 10_000_000  # pycocotools takes some 100 bytes for each
 
 
+@dataclasses.dataclass(frozen=True)
+class DrawnPolygons:
+    """The part of an image in which polygons were drawn.
+
+    Attributes:
+      pixels: uint8 `[h, w]` of 0 and 1, in the order of columns.
+      top: the row of the image at which the part begins.
+      left: the column at which it begins.
+    """
+
+    pixels: np.ndarray
+    top: int
+    left: int
+
+
 def draw_polygons(
     polygons: Sequence[Sequence[float]], size: tuple[int, int], where: str
-) -> tuple[np.ndarray, int, int]:
+) -> DrawnPolygons:
     """Draws the polygons of one object.
 
     Args:
       polygons: x and y of each point in turn, in pixels, for each polygon.
       size: height and width of the image.
       where: the object, for errors.
-
-    Returns:
-      uint8 `[h, w]` of 0 and 1, in the order of columns; and the row and the column of the image
-      at which it begins.
 
     Raises:
       MaskError: if an outline is too long to be drawn.
@@ -43,7 +55,7 @@ def draw_polygons(
     width = within(int(right) + 2, 1, size[1])
     pixels, first_column = _draw_from_first_column(polygons, height, width, where)
     first_row = within(int(top) - 1, 0, height)
-    return pixels[first_row:], first_row, first_column
+    return DrawnPolygons(pixels[first_row:], first_row, first_column)
 
 
 def within(number: int, least: int, most: int) -> int:

@@ -192,8 +192,8 @@ def _draw_strip(task: _Task) -> ShapePixels:
 
 def _draw_parts(task: _Task) -> ShapePixels:
     polygons = split_polygons(task.shape)
-    pixels, top, left = draw_polygons(polygons, task.surface.size, task.where)
-    return make_shape_pixels(pixels, top, left)
+    drawn = draw_polygons(polygons, task.surface.size, task.where)
+    return make_shape_pixels(drawn.pixels, drawn.top, drawn.left)
 
 
 # Runs of pixels outside and inside a shape in turn.
