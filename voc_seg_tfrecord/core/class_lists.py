@@ -55,8 +55,7 @@ def parse_list(text: str) -> list[ClassEntry]:
     entries = _read_below_head_line(lines)
     if entries is None:
         entries = _read_lines_of_one_form(text, lines)
-    if entries and entries[0].by_place:
-        _check_comments(text, lines)
+    _check_comments(text, lines)
     return number_by_place(entries)
 
 
@@ -95,9 +94,17 @@ def _lines_of_classes(text: str) -> list[str]:
 
 
 def _check_comments(text: str, lines: Sequence[str]) -> None:
-    """Raises a ValueError if a comment may be a name, by which the other names would move."""
+    """Raises a ValueError if a comment may be a class: `#crack`, where lines begin with names.
+
+    Args:
+      text: the list.
+      lines: its lines that are taken for classes, of which the first one may be a head line.
+    """
+    numbered_lines = [line for line in lines if line[0].isdecimal()]
+    lines_begin_with_numbers = len(numbered_lines) >= max(len(lines) - 1, 2)
     for line in split_lines(text):
-        if line.startswith("#") and line not in lines and not is_comment(line):
+        is_dropped = line.startswith("#") and line not in lines
+        if is_dropped and not is_comment(line) and not lines_begin_with_numbers:
             raise ValueError(f"{line[:80]!r}, which may be a comment or a name")
 
 
