@@ -41,7 +41,7 @@ WRONG = {
     "classes": ["0=a", 1, [1], [["a"]], [[1, 2]], [[1.5, "a"]], {"a": 1}, None],
     "release": [2012, None, ["2012"], {}],
     "seed": ["0", 1.5, None, True],
-    "layout": ["x", [], {"masks": 1}, {"masks": None}],
+    "layout": ["x", [], {"masks": 1}, {"masks": None}, {"annotations": "xml"}, {"parts": "a"}],
     "missing_mask": [None, [], {}],
     "missing_image": [None, [], {}],
     "exif": [False, []],

@@ -121,6 +121,17 @@ def test_what_was_counted_of_a_drawn_mask_goes_with_its_bytes(street):
         assert raw.surveyed.sha256 == hashlib.sha256(raw.mask.data).hexdigest()
 
 
+def test_two_images_of_one_id_without_polygons_are_refused_and_with_polygons_are_told_apart(street):
+    root = street("labelme")
+    Image.open(root / "street_1.jpg").rotate(90).save(root / "street_1.png")
+    options = {"class_names": None, "missing_mask": "background"}
+    plan = folders.plan_of(root, **options)
+    assert root / "street_1.jpg" in folders.pairs_of(plan)["train"]  # which the polygons name
+    (root / "street_1.json").unlink()
+    with pytest.raises(SplitError, match=r"2 files for one id: street_1\.jpg and street_1\.png"):
+        folders.pairs_of(folders.plan_of(root, **options))
+
+
 def test_class_names_choose_the_order(street):
     names = ["background", "tree", "road", "car"]
     _, plan = find_config(street("labelme"), name="street", class_names=names)

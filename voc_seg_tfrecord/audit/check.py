@@ -80,7 +80,7 @@ class Report:
 
     def _ids_of_absent_file(self, tree: VocTree, file: str) -> tuple[str, ...]:
         """Returns the id of a file that should be there, by the folder that it should be in."""
-        for place in tree.places("", ALL_PARTS).values():
+        for place in tree.files_by_part("", ALL_PARTS).values():
             folder = f"{place.folder}/"
             image_id = file.removeprefix(folder)
             if file.startswith(folder) and (image_id in tree.images or image_id in tree.masks):
@@ -301,7 +301,7 @@ def _finding_of_absent_file(
     """Returns the finding about an id without a file, with advice if it has no image at all."""
     finding = as_finding(error)
     images = plan.tree.images
-    if image_id in images or images.alike(image_id):
+    if image_id in images or images.find_similar_id(image_id):
         return finding
     return dataclasses.replace(finding, message=f"{error}. {advice}")
 
@@ -447,7 +447,7 @@ def _unused(plan: FolderPlan) -> Iterable[Finding]:
         ("mask in no split", tree.layout.masks, tree.masks),
     )
     for kind, folder, names in parts:
-        used_ids = {names.written(image_id) for image_id in listed_ids}
+        used_ids = {names.find_id(image_id) for image_id in listed_ids}
         for image_id in sorted(names.keys() - used_ids):
             where = str(tree.root / folder / names[image_id])
             remedy = "list it in a split, or remove it"

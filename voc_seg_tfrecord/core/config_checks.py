@@ -4,7 +4,6 @@ A config here is a `VocSegConfig`, whose module imports this one.
 """
 
 from collections.abc import Sequence
-import dataclasses
 import re
 from typing import Any
 
@@ -12,7 +11,7 @@ from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.config_fields import SAMPLE, SAMPLE_TREE
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, option_error, several
-from voc_seg_tfrecord.core.layout import Layout, Naming
+from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS, Naming
 from voc_seg_tfrecord.core.names import VOID, unprintable
 from voc_seg_tfrecord.core.ratios import check_ratios
 from voc_seg_tfrecord.core.releases import RELEASES, Release
@@ -172,9 +171,9 @@ def _check_background(config: Any) -> None:
 
 def _check_layout(config: Any) -> None:
     layout = config.layout or {}
-    names = {field.name for field in dataclasses.fields(Layout)}
-    if set(layout) - names:
-        raise option_error("layout", layout, f"some of {', '.join(sorted(names))}")
+    names = sorted(LAYOUT_OPTIONS)
+    if set(layout) - set(names):
+        raise option_error("layout", layout, f"some of {', '.join(names)}")
     for option in ("image_name", "mask_name"):
         if option in layout:
             Naming.parse(layout[option], option)  # it raises if the pattern is wrong

@@ -220,8 +220,6 @@ class Layout:
       lists: the folder of id lists; empty means the root.
       instances: the folder of instance masks.
       annotations: the folder of XML files.
-      without: patterns of names that are neither images nor masks, such as `{id}_overlay`.
-      copies: folders of copies of other files, which are not read.
       parts: the parts of a set that has several.
     """
 
@@ -232,8 +230,6 @@ class Layout:
     lists: str = LISTS
     instances: str = "SegmentationObject"
     annotations: str = "Annotations"
-    without: tuple[str, ...] = ()
-    copies: tuple[str, ...] = ()
     parts: tuple[Part, ...] = ()
 
     def folders(self) -> list[Part]:

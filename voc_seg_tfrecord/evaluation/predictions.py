@@ -23,7 +23,7 @@ from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import IMAGE, VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.folder.tree.listing import Names, index_files
+from voc_seg_tfrecord.folder.tree.names import Names, index_files
 from voc_seg_tfrecord.formats import array_files, pillow, png
 from voc_seg_tfrecord.formats.mask_samples import read_samples
 from voc_seg_tfrecord.reading import records

@@ -11,7 +11,7 @@ import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, command, counted
 from voc_seg_tfrecord.core.layout import ENDINGS_OF, ID, PICTURES
-from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import channel_paths
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
@@ -137,7 +137,7 @@ class _FilesOfTree:
           other_halves: the masks of images, or the images of masks.
         """
         top = _path_below_given(tree, folder)
-        written_used_ids = names.all_written(used_ids)
+        written_used_ids = names.find_ids(used_ids)
         missing_half = "a mask" if noun == "image" else "an image"
         paths_in_use: list[str] = []
         for image_id, name in names.items():

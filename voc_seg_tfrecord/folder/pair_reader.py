@@ -73,7 +73,7 @@ class PairReader:
 
     def mask_by_name(self, image_id: str) -> str:
         """Returns the path of the mask that an image has by its name; empty if it has none."""
-        return self._masks_by_id.get(self._tree.masks.written(image_id) or "", "")
+        return self._masks_by_id.get(self._tree.masks.find_id(image_id) or "", "")
 
     def is_of_set(self, mask: StatedMask) -> bool:
         """Says whether a stated mask is one of the set's."""

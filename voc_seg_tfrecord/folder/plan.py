@@ -557,7 +557,7 @@ def advise_on_absent_images(plan: FolderPlan, split: str) -> str:
     """
     images = plan.tree.images
     ids = plan.splits[split]
-    absent_count = sum(1 for i in ids if i not in images and not images.alike(i))
+    absent_count = sum(1 for i in ids if i not in images and not images.find_similar_id(i))
     if not absent_count:
         return ""
     found = f"{absent_count} of {len(ids)} ids have no image in {plan.tree.layout.images}"

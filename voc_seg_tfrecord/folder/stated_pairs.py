@@ -22,7 +22,7 @@ from voc_seg_tfrecord.folder.files.folder_names import role_of
 from voc_seg_tfrecord.folder.pair_reader import STATED_PAIRS, PairReader, StatedMask
 from voc_seg_tfrecord.folder.path_index import without_ending
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
-from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pair_tables
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
@@ -216,7 +216,7 @@ def _with_masks(tree: VocTree, changed: Mapping[str, StatedMask]) -> VocTree:
         files[image_id] = posixpath.relpath(mask.path, folder)
     twins = {i: of for i, of in labels.names.twins.items() if i not in changed}
     names = Names(dict(sorted(files.items())), twins)
-    return dataclasses.replace(tree, drawn=dataclasses.replace(labels, names=names))
+    return dataclasses.replace(tree, given_labels=dataclasses.replace(labels, names=names))
 
 
 def _texts_of(tree: VocTree) -> Iterator[str]:

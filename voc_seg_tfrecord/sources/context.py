@@ -23,7 +23,7 @@ from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import Layout, find_release
 from voc_seg_tfrecord.core.releases import CONTEXT_LABELS, CONTEXT_NUMBERS, Release
-from voc_seg_tfrecord.folder.tree.listing import index_files
+from voc_seg_tfrecord.folder.tree.names import index_files
 from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import array_files, pillow
@@ -65,7 +65,7 @@ def context_tree(root: epath.PathLike, folder: epath.Path) -> VocTree:
         lists = _LISTS_OF_MMSEGMENTATION
     ending = ".png" if folder.name == PNGS else ".mat"
     labels = Labels(folder, index_files(folder, (ending,)), ContextPair)
-    return VocTree(root, Layout(lists=lists), drawn=labels)
+    return VocTree(root, Layout(lists=lists), given_labels=labels)
 
 
 def check_names(labels: epath.Path) -> None:

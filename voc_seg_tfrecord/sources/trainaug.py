@@ -4,7 +4,7 @@ VOC's own mask is used wherever there is one: it has void borders, and SBD's mas
 have SBD's masks in two forms, MATLAB files and PNGs, and both are read.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 import dataclasses
 import functools
 
@@ -19,8 +19,8 @@ from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.releases import Release
 from voc_seg_tfrecord.folder.tree.completeness import MissingParts
-from voc_seg_tfrecord.folder.tree.listing import Names, index_files
-from voc_seg_tfrecord.folder.tree.pairs import Place
+from voc_seg_tfrecord.folder.tree.names import Names, index_files
+from voc_seg_tfrecord.folder.tree.pairs import PartFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import pillow, png
 from voc_seg_tfrecord.sources import sbd
@@ -96,19 +96,20 @@ class TrainaugTree(VocTree):
         parts_in_one_folder = dataclasses.replace(parts, masks=False, instances=False)
         return super().find_missing(parts_in_one_folder, list_names)
 
-    def places(self, image_id: str, parts: NeededFiles) -> dict[str, Place]:
-        """Returns where each part of an id has to lie; see `VocTree.places`."""
-        of_voc = self._is_of_voc(image_id)
-        places = super().places(image_id, parts)
-        places["mask"] = Place(*self._masks(image_id, of_voc), needed=not parts.background)
+    def files_by_part(self, image_id: str, parts: NeededFiles) -> dict[str, PartFiles]:
+        """Returns where each part of an id has to lie; see `VocTree.files_by_part`."""
+        is_of_voc = self._is_of_voc(image_id)
+        files = super().files_by_part(image_id, parts)
+        masks = self._find_masks(image_id, is_of_voc=is_of_voc)
+        files["mask"] = dataclasses.replace(masks, needed=not parts.background)
         if self._sbd and image_id in self._sbd.images and image_id not in self.images:
-            places["image"] = Place(self._sbd.root / sbd.IMAGES, self._sbd.images)
-        if parts.instances and not of_voc:
+            files["image"] = PartFiles(self._sbd.root / sbd.IMAGES, self._sbd.images)
+        if parts.instances and not is_of_voc:
             # Only SBD's own folder has instance masks of these images.
             instances = self._sbd.instances if self._sbd else Names()
             folder = (self.sbd_root or self.root) / sbd.INSTANCES
-            places["instances"] = Place(folder, instances, needed=False)
-        return places
+            files["instances"] = PartFiles(folder, instances, needed=False)
+        return files
 
     def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
         """Returns the folders in which the images of ids lie: VOC's, and SBD's if it is needed."""
@@ -117,12 +118,10 @@ class TrainaugTree(VocTree):
             folders.append(self.sbd_root / sbd.IMAGES)
         return folders
 
-    def make_pair(
-        self, image_id: str, places: Mapping[str, Place], parts: NeededFiles
-    ) -> TrainaugPair:
+    def make_pair(self, image_id: str, parts: NeededFiles) -> TrainaugPair:
         """Returns the pair of an id, which says whose its mask is."""
         return TrainaugPair(
-            **vars(super().make_pair(image_id, places, parts)),
+            **vars(super().make_pair(image_id, parts)),
             mask_source="voc" if self._is_of_voc(image_id) else "sbd",
             wants_instances=parts.instances,
         )
@@ -136,19 +135,19 @@ class TrainaugTree(VocTree):
         official, trainaug = _ids_with_masks()
         return image_id in official or (image_id in self.masks and image_id not in trainaug)
 
-    def _masks(self, image_id: str, of_voc: bool) -> tuple[epath.Path, Mapping[str, str]]:
-        """Returns the folder that must hold an id's mask, and the names of its files by id.
+    def _find_masks(self, image_id: str, *, is_of_voc: bool) -> PartFiles:
+        """Returns the masks among which an id's mask must be.
 
         A mask of VOC never comes from SBD's own folder.
         """
         if self._sbd is not None:
-            if of_voc:
-                return self.root / VOC.masks, self.masks
-            return self._sbd.root / sbd.MASKS, self._sbd.masks
+            if is_of_voc:
+                return PartFiles(self.root / VOC.masks, self.masks)
+            return PartFiles(self._sbd.root / sbd.MASKS, self._sbd.masks)
         is_in_both = image_id in self.masks and image_id in self._png_masks
-        if image_id not in self.masks or (is_in_both and not of_voc):
-            return self.root / MASKS, self._png_masks
-        return self.root / VOC.masks, self.masks
+        if image_id not in self.masks or (is_in_both and not is_of_voc):
+            return PartFiles(self.root / MASKS, self._png_masks)
+        return PartFiles(self.root / VOC.masks, self.masks)
 
     @functools.cached_property
     def _png_masks(self) -> Names:

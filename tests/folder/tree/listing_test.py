@@ -7,7 +7,8 @@ import pytest
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.layout import ANY, Naming, find_release
-from voc_seg_tfrecord.folder.tree.listing import Listing, index_files
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.names import index_files
 
 
 def put(root, *names):
@@ -50,6 +51,13 @@ def test_a_loop_of_links_and_a_second_way_to_a_folder_give_no_file_twice(tmp_pat
     assert sorted(found.links) == ["again", "sub/up", "the same"]
 
 
+def test_a_linked_folder_is_listed_if_its_name_is_an_ending_and_has_none_itself(tmp_path):
+    folder = put(tmp_path, "data/a.jpg", "set/train.txt", "store/b.png")
+    (tmp_path / "set" / "jpg").symlink_to(tmp_path / "data")
+    (tmp_path / "set" / "b.png").symlink_to(tmp_path / "store")  # as git-annex links files
+    assert list(Listing.of(folder / "set").below()) == ["b.png", "train.txt", "jpg/a.jpg"]
+
+
 @pytest.mark.parametrize(
     "name", ["lost+found", "System Volume Information", "$RECYCLE.BIN", "sub/@eaDir"]
 )
@@ -71,18 +79,18 @@ def test_a_name_that_cannot_be_an_id_or_no_export_may_have_is_refused(tmp_path, 
 
 def test_an_id_has_the_file_of_its_name_and_is_found_by_one_that_looks_alike(tmp_path):
     found = index_files(put(tmp_path, "caf\u00e9.jpg"), (".jpg",))
-    assert found.alike("cafe\u0301") == "caf\u00e9"
-    assert found.alike("Caf\u00e9") == "caf\u00e9"
-    assert found.alike("cafe") == ""
+    assert found.find_similar_id("cafe\u0301") == "caf\u00e9"
+    assert found.find_similar_id("Caf\u00e9") == "caf\u00e9"
+    assert found.find_similar_id("cafe") == ""
     with pytest.raises(KeyError):
         found["cafe"]
 
 
-def test_names_are_listed_by_their_suffix_and_those_of_links_to_nowhere_too(tmp_path):
+def test_names_of_links_to_nowhere_are_listed_too(tmp_path):
     put(tmp_path, "a.png", "a_mask.png")
     (tmp_path / "b_mask.png").symlink_to("gone")  # whoever reads it says so
-    masks = index_files(epath.Path(tmp_path), (".png",), Naming(suffix="_mask"))
-    assert masks == {"a": "a_mask.png", "b": "b_mask.png"}
+    names = index_files(epath.Path(tmp_path), (".png",))
+    assert names == {"a": "a.png", "a_mask": "a_mask.png", "b_mask": "b_mask.png"}
     assert index_files(epath.Path(tmp_path) / "no", (".png",)) == {}
 
 

@@ -9,7 +9,9 @@ from voc_seg_tfrecord.core.errors import LayoutError, SplitError
 from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import Layout
-from voc_seg_tfrecord.folder.tree.pairs import Place
+from voc_seg_tfrecord.folder.tree.names import Names
+from voc_seg_tfrecord.folder.tree.pairs import PartFiles
+from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 ALL = NeededFiles(instances=True, annotations=True)
@@ -76,9 +78,9 @@ def test_an_image_may_do_without_masks_where_that_means_background(root):
 
 def test_a_tree_that_keeps_a_part_elsewhere_only_says_where(root, tmp_path):
     class Elsewhere(VocTree):
-        def places(self, image_id, parts):
-            folder = Place(epath.Path(tmp_path), {image_id: "mask.png"})
-            return super().places(image_id, parts) | {"mask": folder}
+        def files_by_part(self, image_id, parts):
+            masks = PartFiles(epath.Path(tmp_path), Names({image_id: "mask.png"}))
+            return super().files_by_part(image_id, parts) | {"mask": masks}
 
     (pair,) = Elsewhere(root).pairs("train", ["2008_000002"])
     assert pair.mask == f"{tmp_path}/mask.png"
@@ -120,6 +122,8 @@ def test_a_word_that_an_image_and_its_mask_share_leaves_neither_out_beside_other
     photos = (f"photos/{name}" for name in ("hall_old.jpg", "hall_old.json", "sky_old.jpg"))
     for name in (*photos, "masks/hall_old.png"):
         exports.put(tmp_path, name, "")
-    tree = VocTree(epath.Path(tmp_path), Layout("photos", "masks", without=("{id}_old",)))
+    root = epath.Path(tmp_path)
+    layout = Layout("photos", "masks")
+    tree = VocTree(root, layout, files=SetFiles(root, layout, excluded_names=["{id}_old"]))
     assert dict(tree.images) == {"hall_old": "hall_old.jpg"}
     assert dict(tree.masks) == {"hall_old": "hall_old.png"}

@@ -42,6 +42,7 @@ from voc_seg_tfrecord.folder.files.object_masks import (
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings
 from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons, notes_on
 from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 
@@ -70,7 +71,7 @@ def find_tree(
     """
     endings = WITH_ARRAYS if bands else ENDINGS_OF["images"]
     given = GivenLayout(listing, options, endings, looks)
-    tree = dataclasses.replace(_find_labels(given, exif), image_endings=endings)
+    tree = _find_labels(given, exif)
     lists_path = given.lists_path()
     if lists_path is None:
         return tree
@@ -139,8 +140,7 @@ def _find_mask_tree(given: GivenLayout) -> VocTree:
         return _tree_of_patterns(given)
     pairings = _list_pairings(given)
     if _names_parts(given):
-        layout = _parts_of_options(given, pairings)
-        return VocTree(given.listing.root, layout, given.listing)
+        return _tree_of_layout(given, "", _parts_of_options(given, pairings))
     return _tree_of_choice(given, pairings)
 
 
@@ -149,7 +149,20 @@ def _tree_of_patterns(given: GivenLayout) -> VocTree:
     images = given.image_folders[0].path if given.image_folders else ""
     masks = given.mask_folders[0].path if given.mask_folders else ""
     layout = Layout(images or ".", masks or ".", given.image_name, given.mask_name)
-    return VocTree(given.listing.root, layout, given.listing)
+    return _tree_of_layout(given, "", layout)
+
+
+def _tree_of_layout(given: GivenLayout, root: str, layout: Layout) -> VocTree:
+    """Returns the tree of all images and masks in the folders of a layout.
+
+    Args:
+      given: the folder, and the user's options.
+      root: the folder of the tree, below the given one.
+      layout: the folders below it.
+    """
+    folder = given.listing.root / root
+    files = SetFiles(folder, layout, given.listing, image_endings=given.endings)
+    return VocTree(folder, layout, given.listing, files=files)
 
 
 def _list_pairings(given: GivenLayout) -> list[Pairing]:
@@ -247,12 +260,15 @@ def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
     if arranged is None or choice.beside:
         raise ask_which_sets(listing, choice)
     check_pixels_are_classes(listing, [pairing.masks.folder for pairing in choice.chosen])
-    layout = dataclasses.replace(
+    files = SetFiles(
+        listing.root / arranged.root,
         arranged.layout,
-        without=patterns_of_others(pairings, choice.chosen),
-        copies=tuple(relative(folder, arranged.root) for folder in choice.copies),
+        listing,
+        excluded_names=patterns_of_others(pairings, choice.chosen),
+        copies=[relative(folder, arranged.root) for folder in choice.copies],
+        image_endings=given.endings,
     )
-    return VocTree(listing.root / arranged.root, layout, listing, reasons=choice.reasons)
+    return VocTree(files.root, arranged.layout, listing, files=files, reasons=choice.reasons)
 
 
 def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:
@@ -310,7 +326,7 @@ def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocT
     images, masks = relative(image_folder, root), relative(mask_folder, root)
     mask_name = given.mask_name or _find_infix_pattern(given, image_folder, mask_folder)
     layout = Layout(images, masks, given.image_name, mask_name)
-    return VocTree(given.listing.root / root, layout, given.listing)
+    return _tree_of_layout(given, root, layout)
 
 
 def _find_infix_pattern(given: GivenLayout, image_folder: str, mask_folder: str) -> str:

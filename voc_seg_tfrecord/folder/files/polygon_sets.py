@@ -29,8 +29,10 @@ from voc_seg_tfrecord.folder.files.sheets import (
 )
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
-from voc_seg_tfrecord.folder.tree.listing import Listing, Names
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import LabelSplit
+from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import tool_named
 from voc_seg_tfrecord.tools.shape_classes import number_shape_classes
@@ -109,7 +111,7 @@ def _find_tree(
         count = len(sheets.other_files)
         notes.append(f"{count} files such as {sheets.other_files[0]} are not {tool_name}'s.")
     tool = tool_named(tool_name)
-    return _make_tree(given.listing, tool, chosen_sheets, files.images, notes, exif)
+    return _make_tree(given.listing, tool, chosen_sheets, files.images, notes, exif, given.endings)
 
 
 def _chosen_by_ending(by_tool: SheetsByTool, mask_name: str) -> SheetsByTool:
@@ -213,6 +215,7 @@ def _make_tree(
     images: Sequence[str],
     notes: Sequence[str],
     exif: str,
+    image_endings: Sequence[str],
 ) -> VocTree:
     """Returns the tree of the images that have shapes of a tool.
 
@@ -257,7 +260,10 @@ def _make_tree(
         *classes.notes,
         *finder.notes(),
     ]
-    return VocTree(listing.root, layout, listing, list(dict.fromkeys(all_notes)), labels)
+    files = SetFiles(
+        listing.root, layout, listing, image_endings=image_endings, named_images=labels.images
+    )
+    return VocTree(listing.root, layout, listing, list(dict.fromkeys(all_notes)), files, labels)
 
 
 def _no_images_error(

@@ -10,7 +10,7 @@ from voc_seg_tfrecord.folder.splits.folders import SplitFolders
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
-from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 

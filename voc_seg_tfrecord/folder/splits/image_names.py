@@ -12,7 +12,7 @@ from etils import epath
 from voc_seg_tfrecord.core.id_lists import id_error
 from voc_seg_tfrecord.core.layout import PICTURES
 from voc_seg_tfrecord.folder.files.folder_names import same_parts
-from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.folder.tree.names import Names
 
 _NO_NAMES = Names()
 _FILE_AND_MORE = re.compile(r"(?i)\.(jpe?g|png|bmp|tiff?|webp|gif|npy)[\s,;]")
@@ -64,7 +64,7 @@ class ImageNames(Mapping[str, str]):
 
     def meanings_of(self, name: str) -> list[str]:
         """Returns the ids of the images that a name may mean: one, several, or none."""
-        exact_id = self._images.written(name)
+        exact_id = self._images.find_id(name)
         if exact_id is not None:
             return [exact_id]
         if _is_bare(name) and _without_ending(name.strip("\"'")) not in self._ids_by_stem:

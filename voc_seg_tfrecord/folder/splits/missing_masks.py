@@ -19,7 +19,6 @@ from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.splits.small_copies import find_small_copies
-from voc_seg_tfrecord.folder.tree.listing import Names
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 NAMES_OF_MASKS = "names of masks"
@@ -102,10 +101,10 @@ class MissingMasks:
         images = self.tree.images
         masks = self.tree.masks
         if image_id not in images:
-            return self.config.missing_image == "skip" and not images.alike(image_id)
+            return self.config.missing_image == "skip" and not images.find_similar_id(image_id)
         if self.config.missing_mask != "skip" or image_id in masks:
             return False
-        return not masks.alike(image_id)
+        return not masks.find_similar_id(image_id)
 
     def _check_splits_without_masks(self, without_masks: Sequence[str], splits: Splits) -> None:
         """Checks that splits without masks may go: test lists without masks are usual.
@@ -337,7 +336,7 @@ class MissingMasks:
         for folder in MASK_FOLDERS:
             if folder == mask_folder:
                 continue
-            masks = self._masks_in(folder)
+            masks = self.tree.find_masks_in(folder)
             helped = sum(1 for image_id in lacking if image_id in masks)
             if helped:
                 notes.append(
@@ -352,15 +351,11 @@ class MissingMasks:
             )
         return notes
 
-    def _masks_in(self, folder: str) -> Names:
-        layout = dataclasses.replace(self.tree.layout, masks=folder)
-        return dataclasses.replace(self.tree, layout=layout).masks
-
     def _jpegs_of(self, image_ids: Collection[str]) -> list[str]:
         """Returns the names of JPEGs, and the like, that lie where masks of some images should."""
         if self.tree.layout.masks == self.tree.layout.images:
             return []
-        jpegs = self.tree.others(NO_MASKS)
+        jpegs = self.tree.find_masks_with_endings(NO_MASKS)
         return sorted(name for image_id, name in jpegs.items() if image_id in image_ids)
 
     def _all_jpegs(self) -> list[str]:
@@ -374,7 +369,7 @@ class MissingMasks:
     def _unused_among_masks(self) -> list[str]:
         """Returns the names of files in the folder of masks that belong to no image."""
         masks = self.tree.masks
-        used = {masks.written(image_id) for image_id in self.tree.images}
+        used = {masks.find_id(image_id) for image_id in self.tree.images}
         unused = [masks[mask_id] for mask_id in masks.keys() - used]
         return sorted([*unused, *self._all_jpegs()])
 
@@ -385,7 +380,7 @@ class MissingMasks:
         looked up.
         """
         masks = self.tree.masks
-        return sum(1 for i in self.tree.images if i in masks or masks.alike(i))
+        return sum(1 for i in self.tree.images if i in masks or masks.find_similar_id(i))
 
     def _note_on_pattern(self) -> list[str]:
         """Returns the note on a pattern of names that nobody gave; none if names are the ids."""

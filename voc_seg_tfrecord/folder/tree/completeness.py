@@ -10,14 +10,7 @@ import os
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.folder.tree.pairs import ADVICE_TO_LEAVE_OUT, Place
-
-_NOUN_OF_PART = {
-    "image": "images",
-    "mask": "masks",
-    "instances": "instance masks",
-    "annotation": "XML files",
-}
+from voc_seg_tfrecord.folder.tree.pairs import WORDS_BY_PART, PartFiles
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,22 +27,23 @@ class MissingParts:
 
 
 def find_missing(
-    root: epath.Path, places: Mapping[str, Place], lists: Sequence[epath.Path] = ()
+    root: epath.Path, files_by_part: Mapping[str, PartFiles], lists: Sequence[epath.Path] = ()
 ) -> MissingParts:
     """Returns the folders and lists that a tree lacks.
 
     Args:
       root: the tree's folder.
-      places: where each part of examples lies, by the part's name in `Pair`.
+      files_by_part: where each part of examples lies, by the part's name in `Pair`.
       lists: the lists that are read.
     """
     names = [f"the list {_name_below(root, path)}" for path in lists if not path.exists()]
     advice = ""
-    for part, place in places.items():
-        if place.needed and not place.names and not place.folder.exists():
-            folder = _name_below(root, place.folder)
-            names.append(f"the folder {folder} of {_NOUN_OF_PART[part]}")
-            advice += ADVICE_TO_LEAVE_OUT.get(part, "")
+    for part, files in files_by_part.items():
+        if files.needed and not files.names and not files.folder.exists():
+            words = WORDS_BY_PART[part]
+            names.append(f"the folder {_name_below(root, files.folder)} of {words.plural}")
+            if words.without:
+                advice += f", or {words.without}"
     return MissingParts(names, advice)
 
 

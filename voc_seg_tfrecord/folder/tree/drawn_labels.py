@@ -5,7 +5,6 @@ import collections
 from collections.abc import Collection, Mapping, Set
 import csv
 import dataclasses
-import functools
 import hashlib
 import io
 from typing import Any, Self, cast
@@ -24,15 +23,25 @@ from voc_seg_tfrecord.core.example import NeededFiles, RawExample
 from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.processes import ordered_map
-from voc_seg_tfrecord.folder.tree.listing import Names
-from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
+from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair, PartFiles
 from voc_seg_tfrecord.formats import mask_samples, pillow, png
 from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey
 from voc_seg_tfrecord.tools.drawing import DrawnMask, draw
 from voc_seg_tfrecord.tools.registry import tool_named
 from voc_seg_tfrecord.tools.shapes import Annotation, wrong
 
-_MAX_PIXELS_BELIEVED = 1 << 24  # above which the image is asked for its size, and not the file
+_MAX_PIXELS_BELIEVED = 1 << 24
+"""If the file of the shapes gives more, the size is read from the image."""
+
+_BACKGROUND = "background"
+"""A kind of counts: images without a shape, where other counts are those of shapes."""
+
+_WORDS_BY_ORDER = {
+    "later": "The later one in the file lies above",
+    "smaller": "The smaller one lies above",
+    "level": "That of the higher z-order lies above",
+}
+"""Which of two shapes lies above, in words, by `Annotation.order`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,23 +52,23 @@ class DrawnPair(Pair):
       shapes: what is drawn; None if all of it was drawn already.
       values: the value of each label in the mask.
       exif: what an EXIF orientation means, where the file does not say the image's size.
-      drawn: the mask as a PNG in base64, if it was drawn already.
+      drawn_mask: the mask as a PNG in base64, if it was drawn already.
       embedded_by: the tool whose file of the shapes holds the image too; empty if none does.
     """
 
     shapes: Annotation | None = None
     values: Mapping[str, int] = dataclasses.field(default_factory=dict)
     exif: str = "auto"
-    drawn: str = ""
+    drawn_mask: str = ""
     embedded_by: str = ""
 
     def read(self) -> RawExample:
         """Reads the image, and draws its masks."""
-        image = self._image()
+        image = self._read_image()
         where = f"{self.mask}, image {self.filename}"
         objects = None
         if self.shapes is None:
-            mask = base64.b64decode(self.drawn)
+            mask = base64.b64decode(self.drawn_mask)
         else:
             drawn = self.draw(self.drawn_size(image))
             mask = png.encode(drawn.mask, runs=True)
@@ -86,7 +95,7 @@ class DrawnPair(Pair):
         where = self.shapes.where
         if size is not None and size[0] * size[1] <= _MAX_PIXELS_BELIEVED:
             return size
-        image = image or self._image()
+        image = image or self._read_image()
         height, width = pillow.read_size(image, ImageError)
         check_pixels(width, height, image, ImageError)
         if size is None and pillow.is_turned(image) and self.exif != "ignore":
@@ -107,7 +116,7 @@ class DrawnPair(Pair):
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
         holder = self.mask if self.embedded_by and self.mask else self.image
-        return storage.size(holder) + len(self.drawn)
+        return storage.size(holder) + len(self.drawn_mask)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the pair as plain data, for `from_json` on a worker."""
@@ -119,28 +128,44 @@ class DrawnPair(Pair):
         shapes = data["shapes"] and Annotation.from_json(data["shapes"])
         return super().from_json({**data, "shapes": shapes})
 
-    def _image(self) -> File:
+    def _read_image(self) -> File:
+        """Reads the image, which may be in the file of its shapes alone."""
         shapes = tool_named(self.embedded_by).shapes if self.embedded_by else None
         if shapes and shapes.read_image and self.mask:
             return shapes.read_image(File.read(self.mask, ImageError))
         return File.read(self.image, ImageError)
 
 
-def _draw(pair: DrawnPair) -> tuple[str, MaskContent | None, Mapping[str, int]]:
-    """Returns the mask of a pair as a PNG in base64, what is in it, and what is odd in its shapes.
+@dataclasses.dataclass(frozen=True)
+class _SurveyedDrawing:
+    """A mask that was drawn for a survey.
 
-    Of shapes that cannot be drawn it is nothing: whoever reads the pair says what is wrong.
+    Attributes:
+      png: the mask as a PNG in base64.
+      content: what is in it.
+      counts: how often each thing occurs in its shapes that is worth a note.
+    """
+
+    png: str
+    content: MaskContent
+    counts: Mapping[str, int]
+
+
+def _draw_mask(pair: DrawnPair) -> _SurveyedDrawing | None:
+    """Returns the mask of a pair.
+
+    It is None if its shapes cannot be drawn: whoever reads the pair says what is wrong.
     """
     try:
         drawn = pair.draw(pair.drawn_size())
     except ConfigError:  # about what is not installed
         raise
     except VocSegError:
-        return "", None, {}
-    mask = png.encode(drawn.mask, runs=True)
+        return None
+    data = png.encode(drawn.mask, runs=True)
     values = mask_samples.counts_by_value(drawn.mask)
-    content = MaskContent("gray", values, sha256=hashlib.sha256(mask).hexdigest())
-    return base64.b64encode(mask).decode(), content, drawn.counts
+    content = MaskContent("gray", values, sha256=hashlib.sha256(data).hexdigest())
+    return _SurveyedDrawing(base64.b64encode(data).decode(), content, drawn.counts)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -148,6 +173,7 @@ class DrawnLabels(Labels):
     """The polygons of a set in place of masks; `folder` and `names` say which file has an id's.
 
     Attributes:
+      images: the name of the image of each id, below their folder.
       image_folder: where the images lie.
       values: the value of each label in the masks, by the label as the shapes have it.
       shapes: the shapes of each image, by id.
@@ -155,51 +181,51 @@ class DrawnLabels(Labels):
       exif: what an EXIF orientation means; see `DrawnPair`.
     """
 
+    images: Mapping[str, str]
     image_folder: epath.Path
     values: Mapping[str, int]
     shapes: Mapping[str, Annotation]
     embedded: Set[str]
     exif: str
-
-    @functools.cached_property
-    def _drawn(self) -> dict[str, str]:
-        return {}
-
-    @functools.cached_property
-    def _notable(self) -> dict[str, Mapping[str, int]]:
-        return {}
+    _drawn_by_id: dict[str, str] = dataclasses.field(default_factory=dict, init=False)
+    """The masks that `survey` has drawn so far, as PNGs in base64."""
+    _counts_by_id: dict[str, Mapping[str, int]] = dataclasses.field(
+        default_factory=dict, init=False
+    )
+    """How often each thing worth a note occurs in the shapes that `survey` has drawn so far."""
 
     @property
-    def objects(self) -> tuple[epath.Path, Names]:
+    def objects(self) -> PartFiles:
         """Object masks are drawn too."""
-        return self.folder, self.names
+        return PartFiles(self.folder, self.names)
 
-    def pair(self, parts: NeededFiles, **fields: Any) -> Pair:
-        """Returns the pair of an id; without shapes it is one without a mask."""
-        if fields.get("mask") is None:
-            return super().pair(parts, **fields)
-        image_id = fields["id"]
-        drawn = self._drawn.get(image_id, "")
+    def complete_pair(self, pair: Pair, parts: NeededFiles) -> Pair:
+        """Returns a pair that draws its mask; without shapes it is one without a mask."""
+        if pair.mask is None:
+            return super().complete_pair(pair, parts)
+        image_id = pair.id
+        drawn_mask = self._drawn_by_id.get(image_id, "")
+        is_drawn = drawn_mask != "" and not parts.instances
+        fields = {**vars(pair), "surveyed": self.surveyed_mask(image_id)}
         return DrawnPair(
             **fields,
-            surveyed=self.surveyed_mask(image_id),
-            shapes=None if drawn and not parts.instances else self.shapes[image_id],
+            shapes=None if is_drawn else self.shapes[image_id],
             values=self.values,
             exif=self.exif,
-            drawn=drawn,
+            drawn_mask=drawn_mask,
             embedded_by=self.tool if image_id in self.embedded else "",
         )
 
-    def _mask_pair(self, image_id: str) -> DrawnPair:
+    def _pair_of_mask(self, image_id: str) -> DrawnPair:
+        """Returns a pair from which the mask of an id can be drawn."""
         name = self.images[image_id]
-        pair = self.pair(
-            NeededFiles(),
+        pair = Pair(
             id=image_id,
             filename=name,
             image=self.image_folder / name,
             mask=self.folder / self.names[image_id],
         )
-        return cast(DrawnPair, pair)
+        return cast(DrawnPair, self.complete_pair(pair, NeededFiles()))
 
     def shapes_of(self, image_id: str) -> str:
         """Returns the shapes that an id's mask is drawn from."""
@@ -208,24 +234,22 @@ class DrawnLabels(Labels):
 
     def file(self, image_id: str) -> File:
         """Returns the index mask of an id that has one, drawn."""
-        return cast(File, self._mask_pair(image_id).read().mask)
+        return cast(File, self._pair_of_mask(image_id).read().mask)
 
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del all_colors  # there are none
-        new = [
-            image_id for image_id in ids if image_id not in self._notable and image_id in self.names
-        ]
-        for image_id in new:
+        new_ids = [i for i in ids if i not in self._counts_by_id and i in self.names]
+        for image_id in new_ids:
             shapes = self.shapes[image_id]
             is_background = not shapes.shapes and not shapes.error
-            self._notable[image_id] = {_BACKGROUND: int(is_background), **shapes.left_out}
-        pairs = [self._mask_pair(image_id) for image_id in new if not self.shapes[image_id].error]
-        for pair, (mask, look, counts) in ordered_map(_draw, pairs, count=len(pairs)):
-            if look is not None:
-                self._looks[pair.id] = look
-                self._drawn[pair.id] = mask
-                self._notable[pair.id] = {**self._notable[pair.id], **counts}
+            self._counts_by_id[image_id] = {_BACKGROUND: int(is_background), **shapes.left_out}
+        pairs = [self._pair_of_mask(i) for i in new_ids if not self.shapes[i].error]
+        for pair, drawn in ordered_map(_draw_mask, pairs, count=len(pairs)):
+            if drawn is not None:
+                self._content_by_id[pair.id] = drawn.content
+                self._drawn_by_id[pair.id] = drawn.png
+                self._counts_by_id[pair.id] = {**self._counts_by_id[pair.id], **drawn.counts}
         return Survey()
 
     def table(self, ids: Collection[str]) -> str:
@@ -234,8 +258,8 @@ class DrawnLabels(Labels):
         pixels = collections.Counter[int]()
         masks = collections.Counter[int]()
         for image_id in ids:
-            if image_id in self._looks:
-                values = self._looks[image_id].values
+            if image_id in self._content_by_id:
+                values = self._content_by_id[image_id].values
                 pixels.update(values)
                 masks.update([*values])
         out = io.StringIO()
@@ -250,12 +274,12 @@ class DrawnLabels(Labels):
     def notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
         totals = collections.Counter[str]()
-        for counts in self._notable.values():
+        for counts in self._counts_by_id.values():
             totals.update(counts)
         order = next(iter(self.shapes.values())).order
         texts = {
             "outside": ("point", "outside of the image, where shapes are cut off"),
-            "contested": ("pixel", f"in shapes of several classes. {_ABOVE[order]}"),
+            "contested": ("pixel", f"in shapes of several classes. {_WORDS_BY_ORDER[order]}"),
             "discs": ("point", "drawn as a disc with a radius of 5 pixels"),
             "boxes": ("shape", "with the outline of a box; all pixels in it have the class"),
             "empty": ("shape", "without a pixel in the image"),
@@ -276,16 +300,7 @@ class DrawnLabels(Labels):
         assert self.class_file  # the classes of shapes are known
         names = {entry.value: entry.name for entry in self.class_file.entries}
         pixels = collections.Counter[str]()
-        for content in self._looks.values():
+        for content in self._content_by_id.values():
             for value, count in content.values.items():
                 pixels[names[value]] += count
         return pixels
-
-
-_BACKGROUND = "background"  # counts images, where other counts are those of shapes
-
-_ABOVE = {
-    "later": "The later one in the file lies above",
-    "smaller": "The smaller one lies above",
-    "level": "That of the higher z-order lies above",
-}

@@ -1,127 +1,39 @@
-"""Lists a folder and all below it once, and finds the ids of the files."""
+"""Lists a folder and all below it once."""
 
 import bisect
-from collections.abc import (
-    Collection,
-    ItemsView,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-    ValuesView,
-)
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import errno
 import functools
 import itertools
 import os
 import posixpath
-import types
-import unicodedata
 
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.core.layout import ANY, Naming
-from voc_seg_tfrecord.core.names import unprintable
+from voc_seg_tfrecord.core.layout import PICTURES
 from voc_seg_tfrecord.core.storage import is_bucket
-
-
-class Names(Mapping[str, str]):
-    """The names of files below a folder, by id.
-
-    Args:
-      files: the names by id, in the order of ids.
-      twins: see below.
-
-    Attributes:
-      twins: by id, all names of its files, where it has more than one.
-    """
-
-    def __init__(
-        self,
-        files: Mapping[str, str] = types.MappingProxyType({}),
-        twins: Mapping[str, Sequence[str]] = types.MappingProxyType({}),
-    ):
-        self._files = files
-        self.twins = twins
-
-    def __getitem__(self, image_id: str) -> str:
-        written = self.written(image_id)
-        if written is None:
-            raise KeyError(image_id)
-        return self._files[written]
-
-    def __contains__(self, image_id: object) -> bool:
-        there = image_id in self._files
-        return there or (isinstance(image_id, str) and self.written(image_id) is not None)
-
-    def items(self) -> ItemsView[str, str]:
-        """The ids and their names."""
-        return self._files.items()
-
-    def values(self) -> ValuesView[str]:
-        """The names."""
-        return self._files.values()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._files)
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    def written(self, image_id: str) -> str | None:
-        """Returns an id as the name of its file writes it, None if there is no such file.
-
-        An id that is not there means the one that differs in its Unicode form alone: macOS
-        writes names in another form than most programs. Of two such files neither is meant.
-        """
-        if image_id in self._files:
-            return image_id
-        same = () if image_id.isascii() else self._by_form.get(_form(image_id), ())
-        return same[0] if len(same) == 1 else None
-
-    def all_written(self, ids: Iterable[str]) -> set[str]:
-        """Returns the ids that are there, as the names of their files write them."""
-        asked = set(ids)
-        there = asked & self._files.keys()
-        return there | {i for i in map(self.written, asked - there) if i is not None}
-
-    def alike(self, image_id: str) -> str:
-        """Returns an id that is there and looks like one that is not; empty if none does."""
-        return self._by_look.get(_look(image_id), "")
-
-    @functools.cached_property
-    def _by_form(self) -> dict[str, list[str]]:
-        ids: dict[str, list[str]] = {}
-        for image_id in self:
-            if not image_id.isascii():
-                ids.setdefault(_form(image_id), []).append(image_id)
-        return ids
-
-    @functools.cached_property
-    def _by_look(self) -> dict[str, str]:
-        return {_look(image_id): image_id for image_id in self}
-
-
-def _form(image_id: str) -> str:
-    return unicodedata.normalize("NFC", image_id)
-
-
-def _look(image_id: str) -> str:
-    return _form(image_id).casefold()
-
 
 MOST_FILES = 2_000_000
 """Files of a listing; a folder with more is another than was meant, such as `/`."""
 
-_PICTURES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".npy")
-_FILES = frozenset(
-    (*_PICTURES, ".mat", ".txt", ".xml", ".json", ".csv", ".md", ".py", ".yaml", ".zip")
-)
-"""Endings that make a name that of a file until its folder is listed, so that links of these
-names are not followed: git-annex has one per file."""
+_ENDINGS_OF_FILES = PICTURES | {
+    ".mat",
+    ".txt",
+    ".xml",
+    ".json",
+    ".csv",
+    ".md",
+    ".py",
+    ".yaml",
+    ".zip",
+}
+"""Endings, in lower case, of what is taken for a file without asking whether it is a folder.
 
+On disk, a link with such a name is not followed: git-annex has one per file. In a bucket, each
+question is a request.
+"""
 
 SYSTEM_FOLDERS = frozenset(
     (
@@ -164,48 +76,10 @@ class Listing:
         Raises:
           LayoutError: if a folder cannot be listed, or there are more than `MOST_FILES` files.
         """
-        folders: dict[str, Sequence[str]] = {}
-        links: dict[str, str] = {}
-        real = _real_path(root)
-        seen = {real}
-        waiting: list[tuple[str, str]] = [("", real)]
-        linked: list[str] = []
-        system_folders: list[str] = []
-        count = 0
-        while waiting or linked:
-            if not waiting:  # folders come before links to them
-                folder = linked.pop(0)
-                to = _real_path(root / folder)
-                if to in seen or f"{real}/".startswith(f"{to.rstrip('/')}/"):
-                    links[folder] = to
-                    continue
-                seen.add(to)
-                waiting.append((folder, to))
-            folder, real_folder = waiting.pop()
-            files, below = [], []
-            for name, is_folder, is_link in _entries(root / folder if folder else root):
-                path = f"{folder}/{name}" if folder else name
-                if not is_folder:
-                    files.append(name)
-                elif name.lower() in SYSTEM_FOLDERS:
-                    system_folders.append(path)
-                elif is_link:
-                    linked.append(path)
-                elif (to := f"{real_folder.rstrip('/')}/{name}") not in seen:
-                    seen.add(to)
-                    below.append((path, to))
-            count += len(files)
-            if count > MOST_FILES:
-                raise LayoutError(
-                    root / folder,
-                    found=f"more than {MOST_FILES:,} files at and below {root}, up to this folder",
-                    expected="the folder of one dataset",
-                    remedy="give the folder of the data, and remove links that lead out of it",
-                )
-            folders[folder] = sorted(files)
-            waiting += sorted(below, reverse=True)
-            linked.sort()
-        return cls(root, dict(sorted(folders.items())), links, sorted(system_folders))
+        walk = _Walk(root)
+        walk.list_all()
+        folders = dict(sorted(walk.files_by_folder.items()))
+        return cls(root, folders, walk.links_left_out, sorted(walk.system_folders))
 
     def below(self, folder: str = "", *, deep: bool = True) -> Iterator[str]:
         """Yields the names of the files below a folder, relative to it.
@@ -221,8 +95,7 @@ class Listing:
         for path in self._folders_below(top):
             files = self.folders[path]
             path_below = path[len(f"{top}/") :] if top else path
-            if _is_picture(path) and not any(map(_is_picture, files)):
-                # An empty folder c.jpg stands in the place of a file; its reader says so.
+            if _stands_for_picture(path, files):
                 yield path_below
             for name in files:
                 yield f"{path_below}/{name}"
@@ -255,90 +128,175 @@ class Listing:
         return [name for name in names if "/" not in name]
 
 
-def _is_picture(name: str) -> bool:
-    return posixpath.splitext(name)[1].lower() in _PICTURES
+def files_below(
+    folder: epath.Path, listing: Listing | None = None, *, deep: bool = True
+) -> Iterable[str]:
+    """Returns the names of the files below a folder; none if there is no such folder.
+
+    Args:
+      folder: the folder.
+      listing: what was listed already. A folder outside of it is listed now.
+      deep: whether those of folders below it are returned too.
+    """
+    if listing is not None and folder.is_relative_to(listing.root):
+        path = os.fspath(folder.relative_to(listing.root))
+        return listing.below(posixpath.normpath(path), deep=deep)
+    if not folder.is_dir():
+        return ()
+    return Listing.of(folder).below(deep=deep)
 
 
 def subfolders(folder: epath.Path) -> list[str]:
     """Returns the names of the folders in a folder."""
-    return sorted(name for name, is_folder, _ in _entries(folder) if is_folder)
+    return sorted(entry.name for entry in _list_entries(folder) if entry.is_folder)
 
 
-def index_files(
-    folder: epath.Path,
-    endings: Collection[str],
-    naming: Naming = ANY,
-) -> Names:
-    """Lists a folder and its sub-folders, and returns the files by id; see `index_names`."""
-    names = Listing.of(folder).below() if folder.is_dir() else ()
-    by_id = ((naming.id_of(name), name) for name in names)
-    return index_names(by_id, folder, endings)
+def _stands_for_picture(path: str, files: Sequence[str]) -> bool:
+    """Says whether a folder is called as a picture is, and has no picture directly in it.
+
+    Example: `images/c.jpg/` without files. Whoever reads `images/c.jpg` says that it is no file.
+    """
+    return _is_picture(path) and not any(_is_picture(name) for name in files)
 
 
-def index_names(
-    found: Iterable[tuple[str | None, str]], folder: epath.Path, endings: Collection[str]
-) -> Names:
-    """Returns the names of files by id.
+def _is_picture(name: str) -> bool:
+    return ending_of(name) in PICTURES
+
+
+def ending_of(name: str) -> str:
+    """Returns the ending of a name in lower case, with its dot; empty if it has none.
+
+    It is asked for each of many thousand files, so it is quicker than `posixpath.splitext`.
+    """
+    _, dot, ending = name.rpartition(".")
+    return f".{ending.lower()}" if dot else ""
+
+
+@dataclasses.dataclass(frozen=True)
+class _Folder:
+    """A folder that is to be listed.
+
+    Attributes:
+      path: its path below the root.
+      real_path: where it really lies, if links lead to it.
+    """
+
+    path: str
+    real_path: str
+
+
+class _Walk:
+    """Lists all folders at and below a root, each once, wherever links lead.
+
+    All folders that no link leads to are listed before the first link is followed. So a folder has
+    its own path, and a link to it is left out.
 
     Args:
-      found: of each file the id, none if it has no id, and its name below the folder.
-      folder: where the files lie, for errors.
-      endings: in lower case; other files are passed over.
+      root: the folder.
 
-    Returns:
-      Names below `folder` by id. Of two files of one id the first of `endings` is named, and
-      both are twins.
-
-    Raises:
-      LayoutError: if the name of a file has control characters or is not UTF-8.
+    Attributes:
+      files_by_folder: the names of the files in each folder, by its path below the root.
+      links_left_out: see `Listing.links`.
+      system_folders: the paths of folders that a system made.
     """
-    rank = {ending: n for n, ending in enumerate(endings)}
-    files: dict[str, str] = {}
-    twins: dict[str, list[str]] = {}
-    for image_id, path in found:
-        if not image_id or f".{path.rpartition('.')[2].lower()}" not in rank:
-            continue
-        if image_id in files:
-            twins.setdefault(image_id, [files[image_id]]).append(path)
-        files[image_id] = path
-    for image_id, names in twins.items():
-        names.sort(key=lambda name: (rank[posixpath.splitext(name)[1].lower()], name))
-        files[image_id] = names[0]
-    ids = sorted(files)
-    if strange := [image_id for image_id in ids if unprintable(image_id) or "\\" in image_id]:
-        raise LayoutError(
-            folder,
-            found=f"the file name {files[strange[0]]!r}, which has a control character or a "
-            f"backslash, or is not UTF-8. It is the first of {len(strange)} such names",
-            expected="names of printable characters in UTF-8, which a file may have on all systems",
-            remedy="rename the file, and its mask with it",
-        )
-    return Names({image_id: files[image_id] for image_id in ids}, twins)
+
+    def __init__(self, root: epath.Path):
+        self.files_by_folder: dict[str, Sequence[str]] = {}
+        self.links_left_out: dict[str, str] = {}
+        self.system_folders: list[str] = []
+        self._root = root
+        self._real_root = _real_path(root)
+        self._seen_real_paths = {self._real_root}
+        self._pending_links: list[str] = []
+        self._file_count = 0
+
+    def list_all(self) -> None:
+        """Lists the root and all below it, then what links lead to."""
+        self._list_tree(_Folder("", self._real_root))
+        while self._pending_links:
+            self._pending_links.sort()
+            link = self._pending_links.pop(0)
+            target = _real_path(self._root / link)
+            if target in self._seen_real_paths or self._is_ancestor(target):
+                self.links_left_out[link] = target
+                continue
+            self._seen_real_paths.add(target)
+            self._list_tree(_Folder(link, target))
+
+    def _is_ancestor(self, target: str) -> bool:
+        """Says whether the root is, or lies below, a folder that a link leads to."""
+        return f"{self._real_root}/".startswith(f"{target.rstrip('/')}/")
+
+    def _list_tree(self, top: _Folder) -> None:
+        """Lists a folder and all below it that no link leads to."""
+        pending = [top]
+        while pending:
+            new_folders = self._list_folder(pending.pop())
+            pending += reversed(new_folders)  # so that the first one is next
+
+    def _list_folder(self, folder: _Folder) -> list[_Folder]:
+        """Lists one folder; returns the folders in it that were not listed before."""
+        files: list[str] = []
+        new_folders: list[_Folder] = []
+        for entry in _list_entries(self._root / folder.path if folder.path else self._root):
+            if not entry.is_folder:
+                files.append(entry.name)
+                continue
+            path = f"{folder.path}/{entry.name}" if folder.path else entry.name
+            real_path = f"{folder.real_path.rstrip('/')}/{entry.name}"
+            if entry.name.lower() in SYSTEM_FOLDERS:
+                self.system_folders.append(path)
+            elif entry.is_link:
+                self._pending_links.append(path)
+            elif real_path not in self._seen_real_paths:
+                self._seen_real_paths.add(real_path)
+                new_folders.append(_Folder(path, real_path))
+        self._count_files(folder.path, len(files))
+        self.files_by_folder[folder.path] = sorted(files)
+        return sorted(new_folders, key=lambda new: new.path)
+
+    def _count_files(self, folder: str, count: int) -> None:
+        """Adds the files of a folder to the count.
+
+        Raises:
+          LayoutError: if there are more than `MOST_FILES` now.
+        """
+        self._file_count += count
+        if self._file_count > MOST_FILES:
+            raise LayoutError(
+                self._root / folder,
+                found=f"more than {MOST_FILES:,} files at and below {self._root}, up to this "
+                "folder",
+                expected="the folder of one dataset",
+                remedy="give the folder of the data, and remove links that lead out of it",
+            )
 
 
-def _entries(folder: epath.Path) -> Iterator[tuple[str, bool, bool]]:
-    """Yields the names in one folder that are not hidden, whether each is a folder, and a link.
+@dataclasses.dataclass(slots=True)
+class _Entry:
+    """A file or folder in a folder.
 
-    No file is looked at: on disk the listing itself says what is a folder.
+    Attributes:
+      name: its name.
+      is_folder: whether it is a folder, or a link to one.
+      is_link: whether it is a link to a folder.
+    """
+
+    name: str
+    is_folder: bool
+    is_link: bool = False
+
+
+def _list_entries(folder: epath.Path) -> list[_Entry]:
+    """Returns what is in one folder and not hidden. No file is looked at.
 
     Raises:
       LayoutError: if the folder cannot be listed.
     """
     try:
         if is_bucket(folder):
-            for path in folder.iterdir():
-                # Only what has no known ending is asked whether it is a folder: in a bucket
-                # that is a request each.
-                is_file = posixpath.splitext(path.name)[1].lower() in _FILES
-                if not path.name.startswith("."):
-                    yield path.name, not is_file and path.is_dir(), False
-            return
-        with os.scandir(folder) as inside:
-            for entry in inside:
-                is_file = f".{entry.name.rpartition('.')[2].lower()}" in _FILES
-                if not entry.name.startswith("."):
-                    is_folder = entry.is_dir(follow_symlinks=not is_file)
-                    yield entry.name, is_folder, is_folder and entry.is_symlink()
+            return _list_bucket(folder)
+        return _list_disk(folder)
     except OSError as error:
         if error.errno in (errno.EMFILE, errno.ENFILE):
             raise  # it is nothing about the folder; see `storage`
@@ -348,6 +306,30 @@ def _entries(folder: epath.Path) -> Iterator[tuple[str, bool, bool]]:
             expected="a folder that can be read",
             remedy="allow reading the folder, or remove it",
         ) from None
+
+
+def _list_bucket(folder: epath.Path) -> list[_Entry]:
+    entries: list[_Entry] = []
+    for path in folder.iterdir():
+        if path.name.startswith("."):
+            continue
+        has_file_ending = ending_of(path.name) in _ENDINGS_OF_FILES
+        is_folder = not has_file_ending and path.is_dir()
+        entries.append(_Entry(path.name, is_folder))
+    return entries
+
+
+def _list_disk(folder: epath.Path) -> list[_Entry]:
+    entries: list[_Entry] = []
+    with os.scandir(folder) as found:
+        for entry in found:
+            if entry.name.startswith("."):
+                continue
+            has_file_ending = ending_of(entry.name) in _ENDINGS_OF_FILES
+            is_folder = entry.is_dir(follow_symlinks=not has_file_ending)
+            is_link = is_folder and entry.is_symlink()
+            entries.append(_Entry(entry.name, is_folder, is_link))
+    return entries
 
 
 def _real_path(folder: epath.Path) -> str:

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.errors import AnnotationError, ImageError, LayoutError, MaskError
 from voc_seg_tfrecord.core.example import NeededFiles, RawExample, SurveyedMask
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.folder.tree.listing import Names
+from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.formats import bands
 from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey, survey
 
@@ -92,37 +92,23 @@ class Pair:
         return cls(**{**data, "surveyed": surveyed})
 
 
+_CHANNEL_DIGITS = 4
+"""Digits at the end of the name of an image's channel, as in `case_0000.png`."""
+
+
 def channel_paths(image: epath.PathLike, count: int) -> list[epath.PathLike]:
     """Returns the paths of an image's channels by that of the first."""
     if count == 1:
         return [image]
     stem, ending = os.path.splitext(os.fspath(image))  # noqa: PTH122 - quick, and a bucket's too
-    front, first = stem[:-_CHANNEL_DIGITS], int(stem[-_CHANNEL_DIGITS:])
-    return [f"{front}{number:04}{ending}" for number in range(first, first + count)]
-
-
-_CHANNEL_DIGITS = 4
-"""Digits at the end of the name of an image's channel, as in `case_0000.png`."""
-
-
-_NOUN_OF_PART = {
-    "image": "an image",
-    "mask": "a mask",
-    "instances": "an instance mask",
-    "annotation": "an XML file",
-}
-
-ADVICE_TO_LEAVE_OUT = {
-    "instances": ", or leave instance masks out: no --instance_masks, or "
-    '"instance_mask": false in the config',
-    "annotation": ', or leave boxes out: no --objects, or "objects": false in the config',
-}
-"""How to build without a feature that needs more files than image and mask, by its part."""
+    stem_without_number = stem[:-_CHANNEL_DIGITS]
+    first = int(stem[-_CHANNEL_DIGITS:])
+    return [f"{stem_without_number}{number:04}{ending}" for number in range(first, first + count)]
 
 
 @dataclasses.dataclass(frozen=True)
-class Place:
-    """Where one part of examples lies.
+class PartFiles:
+    """The files of one part of examples, such as their masks.
 
     Attributes:
       folder: the folder.
@@ -131,14 +117,15 @@ class Place:
     """
 
     folder: epath.Path
-    names: Mapping[str, str]
+    names: Names
     needed: bool = True
 
     def twins(self, image_id: str) -> Sequence[str]:
         """Returns the names of an id's files if it has several, of which none can be preferred."""
-        if not isinstance(self.names, Names) or not self.names.twins:
+        if not self.names.twins:
             return ()
-        return self.names.twins.get(self.names.written(image_id) or "", ())
+        id_of_file = self.names.find_id(image_id)
+        return self.names.twins.get(id_of_file, ()) if id_of_file else ()
 
     @functools.cached_property
     def _prefix(self) -> str:
@@ -175,55 +162,62 @@ class LabelSplit:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Labels:
-    """The masks of a tree as files of pixels; a kind that is drawn answers the same.
+    """The masks of a tree, as files of pixels.
+
+    `drawn_labels.DrawnLabels` has them as a tool's shapes, and answers the same.
 
     Attributes:
       folder: where the files lie.
       names: the names of the files below it, by id.
       pair_type: what reads the files of an id.
-      images: names of the images that the labels themselves name, by id.
-      sheets: files of labels that are no masks.
-      splits: the splits that files of labels say, of several files or of subsets in one.
-      class_file: the classes, if the labels say them themselves.
+      sheets: files of labels that are no masks. There are none among files of pixels.
+      splits: the splits that files of labels say, of several files or of subsets in one; likewise.
+      class_file: the classes, if the labels say them themselves; likewise.
       tool: what wrote the shapes that are drawn; empty for files of pixels.
     """
 
     folder: epath.Path
     names: Names
     pair_type: type[Pair] = Pair
-    images: Mapping[str, str] = dataclasses.field(default_factory=dict)
     sheets: Set[str] = frozenset()
     splits: Sequence[LabelSplit] = ()
     class_file: ClassFile | None = None
     tool: str = ""
+    _content_by_id: dict[str, MaskContent] = dataclasses.field(default_factory=dict, init=False)
+    """What `survey` has found in masks so far. No mask is looked at twice."""
 
     @property
-    def objects(self) -> tuple[epath.Path, Names] | None:
+    def objects(self) -> PartFiles | None:
         """Where object masks come from, if the labels have them; otherwise files of their own."""
         return None
 
-    @functools.cached_property
-    def _looks(self) -> dict[str, MaskContent]:
-        return {}
-
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
-        """Looks at the masks of ids; see `mask_survey.survey`. No mask is looked at twice."""
-        place = Place(self.folder, self.names)
-        return survey(ids, place.path, self._looks, all_colors=all_colors)
+        """Looks at the masks of ids, and keeps what is in them; see `mask_survey.survey`."""
+        masks = PartFiles(self.folder, self.names)
+        return survey(ids, masks.path, self._content_by_id, all_colors=all_colors)
 
     def surveyed_mask(self, image_id: str) -> SurveyedMask | None:
-        """Returns what a survey has found in an id's mask, for `index_masks.read_mask`."""
-        content = self._looks.get(image_id)
+        """Returns what `survey` has found in an id's mask, for `index_masks.read_mask`.
+
+        It is None if the mask was not looked at.
+        """
+        content = self._content_by_id.get(image_id)
         return content.as_surveyed() if content else None
 
     def file(self, image_id: str) -> File:
         """Returns the index mask of an id that has one."""
         return File.read(self.folder / self.names[image_id], MaskError)
 
-    def pair(self, parts: NeededFiles, **fields: Any) -> Pair:
-        """Returns the pair of an id, of the fields that say where its files lie."""
+    def complete_pair(self, pair: Pair, parts: NeededFiles) -> Pair:
+        """Returns a pair that reads its mask as these labels have it.
+
+        Args:
+          pair: the paths of an id's files.
+          parts: what is needed of them.
+        """
         del parts  # for labels of which a pair has to say more
-        return self.pair_type(**fields, surveyed=self.surveyed_mask(fields["id"]))
+        fields = {**vars(pair), "surveyed": self.surveyed_mask(pair.id)}
+        return self.pair_type(**fields)
 
     def shapes_of(self, image_id: str) -> str:
         """Returns what an id's mask is drawn from; empty of a mask that is a file."""
@@ -240,33 +234,70 @@ class Labels:
         return ""
 
 
-def missing(part: str, place: Place, image_id: str) -> LayoutError:
+@dataclasses.dataclass(frozen=True)
+class WordsOfPart:
+    """How errors name a part of examples.
+
+    Attributes:
+      noun: the part, such as `mask`.
+      noun_with_article: the same with its article.
+      plural: the same for several.
+      without: how to build without the part, for one that not all examples need.
+    """
+
+    noun: str
+    noun_with_article: str
+    plural: str
+    without: str = ""
+
+
+WORDS_BY_PART = {
+    "image": WordsOfPart("image", "an image", "images"),
+    "mask": WordsOfPart("mask", "a mask", "masks"),
+    "instances": WordsOfPart(
+        "instance mask",
+        "an instance mask",
+        "instance masks",
+        'leave instance masks out: no --instance_masks, or "instance_mask": false in the config',
+    ),
+    "annotation": WordsOfPart(
+        "XML file",
+        "an XML file",
+        "XML files",
+        'leave boxes out: no --objects, or "objects": false in the config',
+    ),
+}
+"""The words of each part, by its name in `Pair`."""
+
+
+def missing_file_error(part: str, files: PartFiles, image_id: str) -> LayoutError:
     """Returns the error that a part of an id, such as `mask`, has no file in a tree."""
-    noun = _NOUN_OF_PART[part]
-    similar_id = place.names.alike(image_id) if isinstance(place.names, Names) else ""
+    words = WORDS_BY_PART[part]
+    similar_id = files.names.find_similar_id(image_id)
     if similar_id:
         found = f"no such file, but {_difference(image_id, similar_id)}"
         remedy = "write the ids exactly as the files are named, or rename the files"
     else:
         found = "no such file"
         remedy = "put the file there, or remove the id from the list"
-        remedy += ADVICE_TO_LEAVE_OUT.get(part, "")
+        if words.without:
+            remedy = f"{remedy}, or {words.without}"
     return LayoutError(
-        place.folder / image_id,
+        files.folder / image_id,
         found=found,
-        expected=f"{noun} for each id",
+        expected=f"{words.noun_with_article} for each id",
         remedy=remedy,
-        kind=f"missing {noun.partition(' ')[2]}",
+        kind=f"missing {words.noun}",
     )
 
 
-def several(part: str, place: Place, image_id: str) -> LayoutError:
+def several_files_error(part: str, files: PartFiles, image_id: str) -> LayoutError:
     """Returns the error that a part of an id has more than one file."""
-    names = place.twins(image_id)
+    names = files.twins(image_id)
     return LayoutError(
-        place.folder / names[0],
+        files.folder / names[0],
         found=f"{len(names)} files for one id: {' and '.join(names)}",
-        expected=f"{_NOUN_OF_PART[part]} for each id, and no second one",
+        expected=f"{WORDS_BY_PART[part].noun_with_article} for each id, and no second one",
         remedy="keep one of the files in the folder, and rename the others or take them out",
         kind="several files for one id",
     )

@@ -1,11 +1,17 @@
-"""Finds the images and masks in the folders of a layout, and the id of each."""
+"""Finds the images and masks in the folders of a set, and the id of each."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+import dataclasses
 import functools
 import posixpath
 from typing import Literal
 
-from voc_seg_tfrecord.core.layout import Layout, Naming, Part
+from etils import epath
+
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, Layout, Naming, Part
+from voc_seg_tfrecord.folder.tree.listing import Listing, files_below
+from voc_seg_tfrecord.folder.tree.names import Names, index_names
 
 Half = Literal["images", "masks"]
 """The files of a set that are meant."""
@@ -17,32 +23,75 @@ In a set of several parts the id begins with the part's name: `train/a`.
 """
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class SetFiles:
-    """The images and masks of a set.
+    """The images and masks of a set, by id.
 
-    Args:
-      layout: the folders, and how files in them are named.
-      list_below: called as `list_below(folder, deep=...)`; returns the names of the files in a
-        folder of the set and, if it is deep, in the folders below it.
+    Each half is indexed once, when it is asked for: the lists of a release are read before a folder
+    of many thousand files is.
+
+    Attributes:
+      root: the folder of the set.
+      layout: the folders below it, and how files in them are named.
+      listing: what was listed already; folders outside of it are listed when they are needed.
+      excluded_names: patterns of names that are neither images nor masks, such as `{id}_overlay`.
+      copies: folders of copies of other files, which are not read.
+      image_endings: the endings of images, in lower case.
+      named_images: the names of images that files of labels give themselves, by id.
     """
 
-    def __init__(self, layout: Layout, list_below: Callable[..., Iterable[str]]):
-        self._layout = layout
-        self._list_below = list_below
-        self._excluded = [Naming.parse(pattern) for pattern in layout.without]
+    root: epath.Path
+    layout: Layout
+    listing: Listing | None = None
+    _: dataclasses.KW_ONLY
+    excluded_names: Sequence[str] = ()
+    copies: Collection[str] = ()
+    image_endings: Sequence[str] = IMAGE_SUFFIXES
+    named_images: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
-    def find(self, half: Half) -> Iterator[FileOfSet]:
+    @functools.cached_property
+    def images(self) -> Names:
+        """The names of images below their folder, by id."""
+        folder = self.root / self.layout.images
+        names = index_names(self._find("images"), folder, self.image_endings)
+        if not self.named_images:
+            return names
+        twins = {i: files for i, files in names.twins.items() if i not in self.named_images}
+        return Names({**names, **self.named_images}, twins)
+
+    @functools.cached_property
+    def masks(self) -> Names:
+        """The names of masks below their folder, by id."""
+        return self.find_masks_with_endings(MASK_SUFFIXES)
+
+    def find_masks_with_endings(self, endings: Collection[str]) -> Names:
+        """Returns the names of files that lie and are named as masks do, by id.
+
+        Args:
+          endings: what they end with, in lower case, such as `.jpg`.
+        """
+        return index_names(self._find("masks"), self.root / self.layout.masks, endings)
+
+    def with_mask_folder(self, folder: str) -> "SetFiles":
+        """Returns the same images, and the masks in another folder."""
+        return dataclasses.replace(self, layout=dataclasses.replace(self.layout, masks=folder))
+
+    @functools.cached_property
+    def _excluded_namings(self) -> list[Naming]:
+        return [Naming.parse(pattern) for pattern in self.excluded_names]
+
+    def _find(self, half: Half) -> Iterator[FileOfSet]:
         """Yields the images or the masks of the set, those without an id among them.
 
-        A file whose name fits a pattern of `layout.without` is neither, as `a_overlay.png` beside
-        `a.png`. It belongs to an id all the same if an image and a mask have this name alike, as
+        A file whose name fits an excluded pattern is neither, as `a_overlay.png` beside `a.png`. It
+        belongs to an id all the same if an image and a mask have this name alike, as
         `images/a_overlay.png` and `masks/a_overlay.png` have, and no other files have the id.
         """
-        if not self._excluded:
+        if not self._excluded_namings:
             yield from self._find_in_parts(half, ())
             return
         found_ids: set[str | None] = set()
-        for image_id, name in self._find_in_parts(half, self._excluded):
+        for image_id, name in self._find_in_parts(half, self._excluded_namings):
             found_ids.add(image_id)
             yield image_id, name
         for image_id, name in self._find_in_parts(half, ()):
@@ -61,7 +110,8 @@ class SetFiles:
         return {image_id for image_id, _ in self._find_in_parts("images", ())}
 
     def _find_in_parts(self, half: Half, excluded: Collection[Naming]) -> Iterator[FileOfSet]:
-        for part in self._layout.folders():
+        """Yields the files of all parts; `excluded` are the patterns of names to leave out."""
+        for part in self.layout.folders():
             if not part.name:
                 yield from self._find_in_part(part, half, excluded)
                 continue
@@ -76,23 +126,30 @@ class SetFiles:
         self, part: Part, half: Half, excluded: Collection[Naming]
     ) -> Iterator[FileOfSet]:
         """Yields the files of one part, with their ids in it and their names in its folder."""
-        folder, naming = _folder_of(part, half), _naming_of(part, half)
-        others = [other for other in excluded if other != naming]
-        of_other_half = _naming_of(part, "masks" if half == "images" else "images")
-        if part.images == part.masks and of_other_half.narrow > naming.narrow:
-            others.append(of_other_half)  # it says more of a name, so the other half has the file
-        is_deep = naming.whole or self._layout.is_deep(folder)
+        folder = _folder_of(part, half)
+        naming = _naming_of(part, half)
+        namings_of_others = [other for other in excluded if other != naming]
+        if part.images == part.masks:
+            naming_of_other_half = _naming_of(part, "masks" if half == "images" else "images")
+            if naming_of_other_half.narrow > naming.narrow:
+                # It gives more of a name, so a file that fits both belongs to the other half.
+                namings_of_others.append(naming_of_other_half)
+        is_deep = naming.whole or self.layout.is_deep(folder)
         for name in self._list_below(folder, deep=is_deep):
-            if self._layout.copies and self._is_in_copy(folder, name):
+            if self.copies and self._is_in_copy(folder, name):
                 continue
-            if others and any(other.id_of(name) for other in others):
+            if any(other.id_of(name) for other in namings_of_others):
                 continue
             yield naming.id_of(name), name
 
+    def _list_below(self, folder: str, *, deep: bool) -> Iterable[str]:
+        """Returns the names of the files in a folder of the set."""
+        return files_below(self.root / folder, self.listing, deep=deep)
+
     def _is_in_copy(self, folder: str, name: str) -> bool:
         """Says whether a file lies in a folder that is a copy of another one."""
-        place = posixpath.dirname(posixpath.normpath(posixpath.join(folder, name)))
-        return (place or ".") in self._layout.copies
+        folder_of_file = posixpath.dirname(posixpath.normpath(posixpath.join(folder, name)))
+        return (folder_of_file or ".") in self.copies
 
     def _is_mask_of_other_part(self, part: Part, mask_id: str | None) -> bool:
         """Says whether a mask in a folder that several parts share is another part's.
@@ -110,7 +167,7 @@ class SetFiles:
     def _parts_by_mask_folder(self) -> dict[str, list[str]]:
         """The names of the parts that have a folder of masks."""
         names: dict[str, list[str]] = {}
-        for part in self._layout.parts:
+        for part in self.layout.parts:
             names.setdefault(part.masks, []).append(part.name)
         return names
 

@@ -3,7 +3,7 @@
 A split may have millions of pairs, so each pair is made when it is asked for.
 """
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import os
@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, SplitError, did_you_mean
 from voc_seg_tfrecord.core.example import ALL_PARTS, IMAGE_AND_MASK, NeededFiles
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES, parse_ids
+from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.layout import (
     IMAGES,
     LISTS,
@@ -30,13 +30,23 @@ from voc_seg_tfrecord.folder.tree.completeness import (
     find_missing,
     several_missing_error,
 )
-from voc_seg_tfrecord.folder.tree.listing import Listing, Names, index_files, index_names
-from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair, Place, missing, several
+from voc_seg_tfrecord.folder.tree.listing import Listing, files_below
+from voc_seg_tfrecord.folder.tree.names import Names, index_files
+from voc_seg_tfrecord.folder.tree.pairs import (
+    Labels,
+    Pair,
+    PartFiles,
+    missing_file_error,
+    several_files_error,
+)
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 
 
 class Items(Mapping[str, Pair]):
     """The files of each id of a tree, by id. Each pair is made when it is asked for.
+
+    An id is in it if it has an image, and a mask if that is needed. `find` and `of_split` say what
+    else is missing, such as an XML file.
 
     Args:
       tree: where they lie.
@@ -77,8 +87,7 @@ class Items(Mapping[str, Pair]):
 
     def make(self, image_id: str) -> Pair:
         """Returns the pair of an id whose needed files are known to be there."""
-        places = self._tree.places(image_id, self._parts)
-        return self._tree.make_pair(image_id, places, self._parts)
+        return self._tree.make_pair(image_id, self._parts)
 
     def of_split(self, split: str, ids: Sequence[str]) -> "Pairs":
         """Finds the files of the ids of a split; no file is opened.
@@ -99,13 +108,13 @@ class Items(Mapping[str, Pair]):
 
     def _find_fault(self, image_id: str) -> LayoutError | None:
         """Returns what is wrong with the files of an id."""
-        places = self._tree.places(image_id, self._parts)
-        for part, place in places.items():
-            if place.needed and image_id not in place.names:
-                return missing(part, place, image_id)
-        for part, place in places.items():
-            if place.twins(image_id):
-                return several(part, place, image_id)
+        files_by_part = self._tree.files_by_part(image_id, self._parts)
+        for part, files in files_by_part.items():
+            if files.needed and image_id not in files.names:
+                return missing_file_error(part, files, image_id)
+        for part, files in files_by_part.items():
+            if files.twins(image_id):
+                return several_files_error(part, files, image_id)
         return None
 
 
@@ -139,28 +148,37 @@ class Pairs(Sequence[Pair]):
         return self._items.make(self.ids[index])
 
 
-class _LazyIds(Container[str]):
-    """The ids of a tree's images, which are listed when the first one is looked up."""
+class _IdsWithImage(Container[str]):
+    """The ids of a tree's images, which are listed when the first one is looked up.
 
-    def __init__(self, images: Callable[[], Names]):
-        self._images = images
+    Args:
+      tree: the tree.
+    """
+
+    def __init__(self, tree: "VocTree"):
+        self._tree = tree
 
     def __contains__(self, name: object) -> bool:
-        return name in self._images()
+        return name in self._tree.images
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class VocTree:
     """A folder that holds images, masks and id lists. What is listed and read of it stays so.
 
+    A release whose files lie elsewhere too overrides `files_by_part`, `make_pair` and
+    `image_folders`; see `sources.trainaug.TrainaugTree`.
+
     Attributes:
       root: the folder, such as `VOC2012` in a devkit.
-      layout: the names of the folders in it.
+      layout: the names of the folders in it, for options and messages.
       listing: all files at and below the folder that the user gave, which is the root or above
         it; if there is none, each folder of the tree is listed when it is needed.
       notes: what a user should know about how the tree was found.
-      drawn: the labels, if they are no files of pixels in the folder of masks.
-      image_endings: what names of images end with.
+      files: the images and masks as the files step has found them; None if they lie in the folders
+        of the layout under their ids.
+      given_labels: the labels, if they are not just the masks of `files`: shapes, masks in other
+        formats, or masks that a text states for images.
       channels: how many files an image has, of which each is a channel; see `Pair`.
       reasons: why each other set of files that may have been meant was not taken, in words.
     """
@@ -169,8 +187,8 @@ class VocTree:
     layout: Layout = VOC
     listing: Listing | None = None
     notes: Sequence[str] = ()
-    drawn: Labels | None = None
-    image_endings: Sequence[str] = IMAGE_SUFFIXES
+    files: SetFiles | None = None
+    given_labels: Labels | None = None
     channels: int = 1
     reasons: Sequence[str] = ()
 
@@ -191,11 +209,9 @@ class VocTree:
     @functools.cached_property
     def labels(self) -> Labels:
         """Where the masks come from."""
-        if self.drawn is not None:
-            return self.drawn
-        folder = self.root / self.layout.masks
-        names = index_names(self._set_files.find("masks"), folder, MASK_SUFFIXES)
-        return Labels(folder, names)
+        if self.given_labels is not None:
+            return self.given_labels
+        return Labels(self.root / self.layout.masks, self._set_files.masks)
 
     @property
     def masks(self) -> Names:
@@ -204,13 +220,7 @@ class VocTree:
 
     def below(self, folder: str, *, deep: bool = True) -> Iterable[str]:
         """Returns the names of the files below a folder of the tree; none if there is none."""
-        path = self.root / folder
-        if self.listing and path.is_relative_to(self.given):
-            top = path.relative_to(self.given)
-            return self.listing.below(posixpath.normpath(os.fspath(top)), deep=deep)
-        if not path.is_dir():
-            return ()
-        return Listing.of(path).below(deep=deep)
+        return files_below(self.root / folder, self.listing, deep=deep)
 
     def read_text(
         self, path: epath.Path, error: type[LayoutError] | type[ListError] = LayoutError
@@ -235,8 +245,12 @@ class VocTree:
     @functools.cached_property
     def _text_files(self) -> dict[str, str]:
         """The text files in the folder of lists, by their name without `.txt`."""
-        files = sorted(self.below(self.layout.lists, deep=False))  # train.txt after train.TXT
-        return {file[: -len(".txt")]: file for file in files if file.lower().endswith(".txt")}
+        file_by_name: dict[str, str] = {}
+        for file in sorted(self.below(self.layout.lists, deep=False)):
+            if file.lower().endswith(".txt"):
+                # train.txt comes after train.TXT, so it wins.
+                file_by_name[file[: -len(".txt")]] = file
+        return file_by_name
 
     def read_ids(self, name: str) -> Sequence[str]:
         """Returns the ids of the list `name`, in its order.
@@ -249,8 +263,8 @@ class VocTree:
         if not path.exists():
             raise self._no_such_list(name)
         # A list of plain ids is read before any folder has been listed.
-        image_ids = _LazyIds(lambda: self.images)
-        return parse_ids(self.read_text(path, ListError).data, path, image_ids)
+        data = self.read_text(path, ListError).data
+        return parse_ids(data, path, _IdsWithImage(self))
 
     def _no_such_list(self, name: str) -> LayoutError:
         names = self.list_names()
@@ -284,7 +298,7 @@ class VocTree:
     def find_missing(self, parts: NeededFiles, list_names: Sequence[str] = ()) -> MissingParts:
         """Returns the folders and lists that are missing; see `check_complete`."""
         lists = [self.list_path(name) for name in list_names]
-        return find_missing(self.root, self._make_places(parts), lists)
+        return find_missing(self.root, self._find_files_by_part(parts), lists)
 
     def items(self, parts: NeededFiles = IMAGE_AND_MASK) -> Items:
         """Returns the files of each id.
@@ -298,19 +312,31 @@ class VocTree:
         """Returns the pairs of a split; see `Items.of_split`."""
         return self.items(parts).of_split(split, ids)
 
-    def places(self, image_id: str, parts: NeededFiles) -> dict[str, Place]:
-        """Returns where each part of an id has to lie, by the part's name in `Pair`.
-
-        A tree that keeps its files elsewhere answers this in its own way.
-        """
-        del image_id  # here all ids lie in the same folders
-        if parts not in self._places:
-            self._places[parts] = self._make_places(parts)
-        return dict(self._places[parts])
+    def files_by_part(self, image_id: str, parts: NeededFiles) -> dict[str, PartFiles]:
+        """Returns where each part of an id has to lie, by the part's name in `Pair`."""
+        del image_id  # here the files of all ids lie in the same folders
+        if parts not in self._files_by_part:
+            self._files_by_part[parts] = self._find_files_by_part(parts)
+        return dict(self._files_by_part[parts])
 
     @functools.cached_property
-    def _places(self) -> dict[NeededFiles, dict[str, Place]]:
+    def _files_by_part(self) -> dict[NeededFiles, dict[str, PartFiles]]:
+        """What `files_by_part` has returned so far, by the parts that were needed."""
         return {}
+
+    def _find_files_by_part(self, parts: NeededFiles) -> dict[str, PartFiles]:
+        are_masks_needed = not parts.background
+        files = {"image": PartFiles(self.root / self.layout.images, self.images)}
+        if parts.masks:
+            files["mask"] = PartFiles(self.labels.folder, self.masks, are_masks_needed)
+        if parts.instances:
+            objects = self.labels.objects
+            if objects is None:
+                objects = PartFiles(self.root / self.layout.instances, self.instances)
+            files["instances"] = dataclasses.replace(objects, needed=are_masks_needed)
+        if parts.annotations:
+            files["annotation"] = PartFiles(self.root / self.layout.annotations, self.annotations)
+        return files
 
     def files_of(self, image_id: str) -> dict[str, list[epath.Path]]:
         """Returns the files of an id that are there, by the part's name in `Pair`.
@@ -318,53 +344,38 @@ class VocTree:
         An id that has several files of one part has all of them here.
         """
         paths = {}
-        for part, place in self.places(image_id, ALL_PARTS).items():
-            if image_id in place.names:
-                names = place.twins(image_id) or (place.names[image_id],)
-                paths[part] = [place.folder / name for name in names]
+        for part, files in self.files_by_part(image_id, ALL_PARTS).items():
+            if image_id in files.names:
+                names = files.twins(image_id) or (files.names[image_id],)
+                paths[part] = [files.folder / name for name in names]
         return paths
 
-    def _make_places(self, parts: NeededFiles) -> dict[str, Place]:
-        are_masks_needed = not parts.background
-        places = {"image": Place(self.root / self.layout.images, self.images)}
-        if parts.masks:
-            places["mask"] = Place(self.labels.folder, self.masks, are_masks_needed)
-        if parts.instances:
-            folder, names = self._object_masks
-            places["instances"] = Place(folder, names, are_masks_needed)
-        if parts.annotations:
-            places["annotation"] = Place(self.root / self.layout.annotations, self.annotations)
-        return places
-
-    @property
-    def _object_masks(self) -> tuple[epath.Path, Names]:
-        """The folder of instance masks, and their names below it."""
-        if self.labels.objects is not None:
-            return self.labels.objects
-        return self.root / self.layout.instances, self.instances
-
-    def make_pair(self, image_id: str, places: Mapping[str, Place], parts: NeededFiles) -> Pair:
+    def make_pair(self, image_id: str, parts: NeededFiles) -> Pair:
         """Returns the pair of an id whose needed files are all there."""
-        paths = {name: place.path(image_id) for name, place in places.items()}
-        filename = places["image"].names[image_id]
-        pair = self.labels.pair(parts, id=image_id, filename=filename, **paths)
-        if self.channels > 1:
-            return dataclasses.replace(pair, channels=self.channels)
-        return pair
+        files_by_part = self.files_by_part(image_id, parts)
+        paths = {part: files.path(image_id) for part, files in files_by_part.items()}
+        image = paths["image"]
+        assert image is not None
+        pair = Pair(
+            id=image_id,
+            filename=files_by_part["image"].names[image_id],
+            image=image,
+            mask=paths.get("mask"),
+            instances=paths.get("instances"),
+            annotation=paths.get("annotation"),
+            channels=self.channels,
+        )
+        return self.labels.complete_pair(pair, parts)
 
     def image_folders(self, ids: Iterable[str]) -> list[epath.Path]:
         """Returns the folders in which the images of ids lie."""
         del ids  # here all images lie in one
         return [self.root / self.layout.images]
 
-    @functools.cached_property
+    @property
     def images(self) -> Names:
         """The images' names below their folder, by id."""
-        folder = self.root / self.layout.images
-        names = index_names(self._set_files.find("images"), folder, self.image_endings)
-        if self.drawn is not None and self.drawn.images:
-            return Names({**names, **self.drawn.images})
-        return names
+        return self._set_files.images
 
     def image_path(self, image_id: str) -> str:
         """Returns where an id's image lies below the given folder."""
@@ -385,7 +396,8 @@ class VocTree:
     def record_id(self, image_id: str) -> str:
         """Returns the id that a dataset has for an id: the image's name without its ending.
 
-        It differs where folders or words around the id are not a part of it.
+        Example: `train/images/a` for the id `train/a`, if the folder of images is a part of each
+        part of the set; and `a_photo` for the id `a` if `{id}_photo.jpg` is the pattern of images.
         """
         name = self.images.get(image_id)
         if name is None:
@@ -396,13 +408,24 @@ class VocTree:
         """Returns the path of an id's image."""
         return self.root / self.layout.images / self.images[image_id]
 
-    def others(self, endings: Collection[str]) -> Names:
+    def find_masks_with_endings(self, endings: Collection[str]) -> Names:
         """Returns the names of files of other endings that lie and are named as masks do, by id."""
-        return index_names(self._set_files.find("masks"), self.root / self.layout.masks, endings)
+        return self._set_files.find_masks_with_endings(endings)
+
+    def find_masks_in(self, folder: str) -> Names:
+        """Returns the names of masks in another folder of the tree, by id.
+
+        Labels that do not lie in the folder of masks stay the same.
+        """
+        if self.given_labels is not None:
+            return self.masks
+        return self._set_files.with_mask_folder(folder).masks
 
     @functools.cached_property
     def _set_files(self) -> SetFiles:
-        return SetFiles(self.layout, self.below)
+        if self.files is not None:
+            return self.files
+        return SetFiles(self.root, self.layout, self.listing)
 
     @functools.cached_property
     def instances(self) -> Names:
@@ -416,7 +439,7 @@ class VocTree:
 
 
 def _joined(folder: str, name: str) -> str:
-    """Returns the path of a file by its name below a folder, of which `.` is none."""
+    """Returns the path of a file by its name below a folder; the folder `.` adds nothing."""
     if "./" in name:
         return posixpath.normpath(posixpath.join(folder, name))
     return name if folder == "." else f"{folder}/{name}"

@@ -1,0 +1,173 @@
+"""The names of files by id, whatever Unicode form an id or a name is written in."""
+
+from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+import functools
+import types
+import unicodedata
+
+from etils import epath
+
+from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.layout import ANY
+from voc_seg_tfrecord.core.names import unprintable
+from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of
+
+
+class Names(Mapping[str, str]):
+    """The names of files below a folder, by id.
+
+    An id finds the file of the same id, or else the one whose id differs in its Unicode form alone:
+    macOS writes names in another form than most programs. If two files differ so, it finds neither.
+
+    Args:
+      files: the names by id, in the order of ids.
+      twins: by id, all names of its files, for ids that have more than one.
+
+    Attributes:
+      twins: the same.
+    """
+
+    def __init__(
+        self,
+        files: Mapping[str, str] = types.MappingProxyType({}),
+        twins: Mapping[str, Sequence[str]] = types.MappingProxyType({}),
+    ):
+        self._files = files
+        self.twins = twins
+
+    def __getitem__(self, image_id: str) -> str:
+        id_of_file = self.find_id(image_id)
+        if id_of_file is None:
+            raise KeyError(image_id)
+        return self._files[id_of_file]
+
+    def __contains__(self, image_id: object) -> bool:
+        if image_id in self._files:
+            return True
+        return isinstance(image_id, str) and self.find_id(image_id) is not None
+
+    def items(self) -> ItemsView[str, str]:
+        """The ids and their names."""
+        return self._files.items()
+
+    def values(self) -> ValuesView[str]:
+        """The names."""
+        return self._files.values()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._files)
+
+    def __len__(self) -> int:
+        return len(self._files)
+
+    def find_id(self, image_id: str) -> str | None:
+        """Returns an id in the Unicode form of its file's name; None if there is no such file."""
+        if image_id in self._files:
+            return image_id
+        if image_id.isascii():
+            return None
+        ids = self._ids_by_form.get(_normalize(image_id), [])
+        return ids[0] if len(ids) == 1 else None
+
+    def find_ids(self, image_ids: Iterable[str]) -> set[str]:
+        """Returns the ids that have files, each as `find_id` returns it."""
+        wanted_ids = set(image_ids)
+        found_ids = wanted_ids & self._files.keys()
+        for image_id in wanted_ids - found_ids:
+            id_of_file = self.find_id(image_id)
+            if id_of_file is not None:
+                found_ids.add(id_of_file)
+        return found_ids
+
+    def find_similar_id(self, image_id: str) -> str:
+        """Returns the id of a file that looks like one that has none; empty if none does.
+
+        Upper and lower case look alike, and so do Unicode forms.
+        """
+        return self._ids_by_look.get(_fold(image_id), "")
+
+    @functools.cached_property
+    def _ids_by_form(self) -> dict[str, list[str]]:
+        ids: dict[str, list[str]] = {}
+        for image_id in self:
+            if not image_id.isascii():
+                ids.setdefault(_normalize(image_id), []).append(image_id)
+        return ids
+
+    @functools.cached_property
+    def _ids_by_look(self) -> dict[str, str]:
+        return {_fold(image_id): image_id for image_id in self}
+
+
+def _normalize(image_id: str) -> str:
+    """Returns an id in Unicode's form NFC."""
+    return unicodedata.normalize("NFC", image_id)
+
+
+def _fold(image_id: str) -> str:
+    """Returns what ids have in common that look alike."""
+    return _normalize(image_id).casefold()
+
+
+def index_files(folder: epath.Path, endings: Collection[str]) -> Names:
+    """Lists a folder and its sub-folders, and returns the files by id: names without their endings.
+
+    There are none if there is no such folder. See `index_names`.
+    """
+    if not folder.is_dir():
+        return Names()
+    files = ((ANY.id_of(name), name) for name in Listing.of(folder).below())
+    return index_names(files, folder, endings)
+
+
+def index_names(
+    files: Iterable[tuple[str | None, str]], folder: epath.Path, endings: Collection[str]
+) -> Names:
+    """Returns the names of files by id.
+
+    Args:
+      files: of each file the id, none if it has no id, and its name below the folder.
+      folder: where the files lie, for errors.
+      endings: in lower case; other files are passed over.
+
+    Returns:
+      Names below `folder` by id. If an id has several files, its name is the one with the first of
+      `endings`, and all of them are twins.
+
+    Raises:
+      LayoutError: if the name of a file has control characters or is not UTF-8.
+    """
+    rank_by_ending = {ending: rank for rank, ending in enumerate(endings)}
+    name_by_id: dict[str, str] = {}
+    twins: dict[str, list[str]] = {}
+    for image_id, name in files:
+        if not image_id or ending_of(name) not in rank_by_ending:
+            continue
+        if image_id in name_by_id:
+            twins.setdefault(image_id, [name_by_id[image_id]]).append(name)
+        else:
+            name_by_id[image_id] = name
+    for image_id, names in twins.items():
+        names.sort(key=lambda name: (rank_by_ending[ending_of(name)], name))
+        name_by_id[image_id] = names[0]
+    sorted_names = {image_id: name_by_id[image_id] for image_id in sorted(name_by_id)}
+    _check_names(sorted_names, folder)
+    return Names(sorted_names, twins)
+
+
+def _check_names(name_by_id: Mapping[str, str], folder: epath.Path) -> None:
+    """Checks that names may be those of files on all systems.
+
+    Raises:
+      LayoutError: naming the first that may not.
+    """
+    strange_ids = [i for i in name_by_id if unprintable(i) or "\\" in i]
+    if not strange_ids:
+        return
+    raise LayoutError(
+        folder,
+        found=f"the file name {name_by_id[strange_ids[0]]!r}, which has a control character or a "
+        f"backslash, or is not UTF-8. It is the first of {len(strange_ids)} such names",
+        expected="names of printable characters in UTF-8, which a file may have on all systems",
+        remedy="rename the file, and its mask with it",
+    )
