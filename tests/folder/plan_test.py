@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core import releases, storage
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, VocSegError
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
-from voc_seg_tfrecord.folder.classes import choose
+from voc_seg_tfrecord.folder.classes import choose, folder_table
 from voc_seg_tfrecord.folder.plan import plan_folder
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
@@ -339,6 +339,7 @@ def test_a_folder_is_listed_and_its_texts_read_once_for_a_build(tmp_path, monkey
     root = write(tmp_path / "tree", "abc images/{}.png masks/{}.png")
     exports.put(root, "class_names.txt", "\n".join(NAMES))
     exports.put(root, "train.txt", "a\nb\nc\n")
+    exports.put(root, "classes.csv", "value,class\n3,void\n")
     VocSegConfig(name="other").to_json()  # makes the config that has all defaults
     calls = collections.Counter()
 
@@ -354,11 +355,13 @@ def test_a_folder_is_listed_and_its_texts_read_once_for_a_build(tmp_path, monkey
     counted(Listing, "of")
     counted(SplitEvidence, "find")
     counted(choose, "find_class_files")
+    counted(folder_table, "parse_csv")
     counted(VocSegConfig, "__post_init__")
     words = ["build", str(root), "--name", "mine", "--data_dir", str(tmp_path / "data")]
     assert cli.main([*words, "--dry_run"]) == 0
     capsys.readouterr()
-    assert calls == {"of": 1, "find": 1, "find_class_files": 1, "__post_init__": 1}
+    assert {*calls} == {"of", "find", "find_class_files", "parse_csv", "__post_init__"}
+    assert {*calls.values()} == {1}
 
 
 def test_the_items_of_a_plan_are_the_pairs_of_its_splits(tmp_path):

@@ -12,6 +12,7 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
+from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.names import names_at_values, names_from_file, rows_of_file
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_numbering
@@ -44,14 +45,19 @@ class FoundClasses:
 
 
 def find_classes(
-    evidence: SplitEvidence, config: VocSegConfig, rows: Rows, background: str
+    evidence: SplitEvidence,
+    config: VocSegConfig,
+    table: FolderTable,
+    rows: Rows,
+    background: str,
 ) -> FoundClasses:
     """Finds the classes of a folder.
 
     Args:
       evidence: the folder, and its lists.
       config: what the user said of files and splits.
-      rows: the rows of the table of classes, of the user and the folder.
+      table: the folder's table of classes.
+      rows: its rows and those of the user.
       background: the name of the class that is background, if the user said so.
 
     Raises:
@@ -61,7 +67,7 @@ def find_classes(
     tree = evidence.tree
     with_rows = copy.copy(config)  # not checked: nobody knows yet which names the rows may have
     with_rows.classes = rows
-    found = choose_class_file(tree, with_rows, background)
+    found = choose_class_file(tree, with_rows, table, background)
     if not found.numberings:
         if are_whole(rows):
             return _of_rows(rows, background)

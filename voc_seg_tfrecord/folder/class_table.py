@@ -108,9 +108,9 @@ def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     has_names = opened.fault is None
     files: Sequence[ClassFile] = ()
     if config.class_names and has_names:
-        files = choose_class_file_of_names(opened.tree, config).numberings
+        files = choose_class_file_of_names(opened.tree, config, opened.read_table()).numberings
     elif config.class_names:
-        files = choose_class_file(opened.tree, config).numberings
+        files = choose_class_file(opened.tree, config, opened.read_table()).numberings
     if len(files) > 1:
         return list_namings(files, cast(Rows, config.classes), config.background)
     if files:

@@ -26,8 +26,8 @@ from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.choose import (
     ClassFileChoice,
     choose_class_file_of_names,
-    rows_of_table,
 )
+from voc_seg_tfrecord.folder.classes.folder_table import FolderTable, read_folder_table
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
@@ -163,6 +163,7 @@ class OpenFolder:
       division: the splits; their evidence has the tree.
       stated: the pairs that texts state.
       problems: what stops a build.
+      table: the folder's table of classes, if it was read.
       class_file: the class file, if the names were taken from it; None if it is still looked for.
       fault: see `FolderPlan`.
     """
@@ -171,6 +172,7 @@ class OpenFolder:
     division: Splits
     stated: StatedPairs
     problems: Problems
+    table: FolderTable | None = None
     class_file: ClassFileChoice | None = None
     fault: VocSegError | None = None
 
@@ -178,6 +180,12 @@ class OpenFolder:
     def tree(self) -> VocTree:
         """The images and labels."""
         return self.division.evidence.tree
+
+    def read_table(self) -> FolderTable:
+        """Returns the folder's table of classes, which is read if it was not before."""
+        if self.table is not None:
+            return self.table
+        return read_folder_table(self.tree)
 
 
 def plan_folder(
@@ -234,11 +242,13 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
     if options.all_bands:
         bands["bands"] = tuple(_all_bands(opened.tree))
     rows_of_user = check_rows(options.classes)
-    rows = rows_over(rows_of_user, rows_of_table(opened.tree))  # the user's rows win
+    table = read_folder_table(opened.tree)
+    rows = rows_over(rows_of_user, table.rows)  # the user's rows win
     if not config.has_classes:
-        classes = _find_classes(opened, rows, options.background)
+        classes = _find_classes(opened, table, rows, options.background)
         return dataclasses.replace(
             opened,
+            table=table,
             config=config.with_classes(**bands, **classes.fields),
             class_file=classes.choice,
             fault=classes.fault,
@@ -247,21 +257,24 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
         config = config.with_classes(**bands, classes=rows)
     elif bands:
         config = config.with_classes(**bands)
-    return dataclasses.replace(opened, config=config)
+    return dataclasses.replace(opened, table=table, config=config)
 
 
-def _find_classes(opened: OpenFolder, rows: Rows, background: str) -> FoundClasses:
+def _find_classes(
+    opened: OpenFolder, table: FolderTable, rows: Rows, background: str
+) -> FoundClasses:
     """Finds the classes of a folder whose user gave none.
 
     If there are none and the plan reads on, names stand for the values of masks.
 
     Args:
       opened: the folder.
-      rows: the rows of the table of classes, of the user and the folder.
+      table: the folder's table of classes.
+      rows: its rows and those of the user.
       background: the name of the class that is background, if the user gave it.
     """
     try:
-        return find_classes(opened.division.evidence, opened.config, rows, background)
+        return find_classes(opened.division.evidence, opened.config, table, rows, background)
     except VocSegError as error:
         if not opened.problems.reads_on or error.kind not in NEXT_QUESTION_BY_KIND:
             raise
@@ -285,7 +298,7 @@ def plan_opened(opened: OpenFolder, *, rule: MaskRule | None = None) -> FolderPl
     """Decides what the masks of a folder mean, and what of it is not used; see `plan_folder`."""
     config = opened.config
     problems = opened.problems
-    class_file = problems.try_step(_choose_class_file, opened.tree, config, opened.class_file)
+    class_file = problems.try_step(_choose_class_file, opened)
     reading = _decide_mask_rule(opened, class_file, rule)
     # Notes are about what decides. Dividing by classes may look at more masks.
     notes = list_notes(config, opened.division, class_file, reading.meaning)
@@ -471,14 +484,15 @@ def _pair_as_stated(division: Splits, config: VocSegConfig) -> StatedPairs:
     )
 
 
-def _choose_class_file(
-    tree: VocTree, config: VocSegConfig, choice: ClassFileChoice | None
-) -> ClassFileChoice:
+def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
     """Returns the class file, which is looked for unless its names were just taken from it."""
-    if choice is None:
+    config = opened.config
+    if opened.class_file is not None:
+        choice = opened.class_file
+    elif config.class_names:
+        choice = choose_class_file_of_names(opened.tree, config, opened.read_table())
+    else:
         choice = ClassFileChoice()
-        if config.class_names:
-            choice = choose_class_file_of_names(tree, config)
     notes = (*choice.notes, *note_void(choice.file, config), *note_spelling(config))
     return dataclasses.replace(choice, notes=notes)
 

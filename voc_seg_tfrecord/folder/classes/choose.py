@@ -5,8 +5,7 @@ import dataclasses
 
 from etils import epath
 
-from voc_seg_tfrecord.core.class_files import ClassFile, read_table
-from voc_seg_tfrecord.core.class_rows import TABLE, Rows, has_unknown, parse_csv
+from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
 from voc_seg_tfrecord.core.names import background_index
@@ -15,6 +14,7 @@ from voc_seg_tfrecord.folder.classes.candidates import (
     find_class_files,
     list_candidates,
 )
+from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
 from voc_seg_tfrecord.folder.classes.numbering import list_numberings, numbering_of_given_names
 from voc_seg_tfrecord.folder.classes.rules import (
     NAMES_IN_ORDER,
@@ -56,12 +56,15 @@ class ClassFileChoice:
         return self.numberings[0] if self.numberings else None
 
 
-def choose_class_file(tree: VocTree, config: VocSegConfig, background: str = "") -> ClassFileChoice:
+def choose_class_file(
+    tree: VocTree, config: VocSegConfig, table: FolderTable, background: str = ""
+) -> ClassFileChoice:
     """Chooses the class file of a folder whose class names are looked for.
 
     Args:
       tree: the folder.
       config: what the user said.
+      table: the folder's table of classes.
       background: the name of the class that is background, if the user said so.
 
     Raises:
@@ -72,7 +75,7 @@ def choose_class_file(tree: VocTree, config: VocSegConfig, background: str = "")
     found = find_class_files(tree)
     if not found.files:
         _check_misnamed(found.misnamed)
-    notes = [*found.notes, *_note_misnamed(found.misnamed), *_note_table(tree, config)]
+    notes = [*found.notes, *_note_misnamed(found.misnamed), *table.notes(config)]
     if not found.files:
         return ClassFileChoice(notes=tuple(notes))
     candidates = list_candidates(found.files, background)
@@ -90,8 +93,15 @@ def _check_misnamed(errors: Sequence[LayoutError]) -> None:
             raise error
 
 
-def choose_class_file_of_names(tree: VocTree, config: VocSegConfig) -> ClassFileChoice:
+def choose_class_file_of_names(
+    tree: VocTree, config: VocSegConfig, table: FolderTable
+) -> ClassFileChoice:
     """Chooses the class file of a folder whose class names the config has.
+
+    Args:
+      tree: the folder.
+      config: what the user said, with the names.
+      table: the folder's table of classes.
 
     Raises:
       ConfigError: if the names are not those of a file that gives values or colors.
@@ -101,7 +111,7 @@ def choose_class_file_of_names(tree: VocTree, config: VocSegConfig) -> ClassFile
         _check_names_of_labels(tree.labels.class_file, config)
         return ClassFileChoice((tree.labels.class_file,))
     found = find_class_files(tree)
-    notes = [*found.notes, *_note_misnamed(found.misnamed), *_note_table(tree, config)]
+    notes = [*found.notes, *_note_misnamed(found.misnamed), *table.notes(config)]
     with_names = _find_files_with_names(found.files, config)
     for file in with_names.other_files:
         if not _is_above(file):
@@ -144,18 +154,6 @@ def _find_files_with_names(files: Sequence[ClassFile], config: VocSegConfig) -> 
 def _is_above(file: ClassFile) -> bool:
     """Says whether a file lies above the set, where it may be that of other data."""
     return file.source.startswith("../")
-
-
-def rows_of_table(tree: VocTree) -> Rows:
-    """Returns the rows of the folder's table of classes; none if it has none, or `?` in one.
-
-    Raises:
-      ConfigError: if the table cannot be read.
-    """
-    text = read_table(tree.root, tree.read_text)
-    if not text or has_unknown(text):
-        return ()
-    return parse_csv(text, tree.root / TABLE)
 
 
 def _choose(
@@ -203,17 +201,6 @@ def _note_misnamed(errors: Sequence[LayoutError]) -> list[str]:
         name = epath.Path(error.where).name
         notes.append(f"{name} is not used as a class file: {error.found}.")
     return notes
-
-
-def _note_table(tree: VocTree, config: VocSegConfig) -> list[str]:
-    """Says that the folder's table of classes is not used, if it has more than the config."""
-    text = read_table(tree.root, tree.read_text)
-    if text and has_unknown(text):
-        return [f"{TABLE} has rows without a class, so it is not used."]
-    keys = {key for key, _ in rows_of_table(tree)}
-    if keys <= {key for key, _ in config.classes}:
-        return []
-    return [f"{TABLE} is not used: --classes {TABLE} reads it."]
 
 
 def _note_order(file: ClassFile, config: VocSegConfig) -> list[str]:

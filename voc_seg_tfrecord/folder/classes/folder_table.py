@@ -1,0 +1,45 @@
+"""The table of classes that lies in a folder, as a user or `check --write_classes` wrote it."""
+
+import dataclasses
+
+from voc_seg_tfrecord.core.class_files import read_table
+from voc_seg_tfrecord.core.class_rows import TABLE, Rows, has_unknown, parse_csv
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+
+
+@dataclasses.dataclass(frozen=True)
+class FolderTable:
+    """The table of a folder.
+
+    Attributes:
+      rows: its rows; none if there is no table, or it is not complete.
+      is_complete: whether each row has a class. Otherwise the table is not used.
+    """
+
+    rows: Rows = ()
+    is_complete: bool = True
+
+    def notes(self, config: VocSegConfig) -> list[str]:
+        """Says that the table is not used, if it has more keys than the table of a config."""
+        if not self.is_complete:
+            return [f"{TABLE} has rows without a class, so it is not used."]
+        keys = {key for key, _ in self.rows}
+        keys_of_config = {key for key, _ in config.classes}
+        if keys <= keys_of_config:
+            return []
+        return [f"{TABLE} is not used: --classes {TABLE} reads it."]
+
+
+def read_folder_table(tree: VocTree) -> FolderTable:
+    """Reads the table of a folder, if it has one.
+
+    Raises:
+      ConfigError: if the table cannot be read.
+    """
+    text = read_table(tree.root, tree.read_text)
+    if not text:
+        return FolderTable()
+    if has_unknown(text):
+        return FolderTable(is_complete=False)
+    return FolderTable(parse_csv(text, tree.root / TABLE))
