@@ -19,7 +19,8 @@ import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, command, counted
 from voc_seg_tfrecord.folder.files.folder_names import role_of
-from voc_seg_tfrecord.folder.pair_reader import STATED_PAIRS, PairReader, StatedMask
+from voc_seg_tfrecord.folder.named_files import NamedFiles
+from voc_seg_tfrecord.folder.pair_reader import STATED_PAIRS, StatedMask, read_stated_masks
 from voc_seg_tfrecord.folder.path_index import without_ending
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.tree.names import Names
@@ -71,45 +72,88 @@ def pair_as_stated(
     """
     if tree.listing is None or tree.labels.tool:
         return StatedPairs(tree)
-    reader = PairReader(tree, names)
-    stated: dict[str, StatedMask] = {}
-    outside: dict[str, StatedMask] = {}  # the first mask of each text that is not taken
-    for path in _texts_of(tree):
-        counts = not texts_of_splits or path in texts_of_splits
-        for image_id, mask in reader.read(path):
-            if reader.is_of_set(mask):
-                _add(tree, stated, image_id, mask)
-            elif not mask.is_called_mask:
-                continue
-            elif mask.path and counts and not masks_are_given:
-                _add(tree, stated, image_id, mask)
-            elif mask.path or (counts and _has_id(mask.written, image_id)):
-                outside.setdefault(path, mask)
-            elif counts:
-                raise _absent(tree, image_id, mask)
-    changed = {i: mask for i, mask in stated.items() if mask.path != reader.mask_by_name(i)}
-    notes = [_note_on_outside(tree, mask) for mask in outside.values()]
+    files = NamedFiles(tree, names)
+    statements = _Statements(tree, files)
+    for text in _texts_of(tree):
+        makes_pairs = not texts_of_splits or text in texts_of_splits
+        may_take_other_masks = makes_pairs and not masks_are_given
+        for mask in read_stated_masks(tree, text, files):
+            statements.add(mask, makes_pairs=makes_pairs, may_take_others=may_take_other_masks)
+    stated = statements.mask_by_image
+    notes = [_note_on_other_folder(tree, mask) for mask in statements.first_unused_by_text.values()]
+    changed = {i: mask for i, mask in stated.items() if mask.path != files.mask_by_name(i)}
     if not changed:
         return StatedPairs(tree, notes=notes, image_ids=stated.keys())
-    _check_unstated(tree, reader, used, stated, changed)
+    _check_unstated(tree, files, used, stated, changed)
     _check_listed(tree, stated, texts_of_splits, listed)
     texts = sorted({mask.text for mask in changed.values()})
-    notes = [*(_note(tree, text, changed) for text in texts), *notes]
+    notes = [*(_note_on_pairs(tree, text, changed) for text in texts), *notes]
     return StatedPairs(_with_masks(tree, changed), texts, notes, stated.keys())
 
 
-def _absent(tree: VocTree, image_id: str, mask: StatedMask) -> LayoutError:
+class _Statements:
+    """What the rows of all texts state.
+
+    Args:
+      tree: the set, paired by names.
+      files: its images and masks.
+
+    Attributes:
+      mask_by_image: the mask that is stated for each image, by its id.
+      first_unused_by_text: by text, the first stated mask that is not taken, as it is none of the
+        set.
+    """
+
+    def __init__(self, tree: VocTree, files: NamedFiles):
+        self.mask_by_image: dict[str, StatedMask] = {}
+        self.first_unused_by_text: dict[str, StatedMask] = {}
+        self._tree = tree
+        self._files = files
+
+    def add(self, mask: StatedMask, *, makes_pairs: bool, may_take_others: bool) -> None:
+        """Adds what a row states; the rules stand at the head of the module.
+
+        Args:
+          mask: the mask that is stated for an image.
+          makes_pairs: whether the text counts: it makes splits, or no text does.
+          may_take_others: whether a mask outside of the set's folders is taken.
+
+        Raises:
+          LayoutError: if another row states another mask, or the mask is not there.
+        """
+        if self._files.is_mask_of_set(mask.path):
+            self._take(mask)
+            return
+        if not mask.is_called_mask:
+            return  # the row names another file than a mask
+        if mask.path and may_take_others:
+            self._take(mask)
+            return
+        has_name_of_image = _has_id(mask.written, mask.image_id)
+        if mask.path or (makes_pairs and has_name_of_image):
+            self.first_unused_by_text.setdefault(mask.text, mask)
+        elif makes_pairs:
+            raise _absent_mask_error(self._tree, mask)
+
+    def _take(self, mask: StatedMask) -> None:
+        """Takes the mask for its image, unless another row states another one."""
+        first = self.mask_by_image.setdefault(mask.image_id, mask)
+        if first.path != mask.path:
+            raise _two_masks_error(self._tree, first, mask)
+
+
+def _absent_mask_error(tree: VocTree, mask: StatedMask) -> LayoutError:
+    image = tree.image_path(mask.image_id)
     return LayoutError(
         tree.given / mask.text,
-        found=f"the mask {mask.written} for the image {tree.image_path(image_id)}, and no file of "
-        "that name",
+        found=f"the mask {mask.written} for the image {image}, and no file of that name",
         expected="masks that are in the folder",
         remedy="add the masks, or correct the text",
         kind=STATED_PAIRS,
     )
 
 
-def _note_on_outside(tree: VocTree, mask: StatedMask) -> str:
+def _note_on_other_folder(tree: VocTree, mask: StatedMask) -> str:
     """Says that a text names masks of another folder than the one that is read."""
     folder = posixpath.dirname(mask.path or mask.written.replace("\\", "/")).strip("/")
     note = f"{mask.text} names masks in {folder or 'another folder'}, and they are read from "
@@ -119,29 +163,22 @@ def _note_on_outside(tree: VocTree, mask: StatedMask) -> str:
     return note
 
 
-def _add(tree: VocTree, stated: dict[str, StatedMask], image_id: str, mask: StatedMask) -> None:
-    """Adds what a row states.
-
-    Raises:
-      LayoutError: if another row states another mask.
-    """
-    other = stated.setdefault(image_id, mask)
-    if other.path == mask.path:
-        return
-    image = tree.image_path(image_id)
-    if other.text == mask.text:
-        raise LayoutError(
-            tree.given / mask.text,
-            found=f"the masks {other.written} and {mask.written} for the image {image}",
+def _two_masks_error(tree: VocTree, first: StatedMask, second: StatedMask) -> LayoutError:
+    """Returns the error about two rows that state different masks for one image."""
+    image = tree.image_path(second.image_id)
+    if first.text == second.text:
+        return LayoutError(
+            tree.given / second.text,
+            found=f"the masks {first.written} and {second.written} for the image {image}",
             expected="one mask for each image",
             remedy="if each mask shows one object or the work of one person, merge them into one "
             "mask for each image; otherwise, remove the rows that are wrong",
             kind=STATED_PAIRS,
         )
-    raise LayoutError(
-        tree.given / mask.text,
-        found=f"the mask {mask.written} for the image {image}, and {other.text} has "
-        f"{other.written} for it",
+    return LayoutError(
+        tree.given / second.text,
+        found=f"the mask {second.written} for the image {image}, and {first.text} has "
+        f"{first.written} for it",
         expected="the same mask in all texts",
         remedy="correct one of the texts, or take it out of the folder",
         kind=STATED_PAIRS,
@@ -150,7 +187,7 @@ def _add(tree: VocTree, stated: dict[str, StatedMask], image_id: str, mask: Stat
 
 def _check_unstated(
     tree: VocTree,
-    reader: PairReader,
+    files: NamedFiles,
     used: Collection[str],
     stated: Mapping[str, StatedMask],
     changed: Mapping[str, StatedMask],
@@ -160,14 +197,19 @@ def _check_unstated(
     Raises:
       LayoutError: if one has.
     """
-    taken = {mask.path: i for i, mask in changed.items() if reader.mask_by_name(i)}
+    image_of_taken_mask: dict[str, str] = {}
+    for image_id, stated_mask in changed.items():
+        if files.mask_by_name(image_id):
+            image_of_taken_mask[stated_mask.path] = image_id
     for image_id in used:
-        mask = "" if image_id in stated else reader.mask_by_name(image_id)
-        if mask in taken and image_id in tree.images:
-            other = taken[mask]
+        if image_id in stated or image_id not in tree.images:
+            continue
+        mask = files.mask_by_name(image_id)
+        if mask in image_of_taken_mask:
+            other_id = image_of_taken_mask[mask]
             raise LayoutError(
-                tree.given / stated[other].text,
-                found=f"the mask {mask} for the image {tree.image_path(other)}. By its name it "
+                tree.given / stated[other_id].text,
+                found=f"the mask {mask} for the image {tree.image_path(other_id)}. By its name it "
                 f"belongs to {tree.image_path(image_id)}, for which the text states no mask",
                 expected="a mask for each image whose mask another image gets",
                 remedy="add the missing rows, or leave these images out of the splits",
@@ -198,12 +240,14 @@ def _check_listed(
             )
 
 
-def _note(tree: VocTree, text: str, changed: Mapping[str, StatedMask]) -> str:
-    of_text = {i: mask for i, mask in changed.items() if mask.text == text}
-    first = min(of_text)
+def _note_on_pairs(tree: VocTree, text: str, changed: Mapping[str, StatedMask]) -> str:
+    """Says how many pairs of a text the names of the files do not give."""
+    mask_by_image = {i: mask for i, mask in changed.items() if mask.text == text}
+    first = min(mask_by_image)
+    pairs = counted(len(mask_by_image), "pair")
     return (
-        f"{text} states {counted(len(of_text), 'pair')} that the names of the files do not, such "
-        f"as {tree.image_path(first)} with {of_text[first].path}. The stated pairs are used."
+        f"{text} states {pairs} that the names of the files do not, such as "
+        f"{tree.image_path(first)} with {mask_by_image[first].path}. The stated pairs are used."
     )
 
 
@@ -211,11 +255,11 @@ def _with_masks(tree: VocTree, changed: Mapping[str, StatedMask]) -> VocTree:
     """Returns a tree whose images have other masks."""
     labels = tree.labels
     folder = posixpath.normpath(posixpath.join(tree.place, tree.layout.masks))
-    files = dict(labels.names.items())
+    name_by_id = dict(labels.names.items())
     for image_id, mask in changed.items():
-        files[image_id] = posixpath.relpath(mask.path, folder)
-    twins = {i: of for i, of in labels.names.twins.items() if i not in changed}
-    names = Names(dict(sorted(files.items())), twins)
+        name_by_id[image_id] = posixpath.relpath(mask.path, folder)
+    twins = {i: files for i, files in labels.names.twins.items() if i not in changed}
+    names = Names(dict(sorted(name_by_id.items())), twins)
     return dataclasses.replace(tree, given_labels=dataclasses.replace(labels, names=names))
 
 
@@ -230,8 +274,8 @@ def _texts_of(tree: VocTree) -> Iterator[str]:
         if role_of(folder) == "drawn":
             continue
         texts = [name for name in files if name.lower().endswith(endings)]
-        texts = [name for name in texts if without_ending(name) not in stems]
-        for name in texts[:_MAX_TEXTS_OF_FOLDER]:
+        texts_of_many_images = [name for name in texts if without_ending(name) not in stems]
+        for name in texts_of_many_images[:_MAX_TEXTS_OF_FOLDER]:
             path = posixpath.join(folder, name)
             is_class_file = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
             if not is_class_file and path not in tree.labels.sheets:
@@ -239,7 +283,11 @@ def _texts_of(tree: VocTree) -> Iterator[str]:
 
 
 def _has_id(written: str, image_id: str) -> bool:
-    """Says whether the name of a mask has an image's id in it, between other signs."""
-    own = without_ending(posixpath.basename(image_id))
-    of_mask = without_ending(posixpath.basename(written.replace("\\", "/")))
-    return re.search(rf"(?<![0-9]){re.escape(own)}(?![0-9])", of_mask) is not None
+    """Says whether the name of a mask has an image's id in it, and no number goes on around it.
+
+    Example: `gt_12.png` has the id `12`, and `gt_120.png` has not.
+    """
+    stem_of_image = without_ending(posixpath.basename(image_id))
+    stem_of_mask = without_ending(posixpath.basename(written.replace("\\", "/")))
+    pattern = rf"(?<![0-9]){re.escape(stem_of_image)}(?![0-9])"
+    return re.search(pattern, stem_of_mask) is not None

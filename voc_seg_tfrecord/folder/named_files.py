@@ -1,0 +1,132 @@
+"""Finds the images and masks that the cells of a text name."""
+
+from collections.abc import Sequence
+import functools
+import posixpath
+
+from voc_seg_tfrecord.core.layout import MASK_SUFFIXES
+from voc_seg_tfrecord.folder.path_index import PathIndex
+from voc_seg_tfrecord.folder.splits.image_names import ImageNames
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats.pair_tables import names_file
+
+IMAGE = "image"
+MASK = "mask"
+FILE = "file"
+"""What a cell may name: an image of the set, a mask of it, or another file."""
+
+
+class NamedFiles:
+    """The images and masks of a set, by the texts that may stand for them.
+
+    All paths are those below the given folder.
+
+    Args:
+      tree: the set, paired by names.
+      image_names: the ids of its images by their names.
+    """
+
+    def __init__(self, tree: VocTree, image_names: ImageNames):
+        self._tree = tree
+        self._image_names = image_names
+
+    def find_image(self, cell: str) -> str | None:
+        """Returns the id of the image that a cell names; None if it names none, or several."""
+        if cell in self._id_by_path:
+            return self._id_by_path[cell]
+        paths = self._images.find(cell).paths
+        if len(paths) == 1:
+            return self._id_by_path[paths[0]]
+        if paths or not cell:
+            return None
+        return self._image_names.get(cell)
+
+    def find_masks(self, cell: str) -> Sequence[str]:
+        """Returns the masks that a cell may name.
+
+        They are masks of the set, unless files outside of it share more of their paths with the
+        cell.
+        """
+        if cell in self._paths_of_masks:
+            return [cell]
+        of_set = self._masks.find(cell)
+        others = self._other_files.find(cell)
+        return others.paths if others.shared > of_set.shared else of_set.paths
+
+    def mask_by_name(self, image_id: str) -> str:
+        """Returns the path of the mask that an image has by its name; empty if it has none."""
+        id_of_mask = self._tree.masks.find_id(image_id)
+        return self._mask_path_by_id[id_of_mask] if id_of_mask else ""
+
+    def is_mask_of_set(self, path: str) -> bool:
+        """Says whether a file is a mask of the set."""
+        return path in self._paths_of_masks
+
+    def is_path_of_image(self, text: str) -> bool:
+        """Says whether a text is the end of the path of an image."""
+        return text in self._images
+
+    def is_name_of_image(self, word: str) -> bool:
+        """Says whether a word is the name of an image, as lists have them."""
+        return word in self._image_names
+
+    def kinds_of(self, cell: str, role_of_column: str) -> set[str]:
+        """Returns what a cell names: `IMAGE`, `MASK`, both if its name may be either, or `FILE`.
+
+        Args:
+          cell: the cell.
+          role_of_column: what the name of its column says, as `folder_names.role` has it.
+        """
+        if "/" in cell and cell in self._id_by_path:  # a path as it is needs no index of all files
+            return {IMAGE}
+        if "/" in cell and cell in self._paths_of_masks:
+            return {MASK}
+        images = self._images.find(cell)
+        masks = self._masks.find(cell)
+        most_shared = max(images.shared, masks.shared)
+        if most_shared:
+            kinds = set[str]()
+            if images.shared == most_shared:
+                kinds.add(IMAGE)
+            if masks.shared == most_shared:
+                kinds.add(MASK)
+            return kinds
+        if not names_file(cell):
+            return set()
+        is_image = role_of_column != "masks" and self.find_image(cell) is not None
+        if is_image and not self._other_files.find(cell).paths:
+            return {IMAGE}
+        return {FILE}
+
+    @functools.cached_property
+    def _id_by_path(self) -> dict[str, str]:
+        return {self._tree.image_path(image_id): image_id for image_id in self._tree.images}
+
+    @functools.cached_property
+    def _mask_path_by_id(self) -> dict[str, str]:
+        return {image_id: self._tree.mask_path(image_id) for image_id in self._tree.masks}
+
+    @functools.cached_property
+    def _paths_of_masks(self) -> set[str]:
+        return set(self._mask_path_by_id.values())
+
+    @functools.cached_property
+    def _images(self) -> PathIndex:
+        return PathIndex(self._id_by_path)
+
+    @functools.cached_property
+    def _masks(self) -> PathIndex:
+        return PathIndex(self._paths_of_masks)
+
+    @functools.cached_property
+    def _other_files(self) -> PathIndex:
+        """The files that may be masks, and are neither images nor masks of the set."""
+        assert self._tree.listing
+        paths: list[str] = []
+        for folder, names in self._tree.listing.folders.items():
+            for name in names:
+                path = posixpath.join(folder, name)
+                is_of_set = path in self._id_by_path or path in self._paths_of_masks
+                if not is_of_set and name.lower().endswith(MASK_SUFFIXES):
+                    paths.append(path)
+        return PathIndex(paths)
