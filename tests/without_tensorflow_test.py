@@ -55,10 +55,10 @@ def test_arrays_and_their_builds_evaluation_and_data_sources_do_not_need_it(samp
 import importlib.util, sys
 import numpy as np
 from voc_seg_tfrecord import arrays, data_source, evaluation, from_arrays, splits, stats
-from voc_seg_tfrecord.sources.records import layouts
+from voc_seg_tfrecord.sources.records import features
 
 print(importlib.util.find_spec("tensorflow"), importlib.util.find_spec("PIL") is not None)
-print(layouts.tensor_pixels(bytes.fromhex(sys.argv[2])).tolist())
+print(features.tensor_pixels(bytes.fromhex(sys.argv[2])).tolist())
 source = data_source("voc_seg_tfrecord/sample", split="train", data_dir=sys.argv[1])
 confusion = evaluation.Confusion([str(n) for n in range(21)])
 rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.sources.records.layouts import Record, Value, parse
+from voc_seg_tfrecord.sources.records.features import Record, Value, parse
 from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip
 from voc_seg_tfrecord.sources.records.scan import make_items, scan_records
 

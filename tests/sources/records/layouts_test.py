@@ -8,7 +8,7 @@ from support.encoding import encoded
 import tensorflow as tf
 
 from voc_seg_tfrecord.core.errors import RecordError
-from voc_seg_tfrecord.sources.records import layouts
+from voc_seg_tfrecord.sources.records import features, layouts
 from voc_seg_tfrecord.sources.records.layouts import RecordLayout
 
 RAW = layouts.KNOWN["raw with label_raw"]
@@ -64,13 +64,13 @@ def raw(data, height=2, width=4, **more):
 @pytest.mark.parametrize("pixels", [PIXELS, PIXELS[..., 0]], ids=["colors", "gray"])
 def test_raw_pixels_and_tensors_have_the_records_height_and_width(pixels):
     for data in (pixels.tobytes(), tf.io.serialize_tensor(pixels).numpy()):
-        found = layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "")
+        found = features.read_pixels_or_file(raw(data), RAW, "image_raw", "")
         assert np.array_equal(found, pixels)
 
 
 def test_an_encoded_file_stays_as_it_is():
     data = encoded(PIXELS)
-    assert layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "") == data
+    assert features.read_pixels_or_file(raw(data), RAW, "image_raw", "") == data
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_an_encoded_file_stays_as_it_is():
 )
 def test_what_cannot_be_an_image_is_refused_with_what_was_found(record, words):
     with pytest.raises(RecordError, match=words) as caught:
-        layouts.read_pixels_or_file(record, RAW, "image_raw", "a.tfrecord, record 0")
+        features.read_pixels_or_file(record, RAW, "image_raw", "a.tfrecord, record 0")
     assert str(caught.value).startswith("a.tfrecord, record 0: ")
 
 
@@ -112,7 +112,7 @@ IMAGE = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
 )
 def test_raw_pixels_are_read_in_the_order_that_the_record_states(hints, stored):
     record = {"image_raw": [stored.tobytes()], "height": [2], "width": [4]} | hints
-    found = layouts.read_pixels_or_file(record, RAW, "image_raw", "a record")
+    found = features.read_pixels_or_file(record, RAW, "image_raw", "a record")
     assert np.array_equal(found, IMAGE)
 
 
@@ -120,7 +120,7 @@ def test_raw_pixels_are_read_in_the_order_that_the_record_states(hints, stored):
 def test_an_unknown_order_of_raw_pixels_is_refused(hint):
     record = {"image_raw": [IMAGE.tobytes()], "height": [2], "width": [4]} | hint
     with pytest.raises(RecordError, match="raw pixels whose feature"):
-        layouts.read_pixels_or_file(record, RAW, "image_raw", "a record")
+        features.read_pixels_or_file(record, RAW, "image_raw", "a record")
 
 
 @pytest.mark.parametrize(
@@ -142,10 +142,10 @@ def test_a_second_feature_that_may_be_the_mask_is_found(more, others):
 
 
 def test_text_is_decoded_and_empty_without_a_feature():
-    assert layouts.read_text({"name": ["ä.jpg".encode()]}, "name", "") == "ä.jpg"
-    assert layouts.read_text({}, RecordLayout("image").filename, "") == ""
+    assert features.read_text({"name": ["ä.jpg".encode()]}, "name", "") == "ä.jpg"
+    assert features.read_text({}, RecordLayout("image").filename, "") == ""
     with pytest.raises(RecordError, match="feature 'name' that is not UTF-8"):
-        layouts.read_text({"name": [b"\xff"]}, "name", "")
+        features.read_text({"name": [b"\xff"]}, "name", "")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_text_is_decoded_and_empty_without_a_feature():
 def test_a_shape_that_is_none_is_refused(shape):
     layout = layouts.KNOWN["shape with a label"]
     with pytest.raises(RecordError, match=r"a size of .* in shape"):
-        layouts.read_pixels_or_file(
+        features.read_pixels_or_file(
             {"data": [PIXELS.tobytes()], "shape": shape}, layout, "data", ""
         )
 
@@ -163,22 +163,22 @@ def test_a_shape_that_is_none_is_refused(shape):
 def test_a_tensor_of_other_channels_is_refused(channels):
     data = tf.io.serialize_tensor(np.zeros((2, 4, channels), np.uint8)).numpy()
     with pytest.raises(RecordError, match=f"a tensor of 2 x 4 x {channels}"):
-        layouts.read_pixels_or_file(raw(data), RAW, "image_raw", "")
+        features.read_pixels_or_file(raw(data), RAW, "image_raw", "")
 
 
 def test_a_mask_of_three_channels_is_refused():
     record = {"label_raw": [PIXELS.tobytes()], "height": [2], "width": [4]}
     with pytest.raises(RecordError, match=r"(?s)24 bytes in feature 'label_raw'.*2 x 4 x 1 bytes"):
-        layouts.read_pixels_or_file(record, RAW, "label_raw", "")
+        features.read_pixels_or_file(record, RAW, "label_raw", "")
 
 
 def test_pixels_that_no_feature_gives_a_size_have_that_of_the_layout():
     for size in ((2, 4, 3), (2, 4)):
         layout = RecordLayout("image", size=size)
-        found = layouts.read_pixels_or_file({"image": [PIXELS.tobytes()]}, layout, "image", "")
+        found = features.read_pixels_or_file({"image": [PIXELS.tobytes()]}, layout, "image", "")
         assert (found == PIXELS).all()
     with pytest.raises(RecordError, match=r"(?s)24 bytes .*such as --shape 32x32x3"):
-        layouts.read_pixels_or_file(
+        features.read_pixels_or_file(
             {"image": [PIXELS.tobytes()]}, RecordLayout("image"), "image", ""
         )
 
@@ -190,7 +190,7 @@ VALUES = np.random.default_rng(5).integers(0, 256, (5, 7, 3), np.uint8)
 @pytest.mark.parametrize("shape", [(5, 21), (5, 7, 3), (105, 1, 1)])
 def test_pixels_are_those_that_tensorflow_serialized(kind, shape):
     array = VALUES.reshape(shape)
-    found = layouts.tensor_pixels(tf.io.serialize_tensor(array.astype(kind)).numpy())
+    found = features.tensor_pixels(tf.io.serialize_tensor(array.astype(kind)).numpy())
     assert found.dtype == np.uint8
     assert np.array_equal(found, array)
 
@@ -208,14 +208,14 @@ def test_pixels_are_those_that_tensorflow_serialized(kind, shape):
     ids=["floats", "above 255", "below 0", "one axis", "four axes", "empty"],
 )
 def test_other_tensors_are_no_pixels(array):
-    assert layouts.tensor_pixels(tf.io.serialize_tensor(array).numpy()) is None
+    assert features.tensor_pixels(tf.io.serialize_tensor(array).numpy()) is None
 
 
 def test_a_tensor_that_claims_more_than_it_holds_is_no_image():
     # dtype uint8, a shape of 2^40 x 2^40, and no values
     claim = b"\x08\x04\x12\x12" + b"\x12\x07\x08\x80\x80\x80\x80\x80\x20" * 2
     with pytest.raises(RecordError, match=f"{len(claim)} bytes in feature 'image_raw'"):
-        layouts.read_pixels_or_file(raw(claim), RAW, "image_raw", "")
+        features.read_pixels_or_file(raw(claim), RAW, "image_raw", "")
 
 
 def test_what_is_read_of_damaged_bytes_tensorflow_reads_alike():
@@ -224,7 +224,7 @@ def test_what_is_read_of_damaged_bytes_tensorflow_reads_alike():
     read = 0
     for _ in range(2000):
         data = damaged(rng, whole)
-        if (found := layouts.tensor_pixels(data)) is None:
+        if (found := features.tensor_pixels(data)) is None:
             continue
         read += 1
         kind = {4: tf.uint8, 3: tf.int32, 9: tf.int64}[_proto(data).dtype]

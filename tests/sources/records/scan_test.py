@@ -11,7 +11,7 @@ from support.building import build
 
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, SourceError
-from voc_seg_tfrecord.sources.records import layouts, record_files
+from voc_seg_tfrecord.sources.records import features, layouts, record_files
 from voc_seg_tfrecord.sources.records.scan import RecordItem, make_items, scan_records
 
 
@@ -58,19 +58,19 @@ def test_each_record_is_where_its_offset_says(records):
     assert [data[offset : offset + len(record)] for offset, record in found] == [
         record for _, record in found
     ]
-    assert [layouts.parse(record, "")["number"] for _, record in found] == [[0], [1], [2]]
+    assert [features.parse(record, "")["number"] for _, record in found] == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize("serialized", [b"", b"\xff\xff", b"some text"])
 def test_bytes_that_are_not_an_example_are_refused(serialized):
     with pytest.raises(RecordError, match=f"a record: {len(serialized)} bytes that are not"):
-        layouts.parse(serialized, "a record")
+        features.parse(serialized, "a record")
 
 
 def test_a_built_dataset_is_read_like_other_records(tmp_path):
     (path,) = build(tmp_path, "sample").info.splits["test"].filepaths
     ((_, record),) = record_files.read_records(path, path)
-    assert layouts.parse(record, path)["image/filename"] == [b"2012_000006.jpg"]
+    assert features.parse(record, path)["image/filename"] == [b"2012_000006.jpg"]
 
 
 def test_a_gzip_file_that_unpacks_to_far_more_than_its_size_is_refused(tmp_path, monkeypatch):

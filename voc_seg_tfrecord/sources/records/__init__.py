@@ -2,7 +2,7 @@
 
 Enter at `scan.scan_records`, which reads all records once, and `scan.make_items`. `record_files`
 finds and unpacks the files, `file_splits` says their splits, `layouts` knows what tutorials write,
-and `luminances` repairs masks whose palette was lost.
+`features` reads the values of a record, and `luminances` repairs masks whose palette was lost.
 
 May import: up to `folder`.
 """

@@ -18,9 +18,10 @@ from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.formats import bands, mask_samples, pillow
-from voc_seg_tfrecord.sources.records import layouts
+from voc_seg_tfrecord.sources.records import features, layouts
+from voc_seg_tfrecord.sources.records.features import Record, parse
 from voc_seg_tfrecord.sources.records.file_splits import splits_of_files
-from voc_seg_tfrecord.sources.records.layouts import Record, RecordLayout, parse
+from voc_seg_tfrecord.sources.records.layouts import RecordLayout
 from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip
 
 _LAYOUT_AS_GIVEN = "as given"
@@ -74,16 +75,16 @@ class RecordItem:
         with storage.open_file(self.path) as file:
             file.seek(self.offset)
             record = parse(file.read(self.length), self.where)
-        image = layouts.read_pixels_or_file(record, self.layout, self.layout.image, self.where)
+        image = features.read_pixels_or_file(record, self.layout, self.layout.image, self.where)
         if not isinstance(image, bytes):
             image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
         mask = None
         if self.layout.mask:
-            values = layouts.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
+            values = features.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
             mask = bands.as_file(values, f"{self.where}, mask")
         label = None
         if self.layout.label:
-            label = layouts.read_integer(record, self.layout.label, self.where)
+            label = features.read_integer(record, self.layout.label, self.where)
         return RawExample(File(image, self.where), self.filename, mask, label=label)
 
 
@@ -305,7 +306,7 @@ def _check_record(record: Record, scan: Scan, where: str) -> str:
       VocSegError: if the record cannot be used.
     """
     layout = scan.layout
-    image_name = layouts.read_text(record, layout.filename, where)
+    image_name = features.read_text(record, layout.filename, where)
     if image_name:
         keys = {field: key for field, key in layout.keys.items() if field != "filename"}
         text = ",".join(f"{field}={key}" for field, key in keys.items())
@@ -313,11 +314,11 @@ def _check_record(record: Record, scan: Scan, where: str) -> str:
             f"import without names, so that records are named by file and number: --keys {text}"
         )
         file_names.check_name(image_name, where, remedy)
-    layouts.read_pixels_or_file(record, layout, layout.image, where)
+    features.read_pixels_or_file(record, layout, layout.image, where)
     if layout.label:
-        layouts.read_integer(record, layout.label, where)
+        features.read_integer(record, layout.label, where)
     if layout.mask:
-        scan.add_mask(layouts.read_pixels_or_file(record, layout, layout.mask, where), where)
+        scan.add_mask(features.read_pixels_or_file(record, layout, layout.mask, where), where)
     return image_name
 
 
