@@ -15,11 +15,11 @@ from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.folder.files import discovery
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
-from voc_seg_tfrecord.folder.second_masks import ask_which_masks
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.stated_folders import find_stated_folders
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.folder.which_masks import ask_which_masks
 
 
 @dataclasses.dataclass(frozen=True)

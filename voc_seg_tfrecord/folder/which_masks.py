@@ -1,0 +1,187 @@
+"""Asks which masks are meant where images have several, so that names pair nothing."""
+
+import collections
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import dataclasses
+import posixpath
+
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
+from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
+from voc_seg_tfrecord.folder.files.affixes import cores_in
+from voc_seg_tfrecord.folder.files.folder_names import role, role_of
+from voc_seg_tfrecord.folder.files.infixes import find_infix
+from voc_seg_tfrecord.folder.files.pixels import looks_like_mask
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.folder.second_masks import MERGE_MASKS, ONE_MASK, SEVERAL_MASKS
+from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+
+_MAX_PATTERNS = 8
+
+
+@dataclasses.dataclass(frozen=True)
+class _ImageWithMasks:
+    """An image that has several masks by their names, or by their folder.
+
+    Attributes:
+      image: the path of the image, below the given folder.
+      masks: the paths of the masks.
+    """
+
+    image: str
+    masks: Sequence[str]
+
+
+def ask_which_masks(listing: Listing, find: Callable[[str], VocTree]) -> LayoutError | None:
+    """Returns the question which masks are meant, if images of a folder have several.
+
+    Args:
+      listing: a folder in which no images and masks were found.
+      find: returns the tree of masks with a pattern of names; it raises if there is none.
+
+    Returns:
+      The question, or the error that says which image has several; None if no image has.
+    """
+    for found in _find_images_with_masks(listing):
+        if all(looks_like_mask(listing.root / mask) for mask in found.masks):
+            return _question(listing, found, find)
+    return None
+
+
+def _question(
+    listing: Listing, found: _ImageWithMasks, find: Callable[[str], VocTree]
+) -> LayoutError:
+    """Returns the question which masks are meant, or an error if no option can say it."""
+    first, second, *_ = found.masks
+    alternatives = _list_patterns(found, find)
+    if len(alternatives) > 1:
+        return QuestionError(
+            listing.root,
+            alternatives,
+            to=f"read the masks, of which images have several, such as {first} and {second} "
+            f"for {found.image}",
+            expected=ONE_MASK,
+            kind=SEVERAL_MASKS,
+        )
+    return LayoutError(
+        listing.root,
+        found=f"{counted(len(found.masks), 'mask')} for the image {found.image}, such as {first} "
+        f"and {second}",
+        expected=ONE_MASK,
+        remedy=MERGE_MASKS,
+        kind=SEVERAL_MASKS,
+    )
+
+
+def _list_patterns(found: _ImageWithMasks, find: Callable[[str], VocTree]) -> list[Alternative]:
+    """Returns the patterns of masks' names that give pairs."""
+    alternatives: list[Alternative] = []
+    for mask in found.masks[:_MAX_PATTERNS]:
+        pattern = _pattern_of(posixpath.basename(mask), _stem(posixpath.basename(found.image)))
+        if pattern is None:
+            continue
+        try:
+            tree = find(pattern)
+        except VocSegError:
+            continue
+        if any(image_id in tree.masks for image_id in tree.images):
+            alternatives.append(Alternative("", {"mask_name": pattern}))
+    return alternatives
+
+
+def _pattern_of(mask_name: str, image_stem: str) -> str | None:
+    """Returns the pattern of a mask's name, with the name of its image as the id.
+
+    Example: `{id}_1.png` for `a_1.png` and the image `a`. None if the mask has another name.
+    """
+    stem, ending = posixpath.splitext(mask_name)
+    if image_stem in stem:
+        return stem.replace(image_stem, ID, 1) + ending
+    match = find_infix(mask_name, {image_stem})
+    return match.pattern if match else None
+
+
+def _find_images_with_masks(listing: Listing) -> Iterator[_ImageWithMasks]:
+    """Yields images that have several masks by their names, or by their folders."""
+    pictures_by_folder = _list_pictures(listing)
+    for folder, pictures in pictures_by_folder.items():
+        images = [name for name in pictures if name.lower().endswith(IMAGE_SUFFIXES)]
+        for mask_folder in _folders_of_masks(folder, pictures_by_folder):
+            masks = pictures_by_folder[mask_folder]
+            masks_by_image = _masks_by_image(images, masks, are_in_one_folder=mask_folder == folder)
+            for image, masks_of_image in masks_by_image.items():
+                if len(masks_of_image) > 1:
+                    yield _with_folders(folder, image, mask_folder, masks_of_image)
+            is_folder_of_one_image = len(images) == 1 and mask_folder != folder
+            if is_folder_of_one_image and len(masks) > 1 and not masks_by_image:
+                yield _with_folders(folder, images[0], mask_folder, masks)
+
+
+def _list_pictures(listing: Listing) -> dict[str, list[str]]:
+    """Returns the names of the pictures in each folder that is not called as drawings are."""
+    pictures_by_folder: dict[str, list[str]] = {}
+    for folder, files in listing.folders.items():
+        pictures = [name for name in files if posixpath.splitext(name)[1].lower() in PICTURES]
+        if pictures and role_of(folder) != "drawn":
+            pictures_by_folder[folder] = pictures
+    return pictures_by_folder
+
+
+def _with_folders(
+    folder: str, image: str, mask_folder: str, masks: Sequence[str]
+) -> _ImageWithMasks:
+    """Returns an image and its masks by their paths."""
+    paths = [posixpath.join(mask_folder, name) for name in masks]
+    return _ImageWithMasks(posixpath.join(folder, image), paths)
+
+
+def _folders_of_masks(folder: str, pictures_by_folder: Mapping[str, Sequence[str]]) -> list[str]:
+    """Returns the folder itself, and those beside it that are called as masks are."""
+    folders = [folder]
+    for other in pictures_by_folder:
+        is_beside = posixpath.dirname(other) == posixpath.dirname(folder) and other != folder
+        if is_beside and role(posixpath.basename(other)) == "masks":
+            folders.append(other)
+    return folders
+
+
+def _masks_by_image(
+    images: Sequence[str], masks: Sequence[str], *, are_in_one_folder: bool
+) -> dict[str, list[str]]:
+    """Returns by images the masks whose names are those of images with a word more.
+
+    Args:
+      images: the names of the images.
+      masks: the names of files that may be their masks.
+      are_in_one_folder: whether both lie in the same folder, so that a file is no mask of itself.
+    """
+    image_by_stem = {_stem(name): name for name in images}
+    masks_by_image: dict[str, list[str]] = collections.defaultdict(list)
+    for mask in masks:
+        stem, ending = posixpath.splitext(mask)
+        if ending.lower() not in MASK_SUFFIXES or role(stem) == "drawn":
+            continue
+        image = _find_image(mask, image_by_stem, are_in_one_folder=are_in_one_folder)
+        if image is not None:
+            masks_by_image[image].append(mask)
+    return masks_by_image
+
+
+def _find_image(
+    mask: str, image_by_stem: Mapping[str, str], *, are_in_one_folder: bool
+) -> str | None:
+    """Returns the image whose name a mask has, with a word more; None if there is none."""
+    for core, _ in cores_in(_stem(mask)):
+        if core not in image_by_stem:
+            continue
+        is_the_mask_itself = are_in_one_folder and image_by_stem[core] == mask
+        if not is_the_mask_itself:
+            return image_by_stem[core]
+    match = find_infix(mask, image_by_stem.keys())
+    return image_by_stem[match.image_stem] if match else None
+
+
+def _stem(name: str) -> str:
+    """Returns a name without its ending."""
+    return posixpath.splitext(name)[0]
