@@ -109,7 +109,6 @@ CLASHES = frozenset(
         "DecodedImage",
         "Header",
         "Part",
-        "Place",
     }
 )
 

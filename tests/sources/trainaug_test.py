@@ -34,8 +34,8 @@ SBD_MASK = np.kron(np.array([[0, 15], [12, 0]]), np.ones((20, 25))).astype(np.ui
 def drawn_ids_are_vocs(monkeypatch):
     """Lets the lists know the drawn images, one of which bears the name of one of SBD's."""
     drawn = {path.stem for path in (VOC2012 / "SegmentationClass").iterdir()}
-    official, known = trainaug._ids_with_masks()
-    monkeypatch.setattr(trainaug, "_ids_with_masks", lambda: (official | drawn, known))
+    ids_of_voc = trainaug._ids_of_voc()
+    monkeypatch.setattr(trainaug, "_ids_of_voc", lambda: ids_of_voc | drawn)
 
 
 @pytest.fixture

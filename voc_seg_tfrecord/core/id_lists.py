@@ -162,6 +162,7 @@ def _find_image(text: str, image_ids: Container[str]) -> str | None:
 
 
 def _id_of(name: str, image_ids: Container[str]) -> str | None:
+    """Returns the id of an image by its name, as a mapping has it, or the name if it is an id."""
     if isinstance(image_ids, Mapping):
         return image_ids.get(name)
     return name if name in image_ids else None
@@ -257,14 +258,18 @@ def _unmarked_utf16(data: bytes) -> str:
 
     In UTF-16, every other byte of most letters is zero.
     """
+    if len(data) <= 8:
+        return ""  # too little to tell
     zeros_at_even = data[::2].count(0)
     zeros_at_odd = data[1::2].count(0)
-    has_many_zeros = 4 * (zeros_at_even + zeros_at_odd) > len(data)
-    if len(data) <= 8 or not has_many_zeros:
+    zero_count = zeros_at_even + zeros_at_odd
+    if 4 * zero_count <= len(data):
         return ""
-    if not zeros_at_even:
+    if zeros_at_even == 0:
         return "utf-16-le"
-    return "" if zeros_at_odd else "utf-16-be"
+    if zeros_at_odd == 0:
+        return "utf-16-be"
+    return ""
 
 
 def _text_error(where: object, found: str) -> ListError:

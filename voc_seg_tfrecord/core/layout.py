@@ -101,17 +101,17 @@ class Naming:
 
     def core_of(self, stem: str) -> str | None:
         """Returns the id in a name without its ending; None if the name does not fit."""
-        if not self.prefix and not self.suffix and not self.infix:
+        is_id_itself = not self.prefix and not self.suffix and not self.infix
+        if is_id_itself:
             names_a_file = stem != "" and not stem.endswith("/")
             return stem if names_a_file else None
         folders, last = self._split(stem)
-        core = last[len(self.prefix) : len(last) - len(self.suffix)]
-        fits = last.startswith(self.prefix) and last.endswith(self.suffix)
-        if fits and self.infix:
-            core = self._without_infix(core)
-        if not core or not fits:
+        if not last.startswith(self.prefix) or not last.endswith(self.suffix):
             return None
-        return folders + core
+        core = last[len(self.prefix) : len(last) - len(self.suffix)]
+        if self.infix:
+            core = self._without_infix(core)
+        return folders + core if core else None
 
     def _without_infix(self, core: str) -> str:
         """Returns the two parts of an id as one; empty if the infix is not between them.
@@ -210,7 +210,9 @@ class Part:
 
 @dataclasses.dataclass(frozen=True)
 class Layout:
-    """Names of a tree's folders, below its root; the defaults are VOC's.
+    """Where the files of a set lie below its root, and how they are named; by default as VOC's.
+
+    It gives options and words for messages. `folder.tree.set_files` finds the files.
 
     Attributes:
       images: the folder of images; `.` if there are parts.

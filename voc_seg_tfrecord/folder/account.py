@@ -107,9 +107,9 @@ class _FilesOfTree:
         """Sorts the images and masks of a tree by whether their ids are in use."""
         files = cls(set(), {})
         layout = tree.layout
-        images = files._add(tree, used_ids, layout.images, "image", tree.images, tree.masks)
+        used_images = files._add(tree, used_ids, layout.images, "image", tree.images, tree.masks)
         if tree.channels > 1:
-            for path in images:
+            for path in used_images:
                 files.used.update(map(str, channel_paths(path, tree.channels)))
         files._add(tree, used_ids, layout.masks, "mask", tree.masks, tree.images)
         if instances:
@@ -137,13 +137,13 @@ class _FilesOfTree:
           other_halves: the masks of images, or the images of masks.
         """
         top = _path_below_given(tree, folder)
-        written_used_ids = names.find_ids(used_ids)
+        used_ids_of_files = names.find_ids(used_ids)
         missing_half = "a mask" if noun == "image" else "an image"
         paths_in_use: list[str] = []
         for image_id, name in names.items():
             below_top = posixpath.normpath(name) if "./" in name else name
             path = below_top if top == "." else f"{top}/{below_top}"
-            if image_id in written_used_ids:
+            if image_id in used_ids_of_files:
                 paths_in_use.append(path)
             elif image_id in other_halves:
                 self.unused.setdefault(path, f"{noun} in no split")
@@ -223,16 +223,17 @@ def describe(account: Account) -> list[str]:
             lines += [f"{posixpath.join(folder, name)}, {kind}" for name in names]
             counts += [1] * len(names)
         else:
-            lines.append(f"{folder or '.'}, {_count(len(names), kind)}, such as {names[0]}")
+            files = _describe_files(len(names), kind)
+            lines.append(f"{folder or '.'}, {files}, such as {names[0]}")
             counts.append(len(names))
-    more = sum(counts[_MAX_LINES:])
     shown = lines[:_MAX_LINES]
-    if more:
-        shown.append(f"{more:,} more files; --json lists all")
+    unshown_count = sum(counts[_MAX_LINES:])
+    if unshown_count:
+        shown.append(f"{unshown_count:,} more files; --json lists all")
     return shown
 
 
-def _count(number: int, kind: str) -> str:
+def _describe_files(number: int, kind: str) -> str:
     """Returns a number of files of a kind: `3 images without a mask`."""
     for noun in _NOUNS_OF_TWO_WORDS:
         if kind.startswith(noun):

@@ -132,8 +132,9 @@ class TrainaugTree(VocTree):
         The lists decide, because people have put SBD's masks into SegmentationClass. Only for
         an id that is in no list does the folder decide.
         """
-        official, trainaug = _ids_with_masks()
-        return image_id in official or (image_id in self.masks and image_id not in trainaug)
+        if image_id in _ids_of_voc():
+            return True
+        return image_id in self.masks and image_id not in _ids_of_trainaug()
 
     def _find_masks(self, image_id: str, *, is_of_voc: bool) -> PartFiles:
         """Returns the masks among which an id's mask must be.
@@ -144,9 +145,12 @@ class TrainaugTree(VocTree):
             if is_of_voc:
                 return PartFiles(self.root / VOC.masks, self.masks)
             return PartFiles(self._sbd.root / sbd.MASKS, self._sbd.masks)
-        is_in_both = image_id in self.masks and image_id in self._png_masks
-        if image_id not in self.masks or (is_in_both and not is_of_voc):
-            return PartFiles(self.root / MASKS, self._png_masks)
+        png_masks = PartFiles(self.root / MASKS, self._png_masks)
+        if image_id not in self.masks:
+            return png_masks
+        is_in_both = image_id in self._png_masks
+        if is_in_both and not is_of_voc:
+            return png_masks
         return PartFiles(self.root / VOC.masks, self.masks)
 
     @functools.cached_property
@@ -161,8 +165,15 @@ def has_png_masks(root: epath.Path) -> bool:
 
 
 @functools.cache
-def _ids_with_masks() -> tuple[frozenset[str], frozenset[str]]:
-    return frozenset(list_ids("voc2012_trainval")), frozenset(list_ids("trainaug"))
+def _ids_of_voc() -> frozenset[str]:
+    """The ids whose masks VOC2012 has."""
+    return frozenset(list_ids("voc2012_trainval"))
+
+
+@functools.cache
+def _ids_of_trainaug() -> frozenset[str]:
+    """The ids of the split `train`, most of whose masks only SBD has."""
+    return frozenset(list_ids("trainaug"))
 
 
 def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict[str, ReleaseList]:
