@@ -68,11 +68,12 @@ def cores_in(stem: str) -> Iterator[tuple[str, str]]:
     None ends within a word or a number: `a_12` gives `a_` and `_12`, but no `a_1`.
     """
     for length in range(len(stem) - 1, 0, -1):
-        if not is_within_token(stem[length - 1], stem[length]):
-            yield stem[:length], stem[length:]
-        start = len(stem) - length
-        if not is_within_token(stem[start - 1], stem[start]):
-            yield stem[start:], stem[:start]
+        beginning, rest_behind = stem[:length], stem[length:]
+        if not is_within_token(beginning[-1], rest_behind[0]):
+            yield beginning, rest_behind
+        rest_before, end = stem[:-length], stem[-length:]
+        if not is_within_token(rest_before[-1], end[0]):
+            yield end, rest_before
 
 
 def is_within_token(before: str, after: str) -> bool:

@@ -86,12 +86,12 @@ def top_folders(pairing: Pairing, *, keeps_splits: bool = False) -> FolderPair:
     images = _names_of_path(image_folder)
     masks = _names_of_path(mask_folder)
     while images and masks and images[-1] == masks[-1]:
-        is_kept = keeps_splits and is_split(images[-1])
-        one_has_other = _is_inside(images[:-1], masks[:-1]) or _is_inside(masks[:-1], images[:-1])
-        if is_kept or one_has_other:
+        if keeps_splits and is_split(images[-1]):
             break
-        images = images[:-1]
-        masks = masks[:-1]
+        upper_images, upper_masks = images[:-1], masks[:-1]
+        if _is_inside(upper_images, upper_masks) or _is_inside(upper_masks, upper_images):
+            break
+        images, masks = upper_images, upper_masks
     return FolderPair("/".join(images), "/".join(masks), pairing.image_name, pairing.mask_name)
 
 
