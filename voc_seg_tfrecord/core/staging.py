@@ -59,7 +59,14 @@ def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> StagedPat
       ConfigError: if another process has put something there meanwhile.
     """
     folder = epath.Path(folder)
-    return _staged_beside(folder.parent, folder.name, lambda made: _move(made, folder, replace))
+
+    def finish(staged: epath.Path) -> None:
+        if replace:
+            _replace_folder(staged, folder)
+        else:
+            _move_folder(staged, folder)
+
+    return _staged_beside(folder.parent, folder.name, finish)
 
 
 @contextlib.contextmanager
@@ -80,8 +87,8 @@ def staged_file(file: epath.PathLike) -> Iterator[epath.Path]:
         return
     os.stat(file.parent)  # noqa: PTH116 - raises if it is not there
 
-    def finish(made: epath.Path) -> None:
-        (made / file.name).replace(file)
+    def finish(staged: epath.Path) -> None:
+        (staged / file.name).replace(file)
 
     with _staged_beside(file.parent, "file", finish, private=True) as folder:
         yield folder / file.name
@@ -113,19 +120,20 @@ def _staged_beside(
     Args:
       parent: the folder.
       name: what the path's name ends with.
-      finish: puts what was made in its place; not called if the block raises.
+      finish: gets the path when the block is done, and moves what was made there to where it
+        belongs; not called if the block raises.
       private: whether to make a folder there that nobody else can read or put a link into.
     """
     with DelayedSignals() as signals, _existing(parent), _locked_token(parent, name) as token:
-        made = parent / f"incomplete.{token}_{name}"
+        staged = parent / f"incomplete.{token}_{name}"
         try:
-            if private and not is_bucket(made):
-                os.mkdir(made, 0o700)  # noqa: PTH102 - epath gives the rights to all
+            if private and not is_bucket(staged):
+                os.mkdir(staged, 0o700)  # noqa: PTH102 - epath gives the rights to all
             signals.let_through()
-            yield made
+            yield staged
             signals.waiting = True
             if finish is not None:
-                finish(made)
+                finish(staged)
         finally:
             signals.waiting = True
             for path in parent.glob(f"incomplete.*{token}_*"):
@@ -198,27 +206,30 @@ def _remove_if_dead(lock: pathlib.Path, folders: Sequence[pathlib.Path]) -> None
 @contextlib.contextmanager
 def _locked_token(parent: epath.Path, name: str) -> Iterator[str]:
     """Yields a new token, whose lock this process holds if the folder is local."""
-    token = uuid.uuid4().hex[:12]
     if fcntl is None or is_bucket(parent):
-        yield token
+        yield _new_token()
         return
-    remove_dead(parent, name)
-    lock = pathlib.Path(parent, f"incomplete.{token}.lock")
-    _make_lock_file(lock)
-    with _locked(lock) as state:
-        if state == _LockState.UNSUPPORTED:  # as in a bucket, nothing can be removed later
-            lock.unlink(missing_ok=True)
-            yield token
-            return
-        if state == _LockState.HELD_ELSEWHERE or not lock.exists():
-            # Another run took the lock file for a dead one's before it was locked.
-            with _locked_token(parent, name) as other:
-                yield other
-            return
-        try:
-            yield token
-        finally:
-            lock.unlink(missing_ok=True)
+    while True:
+        remove_dead(parent, name)
+        token = _new_token()
+        lock = pathlib.Path(parent, f"incomplete.{token}.lock")
+        _make_lock_file(lock)
+        with _locked(lock) as state:
+            if state == _LockState.UNSUPPORTED:  # as in a bucket, nothing can be removed later
+                lock.unlink(missing_ok=True)
+                yield token
+                return
+            if state == _LockState.HELD_HERE and lock.exists():
+                try:
+                    yield token
+                finally:
+                    lock.unlink(missing_ok=True)
+                return
+        # Another run took the lock file for a dead one's before it was locked.
+
+
+def _new_token() -> str:
+    return uuid.uuid4().hex[:12]
 
 
 def _make_lock_file(lock: pathlib.Path) -> None:
@@ -261,20 +272,27 @@ def _locked(lock: pathlib.Path) -> Iterator[_LockState]:
         os.close(descriptor)
 
 
-def _move(made: epath.Path, folder: epath.Path, replace: bool) -> None:
-    """Puts a complete folder in its place; a folder that it replaces takes the old place of it."""
-    if replace and (folder.exists() or os.path.islink(folder)):  # noqa: PTH114
-        # A link is replaced, and its target stays.
-        if not _exchange(made, folder):
-            old = made.with_name(f"{made.name}.old")
-            folder.rename(old)
-            made.rename(folder)
-        return
+def _replace_folder(staged: epath.Path, folder: epath.Path) -> None:
+    """Puts a complete folder in the place of another one, or of a link, whose target stays."""
+    if not folder.exists() and not os.path.islink(folder):  # noqa: PTH114
+        _move_folder(staged, folder)
+    elif not _exchange(staged, folder):
+        old = staged.with_name(f"{staged.name}.old")
+        folder.rename(old)
+        staged.rename(folder)
+
+
+def _move_folder(staged: epath.Path, folder: epath.Path) -> None:
+    """Puts a complete folder in its place, which may be an empty folder.
+
+    Raises:
+      ConfigError: if another process has put something there.
+    """
     try:
-        if not is_bucket(folder):
-            os.rename(made, folder)  # noqa: PTH104 - epath does not rename to an empty folder
+        if is_bucket(folder):
+            staged.rename(folder)
         else:
-            made.rename(folder)
+            os.rename(staged, folder)  # noqa: PTH104 - epath does not rename to an empty folder
     except OSError as error:
         if not isinstance(error, FileExistsError) and error.errno != errno.ENOTEMPTY:
             raise
@@ -352,8 +370,8 @@ def write_files(folder: epath.Path, files: Mapping[str, bytes]) -> None:
       OSError: if they cannot be written; then none appears.
     """
 
-    def finish(made: epath.Path) -> None:
-        for path in made.iterdir():
+    def finish(staged: epath.Path) -> None:
+        for path in staged.iterdir():
             path.rename(folder / path.name)
 
     if not folder.exists():

@@ -8,7 +8,7 @@ lose a band, or a bit that is in use, is refused with both answers: keep them, o
 2. Alpha is no band, unless its values look like those of a photo: GDAL declares a fourth band of 8
    bits as alpha, whatever it is.
 3. `--bands rgb` takes the first three bands, or the first of two, and the high byte of 16 bits.
-   Other numbers have no fixed range, so they are refused.
+   Other dtypes have no fixed range, so they are refused.
 """
 
 from typing import Any
@@ -132,7 +132,8 @@ def _decode_8_bit_tiff(file: File, header: tiff.Header) -> pillow.Still:
         try:
             return pillow.decode(file, ImageError)
         except ImageError as error:
-            if error.kind != pillow.UNKNOWN_FORM or header.photometric not in _PLAIN_COLORS:
+            is_read_by_tifffile = header.photometric in _PLAIN_COLORS
+            if error.kind != pillow.UNKNOWN_FORM or not is_read_by_tifffile:
                 raise
     pixels = bands.read(file)[..., : header.color_bands]
     if header.photometric == _WHITE_IS_ZERO:
@@ -201,12 +202,13 @@ def _as_8_bits(values: np.ndarray) -> np.ndarray | None:
         return None
     if _is_in_high_byte(values):
         return (values >> 8).astype(np.uint8)
-    lowest, highest = values.min(), values.max()
-    # Written so that NaN is refused.
-    if not (lowest >= 0 and highest <= 255):
-        return None
+    lowest = values.min()
+    highest = values.max()
+    is_in_range = lowest >= 0 and highest <= 255  # false for NaN
     is_share_of_white = values.dtype.kind == "f" and 0 < highest <= 1
-    if is_share_of_white or (values != np.floor(values)).any():
+    if not is_in_range or is_share_of_white:
+        return None
+    if (values != np.floor(values)).any():
         return None
     return values.astype(np.uint8)
 
@@ -215,8 +217,9 @@ def _is_in_high_byte(values: np.ndarray) -> bool:
     """Whether the low byte of 16 bits is 0 everywhere, or the high byte again everywhere."""
     if values.dtype != np.uint16:
         return False
-    low, high = values & 0xFF, values >> 8
-    return not low.any() or bool((low == high).all())
+    low_byte = values & 0xFF
+    high_byte = values >> 8
+    return not low_byte.any() or bool((low_byte == high_byte).all())
 
 
 def _as_rgb(pixels: np.ndarray) -> np.ndarray:
@@ -230,8 +233,8 @@ def _numbers_below(count: int) -> str:
 
 def _keep_command(dtype: str, bands_to_keep: str) -> str:
     """Returns the options that keep all values of a dtype."""
-    kept = dtype if dtype in ("uint8", "uint16") else "float32"
-    return command(bands=bands_to_keep, dtype=kept)
+    stored_dtype = dtype if dtype in ("uint8", "uint16") else "float32"
+    return command(bands=bands_to_keep, dtype=stored_dtype)
 
 
 def _lost_error(

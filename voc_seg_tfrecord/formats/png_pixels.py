@@ -98,7 +98,7 @@ def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytearray:
         or a row has an unknown filter.
     """
     check_pixels(header.width, header.height, file, MaskError)
-    rows = bytearray(sum(one.size for one in _list_passes(header)))
+    rows = bytearray(sum(each.size for each in _list_passes(header)))
     position = 0
     for piece in _inflate_in_pieces(file, header, chunks):
         rows[position : position + len(piece)] = piece
@@ -110,8 +110,8 @@ def _inflate_in_pieces(file: File, header: Header, chunks: tuple[Chunk, ...]) ->
     """Yields the pixels, with the filters of the rows, and checks them; see `inflate`."""
     check_pixels(header.width, header.height, file, MaskError)
     passes = _list_passes(header)
-    size = sum(one.size for one in passes)
-    shortest_row_bytes = min(one.row_bytes for one in passes)
+    size = sum(each.size for each in passes)
+    shortest_row_bytes = min(each.row_bytes for each in passes)
     contents = [chunk.content for chunk in chunks if chunk.kind == b"IDAT" and chunk.content]
     position = 0
     for piece in _inflate_stream(file, contents, size, shortest_row_bytes):
@@ -130,12 +130,12 @@ def _filters_in_piece(piece: bytes, start: int, passes: Sequence[_Pass]) -> Iter
     """Yields the filters of the rows that begin in a piece, which begins at byte `start`."""
     end = start + len(piece)
     top = 0
-    for one in passes:
-        bottom = top + one.size
-        bytes_to_next_row = (top - start) % one.row_bytes
+    for each in passes:
+        bottom = top + each.size
+        bytes_to_next_row = (top - start) % each.row_bytes
         first = max(top, start + bytes_to_next_row)
         if first < min(bottom, end):
-            yield piece[first - start : bottom - start : one.row_bytes]
+            yield piece[first - start : bottom - start : each.row_bytes]
         top = bottom
 
 

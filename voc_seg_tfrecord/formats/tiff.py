@@ -25,8 +25,10 @@ _TILE_WIDTH, _TILE_HEIGHT, _TILE_OFFSETS, _TILE_BYTES = 322, 323, 324, 325
 _SLICES = 32997
 
 _MAX_PAGES = 16
-_MAX_VALUES = 4096  # of a tag; a sample each
 _MAX_STRIPS = 1 << 20
+_MAX_VALUES = 4096
+"""Values of any other tag, which has at most one for each band."""
+
 _TAGS_OF_STRIPS = (_STRIP_OFFSETS, _STRIP_BYTES, _TILE_OFFSETS, _TILE_BYTES)
 _HEADER_BYTES = 8
 _SMALLER_COPY_OR_TRANSPARENCY = 0b101  # bits of the tag of subfiles
@@ -286,10 +288,10 @@ def _read_tags(
         if code is None or not 1 <= length <= max_values:
             continue
         is_inline = length * struct.calcsize(order + code) <= offset_size
-        place = entry + 4 + offset_size if is_inline else offset
-        if place + length * struct.calcsize(order + code) > len(data):
+        start_of_values = entry + 4 + offset_size if is_inline else offset
+        if start_of_values + length * struct.calcsize(order + code) > len(data):
             continue  # a tag that is not needed may lie anywhere
-        tags[tag] = struct.unpack_from(f"{order}{length}{code}", data, place)
+        tags[tag] = struct.unpack_from(f"{order}{length}{code}", data, start_of_values)
     return tags, end
 
 
