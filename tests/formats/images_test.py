@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core import file
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import images, pillow, png_pixels
-from voc_seg_tfrecord.formats.jpeg import Header
+from voc_seg_tfrecord.formats.jpeg import JpegHeader
 
 RNG = np.random.default_rng(3)
 PIXELS = np.kron(RNG.integers(0, 256, (3, 4, 3), np.uint8), np.ones((8, 8, 1), np.uint8))
@@ -231,7 +231,7 @@ def test_whole_jpegs_of_any_quality_pass(quality, progressive, read):
 
 
 def test_a_jpeg_whose_header_says_another_size_is_refused(monkeypatch, read):
-    monkeypatch.setattr(images.jpeg, "read_header", lambda _: Header(40, 56, 3, 8))
+    monkeypatch.setattr(images.jpeg, "read_header", lambda _: JpegHeader(40, 56, 3, 8))
     with pytest.raises(ImageError, match=r"different sizes"):
         read(jpeg())
 

@@ -19,7 +19,7 @@ def picture(mode="RGB", size=(31, 17), **kwargs):
 @pytest.mark.parametrize("progressive", [False, True])
 def test_the_header_has_size_and_components(mode, components, progressive):
     header = jpeg.read_header(File(picture(mode, progressive=progressive), "i.jpg"))
-    assert header == jpeg.Header(31, 17, components, 8)
+    assert header == jpeg.JpegHeader(31, 17, components, 8)
 
 
 @pytest.mark.parametrize("keep", [2, 10, 200, 700, -2])

@@ -25,7 +25,7 @@ def gray(data):
 def test_the_header_says_size_depth_and_kind():
     data = write_png(VALUES, depth=4, color=0, interlaced=True)
     header = png.read_header(File(data, "m.png"))
-    assert header == png.Header(4, 3, 4, png.ColorType.GRAY, True)
+    assert header == png.PngHeader(4, 3, 4, png.ColorType.GRAY, True)
     assert header.describe() == "4-bit gray PNG"
 
 

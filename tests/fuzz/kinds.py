@@ -125,7 +125,7 @@ def stream(rng: random.Random) -> str:
         packed = damaged(rng, packed)
     if rng.random() < 0.7:
         packed = _with_true_checksum(packed)
-    header = png.Header(width, height, 8, png.ColorType.GRAY, False)
+    header = png.PngHeader(width, height, 8, png.ColorType.GRAY, False)
     parts = np.sort(_generator(rng).integers(0, len(packed) + 1, 2)).tolist()
     cuts = zip([0, *parts], [*parts, len(packed)], strict=True)
     chunks = tuple(png.make_chunk(b"IDAT", packed[start:end]) for start, end in cuts)

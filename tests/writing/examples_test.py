@@ -116,8 +116,8 @@ def test_a_build_finds_out_kind_header_and_size_of_a_file_once(own, root, tmp_pa
 
     count(formats_file, "kind_of", "kind", lambda data: data)
     count(formats_file, "_max_pixels", "size", lambda file: file.data)
-    count(jpeg, "Header", "JPEG header")
-    count(png, "Header", "PNG header")
+    count(jpeg, "JpegHeader", "JPEG header")
+    count(png, "PngHeader", "PNG header")
     if own:  # VOC's palette decides without decoding, so the survey asks for kinds alone
         config = VocSegConfig(name="own", instance_mask=True)
         build(tmp_path, config, root, workers=1)

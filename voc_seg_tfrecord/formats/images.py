@@ -225,7 +225,7 @@ def _read_png(
     return pillow.decode(File(png.critical_chunks(chunks), file.where), ImageError)
 
 
-def _is_read_alike(header: png.Header, chunks: tuple[png.Chunk, ...]) -> bool:
+def _is_read_alike(header: png.PngHeader, chunks: tuple[png.Chunk, ...]) -> bool:
     """Says whether every decoder reads a PNG to the right uint8 `[H, W, 3]`."""
     if header.depth != 8 or header.color not in (png.ColorType.RGB, png.ColorType.GRAY):
         return False

@@ -121,18 +121,18 @@ def decode(file: File) -> np.ndarray:
     return pillow.decode(File(mask.png, file.where), MaskError).values()
 
 
-def _is_read_by_value(header: png.Header, rule: MaskRule) -> bool:
+def _is_read_by_value(header: png.PngHeader, rule: MaskRule) -> bool:
     """Says whether the values of a PNG, which have 8 bits, give the classes without colors."""
     return png_pixels.holds_values(header) and not rule.needs_colors(_kind_of_values(header))
 
 
-def _kind_of_values(header: png.Header) -> MaskKind:
+def _kind_of_values(header: png.PngHeader) -> MaskKind:
     """Returns the kind of a PNG mask that holds values."""
     return "palette" if header.color is png.ColorType.PALETTE else "gray"
 
 
 def _read_values(
-    file: File, header: png.Header, rule: MaskRule, surveyed: SurveyedMask | None
+    file: File, header: png.PngHeader, rule: MaskRule, surveyed: SurveyedMask | None
 ) -> IndexMask:
     """Reads an 8-bit PNG by its values; its compressed pixels stay if the values are the classes.
 
@@ -190,7 +190,7 @@ def _check_size(mask_size: tuple[int, int], size: tuple[int, int] | None, file: 
         )
 
 
-def _check_official(header: png.Header, file: File) -> None:
+def _check_official(header: png.PngHeader, file: File) -> None:
     eight_bit_gray = header.color == png.ColorType.GRAY and header.depth == 8
     if header.color != png.ColorType.PALETTE and not eight_bit_gray:
         raise MaskError(

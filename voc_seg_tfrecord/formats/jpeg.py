@@ -30,7 +30,7 @@ _LOSSLESS_FRAMES = frozenset({0xC3, 0xC7, 0xCB, 0xCF, _JPEG_LS})
 
 
 @dataclasses.dataclass(frozen=True)
-class Header:
+class JpegHeader:
     """What the headers of a JPEG say.
 
     Attributes:
@@ -66,7 +66,7 @@ class _Segment:
 
 
 @once_per_file
-def read_header(file: File) -> Header:
+def read_header(file: File) -> JpegHeader:
     """Reads a JPEG's frame header and checks that its end-of-image marker is there.
 
     Raises:
@@ -95,7 +95,7 @@ def read_header(file: File) -> Header:
     return header
 
 
-def _read_frame(data: bytes, segments: Sequence[_Segment]) -> Header | None:
+def _read_frame(data: bytes, segments: Sequence[_Segment]) -> JpegHeader | None:
     """Returns what the last start of a frame says; None if there is none."""
     has_exif = any(_is_exif(data, segment) for segment in segments)
     header = None
@@ -105,7 +105,7 @@ def _read_frame(data: bytes, segments: Sequence[_Segment]) -> Header | None:
                 ">BHHB", data, segment.start + 4
             )
             is_lossless = segment.marker in _LOSSLESS_FRAMES
-            header = Header(width, height, components, precision, has_exif, is_lossless)
+            header = JpegHeader(width, height, components, precision, has_exif, is_lossless)
     return header
 
 

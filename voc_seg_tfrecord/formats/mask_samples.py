@@ -83,7 +83,7 @@ def _read_png(file: File) -> Samples:
     return samples
 
 
-def _read_values(file: File, header: png.Header, chunks: tuple[Chunk, ...]) -> Samples:
+def _read_values(file: File, header: png.PngHeader, chunks: tuple[Chunk, ...]) -> Samples:
     """Returns the samples of a PNG of 8 bits that holds values."""
     values = png_pixels.read_values(file, header, chunks).pixels()
     for chunk in chunks:

@@ -73,7 +73,7 @@ def open_tiff(file: File, *, is_rgb_said: bool) -> pillow.Still:
     raise _lost_error(file, header.bands, header.dtype, values, bands_to_keep)
 
 
-def open_deep_png(file: File, header: png.Header, chunks: tuple[png.Chunk, ...]) -> File:
+def open_deep_png(file: File, header: png.PngHeader, chunks: tuple[png.Chunk, ...]) -> File:
     """Returns the PNG of 16 bits itself if its high bytes are all of it, or a PNG of 8 bits.
 
     Raises:
@@ -124,7 +124,7 @@ def check_transparency(file: File, still: pillow.Still) -> None:
     )
 
 
-def _decode_8_bit_tiff(file: File, header: tiff.Header) -> pillow.Still:
+def _decode_8_bit_tiff(file: File, header: tiff.TiffHeader) -> pillow.Still:
     """Decodes one or three bands of 8 bits by Pillow, or by tifffile if Pillow cannot."""
     # Of three bands that are declared as gray Pillow may read one three times.
     is_gray_of_three = header.color_bands == 3 and header.photometric == _BLACK_IS_ZERO
@@ -141,7 +141,7 @@ def _decode_8_bit_tiff(file: File, header: tiff.Header) -> pillow.Still:
     return pillow.as_still(_as_rgb(pixels), file.where, ImageError)
 
 
-def _read_samples(file: File, header: tiff.Header) -> np.ndarray | None:
+def _read_samples(file: File, header: tiff.TiffHeader) -> np.ndarray | None:
     """Returns the color bands `[H, W, N]` in the file's dtype; None without the package for it."""
     try:
         values = _read_bands(file, header)[..., : header.color_bands]
@@ -152,7 +152,7 @@ def _read_samples(file: File, header: tiff.Header) -> np.ndarray | None:
     return values
 
 
-def _read_bands(file: File, header: tiff.Header) -> np.ndarray:
+def _read_bands(file: File, header: tiff.TiffHeader) -> np.ndarray:
     """Returns all bands `[H, W, N]` in the file's dtype, by Pillow if it reads such a file.
 
     Raises:
@@ -167,7 +167,7 @@ def _read_bands(file: File, header: tiff.Header) -> np.ndarray:
     return bands.read(file)
 
 
-def _narrow_tiff(file: File, header: tiff.Header) -> pillow.Still:
+def _narrow_tiff(file: File, header: tiff.TiffHeader) -> pillow.Still:
     """Takes the first three bands, or the first of two, and the highest 8 bits of each sample."""
     if header.dtype not in ("uint8", "uint16") or header.photometric not in _PLAIN_COLORS:
         keep = _keep_command(header.dtype, "all")

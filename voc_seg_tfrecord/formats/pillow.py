@@ -505,7 +505,7 @@ def _ask_plugin(file: File) -> Image.Image:
     return Image.open(io.BytesIO(file.data), formats=(file.kind.name,))
 
 
-def _open_tiff(file: File, header: tiff.Header, error: type[VocSegError]) -> Image.Image:
+def _open_tiff(file: File, header: tiff.TiffHeader, error: type[VocSegError]) -> Image.Image:
     """Opens a TIFF.
 
     Raises:

@@ -76,7 +76,7 @@ _DEPTHS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Header:
+class PngHeader:
     """What IHDR says: sizes in pixels, bits per sample, color type, Adam7 or not."""
 
     width: int
@@ -96,7 +96,7 @@ class Header:
 
 
 @once_per_file
-def read_header(file: File) -> Header:
+def read_header(file: File) -> PngHeader:
     """Reads IHDR alone, which the first 33 bytes of a file hold; nothing is decompressed.
 
     Raises:
@@ -134,7 +134,7 @@ def read_header(file: File) -> Header:
             f"impossible PNG header: {width} x {height}, {depth} bits, color type {color}, "
             f"compression {compression}, filter {filter_method}, interlace {interlace}",
         )
-    return Header(width, height, depth, ColorType(color), bool(interlace))
+    return PngHeader(width, height, depth, ColorType(color), bool(interlace))
 
 
 def has_voc_palette(data: bytes) -> bool:
@@ -168,7 +168,7 @@ class Chunk(NamedTuple):
         return self.raw[8:-4]
 
 
-def read_chunks(file: File, header: Header) -> tuple[Chunk, ...]:
+def read_chunks(file: File, header: PngHeader) -> tuple[Chunk, ...]:
     """Returns the chunks of a PNG, from IHDR to IEND.
 
     Raises:
@@ -198,7 +198,7 @@ def read_chunks(file: File, header: Header) -> tuple[Chunk, ...]:
     return chunks
 
 
-def _check_palette(file: File, header: Header, palette: Chunk | None) -> int:
+def _check_palette(file: File, header: PngHeader, palette: Chunk | None) -> int:
     """Checks that an image has a palette if it needs one, and returns how many colors it has."""
     if palette is None:
         if header.color is ColorType.PALETTE:
@@ -215,7 +215,7 @@ def _check_palette(file: File, header: Header, palette: Chunk | None) -> int:
 
 
 def _check_transparency(
-    file: File, header: Header, before_pixels: Mapping[bytes, Chunk], number_of_colors: int
+    file: File, header: PngHeader, before_pixels: Mapping[bytes, Chunk], number_of_colors: int
 ) -> None:
     """Checks the chunk tRNS.
 
@@ -283,7 +283,7 @@ def make_chunk(kind: bytes, content: bytes) -> Chunk:
     return Chunk(kind, struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body)))
 
 
-def make_header(header: Header) -> Chunk:
+def make_header(header: PngHeader) -> Chunk:
     """Returns the chunk IHDR."""
     return make_chunk(
         b"IHDR",
@@ -334,7 +334,7 @@ def encode(pixels: np.ndarray, *, runs: bool = False) -> bytes:
         parts.append(compressor.compress(filtered))
     parts.append(compressor.flush())
     color = _COLOR_OF_CHANNELS[channels]
-    header = Header(width, height, 8 * pixels.itemsize, color, interlaced=False)
+    header = PngHeader(width, height, 8 * pixels.itemsize, color, interlaced=False)
     chunks = [
         make_header(header),
         make_chunk(b"IDAT", b"".join(parts)),
@@ -372,7 +372,7 @@ _VALUE_CHANGING = frozenset({b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP
 """Ancillary chunks by which some decoder changes gray values or adds a channel."""
 
 
-def gray_index_png(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytes:
+def gray_index_png(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> bytes:
     """Makes the 8-bit grayscale PNG whose pixels are this PNG's stored values.
 
     The pixel stream of an 8-bit palette PNG is that of a grayscale one, so only IHDR is

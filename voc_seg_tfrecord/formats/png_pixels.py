@@ -20,7 +20,7 @@ from zlib_ng import zlib_ng
 from voc_seg_tfrecord.core.errors import ImageError, MaskError
 from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.formats import pillow, png
-from voc_seg_tfrecord.formats.png import Chunk, ColorType, Header, damaged, read_header
+from voc_seg_tfrecord.formats.png import Chunk, ColorType, PngHeader, damaged, read_header
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,7 +76,7 @@ _COMPRESSED_BYTES_BY_ROWS = 1 << 12
 _INFLATED_BYTES_AT_ONCE = 1 << 22
 
 
-def check(file: File, header: Header, chunks: tuple[Chunk, ...]) -> None:
+def check(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> None:
     """Inflates the pixels piece by piece and checks that they are all there.
 
     Raises:
@@ -86,7 +86,7 @@ def check(file: File, header: Header, chunks: tuple[Chunk, ...]) -> None:
         pass
 
 
-def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytearray:
+def inflate(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> bytearray:
     """Inflates the pixels and checks that they are all there.
 
     Returns:
@@ -106,7 +106,7 @@ def inflate(file: File, header: Header, chunks: tuple[Chunk, ...]) -> bytearray:
     return rows
 
 
-def _inflate_in_pieces(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
+def _inflate_in_pieces(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
     """Yields the pixels, with the filters of the rows, and checks them; see `inflate`."""
     check_pixels(header.width, header.height, file, MaskError)
     passes = _list_passes(header)
@@ -139,7 +139,7 @@ def _filters_in_piece(piece: bytes, start: int, passes: Sequence[_Pass]) -> Iter
         top = bottom
 
 
-def are_samples(rows: bytes | bytearray, header: Header) -> bool:
+def are_samples(rows: bytes | bytearray, header: PngHeader) -> bool:
     """Says whether inflated rows hold the samples as they are: not interlaced, not filtered."""
     if header.interlaced:
         return False
@@ -211,7 +211,7 @@ def _slices(contents: Sequence[bytes | memoryview], length: int) -> Iterator[byt
             yield content[start : start + length]
 
 
-def _list_passes(header: Header) -> list[_Pass]:
+def _list_passes(header: PngHeader) -> list[_Pass]:
     """Returns the passes over an image that have pixels."""
     passes = []
     for grid in _ADAM7 if header.interlaced else (_ALL_PIXELS,):
@@ -222,7 +222,7 @@ def _list_passes(header: Header) -> list[_Pass]:
     return passes
 
 
-def _row_bytes(width: int, header: Header) -> int:
+def _row_bytes(width: int, header: PngHeader) -> int:
     """Returns the bytes of a row of so many pixels: its filter, and bits filled up to a byte."""
     bits = width * header.depth * header.channels
     return 1 + (bits + 7) // 8
@@ -254,12 +254,12 @@ class Values:
         return counts
 
 
-def holds_values(header: Header) -> bool:
+def holds_values(header: PngHeader) -> bool:
     """Says whether a PNG with this header has one value of 8 bits per pixel."""
     return header.depth == 8 and header.color in (ColorType.GRAY, ColorType.PALETTE)
 
 
-def read_values(file: File, header: Header, chunks: tuple[Chunk, ...]) -> Values:
+def read_values(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Values:
     """Returns the values of a PNG for which `holds_values` is true.
 
     Raises:
@@ -292,7 +292,7 @@ def decode_values(file: File) -> np.ndarray:
     return read_values(file, header, png.read_chunks(file, header)).pixels()
 
 
-def open_in_strips(file: File, header: Header) -> pillow.Still:
+def open_in_strips(file: File, header: PngHeader) -> pillow.Still:
     """Returns an image that is not interlaced, whose rows are decoded when they are needed."""
 
     def read_strips(rows_of_strip: int) -> Iterator[np.ndarray]:
@@ -304,7 +304,7 @@ def open_in_strips(file: File, header: Header) -> pillow.Still:
     )
 
 
-def _decode_in_strips(file: File, header: Header, rows_of_strip: int) -> Iterator[np.ndarray]:
+def _decode_in_strips(file: File, header: PngHeader, rows_of_strip: int) -> Iterator[np.ndarray]:
     """Decodes an image that is not interlaced, some rows at a time.
 
     Pillow decodes each strip as a PNG of its own. The last row of the strip before stands above it,
@@ -328,7 +328,7 @@ def _decode_in_strips(file: File, header: Header, rows_of_strip: int) -> Iterato
             yield strip
 
 
-def _decode_rows(header: Header, rows: bytes, where: str) -> np.ndarray:
+def _decode_rows(header: PngHeader, rows: bytes, where: str) -> np.ndarray:
     """Decodes rows that are inflated, each behind its filter."""
     height = len(rows) // _row_bytes(header.width, header)
     part_of_image = dataclasses.replace(header, height=height)

@@ -58,7 +58,7 @@ UNKNOWN_COLORS = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Header:
+class TiffHeader:
     """What the first page of a TIFF is.
 
     Attributes:
@@ -99,7 +99,7 @@ class Header:
 
 
 @once_per_file
-def read_header(file: File) -> Header:
+def read_header(file: File) -> TiffHeader:
     """Reads the header of a TIFF or BigTIFF that has one image; smaller copies may follow.
 
     Raises:
@@ -124,7 +124,7 @@ def read_header(file: File) -> Header:
     extra_samples = tags.get(_EXTRA_SAMPLES, ())
     bands = tags.get(_SAMPLES, (1,))[0]
     alpha_bands = sum(kind in _ALPHA_KINDS for kind in extra_samples)
-    return Header(
+    return TiffHeader(
         width=width,
         height=height,
         bands=bands,
@@ -194,7 +194,7 @@ class _Strips:
         return self.row_bytes * (self.rows_of_last if is_last else self.rows)
 
 
-def _arrange_strips(header: Header, tags: Mapping[int, tuple[int, ...]]) -> _Strips:
+def _arrange_strips(header: TiffHeader, tags: Mapping[int, tuple[int, ...]]) -> _Strips:
     rows = tags.get(_ROWS_PER_STRIP, (header.height,))[0]
     rows = min(max(1, rows), header.height)
     number_per_plane = math.ceil(header.height / rows)
@@ -207,7 +207,7 @@ def _arrange_strips(header: Header, tags: Mapping[int, tuple[int, ...]]) -> _Str
     )
 
 
-def _arrange_tiles(header: Header, tags: Mapping[int, tuple[int, ...]]) -> _Strips:
+def _arrange_tiles(header: TiffHeader, tags: Mapping[int, tuple[int, ...]]) -> _Strips:
     tile_width = max(1, tags.get(_TILE_WIDTH, (header.width,))[0])
     tile_height = max(1, tags.get(_TILE_HEIGHT, (header.height,))[0])
     across = math.ceil(header.width / tile_width)
@@ -221,11 +221,11 @@ def _arrange_tiles(header: Header, tags: Mapping[int, tuple[int, ...]]) -> _Stri
     )
 
 
-def _count_planes(header: Header) -> int:
+def _count_planes(header: TiffHeader) -> int:
     return header.bands if header.is_planar else 1
 
 
-def _count_bits_of_pixel(header: Header, tags: Mapping[int, tuple[int, ...]]) -> int:
+def _count_bits_of_pixel(header: TiffHeader, tags: Mapping[int, tuple[int, ...]]) -> int:
     """Returns the bits that a pixel has in one plane."""
     bits = tags.get(_BITS, (1,))
     if header.is_planar:

@@ -12,7 +12,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats.png import Chunk, ColorType, Header
+from voc_seg_tfrecord.formats.png import Chunk, ColorType, PngHeader
 
 _OPAQUE = 255
 
@@ -27,7 +27,7 @@ def check_alpha(alpha: np.ndarray, file: File) -> None:
     _refuse(int((alpha != opaque).sum()), file)
 
 
-def transparent_values(header: Header, chunks: Sequence[Chunk]) -> frozenset[int]:
+def transparent_values(header: PngHeader, chunks: Sequence[Chunk]) -> frozenset[int]:
     """Returns the values of a palette or grayscale PNG that are not opaque."""
     content = _transparency(chunks)
     if header.color is ColorType.PALETTE:
@@ -39,7 +39,7 @@ def transparent_values(header: Header, chunks: Sequence[Chunk]) -> frozenset[int
     return frozenset()
 
 
-def transparent_color(header: Header, chunks: Sequence[Chunk]) -> tuple[int, ...]:
+def transparent_color(header: PngHeader, chunks: Sequence[Chunk]) -> tuple[int, ...]:
     """Returns the color of an RGB PNG that is not opaque, as it stores it; empty if none is."""
     content = _transparency(chunks)
     if header.color is not ColorType.RGB or not content:
