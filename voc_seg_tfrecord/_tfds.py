@@ -20,6 +20,10 @@ and examples. `SteppingAroundBuilder` stands between it and TFDS's own class:
 6. `as_dataset` warns of `batch_size`, which pads masks with 0. The step can go when a feature can
    say with what it is padded.
 7. `as_data_source` refuses TFRecord files, for which TFDS raises `File format is already set`.
+   The step can go when TFDS reads TFRecord files at random.
+8. Within `tfds.testing.mock_data`, `download_and_prepare` builds nothing and `as_data_source`
+   refuses nothing. `mock_data` replaces the methods of TFDS's own class, and these here would do
+   their work before they call it. The step can go with steps 2 and 7.
 """
 
 from collections.abc import Mapping, Sequence
@@ -89,7 +93,8 @@ class SteppingAroundBuilder(  # TFDS has no types
     def __init__(
         self, *, file_format: str | tfds.core.FileFormat | None = None, **options: Any
     ) -> None:
-        _check_format(file_format)
+        if not _is_mocked():
+            _check_format(file_format)
         super().__init__(**options)
 
     if TYPE_CHECKING:  # TFDS says no more than that it is a config
@@ -134,7 +139,7 @@ class SteppingAroundBuilder(  # TFDS has no types
             warn_of_padding(self.builder_config, batch_size)
         if self.data_path.exists():  # TFDS says what to do if it is not built
             check_unchanged(self)
-        return super().as_dataset(split, batch_size=batch_size, **options)
+        return super().as_dataset(split=split, batch_size=batch_size, **options)
 
     def as_data_source(self, split: Any = None, **options: Any) -> Any:
         """Reads files that TFDS can read at random; see TFDS.
@@ -142,9 +147,9 @@ class SteppingAroundBuilder(  # TFDS has no types
         Raises:
           ConfigError: for TFRecord files, which `voc_seg_tfrecord.data_source` reads.
         """
-        if self.info.file_format == _TFRECORD:
+        if self.info.file_format == _TFRECORD and not _is_mocked():
             _check_format("array_record")
-        return super().as_data_source(split, **options)
+        return super().as_data_source(split=split, **options)
 
     def download_and_prepare(
         self,
@@ -169,6 +174,8 @@ class SteppingAroundBuilder(  # TFDS has no types
           VocSegError: if the data or the call is wrong, or the disk cannot be written; then
             nothing was built, and a dataset that was there is still there.
         """
+        if _is_mocked():
+            return
         _check_format(file_format)
         storage.check_encoding()
         download_config = download_config or tfds.download.DownloadConfig()
@@ -286,6 +293,12 @@ def _find_shared_images(written: Sequence[shards.WrittenSplit], *, overlap: bool
     for split in written:
         finder.add(split.name, split.image_digests, split.id_of)
     return finder.find()
+
+
+def _is_mocked() -> bool:
+    """Returns whether this runs within `tfds.testing.mock_data`; see step 8."""
+    method = tfds.core.DatasetBuilder.download_and_prepare
+    return str(method.__module__) == "tensorflow_datasets.testing.mocking"
 
 
 class _PathThatStays(type(epath.Path())):  # type: ignore[misc]
