@@ -11,13 +11,25 @@ from support.paths import REPOSITORY
 from voc_seg_tfrecord.commands import cli, list_
 
 SAID = "\nstopped by Ctrl-C; nothing unfinished is left\n"
+SAID_AT_ONCE = "\nstopped by Ctrl-C; the next run removes what is unfinished\n"
 
 # Python imports it when it starts, before all else.
 CUSTOMIZE = """
 import atexit, os, signal, sys
 
+class Owner:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
 def disturb():
-    signal.raise_signal(signal.SIGINT)
+    if os.environ["HOW"] == "in __del__":
+        Owner()
+        return
+    try:
+        signal.raise_signal(signal.SIGINT)
+    finally:
+        if os.environ["HOW"] == "twice":
+            signal.raise_signal(signal.SIGINT)
 
 class Finder:
     def find_spec(name, *_):
@@ -37,14 +49,14 @@ SCRIPT = "import sys\nfrom voc_seg_tfrecord.commands.cli import main\nsys.exit(m
 def start(tmp_path):
     """Starts Python with Ctrl-C while it imports a module, or at its end."""
 
-    def starting(when, *words):
+    def starting(when, *words, how="once"):
         (tmp_path / "sitecustomize.py").write_text(CUSTOMIZE)
         (tmp_path / "voc-seg-tfrecord").write_text(SCRIPT)
         path = os.pathsep.join([str(tmp_path), str(REPOSITORY)])
         return subprocess.run(
             [sys.executable, *words],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": path, "WHEN": when},
+            env={**os.environ, "PYTHONPATH": path, "WHEN": when, "HOW": how},
             capture_output=True,
             text=True,
             check=False,
@@ -65,6 +77,12 @@ def start(tmp_path):
 def test_ctrl_c_while_the_command_line_starts_is_one_line_and_status_130(start, words, when):
     stopped = start(when, *words, "list")
     assert (stopped.returncode, stopped.stderr, stopped.stdout) == (130, SAID, "")
+
+
+@pytest.mark.parametrize("how", ["twice", "in __del__"])
+def test_a_second_ctrl_c_or_one_that_python_cannot_raise_ends_a_command_at_once(start, how):
+    stopped = start("voc_seg_tfrecord.commands.list_", "-m", "voc_seg_tfrecord", "list", how=how)
+    assert (stopped.returncode, stopped.stderr, stopped.stdout) == (130, SAID_AT_ONCE, "")
 
 
 def test_ctrl_c_while_the_command_line_ends_is_one_line_and_status_130(start):

@@ -1,10 +1,9 @@
 import contextlib
 import signal
-import time
 
 import pytest
 
-from voc_seg_tfrecord.commands import cli, list_, process
+from voc_seg_tfrecord.commands import cli, list_
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.core.signals import STOPPING_SIGNALS
 
@@ -15,7 +14,6 @@ def command(monkeypatch):
 
     def running(run):
         monkeypatch.setattr(list_, "run", run)
-        monkeypatch.setattr(process, "_has_said_stopped", False)
         return cli.main(["list"])
 
     return running
@@ -23,30 +21,14 @@ def command(monkeypatch):
 
 STATUS = [
     (signal.SIGINT, 130, "Ctrl-C"),
-    pytest.param(signal.SIGTERM, 143, "SIGTERM", marks=pytest.mark.slow),
+    (signal.SIGTERM, 143, "SIGTERM"),
     (signal.SIGHUP, 129, "SIGHUP"),
 ]
 
 
-def at_once(number):
-    signal.raise_signal(number)
-
-
-def where_python_cannot_raise(number):
-    class Owner:
-        def __del__(self):
-            signal.raise_signal(number)
-
-    Owner()
-    time.sleep(600)  # the signal ends it
-
-
-@pytest.mark.parametrize("run", [at_once, where_python_cannot_raise])
 @pytest.mark.parametrize(("number", "status", "name"), STATUS)
-def test_a_signal_ends_a_command_with_its_status_and_one_line(
-    command, capfd, run, number, status, name
-):
-    assert command(lambda _: run(number)) == status
+def test_a_signal_ends_a_command_with_its_status_and_one_line(command, capfd, number, status, name):
+    assert command(lambda _: signal.raise_signal(number)) == status
     assert capfd.readouterr().err == f"\nstopped by {name}; nothing unfinished is left\n"
 
 

@@ -19,7 +19,7 @@ from absl import logging
 from etils.epath import gpath
 
 from voc_seg_tfrecord.commands import process
-from voc_seg_tfrecord.commands.process import PROGRAM, Stops, listen_for_stops
+from voc_seg_tfrecord.commands.process import PROGRAM, Stops
 from voc_seg_tfrecord.commands.screen import ClosedPipeError, literal, screened
 from voc_seg_tfrecord.core import requirements, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError, VocSegError, did_you_mean
@@ -160,29 +160,27 @@ def main(argv: Sequence[str] | None = None) -> int:
       The exit status: 0 all is right, 1 the data is wrong, 2 the call is wrong, 129, 130 or
       143 if SIGHUP, Ctrl-C or SIGTERM stopped it, 141 if what reads its output has gone.
     """
-    with listen_for_stops() as stops:
-        try:
+    stops = Stops()
+    status = None
+    try:
+        with stops.listen():
             status = _run_command(sys.argv[1:] if argv is None else argv, stops)
-            stops.raising = False
-        except BaseException:
-            stops.raising = False
-            if not stops.arrived:
-                raise
-            status = EXIT_STATUS_OF_SIGNALS + stops.arrived[0]
-    is_stopped = status > EXIT_STATUS_OF_SIGNALS and stops.arrived
-    if is_stopped:
+    except BaseException:
+        if not stops.arrived:
+            raise
+    if status is None:  # a signal has stopped the command
         # Removes the temporary files that the exception's frames held, before saying that
         # nothing is left.
         gc.collect()
         process.say_stopped(stops.arrived[0])
-    elif status == 0:  # after an error, the last search for garbage removes what it held
+        return EXIT_STATUS_OF_SIGNALS + stops.arrived[0]
+    if status == 0:  # after an error, the last search for garbage removes what it held
         process.end_command()
     return status
 
 
 def _run_command(words: Sequence[str], stops: Stops) -> int:
     """Runs the command that the words of a command line call, and returns its exit status."""
-    stops.raising = True
     logging.set_verbosity(logging.ERROR)
     process.end_imports()
     parser = make_parser(words)

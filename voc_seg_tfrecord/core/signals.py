@@ -23,7 +23,15 @@ EXIT_STATUS_OF_SIGNALS = 128
 
 
 class Terminated(SystemExit):
-    """SIGTERM or SIGHUP has arrived. Not caught, it ends the process with status 143 or 129."""
+    """SIGTERM or SIGHUP has arrived. Not caught, it ends the process with status 143 or 129.
+
+    Args:
+      number: the signal.
+    """
+
+    def __init__(self, number: int = signal.SIGTERM):
+        super().__init__(EXIT_STATUS_OF_SIGNALS + number)
+        self.number = number
 
 
 class DelayedSignals:
@@ -70,16 +78,11 @@ class DelayedSignals:
         self._handle_first()
 
     def _restore_handlers(self) -> None:
-        remaining = list(self._old_handlers.items())
         try:
-            while remaining:
-                number, handler = remaining[-1]
+            for number, handler in self._old_handlers.items():
                 signal.signal(number, handler)
-                remaining.pop()
-        finally:  # a signal whose handler was already restored may have ended the loop
-            for number, handler in remaining:
-                signal.signal(number, handler)
-            self.waiting = False  # for a handler that is still ours
+        finally:  # a signal whose handler was restored may end the loop; the others are passed on
+            self.waiting = False
 
     def _handle_first(self) -> None:
         if self._arrived:
@@ -99,7 +102,7 @@ class DelayedSignals:
         if callable(handler):
             handler(number, frame)
         elif number in _ENDING_SIGNALS:
-            raise Terminated(EXIT_STATUS_OF_SIGNALS + number)
+            raise Terminated(number)
         else:  # SIGINT by the system's default, which ends the process
             signal.signal(number, handler)
             signal.raise_signal(number)
