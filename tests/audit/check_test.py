@@ -14,7 +14,7 @@ from support.png_writer import write_png
 from voc_seg_tfrecord.audit import check as check_module
 from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core import id_lists, processes
+from voc_seg_tfrecord.core import id_lists, worker
 from voc_seg_tfrecord.formats import images
 from voc_seg_tfrecord.quality import evidence
 
@@ -194,7 +194,7 @@ def test_labels_of_large_images_are_examined_one_at_a_time(cvat, capsys, monkeyp
     examined = []
 
     def examine(*args, **options):
-        examined.append(processes._depth > 0)
+        examined.append(worker.TURN.depth > 0)
         return evidence.examine(*args, **options)
 
     monkeypatch.setattr(check_module, "examine", examine)

@@ -1,10 +1,10 @@
-"""Tasks for the workers of `processes`, which import this module."""
+"""Tasks for workers, which import this module."""
 
 import os
 import pathlib
 import time
 
-from voc_seg_tfrecord.core import processes
+from voc_seg_tfrecord.core import worker
 
 
 def square(number):
@@ -16,7 +16,7 @@ def square(number):
 
 def alone(path, _):
     """Says whether no other process was in turn while this one was, for a while."""
-    with processes.in_turn():
+    with worker.in_turn():
         mine = pathlib.Path(path)
         try:
             mine.mkdir()

@@ -155,8 +155,8 @@ def test_problems_are_told_in_the_order_of_the_list_wherever_they_are_found(tree
 def test_workers_import_tensorflow_only_to_decode(tree, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(str(REPOSITORY))
     monkeypatch.syspath_prepend(str(REPOSITORY / "tests"))
-    code = processes._CODE.replace("; from", "; from support import no_tensorflow; from", 1)
-    monkeypatch.setattr(processes, "_CODE", code)
+    code = processes._WORKER_CODE.replace("; from", "; from support import no_tensorflow; from", 1)
+    monkeypatch.setattr(processes, "_WORKER_CODE", code)
     builder = build(tmp_path / "data", VocSegConfig(**TRUSTED), tree, workers=2)
     assert builder.info.splits["train"].num_examples == 60
 
@@ -172,7 +172,7 @@ def test_several_processes_are_used_where_they_are_worth_their_start(
 
 
 def test_a_dead_worker_is_an_error_and_no_hole(tree, tmp_path, monkeypatch):
-    monkeypatch.setattr(processes, "_CODE", "import sys; sys.exit(7)")
+    monkeypatch.setattr(processes, "_WORKER_CODE", "import sys; sys.exit(7)")
     assert "ended with status 7" in error_of(tmp_path / "data", ALONE, tree, workers=2)
     assert version_folders(tmp_path / "data") == []
     assert not list(tmp_path.rglob("incomplete*"))

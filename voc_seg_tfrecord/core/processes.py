@@ -1,8 +1,12 @@
 """Work done by processes of their own, on all cores; `threads` does it in those of this one.
 
-Pools of the standard library are not used for two reasons. They import the caller's main module in
-each process, which builds again where a script has no `if __name__ == "__main__"`. And their
-processes live on after this process is killed, and write into folders that the next run removes.
+Enter at `ordered_map` for many small items, and at `unordered_map` for a few large tasks. `worker`
+is what runs in each process.
+
+Pools of the standard library and loky are not used for two reasons. They import the caller's main
+module in each process, which builds again where a script has no `if __name__ == "__main__"`. And
+their processes live on after this process is killed, and write into folders that the next run
+removes.
 """
 
 import collections
@@ -19,51 +23,41 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
-import traceback
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, Generic, TypeVar, cast
 
-from voc_seg_tfrecord.core import threads
+from voc_seg_tfrecord.core import threads, worker
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.signals import DelayedSignals
-
-try:
-    import fcntl
-except ImportError:  # on Windows
-    fcntl = None  # type: ignore[assignment]
+from voc_seg_tfrecord.core.worker import AnswerKind, Note, picklable_error
 
 Task = TypeVar("Task")
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-Note = Callable[[int], Any]
-"""Takes how many examples were done since its last call."""
+MIN_ITEMS_PER_PROCESS = 250
+"""For fewer items `ordered_map` starts no process, because a start takes half a second."""
 
 _PACKAGE = __name__.partition(".")[0]
-# The code of a worker. It makes an empty package, because importing the real one registers the
-# dataset, which imports half of TFDS and takes half of the time of a start.
-_CODE = (
+_WORKER_CODE = (
+    # An empty package stands for the real one, whose import registers the dataset. This would
+    # import half of TFDS, which takes half of the time of a start.
     "import sys, types; sys.path[:] = sys.argv[1:]; "
     f"package = sys.modules[{_PACKAGE!r}] = types.ModuleType({_PACKAGE!r}); "
     f"package.__path__ = {[*sys.modules[_PACKAGE].__path__]!r}; "
-    f"from {__name__} import serve; serve()"
+    f"from {worker.__name__} import serve; serve()"
 )
+"""The code of a worker; its arguments are `sys.path`."""
+
 _KEPT_MEMORY_BYTES = str(32 << 20)
-_ENVIRONMENT = {
+_WORKER_ENVIRONMENT = {
     "TF_CPP_MIN_LOG_LEVEL": "3",
     # glibc keeps arrays of up to this size. By default it returns larger ones to the system, which
     # clears their memory again each time: 8 % of the time of `check`.
     "MALLOC_MMAP_THRESHOLD_": _KEPT_MEMORY_BYTES,
     "MALLOC_TRIM_THRESHOLD_": _KEPT_MEMORY_BYTES,
 }
-_SECONDS_BETWEEN_NOTES = 0.2
 _MAX_OUTPUT_CHARACTERS = 500
 """How much of a dead worker's last output an error shows."""
-
-_NO_MORE_TASKS = object()
-
-MIN_ITEMS_PER_PROCESS = 250
-"""For fewer items `ordered_map` starts no process, because a start takes half a second."""
 
 
 def ordered_map(
@@ -90,30 +84,40 @@ def ordered_map(
     if workers < 2:
         yield from threads.ordered_map(function, items)
         return
-    pending_groups: collections.deque[list[Item]] = collections.deque()
-
-    def draw_groups() -> Iterator[list[Item]]:
-        remaining = iter(items)
-        while True:
-            group = list(itertools.islice(remaining, threads.MAX_GROUP_ITEMS))
-            if not group:
-                return
-            pending_groups.append(group)
-            yield group
-
+    groups = _Groups(items)
     work = functools.partial(_map_group, function)
-    arriving = unordered_map(work, draw_groups(), workers=workers, note=_ignore_note)
-    waiting: dict[int, threads.GroupResults[Result]] = {}
+    arriving = unordered_map(work, groups, workers=workers, note=_ignore_note)
+    done_groups: dict[int, threads.GroupResults[Result]] = {}
     next_number = 0
     with contextlib.closing(arriving):
-        for number, results in arriving:
-            waiting[number] = results
-            while next_number in waiting:
-                done = waiting.pop(next_number)
+        for number, done_group in arriving:
+            done_groups[number] = done_group
+            while next_number in done_groups:
+                done = done_groups.pop(next_number)
                 next_number += 1
-                yield from zip(pending_groups.popleft(), done.results, strict=False)
+                yield from zip(groups.pending.popleft(), done.results, strict=False)
                 if done.error is not None:
                     raise done.error
+
+
+class _Groups(Generic[Item]):
+    """Items in groups, each of which a worker gets at once.
+
+    Attributes:
+      pending: the groups that were drawn, until their results are passed on.
+    """
+
+    def __init__(self, items: Iterable[Item]):
+        self.pending: collections.deque[list[Item]] = collections.deque()
+        self._items = iter(items)
+
+    def __iter__(self) -> Iterator[list[Item]]:
+        while True:
+            group = list(itertools.islice(self._items, threads.MAX_GROUP_ITEMS))
+            if not group:
+                return
+            self.pending.append(group)
+            yield group
 
 
 def _ignore_note(_: int) -> None:
@@ -126,7 +130,7 @@ def _map_group(
     """Does a group of items in a worker."""
     done = threads.map_group(function, group)
     if done.error is not None:
-        done.error = _picklable(done.error)
+        done.error = picklable_error(done.error)
     return done
 
 
@@ -143,24 +147,24 @@ def unordered_map(
         It is pickled, and so are tasks and results.
       tasks: drawn when a process is free.
       workers: how many processes at most.
-      note: called in this process with what `work` notes.
+      note: called in this process with the numbers that `work` notes.
 
     Yields:
       The number of each task and its result, in the order in which they are done.
 
     Raises:
-      Exception: what `work` raises.
+      Exception: the exception of `work`, if it raises one.
       VocSegError: if a process is killed.
     """
     numbered_tasks = enumerate(tasks)
     messages: queue.SimpleQueue[_Message] = queue.SimpleQueue()
     team: list[_Worker] = []
-    turn = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
+    turn_file = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
     try:
         for number, task in itertools.islice(numbered_tasks, workers):
-            worker = _Worker(work, messages, turn.fileno())
-            team.append(worker)
-            worker.send(number, task)
+            process = _Worker(work, messages, turn_file.fileno())
+            team.append(process)
+            process.send(number, task)
         busy_count = len(team)
         while busy_count:
             message = messages.get()
@@ -181,66 +185,71 @@ def unordered_map(
             yield done_number, message.value
     finally:
         with DelayedSignals():
-            for worker in team:
-                worker.process.kill()
-            for worker in team:
-                worker.end()
-            turn.close()
+            for process in team:
+                process.kill()
+            for process in team:
+                process.close()
+            turn_file.close()
 
 
 @dataclasses.dataclass(frozen=True)
 class _Message:
-    """What a worker has to say.
+    """One message of a worker's thread to the thread that waits for results.
 
     Attributes:
       worker: the worker.
-      kind: `note`, of how much was done; `done`, with the result of its task; `raised`, with the
-        error of its task; or `died`.
-      value: what comes with it.
+      kind: `died`, if the process has ended; or the kind of its answer.
+      value: that of the answer; None if the process has ended.
     """
 
     worker: "_Worker"
-    kind: str
-    value: Any
+    kind: AnswerKind | str
+    value: Any = None
+
+
+_NO_MORE_TASKS = object()
 
 
 class _Worker:
     """A process that does one task at a time, and a thread that talks with it.
 
     Attributes:
-      process: the process.
       number: the number of its last task.
 
     Args:
-      work: what it calls for each task.
-      messages: where to put what it says.
-      turn: descriptor of the file that `in_turn` locks in it.
+      work: called for each task, in the process.
+      messages: takes the messages about the worker.
+      turn_descriptor: that of the file that `worker.Turn` locks in all processes.
     """
 
     def __init__(
-        self, work: Callable[..., Any], messages: "queue.SimpleQueue[_Message]", turn: int
+        self,
+        work: Callable[..., Any],
+        messages: "queue.SimpleQueue[_Message]",
+        turn_descriptor: int,
     ):
         self.number = -1
         self._messages = messages
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `end`
-        # It has a process group of its own, so that Ctrl-C reaches only the process that started
-        # it, which then ends it.
+        self._error_output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         is_posix = os.name == "posix"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _CODE, *sys.path],
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _WORKER_CODE, *sys.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._errors,
-            env={**_ENVIRONMENT, **os.environ},
+            stderr=self._error_output,
+            env={**_WORKER_ENVIRONMENT, **os.environ},
+            # In a process group of its own, it does not get Ctrl-C. The process that started it
+            # does, and ends it.
             process_group=0 if is_posix else None,
-            pass_fds=(turn,) if is_posix else (),
+            pass_fds=(turn_descriptor,) if is_posix else (),
         )
-        self._requests = cast(IO[bytes], self.process.stdin)
-        self._answers = cast(IO[bytes], self.process.stdout)
+        self._requests = cast(IO[bytes], self._process.stdin)
+        self._answers = cast(IO[bytes], self._process.stdout)
         # The process reads nothing until it has started, and writing a large task waits for that.
         # So a thread does it.
         self._tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._talker = threading.Thread(target=self._talk, args=(work, turn), daemon=True)
+        self._talker = threading.Thread(target=self._talk, args=(work, turn_descriptor))
+        self._talker.daemon = True
         self._talker.start()
 
     def send(self, number: int, task: Any) -> None:
@@ -248,10 +257,10 @@ class _Worker:
         self.number = number
         self._tasks.put(task)
 
-    def _talk(self, work: Callable[..., Any], turn: int) -> None:
-        """Sends tasks to the process and passes on what it answers, until there are no more."""
+    def _talk(self, work: Callable[..., Any], turn_descriptor: int) -> None:
+        """Sends tasks to the process and passes on its answers, until there are no more tasks."""
         try:
-            self._write((work, turn))
+            self._write((work, turn_descriptor))
             while True:
                 task = self._tasks.get()
                 if task is _NO_MORE_TASKS:
@@ -259,32 +268,33 @@ class _Worker:
                 self._write(task)
                 self._pass_on_answers()
         except (EOFError, OSError, pickle.UnpicklingError):
-            self._messages.put(_Message(self, "died", None))
+            self._messages.put(_Message(self, "died"))
         except Exception as error:  # of a task that cannot be pickled
             self._messages.put(_Message(self, "raised", error))
-
-    def _pass_on_answers(self) -> None:
-        """Passes on the answers about one task: any number of notes, and its end."""
-        kind = "note"
-        while kind == "note":
-            kind, value = pickle.load(self._answers)
-            self._messages.put(_Message(self, kind, value))
 
     def _write(self, value: Any) -> None:
         self._requests.write(pickle.dumps(value))
         self._requests.flush()
 
+    def _pass_on_answers(self) -> None:
+        """Passes on the answers about one task: any number of notes, and its end."""
+        while True:
+            kind, value = pickle.load(self._answers)
+            self._messages.put(_Message(self, kind, value))
+            if kind != "note":
+                return
+
     def death_error(self) -> VocSegError:
-        """Returns the error that says how the process ended."""
-        status = self.process.wait()
+        """Returns the error about the process, which has ended by itself."""
+        status = self._process.wait()
         how = f"with status {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
         found = f"it was ended {how}"
-        self._errors.seek(0)
-        output = self._errors.read().decode("utf-8", "replace").strip()
+        self._error_output.seek(0)
+        output = self._error_output.read().decode("utf-8", "replace").strip()
         if output:
             found += f", and its last output is:\n    {output[-_MAX_OUTPUT_CHARACTERS:]}"
         return VocSegError(
-            f"worker process {self.process.pid}",
+            f"worker process {self._process.pid}",
             found=found,
             expected="a process that lives until the work is done",
             remedy="make sure that there is memory for all workers; `build` and `import` use fewer "
@@ -292,114 +302,16 @@ class _Worker:
             kind="dead worker",
         )
 
-    def end(self) -> None:
-        """Waits for the process, which was killed, and closes what belongs to it."""
-        self.process.wait()
+    def kill(self) -> None:
+        """Ends the process at once."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Waits for the end of the process, which was killed, and closes its files."""
+        self._process.wait()
         self._tasks.put(_NO_MORE_TASKS)
         self._talker.join()
         with contextlib.suppress(BrokenPipeError):
             self._requests.close()
         self._answers.close()
-        self._errors.close()
-
-
-_thread_lock = threading.RLock()
-_team_file: Any = None  # in a worker, the file that its team locks
-_depth = 0  # how many times the thread that has the lock has come in
-
-
-@contextlib.contextmanager
-def in_turn() -> Iterator[None]:
-    """Waits until no other thread is in here and, if files can be locked, no other worker.
-
-    A thread that is in here may come in again.
-    """
-    global _depth
-    with _thread_lock:
-        locks_team = _team_file is not None and fcntl is not None and _depth == 0
-        if locks_team:
-            fcntl.lockf(_team_file, fcntl.LOCK_EX)
-        _depth += 1
-        try:
-            yield
-        finally:
-            _depth -= 1
-            if locks_team:
-                fcntl.lockf(_team_file, fcntl.LOCK_UN)
-
-
-def serve() -> None:
-    """Does the tasks that come by standard input, in a process that `unordered_map` started."""
-    global _team_file
-    answers = _Answers()
-    work, _team_file = pickle.load(sys.stdin.buffer)
-    tasks: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(tasks,), daemon=True).start()
-    while True:
-        task = tasks.get()
-        try:
-            result = work(task, answers.note)
-        except Exception as error:
-            answers.write("raised", _picklable(error))
-        else:
-            answers.write_note()
-            answers.write("done", result)
-
-
-class _Answers:
-    """What a worker answers on standard output; see `_Message` for the kinds.
-
-    What libraries print goes to standard error from then on, and not among the answers.
-    """
-
-    def __init__(self) -> None:
-        self._stream = os.fdopen(os.dup(1), "wb")
-        os.dup2(2, 1)
-        self._count = 0
-        self._last_note = time.monotonic()
-
-    def write(self, kind: str, value: Any) -> None:
-        """Writes one answer."""
-        try:
-            pickle.dump((kind, value), self._stream)
-            self._stream.flush()
-        except BrokenPipeError:  # the process that asked is dead
-            os._exit(1)
-
-    def note(self, count: int) -> None:
-        """Counts what was done, and writes it from time to time."""
-        self._count += count
-        if time.monotonic() - self._last_note > _SECONDS_BETWEEN_NOTES:
-            self.write_note()
-
-    def write_note(self) -> None:
-        """Writes how much was done since the last note."""
-        self.write("note", self._count)
-        self._count = 0
-        self._last_note = time.monotonic()
-
-
-def _listen(tasks: queue.SimpleQueue[Any]) -> None:
-    """Takes tasks in a thread, and ends this process at once when the one that sends them dies.
-
-    Otherwise the worker would write on into a folder that the next run removes.
-    """
-    try:
-        while True:
-            tasks.put(pickle.load(sys.stdin.buffer))
-    except EOFError:
-        os._exit(0)
-    except BaseException:  # of a task that cannot be unpickled
-        traceback.print_exc()
-        os._exit(1)
-
-
-def _picklable(error: Exception) -> Exception:
-    """Returns an error with its traceback; if it cannot be pickled, an error with its text."""
-    try:
-        if not isinstance(error, VocSegError):
-            error.add_note("".join(traceback.format_exception(error)))
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError("".join(traceback.format_exception(error)))
-    return error
+        self._error_output.close()

@@ -29,7 +29,7 @@ import simplejpeg
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.example import Decoding, Exif
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels, once_per_file
-from voc_seg_tfrecord.core.processes import in_turn
+from voc_seg_tfrecord.core.worker import in_turn
 from voc_seg_tfrecord.formats import bands, jpeg, narrow, pillow, png, png_pixels
 
 # Orientations that EXIF numbers.
