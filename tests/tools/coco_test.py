@@ -117,7 +117,7 @@ def test_a_category_that_only_groups_others_is_no_class():
         ([], "no polygon"),
         ([[1, 1, 5, 5]], "4 coordinates"),
         ([[1, 1, 5, 5, 9]], "5 coordinates"),
-        ([1, 1, 5, 5, 9, 4], "'1' in place of a list of points"),
+        ([1, 1, 5, 5, 9, 4], "one list of 6 numbers in place of a list of polygons"),
         ([[1, 1, 5, 5, "9", 4]], "the coordinate 9"),
         ({"size": [50, 40], "counts": TEXT}, "for the size [50, 40]"),
         ({"size": [40, 50], "counts": TEXT[:-2]}, "runs of other pixels"),

@@ -230,6 +230,12 @@ class _Reader:
 
 def _read_polygons(outline: Sequence[Any], where: str) -> tuple["array[float]", list[int]]:
     """Returns the points of several polygons, and where in them each polygon begins."""
+    if all(isinstance(part, int | float) for part in outline):
+        raise wrong(
+            where,
+            f"one list of {len(outline)} numbers in place of a list of polygons",
+            "a list of x and y for each polygon, within another list: [[x, y, x, y, x, y]]",
+        )
     points = array("d")
     starts = list[int]()
     for part in outline:
