@@ -8,8 +8,8 @@ from support.paths import REPOSITORY
 import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.description import feature_table
 from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.features import make_features
 from voc_seg_tfrecord.reading import find
 
 REFERENCE = REPOSITORY / "docs" / "reference"
@@ -51,7 +51,7 @@ def test_the_table_of_fields_has_every_field_that_a_config_takes():
 def test_the_page_on_features_has_every_feature(config):
     table = (REFERENCE / "features.md").read_text()
     named = {name for row in re.findall(r"^\| (`.*?) \|", table, re.M) for name in row.split("`")}
-    assert {*feature_table(config)[0]} <= named
+    assert {*make_features(config)} <= named
 
 
 def test_the_tables_of_options_have_every_command_and_option():

@@ -29,6 +29,7 @@ and examples. `SteppingAroundBuilder` stands between it and TFDS's own class:
 from collections.abc import Mapping, Sequence
 import contextlib
 import dataclasses
+import json
 import os
 import sys
 import types
@@ -38,7 +39,7 @@ import warnings
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import dataset_files, description, requirements, staging, storage
+from voc_seg_tfrecord.core import dataset_files, requirements, staging, storage
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -181,12 +182,12 @@ class SteppingAroundBuilder(  # TFDS has no types
         download_config = download_config or tfds.download.DownloadConfig()
         mode = download_config.download_mode
         if mode == tfds.download.GenerateMode.UPDATE_DATASET_INFO:
-            description.check_same_content(self.data_path, self.builder_config)
+            _check_same_content(self.data_path, self.builder_config)
             super().download_and_prepare(download_config=download_config, **options)
             dataset_files.write_sums(self.data_path, known=dataset_files.read_sums(self.data_path))
             return
         if self.data_path.exists() and not mode.overwrite_dataset:
-            description.check_same_content(self.data_path, self.builder_config)
+            _check_same_content(self.data_path, self.builder_config)
             super().download_and_prepare(download_config=download_config, **options)
             return
         self._build(download_config, workers, options)
@@ -306,6 +307,33 @@ class _PathThatStays(type(epath.Path())):  # type: ignore[misc]
 
     def rmtree(self, missing_ok: bool = False) -> None:
         """Does nothing."""
+
+
+_CONTENT_FIELDS = ("class_names", "classes", "tile", "tile_overlap", "tile_format")
+"""The fields of a config that change the content of its dataset."""
+
+
+def _check_same_content(folder: epath.Path, config: VocSegConfig) -> None:
+    """Checks that a dataset of a config's name has the classes and tiles of the config.
+
+    TFDS reuses a dataset of the same name, so it would silently ignore changed rules.
+
+    Raises:
+      ConfigError: if it was built with other classes, meanings of mask values or tiles.
+    """
+    path = folder / "metadata.json"
+    built = json.loads(dataset_files.read_small(path)).get("config") if path.exists() else None
+    if not isinstance(built, dict):
+        return  # another program has built it; reading it reports that
+    fields = json.loads(config.to_json())
+    for field in _CONTENT_FIELDS:
+        if built.get(field) != fields.get(field):
+            raise ConfigError(
+                folder,
+                found=f"a dataset that was built with {field} {built.get(field, 'as by default')}",
+                expected=f"{field} {fields.get(field, 'as by default')}, as in this config",
+                remedy="choose another name for the new dataset, or delete the folder",
+            )
 
 
 def _image_ids(source: Source, max_examples: int | None) -> dict[str, list[str]]:

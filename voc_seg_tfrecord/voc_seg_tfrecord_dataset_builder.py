@@ -12,7 +12,7 @@ from tensorflow_datasets.core.split_builder import SplitGenerator
 
 from voc_seg_tfrecord._tfds import DatasetInfo, SteppingAroundBuilder
 from voc_seg_tfrecord.core import config as configs
-from voc_seg_tfrecord.core import description, releases
+from voc_seg_tfrecord.core import description, features, releases
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, Source
@@ -38,12 +38,12 @@ class Builder(SteppingAroundBuilder):
         """Returns features, citation and metadata; see the package's README for each."""
         config = self.builder_config
         package = self.get_metadata()
-        features, target = description.feature_table(config)
+        target = features.target_feature(config)
         texts = description.dataset_description(config, package.description, package.citation)
         return DatasetInfo(
             builder=self,
             **vars(texts),
-            features=tfds.features.FeaturesDict(features),
+            features=tfds.features.FeaturesDict(features.make_features(config)),
             supervised_keys=(IMAGE, target) if target else None,
             metadata=tfds.core.MetadataDict(
                 format_version=str(self.VERSION),

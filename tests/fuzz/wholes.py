@@ -22,7 +22,7 @@ from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import counting, verify
-from voc_seg_tfrecord.core import description
+from voc_seg_tfrecord.core import features
 from voc_seg_tfrecord.formats.archives import unpacked
 from voc_seg_tfrecord.reading.dataset import open_built
 
@@ -135,7 +135,7 @@ def config(rng: random.Random) -> str:
     again = VocSegConfig(**json.loads(made.to_json()))
     if again.to_json() != made.to_json() or again.built_class_names != made.built_class_names:
         return "WRONG says something else again"
-    description.feature_table(made)
+    features.make_features(made)
     names = list(made.built_class_names)
     sound = len(set(names)) == len(names) and (names or made.task == "images")
     return "equal" if sound and repr(made) and made._repr_html_() else f"WRONG {names!r}"
