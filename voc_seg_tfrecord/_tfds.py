@@ -54,7 +54,7 @@ _COMMAND_THAT_REMOVES_DATASETS = "tensorflow_datasets.scripts.cli.build"
 
 
 class DatasetInfo(tfds.core.DatasetInfo):
-    """What TFDS says of a dataset, without a look into TFDS's bucket."""
+    """TFDS's info of a dataset, which is not looked for in TFDS's bucket."""
 
     def initialize_from_bucket(self) -> None:
         """Does nothing; see step 4."""
@@ -62,7 +62,7 @@ class DatasetInfo(tfds.core.DatasetInfo):
 
 @dataclasses.dataclass
 class _RunningBuild:
-    """What a build in a staging folder has to know while TFDS runs it.
+    """The state of a build in a staging folder while TFDS runs it.
 
     Attributes:
       final_data_dir: the dataset's folder, which does not hold the new dataset yet.
@@ -81,7 +81,7 @@ class SteppingAroundBuilder(  # TFDS has no types
 ):
     """A builder whose dataset appears when it is complete, with shards in TFDS's order.
 
-    A subclass says in `open_source` where its items come from.
+    A subclass implements `open_source`.
     """
 
     # About the dataset that this builder has built: the images that two splits share, and images
@@ -98,11 +98,11 @@ class SteppingAroundBuilder(  # TFDS has no types
             _check_format(file_format)
         super().__init__(**options)
 
-    if TYPE_CHECKING:  # TFDS says no more than that it is a config
+    if TYPE_CHECKING:  # TFDS's annotation is the base class of all configs
 
         @property
         def builder_config(self) -> VocSegConfig:
-            """What the dataset is made from."""
+            """The config that the dataset is made from."""
             ...
 
     def open_source(self, dl_manager: tfds.download.DownloadManager) -> Source:
@@ -113,8 +113,8 @@ class SteppingAroundBuilder(  # TFDS has no types
     def data_path(self) -> epath.Path:
         """The dataset's folder; see TFDS.
 
-        The caller's name is all that tells `tfds build --overwrite` from others: TFDS says nothing
-        to the builder before it removes the folder. See step 1.
+        Only the caller's name tells `tfds build --overwrite` from others, because TFDS does not
+        tell the builder that it removes the folder. See step 1.
         """
         path = super().data_path
         caller = sys._getframe(1).f_globals.get("__name__")
@@ -162,8 +162,8 @@ class SteppingAroundBuilder(  # TFDS has no types
     ) -> None:
         """Builds the dataset; see TFDS.
 
-        A dataset that is replaced stays until the new one is complete. What killed builds left
-        behind is removed.
+        A dataset that is replaced stays until the new one is complete. The remains of killed builds
+        are removed.
 
         Args:
           download_config: see TFDS.
@@ -351,7 +351,7 @@ def _choose_engine(
     download_config: tfds.download.DownloadConfig,
     workers: int | None,
 ) -> engines.Engine:
-    """Returns what does the work: this process, several, or Apache Beam.
+    """Returns the engine of a build: this process, several, or Apache Beam.
 
     Raises:
       ConfigError: if the work cannot be done where the user wants it.
@@ -362,7 +362,7 @@ def _choose_engine(
             f"workers {workers}",
             found="Apache Beam beside it",
             expected="the number of processes on this machine, 1 or more",
-            remedy="say to the runner how many workers it may use, and leave workers out",
+            remedy="set the number of workers in the runner's options, and leave workers out",
         )
     if workers is not None and workers < 1:
         raise ConfigError(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.names import FILL, IMAGE, MASKS, OF_THE_WHOLE
+from voc_seg_tfrecord.core.names import FILL, IMAGE, MASKS, WHOLE_IMAGE_FEATURES
 
 Size: TypeAlias = int | tuple[int, int]
 
@@ -154,7 +154,7 @@ def fills(example: Mapping[str, Any]) -> dict[str, int]:
     """
     fill_by_name = {}
     for name, value in example.items():
-        if name in OF_THE_WHOLE or not hasattr(value, "shape"):
+        if name in WHOLE_IMAGE_FEATURES or not hasattr(value, "shape"):
             continue
         shape = value.shape
         rank = shape.rank if hasattr(shape, "rank") else len(shape)
@@ -289,7 +289,7 @@ def _size_array(size: Size) -> np.ndarray:
 
 
 def _without_whole_image_features(example: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in example.items() if name not in OF_THE_WHOLE}
+    return {name: value for name, value in example.items() if name not in WHOLE_IMAGE_FEATURES}
 
 
 def _size_of(example: Mapping[str, Any]) -> np.ndarray:

@@ -31,7 +31,7 @@ __all__ = [
     "val_outside_sbd_train",
 ]
 
-LABELS = names.OF_THE_LABELS
+LABELS = names.LABEL_FEATURES
 """The features that the unlabeled part of a dataset must not show."""
 
 

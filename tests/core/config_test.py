@@ -54,7 +54,7 @@ SWAPPED = [VOC_CLASSES[0], VOC_CLASSES[2], VOC_CLASSES[1], *VOC_CLASSES[3:]]
         ({"class_names": ["a", "\xa0"]}, "class_names"),
         ({"class_names": ["a", "b\nc"]}, "control characters"),
         ({"class_names": [str(n) for n in range(256)]}, "255"),
-        ({"release": "2012", "class_names": SWAPPED}, "'bicycle' at another place than in"),
+        ({"release": "2012", "class_names": SWAPPED}, "'bicycle' at another position than in"),
         ({"tile": 8, "tile_overlap": 8}, "tile_overlap: 8"),
         ({"tile": 0}, "tile: 0"),
         ({"tile_overlap": 8}, "tile_overlap: 8\n  expected: the option tile with it"),

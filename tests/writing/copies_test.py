@@ -23,9 +23,9 @@ from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.writing import copies
 from voc_seg_tfrecord.writing.copies import (
     CopyFinder,
-    ImagePlace,
     SameImageInTwoSplits,
     SharedImages,
+    SplitImage,
 )
 
 FIELDS = {"name": "own", "splits": {"train": "train", "validation": "val"}, "trust_images": True}
@@ -34,8 +34,8 @@ IDS = [f"{number:03}" for number in range(12)]
 FOUND = SharedImages(
     2,
     (
-        (ImagePlace("train", "001"), ImagePlace("validation", "008")),
-        (ImagePlace("train", "002"), ImagePlace("validation", "010")),
+        (SplitImage("train", "001"), SplitImage("validation", "008")),
+        (SplitImage("train", "002"), SplitImage("validation", "010")),
     ),
 )
 SAID = r"2 images with the same bytes: 001 \(train\) and 008 \(validation\), 002 \(train\) and 010"
@@ -157,7 +157,7 @@ def test_ids_that_may_be_in_several_splits_are_not_named_but_their_copies_are(tr
     # 000 and 007 have the same bytes, and 007 is in both splits.
     with pytest.warns(SameImageInTwoSplits, match=r"1 image with"):
         builder = build(tmp_path / "data", config, tree)
-    assert builder.copies.first == ((ImagePlace("train", "000"), ImagePlace("validation", "007")),)
+    assert builder.copies.first == ((SplitImage("train", "000"), SplitImage("validation", "007")),)
     write_list(tree, "train", IDS[1:8])
     assert build(tmp_path / "fewer", config, tree).copies == SharedImages()
 

@@ -217,7 +217,7 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument("--objects", action="store_true", help="add the feature objects (boxes)")
     folders.add_argument(
         "--splits",
-        help="ratios such as train=0.8,validation=0.2; or lists, places in files and folders such "
+        help="ratios such as train=0.8,validation=0.2; or lists, parts of files and folders such "
         "as train=my_list,val=meta.csv:val,test=images/test/, several with + between them, and "
         "rest for all other labeled images; default: what ROOT says",
     )

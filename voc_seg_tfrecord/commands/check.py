@@ -330,7 +330,7 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     """
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     folder = epath.Path(args.copy_to).expanduser()
-    _check_place(folder, root, args)
+    _check_new_folder(folder, root, args)
     ids = _read_chosen_ids(epath.Path(args.ids).expanduser(), opened.division.evidence)
     files = _files_to_copy(opened, root, ids)
     with staging.staged_folder(folder) as incomplete:
@@ -463,11 +463,11 @@ def _print_way_back(
     print(f"  {command('cp', '-r', source, target)}")
 
 
-def _check_place(folder: epath.Path, root: epath.Path, args: argparse.Namespace) -> None:
+def _check_new_folder(folder: epath.Path, root: epath.Path, args: argparse.Namespace) -> None:
     """Checks that a folder can be written and holds nothing yet."""
     found = ""
     if folder.resolve().is_relative_to(root.resolve()):
-        found = f"a place in {args.root}"
+        found = f"a folder in {args.root}"
     elif folder.exists() and not _is_empty_folder(folder):
         found = "something that exists already"
     if found:

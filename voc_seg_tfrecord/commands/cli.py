@@ -110,20 +110,20 @@ def prepare_bucket_access(arguments: Sequence[str]) -> None:
     Raises:
       MissingPackageError: if a library is needed that is not installed.
     """
-    places = [*arguments, os.environ.get("TFDS_DATA_DIR", "")]
-    with_address = [place for place in places if storage.is_bucket(place)]
+    texts = [*arguments, os.environ.get("TFDS_DATA_DIR", "")]
+    with_address = [text for text in texts if storage.is_bucket(text)]
     if not with_address:
         return
     is_writing = bool(arguments) and arguments[0] in _WRITING_COMMANDS
-    if is_writing and any(_GS_SCHEME in place for place in with_address):
-        # TFDS uses TensorFlow, if epath may: so nothing is said to epath. Log lines would hide
+    if is_writing and any(_GS_SCHEME in text for text in with_address):
+        # TFDS uses TensorFlow through epath, so epath's variable stays unset. Log lines would hide
         # the answer.
         os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
         return
-    for place in with_address:
+    for text in with_address:
         for scheme, library in _LIBRARY_BY_SCHEME.items():
-            if scheme in place:
-                requirements.require(library, place)
+            if scheme in text:
+                requirements.require(library, text)
     # Without credentials, gcsfs warns for each folder that it cannot find the type of the bucket.
     logging_module.getLogger("gcsfs").setLevel(logging_module.ERROR)
     os.environ["EPATH_USE_TF"] = "false"
@@ -190,8 +190,8 @@ def _run_command(words: Sequence[str], stops: Stops) -> int:
         args = parser.parse_args(words)  # exits with 2 if an argument is wrong
         as_json = getattr(args, "json", False)
         addresses = [word for word in words if storage.is_bucket(word)]
-        place = addresses[0] if addresses else "a file of this command"
-        with screened(as_json=as_json, quiet=args.quiet), storage.as_storage_error(place):
+        where = addresses[0] if addresses else "a file of this command"
+        with screened(as_json=as_json, quiet=args.quiet), storage.as_storage_error(where):
             return args.run(args)
     except VocSegError as error:
         if stops.arrived:  # the signal's exception has become this error

@@ -70,16 +70,16 @@ class _FolderNaming:
     """Names a folder in texts as the user did, even if it was unpacked elsewhere.
 
     Attributes:
-      place: where the folder lies.
+      path: where the folder lies; empty if there is none.
       given: what the user called it.
     """
 
-    place: str
+    path: str
     given: str
 
     def rename(self, text: str) -> str:
         """Returns a text with the user's name of the folder."""
-        return text.replace(self.place, self.given)
+        return text.replace(self.path, self.given) if self.path else text
 
 
 def _as_dict(diff: "Diff", naming: _FolderNaming) -> dict[str, Any]:

@@ -6,7 +6,7 @@ r"""What a command shows: text that is safe for a terminal, tables, and one prog
 3. With --json, standard output has one document and nothing else. Everything else that the process
    prints goes to standard error.
 
-In a pipe or a file, a table has no colors and no lines, its columns stay at their places, and
+In a pipe or a file, a table has no colors and no lines, its columns stay in their order, and
 nothing is cut off, so that awk and other programs can read it. They take a class name with blanks
 for several columns; --json and --csv avoid this.
 

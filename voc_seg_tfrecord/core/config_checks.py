@@ -134,7 +134,7 @@ def _find_fault_of_release_names(names: Sequence[str], release: Release) -> str:
     own_names = list(release.class_names)
     for index, name in enumerate(names):
         if name in own_names and own_names.index(name) != index:
-            return f"{name!r} at another place than in {release.name}"
+            return f"{name!r} at another position than in {release.name}"
     if len(names) != len(own_names):
         return f"{len(names)} names for {release.name}"
     return ""

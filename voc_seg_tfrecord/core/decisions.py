@@ -1,4 +1,4 @@
-"""What a person decided on a page: which suspects are right, and which are wrong."""
+"""The decisions of a person on a page: which suspects are right, and which are wrong."""
 
 from collections.abc import Iterable, Mapping
 import json
@@ -7,10 +7,10 @@ from typing import Any
 from voc_seg_tfrecord.core.errors import ListError
 
 DECISIONS = ("right", "wrong", "not sure")
-"""What a person may say about a suspect on a page."""
+"""The choices that a page offers for a suspect."""
 
 SuspectName = tuple[str, tuple[str, ...], str]
-"""The kind of a suspect, its ids, and its place, which is empty where an image has one suspect."""
+"""The kind of a suspect, its ids, and its position, which is empty if an image has one suspect."""
 
 
 def parse_decisions(data: bytes, where: object) -> list[dict[str, Any]]:
@@ -48,12 +48,12 @@ def _check_row(row: Mapping[str, Any]) -> None:
 def called_right(rows: Iterable[Mapping[str, Any]]) -> dict[SuspectName, str]:
     """Returns the sha256 of each suspect that a person called right.
 
-    The last decision about a suspect counts. In a row, its place stands in `sha256` behind a blank.
+    The last decision about a suspect counts. A row has its position in `sha256`, behind a blank.
     """
     right: dict[SuspectName, str] = {}
     for row in rows:
-        sha256, _, place = row["sha256"].partition(" ")
-        name = (row["kind"], tuple(row["ids"]), place)
+        sha256, _, position = row["sha256"].partition(" ")
+        name = (row["kind"], tuple(row["ids"]), position)
         right.pop(name, None)
         if row["decision"] == "right":
             right[name] = sha256

@@ -98,7 +98,7 @@ def _tile_features() -> Features:
     features: Features = {
         names_of.TILE_IMAGE_ID: tfds.features.Text(doc="The id of the image that was cut.")
     }
-    for name in names_of.TILE_PLACE:
+    for name in names_of.TILE_POSITION:
         features[name] = np.int32
     return features
 

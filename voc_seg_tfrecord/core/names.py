@@ -106,13 +106,16 @@ def background_index(class_names: Sequence[str], named: str = "") -> int | None:
       of the one class that is called background or bg in any spelling (`Background`, `__bg__`).
       None if there is no such class, or more than one of the last kind.
     """
+    names = list(class_names)
     if named:
-        return list(class_names).index(named) if named in class_names else None
-    for index, name in enumerate(class_names):
+        return names.index(named) if named in names else None
+    for index, name in enumerate(names):
         if name in _BACKGROUND_NAMES:
             return index
-    indices = [index for index, name in enumerate(class_names) if plain(name) in _BACKGROUND_WORDS]
-    return indices[0] if len(indices) == 1 else None
+    spelled_otherwise = [name for name in names if plain(name) in _BACKGROUND_WORDS]
+    if len(spelled_otherwise) != 1:
+        return None
+    return names.index(spelled_otherwise[0])
 
 
 def plain(name: str) -> str:
@@ -137,8 +140,8 @@ TILE_Y = "tile/y"
 TILE_X = "tile/x"
 TILE_IMAGE_HEIGHT = "tile/image_height"
 TILE_IMAGE_WIDTH = "tile/image_width"
-TILE_PLACE = (TILE_Y, TILE_X, TILE_IMAGE_HEIGHT, TILE_IMAGE_WIDTH)
-TILE = (TILE_IMAGE_ID, *TILE_PLACE)
+TILE_POSITION = (TILE_Y, TILE_X, TILE_IMAGE_HEIGHT, TILE_IMAGE_WIDTH)
+TILE = (TILE_IMAGE_ID, *TILE_POSITION)
 """Where a tile lies in its image; the other features are then those of the tile."""
 LABEL = "label"
 """Class of the whole image, in place of a mask, where the task is classification."""
@@ -157,8 +160,8 @@ FILL = {IMAGE: 0, **dict.fromkeys(MASKS, VOID)}
 
 CHANNELS = {IMAGE: 3, **dict.fromkeys(MASKS, 1)}
 
-OF_THE_LABELS = (*MASKS, LABELS, OBJECTS, MASK_SOURCE)
+LABEL_FEATURES = (*MASKS, LABELS, OBJECTS, MASK_SOURCE)
 """Features that say what is in an image."""
 
-OF_THE_WHOLE = (LABELS, OBJECTS)
-"""Features that hold for a complete image only, not for a part or a flipped one."""
+WHOLE_IMAGE_FEATURES = (LABELS, OBJECTS)
+"""Features that are right for a complete image only, not for a part or a flipped one."""

@@ -14,9 +14,9 @@ from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
+    LABEL_FEATURES,
     LABELS,
     OBJECTS,
-    OF_THE_LABELS,
     SEGMENTATION,
     TILE,
     WIDTH,
@@ -261,7 +261,7 @@ def labeled_unlabeled_batches(
         many, epochs=epochs, first_epoch=first_epoch, per_batch=many_per_batch, **order
     )
     labeled_stream = _resumed(few, first_epoch * steps, batch_size, order)
-    shown = [name for name in features if name not in OF_THE_LABELS]
+    shown = [name for name in features if name not in LABEL_FEATURES]
     crop = functools.partial(
         cropped_batches, builder, seed=seed, size=size, scales=scales, step=step, flip=flip
     )

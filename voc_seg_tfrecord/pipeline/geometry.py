@@ -14,7 +14,7 @@ import tensorflow as tf
 
 from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, Size, fills, sides
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, OF_THE_WHOLE, VOID
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, VOID, WHOLE_IMAGE_FEATURES
 from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_names, image_size
 
 
@@ -97,7 +97,7 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
         were not there, as `RandomCrop` does where it resizes.
     """
     image_names(example)  # it must be one, and no batch
-    moved = {k: v for k, v in decode(example).items() if k not in OF_THE_WHOLE}
+    moved = {k: v for k, v in decode(example).items() if k not in WHOLE_IMAGE_FEATURES}
     fill_of = {name: fill for name, fill in fills(moved).items() if name != IMAGE}
     before = {
         name: moved[name][..., tf.newaxis] if moved[name].shape.rank == 2 else moved[name]

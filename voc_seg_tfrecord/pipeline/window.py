@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, fills
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.names import CHANNELS, FILL, HEIGHT, IMAGE, OF_THE_WHOLE, WIDTH
+from voc_seg_tfrecord.core.names import CHANNELS, FILL, HEIGHT, IMAGE, WHOLE_IMAGE_FEATURES, WIDTH
 
 Example: TypeAlias = dict[str, Any]
 """Feature names and tensors."""
@@ -100,7 +100,7 @@ class Window:
     def apply(self, example: Mapping[str, Any]) -> Example:
         """Applies the window; leaves out features that describe only the complete image."""
         image_names(example)  # it must be one, and no batch
-        moved = {k: v for k, v in example.items() if k not in OF_THE_WHOLE}
+        moved = {k: v for k, v in example.items() if k not in WHOLE_IMAGE_FEATURES}
         for name, fill in fills(moved).items():
             source = example[name]
             image = self._cut_out(

@@ -26,7 +26,7 @@ class SameImageInTwoSplits(UserWarning):
 
 
 @dataclasses.dataclass(frozen=True)
-class ImagePlace:
+class SplitImage:
     """An image of a split.
 
     Attributes:
@@ -47,15 +47,15 @@ class SharedImages:
 
     Attributes:
       images: how many there are.
-      first: the first few of them, each with two of its places.
+      first: the first few of them, each as it is in two splits.
     """
 
     images: int = 0
-    first: tuple[tuple[ImagePlace, ImagePlace], ...] = ()
+    first: tuple[tuple[SplitImage, SplitImage], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Returns the number and the pairs as plain data, for people's programs."""
-        pairs = [[dataclasses.asdict(place) for place in pair] for pair in self.first]
+        pairs = [[dataclasses.asdict(image) for image in pair] for pair in self.first]
         return {"images": self.images, "first": pairs}
 
     def warn(self, folder: os.PathLike[str]) -> None:
@@ -143,7 +143,7 @@ class CopyFinder:
         if len(self._splits) < 2:
             return SharedImages()
         images = 0
-        first: list[tuple[ImagePlace, ImagePlace]] = []
+        first: list[tuple[SplitImage, SplitImage]] = []
         for numbers in self._equal_images():
             pair = self._first_pair(numbers)
             if pair is None:
@@ -170,10 +170,10 @@ class CopyFinder:
         for group in groups[np.argsort(first_image)]:
             yield order[starts[group] : ends[group]].tolist()
 
-    def _first_pair(self, numbers: Sequence[int]) -> tuple[ImagePlace, ImagePlace] | None:
-        """Returns the first two places of equal images that are to be reported, if any are."""
-        places = [self._place_of(number) for number in numbers]
-        for one, other in itertools.combinations(places, 2):
+    def _first_pair(self, numbers: Sequence[int]) -> tuple[SplitImage, SplitImage] | None:
+        """Returns the first two of equal images that are to be reported, if any are."""
+        images = [self._image_of(number) for number in numbers]
+        for one, other in itertools.combinations(images, 2):
             if one.split == other.split:
                 continue
             if self._overlap and one.id == other.id:
@@ -181,11 +181,11 @@ class CopyFinder:
             return one, other
         return None
 
-    def _place_of(self, number: int) -> ImagePlace:
-        """Returns the place of an image that is numbered through all splits."""
+    def _image_of(self, number: int) -> SplitImage:
+        """Returns the split and the id of an image that is numbered through all splits."""
         for split in self._splits:
             if number < len(split.digests):
-                return ImagePlace(split.split, split.id_of(number))
+                return SplitImage(split.split, split.id_of(number))
             number -= len(split.digests)
         raise IndexError(number)
 

@@ -101,7 +101,7 @@ class BeamEngine:
                     path,
                     found="no result of this task, though the runner says that all is done",
                     expected="a result of each task, in the folder that is being built",
-                    remedy="see that all workers reach the data_dir under the same path",
+                    remedy="make sure that all workers reach the data_dir under the same path",
                 )
             note(1)
             yield number, TaskResult.from_json(_read_json(result_path))

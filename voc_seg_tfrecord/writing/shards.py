@@ -10,7 +10,7 @@ chunks, so that no example is made twice. Tiles, whose keys are known only when 
 items in memory are cut from chunks too.
 
 A split passes through three states: `_SplitPlan`, before anything is read; `_SplitResults`, while
-its chunks are written; and `WrittenSplit`, when the place of each record is known.
+its chunks are written; and `WrittenSplit`, when the position of each record is known.
 """
 
 import collections
@@ -364,7 +364,7 @@ class _SplitResults:
 
 @dataclasses.dataclass(frozen=True)
 class WrittenSplit:
-    """A split whose chunks are written, so that the place of each record is known.
+    """A split whose chunks are written, so that the position of each record is known.
 
     Attributes:
       plan: how it was cut into chunks.
@@ -415,7 +415,7 @@ class WrittenSplit:
 
 
 def _finish_split(results: _SplitResults, folder: epath.Path) -> WrittenSplit:
-    """Finds the place of each record of a split, and its shards.
+    """Finds the position of each record of a split, and its shards.
 
     Raises:
       SplitError: if items cannot be used, with their problems in the order of the list.

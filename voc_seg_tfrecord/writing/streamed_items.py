@@ -9,7 +9,7 @@ from voc_seg_tfrecord.core.example import Item, Source
 
 @dataclasses.dataclass(frozen=True)
 class _ItemName:
-    """What is kept of an item in memory when it was read."""
+    """The names of an item in memory, which stay when it was read."""
 
     id: str
     filename: str

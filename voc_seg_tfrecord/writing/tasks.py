@@ -1,4 +1,4 @@
-"""What one call of a build does: it makes the records of a chunk, or cuts a shard from chunks.
+"""The tasks of a build: to make the records of a chunk, or to cut a shard from chunks.
 
 A task is plain data, which can be sent to any process. `ChunkWriter` does a `ChunkTask`, and
 `ShardCutter` does a `ShardTask`. Both write one TFRecord file. See `shards` for why there are two.
@@ -29,7 +29,7 @@ from voc_seg_tfrecord.writing.serializer import Encoder, StableSerializer
 
 @dataclasses.dataclass(frozen=True)
 class TaskResult:
-    """What a task reports. A `ShardTask` reports nothing, because its records are known.
+    """The report of a task. That of a `ShardTask` is empty, because its records are known.
 
     Attributes:
       lengths: bytes of each record.
