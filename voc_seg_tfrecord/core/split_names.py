@@ -140,6 +140,7 @@ class SplitName:
     rest: str
 
 
+@functools.lru_cache(4096)
 def parse_split_name(name: str) -> SplitName:
     """Returns the split that a name says, and what else it says.
 
@@ -164,7 +165,6 @@ def list_splits_in(name: str) -> list[str]:
     return splits
 
 
-@functools.lru_cache(1024)
 def only_split_in(name: str) -> str:
     """Returns the split of a name that says nothing else, but for a year: `val`, `train2017`.
 
@@ -187,6 +187,8 @@ def split_but_for_number(name: str) -> str:
 
 def is_mixed_name(name: str) -> bool:
     """Says whether a name says test and another split: nobody knows which images are which."""
+    if parse_split_name(name).split:
+        return False
     splits = list_splits_in(name)
     return len(splits) > 1 and "test" in splits
 

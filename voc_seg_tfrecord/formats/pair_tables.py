@@ -67,12 +67,18 @@ def read_tables(text: str, ending: str) -> list[PairTable]:
       text: the text.
       ending: of its name, in lower case, such as `.csv`.
     """
-    if ending in YAML_ENDINGS:
-        tables = _tables_of_value(_load_yaml(text))
-    else:
-        value = _load_json(text) if text.lstrip()[:1] in ("{", "[") else None
-        tables = [_table_of_lines(text)] if value is None else _tables_of_value(value)
+    tables = _read_all_tables(text, ending)
     return [table for table in tables if _may_pair_files(table)]
+
+
+def _read_all_tables(text: str, ending: str) -> list[PairTable]:
+    if ending in YAML_ENDINGS:
+        return _tables_of_value(_load_yaml(text))
+    if text.lstrip().startswith(("{", "[")):
+        value = _load_json(text)
+        if value is not None:
+            return _tables_of_value(value)
+    return [_table_of_lines(text)]
 
 
 def _may_pair_files(table: PairTable) -> bool:

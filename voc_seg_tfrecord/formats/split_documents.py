@@ -7,6 +7,7 @@ writes them (`train: images/train`).
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
+import itertools
 import json
 from typing import Any
 
@@ -111,6 +112,19 @@ def read_document(
 
 
 @dataclasses.dataclass(frozen=True)
+class _RowsWithHead:
+    """Entries as a table.
+
+    Attributes:
+      rows: the rows.
+      head: the names of the columns in lower case; none if nothing names them.
+    """
+
+    rows: Sequence[Row]
+    head: Row
+
+
+@dataclasses.dataclass(frozen=True)
 class _DocumentReader:
     """Reads what JSON or YAML holds.
 
@@ -173,9 +187,10 @@ class _DocumentReader:
 
     def _lists_of_rows(self, items: Sequence[Any]) -> list[ListedImages]:
         """Returns the lists of entries, each of which is an image."""
-        rows, head = self._as_rows(items)
-        lists = read_table(rows, head, self.vocabulary)
-        if {*IMAGE_COLUMNS} & {*head} or any(listed.image_count for listed in lists):
+        table = self._as_table(items)
+        lists = read_table(table.rows, table.head, self.vocabulary)
+        has_usual_title = not {*IMAGE_COLUMNS}.isdisjoint(table.head)
+        if has_usual_title or any(listed.image_count for listed in lists):
             return lists
         return []
 
@@ -185,34 +200,40 @@ class _DocumentReader:
         dict_count = sum(1 for item in value.values() if isinstance(item, dict))
         if has_lists or 0 < dict_count < len(value):
             return []
-        rows: Sequence[Row]
         if dict_count:
-            rows, head = self._as_rows([{"": key, **item} for key, item in value.items()])
+            table = self._as_table([{"": key, **item} for key, item in value.items()])
         else:
             rows = [(key, self._text_of(item)) for key, item in value.items()]
-            head = ("", "")
-        lists = read_table(rows, head, self.vocabulary)
+            table = _RowsWithHead(rows, head=("", ""))
+        lists = read_table(table.rows, table.head, self.vocabulary)
         return [listed for listed in lists if listed.says_split and listed.image_count]
 
-    def _as_rows(self, items: Sequence[Any]) -> tuple[Sequence[Row], Row]:
-        """Returns entries as rows, and their keys as the head; lists have none."""
+    def _as_table(self, items: Sequence[Any]) -> "_RowsWithHead":
+        """Returns entries as a table, with their keys as the head; lists have none.
+
+        A text among objects is the name of an image.
+        """
         dicts = [item for item in items[:MAX_SAMPLED_ROWS] if isinstance(item, dict)]
-        keys = [*dict.fromkeys(key for entry in dicts for key in entry)][:_MAX_KEYS_OF_ROWS]
+        keys = [*dict.fromkeys(itertools.chain(*dicts))][:_MAX_KEYS_OF_ROWS]
         if not keys:
-            return [self._row_of_list(item) for item in items], ()
-        image_key = next((key for key in IMAGE_COLUMNS if key in keys), "")
+            return _RowsWithHead([self._row_of_list(item) for item in items], head=())
+        usual_keys = [key for key in IMAGE_COLUMNS if key in keys]
+        image_key = usual_keys[0] if usual_keys else ""
         rows = []
         for item in items:
             entry = item if isinstance(item, dict) else {image_key: item}
             rows.append([self._text_of(entry.get(key), key) for key in keys])
-        return rows, [key.lower() for key in keys]
+        return _RowsWithHead(rows, head=[key.lower() for key in keys])
 
     def _row_of_list(self, item: Any) -> list[str]:
         values = item if isinstance(item, list) else [item]
         return [self._text_of(value) for value in values]
 
     def _text_of(self, value: Any, key: str = "") -> str:
-        """Returns the text of a value; of several files of one image that of the first."""
+        """Returns the text of a value; of several files of one image that of the first.
+
+        It is empty for what is neither text nor number.
+        """
         if isinstance(value, list):
             value = self._first_of_one_image(value, key)
         return str(value) if isinstance(value, str | int | float) else ""
@@ -232,10 +253,10 @@ class _DocumentReader:
             text = self._text_of(value)
             if not text:
                 continue
-            of_folder: Sequence[str] = ()
+            ids_below: Sequence[str] = ()
             if may_be_folders and text not in self.vocabulary.image_names:
-                of_folder = self.images_below(text)
-            ids += of_folder or [self.vocabulary.id_of(text)]
+                ids_below = self.images_below(text)
+            ids += ids_below or [self.vocabulary.id_of(text)]
         return ids
 
 

@@ -70,15 +70,22 @@ def _most_name_several_images(body: Sequence[Row], vocabulary: Vocabulary) -> bo
 
     An image and its mask are one. A number may be that of the row.
     """
-    names = vocabulary.image_names
     sampled = body[:MAX_SAMPLED_ROWS]
-    count = 0
-    for row in sampled:
-        images = {names[cell] for cell in row if cell in names}
-        images_by_words = {names[cell] for cell in row if cell in names and not cell.isdecimal()}
-        if len(images_by_words) > 1 or len(images) > 2:
-            count += 1
+    count = sum(1 for row in sampled if _names_several_images(row, vocabulary))
     return 2 * count > len(sampled)
+
+
+def _names_several_images(row: Row, vocabulary: Vocabulary) -> bool:
+    images = set()
+    images_by_words = set()
+    for cell in row:
+        image_id = vocabulary.image_names.get(cell)
+        if image_id is None:
+            continue
+        images.add(image_id)
+        if not cell.isdecimal():
+            images_by_words.add(image_id)
+    return len(images_by_words) > 1 or len(images) > 2
 
 
 def _names_in_a_line(rows: Sequence[Row], vocabulary: Vocabulary) -> list[ListedImages]:
@@ -130,12 +137,14 @@ def _splits_of_other_images(
     titles: Row, body: Sequence[Row], vocabulary: Vocabulary
 ) -> list[ListedImages]:
     """Returns the splits of a table that says several, of images that are not there."""
-    usual = [column for column, title in enumerate(titles) if title in IMAGE_COLUMNS]
-    image_column = usual[0] if usual else 0
+    image_column = 0
+    for column, title in enumerate(titles):
+        if title in IMAGE_COLUMNS:
+            image_column = column
+            break
     lists = _divide(titles, body, image_column, vocabulary)
-    if len(lists) < 2 or not all(listed.says_split for listed in lists):
-        return []
-    return lists
+    all_say_splits = all(listed.says_split for listed in lists)
+    return lists if all_say_splits and len(lists) > 1 else []
 
 
 def _divide(

@@ -17,11 +17,10 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitCandidate,
     SplitSource,
     all_in_train,
-    divided_further,
-    joined_if_compatible,
-    list_candidates,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.find_candidates import list_candidates
+from voc_seg_tfrecord.folder.splits.join_candidates import divide_further, join_if_compatible
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_PLACE, LISTS_OVER_FOLDERS, RULES
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
@@ -65,13 +64,13 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
         candidates = [one for one in candidates if one.rank == ListRank.SEGMENTATION]
         if not candidates:
             raise _no_split_in_lists(evidence, notes)
-    candidates += divided_further(candidates)
+    candidates += divide_further(candidates)
     if not candidates:
         return _all_in_train(evidence, notes)
     decision = decide(candidates, RULES, evidence)
     chosen = decision.taken
     if chosen is None:
-        remaining = joined_if_compatible(decision.alternatives)
+        remaining = join_if_compatible(decision.alternatives)
         if len(remaining) > 1:
             raise _which_division(evidence, remaining)
         (chosen,) = remaining

@@ -13,10 +13,10 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     REST,
     SplitCandidate,
     SplitSource,
-    source_of_labels,
 )
 from voc_seg_tfrecord.folder.splits.choose import not_understood
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.find_candidates import source_of_labels
 from voc_seg_tfrecord.folder.splits.list_text import read_given_list
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.split_lists import (

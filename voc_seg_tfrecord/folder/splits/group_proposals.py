@@ -30,6 +30,7 @@ _MIN_STRIDE_PX = 8
 _MIN_MAP_COORDINATE = 100
 """Rows and columns, and offsets in an image, begin at 0; coordinates of a map are larger."""
 _MAX_SIDE_RATIO = 3  # of a grid; longer ones are numbers of films and frames
+_MIN_SHARE_OF_TILES = 0.75  # of a grid
 _MAX_SAMPLED_NAMES = 500
 
 _WHOLES = (
@@ -279,11 +280,14 @@ def _common_end(names: Iterable[str]) -> str:
     It is the end that all names share, if that has digits, or the hash that Roboflow appends.
     """
     names = [*names]
-    shared = os.path.commonprefix([name[::-1] for name in names])[::-1]  # noqa: RUF071 - no paths
-    shared = shared.lstrip("0123456789")
-    if re.search(r"\d", shared):
-        return re.escape(shared)
-    return r"\.rf\.\w+" if all(".rf." in name for name in names) else ""
+    backward = [name[::-1] for name in names]
+    shared_end = os.path.commonprefix(backward)[::-1]  # noqa: RUF071 - no paths
+    # Its first digits may be the last ones of a longer number.
+    shared_end = shared_end.lstrip("0123456789")
+    if re.search(r"\d", shared_end):
+        return re.escape(shared_end)
+    have_hashes = all(".rf." in name for name in names)
+    return r"\.rf\.\w+" if have_hashes else ""
 
 
 def _is_group(front: str, numbers: Collection[tuple[int, ...]]) -> bool:
@@ -399,8 +403,8 @@ def _is_filled(tiles: set[tuple[int, int]]) -> bool:
         return False
     row_count = max(rows) + 1
     column_count = max(columns) + 1
-    shorter_side = min(row_count, column_count)
-    longer_side = max(row_count, column_count)
-    if shorter_side == 1 or longer_side > _MAX_SIDE_RATIO * shorter_side:
+    shorter_side, longer_side = sorted((row_count, column_count))
+    is_line = shorter_side == 1
+    if is_line or longer_side > _MAX_SIDE_RATIO * shorter_side:
         return False
-    return 4 * len(tiles) >= 3 * row_count * column_count
+    return len(tiles) >= _MIN_SHARE_OF_TILES * row_count * column_count

@@ -4,12 +4,13 @@ They are left out and counted, stop the build, or are background alone, as the o
 says. Files that may be their masks stop the build before an image becomes background.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 import dataclasses
 import hashlib
 import itertools
 import posixpath
 import re
+from typing import TypeVar
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, command, counted
@@ -20,6 +21,8 @@ from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.splits.small_copies import find_small_copies
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+
+Value = TypeVar("Value")
 
 NAMES_OF_MASKS = "names of masks"
 """The kind of the error that no mask fits an image by its name."""
@@ -52,10 +55,7 @@ class MissingMasks:
             masks, or in another folder of masks, that may be theirs; or if they are copies of
             images with masks.
         """
-        images = self.tree.images
-        masks = self.tree.masks
-        listed = itertools.chain(*splits.ids.values())
-        lacking = {i for i in listed if i in images and i not in masks}
+        lacking = self._find_images_without_mask(splits)
         notes = [*splits.notes, *self._notes_on_other_files(lacking)]
         self._check_names_match()
         self._check_for_jpegs(lacking)
@@ -66,35 +66,44 @@ class MissingMasks:
                 f"{counted(len(lacking), 'image')} without a mask are background alone, such as "
                 f"{self.tree.image_path(min(lacking))}."
             )
-        used: dict[str, Sequence[str]] = {}
-        left_out: dict[str, list[str]] = {}
-        for split, ids in splits.ids.items():
-            kept = [image_id for image_id in ids if not self._is_left_out(image_id)]
-            if len(kept) == len(ids):
-                used[split] = ids
-            else:
-                used[split] = kept
-                left_out[split] = [image_id for image_id in ids if self._is_left_out(image_id)]
+        used, left_out = self._divide_by_presence(splits)
         without_masks = [split for split, ids in used.items() if not ids]
         self._check_splits_without_masks(without_masks, splits)
-        sources = dict(splits.sources)
-        options = dict(splits.options)
         for split in without_masks:
-            del used[split]
-            options.pop(split, None)
             notes.append(
-                f"{sources.pop(split)} has no image with a mask, so it makes no split. With "
+                f"{splits.sources[split]} has no image with a mask, so it makes no split. With "
                 "--splits you choose the lists."
             )
         notes += self._note_on_pattern()
         return dataclasses.replace(
             splits,
-            ids=used,
-            sources=sources,
-            options=options,
+            ids=_without_keys(used, without_masks),
+            sources=_without_keys(splits.sources, without_masks),
+            options=_without_keys(splits.options, without_masks),
             left_out=left_out,
             notes=notes,
         )
+
+    def _find_images_without_mask(self, splits: Splits) -> set[str]:
+        images = self.tree.images
+        masks = self.tree.masks
+        listed = itertools.chain(*splits.ids.values())
+        return {image_id for image_id in listed if image_id in images and image_id not in masks}
+
+    def _divide_by_presence(
+        self, splits: Splits
+    ) -> tuple[dict[str, Sequence[str]], dict[str, list[str]]]:
+        """Returns by split the ids that are used, and those that are left out if there are any."""
+        used: dict[str, Sequence[str]] = {}
+        left_out: dict[str, list[str]] = {}
+        for split, ids in splits.ids.items():
+            absent = [image_id for image_id in ids if self._is_left_out(image_id)]
+            used[split] = ids
+            if absent:
+                absent_ids = {*absent}
+                used[split] = [image_id for image_id in ids if image_id not in absent_ids]
+                left_out[split] = absent
+        return used, left_out
 
     def _is_left_out(self, image_id: str) -> bool:
         """Says whether an id is left out. A file whose name only looks the same is an error."""
@@ -145,8 +154,6 @@ class MissingMasks:
             remedy=advice,
         )
 
-    # Files that may be masks of these images.
-
     def _check_for_jpegs(self, lacking: Collection[str]) -> None:
         """Checks that no JPEG stands in the place of a mask.
 
@@ -182,19 +189,27 @@ class MissingMasks:
         folder = self.tree.layout.masks
         unused = [posixpath.join(folder, name) for name in self._unused_among_masks()]
         elsewhere = self._files_in_other_mask_folders(lacking)
-        for files, what in (
-            (unused, "belong to no image by their names"),
-            (elsewhere, "have the names of images"),
-        ):
-            if 2 * len(files) >= len(lacking):
-                raise LayoutError(
-                    self.tree.root / files[0],
-                    found=f"the first of {len(files)} files that {what}, "
-                    f"while {len(lacking)} images have no mask and would become background",
-                    expected="no such files, if these images are background alone",
-                    remedy="rename the files, say how they are named with --mask_name or where "
-                    "they lie with --masks, or take them out of the folder",
-                )
+        if 2 * len(unused) >= len(lacking):
+            raise self._may_be_masks(unused, "belong to no image by their names", len(lacking))
+        if 2 * len(elsewhere) >= len(lacking):
+            raise self._may_be_masks(elsewhere, "have the names of images", len(lacking))
+
+    def _may_be_masks(self, files: Sequence[str], what_they_do: str, lacking: int) -> LayoutError:
+        """Returns the error that files may be the masks of images that would be background.
+
+        Args:
+          files: the files.
+          what_they_do: why they may be masks, in words that follow `files that`.
+          lacking: how many images have no mask.
+        """
+        return LayoutError(
+            self.tree.root / files[0],
+            found=f"the first of {len(files)} files that {what_they_do}, "
+            f"while {lacking} images have no mask and would become background",
+            expected="no such files, if these images are background alone",
+            remedy="rename the files, say how they are named with --mask_name or where "
+            "they lie with --masks, or take them out of the folder",
+        )
 
     def _files_in_other_mask_folders(self, lacking: Collection[str]) -> list[str]:
         """Returns files with the names of images in folders called as masks that are not read."""
@@ -205,15 +220,15 @@ class MissingMasks:
         mask_folder = posixpath.join(tree.place, tree.layout.masks)
         paths = [posixpath.normpath(posixpath.join(mask_folder, n)) for n in tree.masks.values()]
         read_folders = {posixpath.dirname(path) for path in paths}
-        found = []
+        files = []
         for folder, names in tree.listing.folders.items():
             if folder in read_folders or role_of(folder) != "masks":
                 continue
             for name in names:
                 if name.lower().endswith(MASK_SUFFIXES) and stem(name) in stems:
                     path = posixpath.join(folder, name)
-                    found.append(posixpath.relpath(path, tree.place or "."))
-        return found
+                    files.append(posixpath.relpath(path, tree.place or "."))
+        return files
 
     def _check_for_copies(self, lacking: Collection[str]) -> None:
         """Checks that images that would become background are no copies of labeled ones.
@@ -255,30 +270,26 @@ class MissingMasks:
     def _find_copies(self, lacking: Collection[str]) -> dict[str, str]:
         """Returns, by images without a mask, a labeled image that has the same bytes.
 
-        Only files of the same size are read.
+        Only files that have the size of one of the other kind are read.
         """
         labeled = [i for i in self.tree.images if i in self.tree.masks]
         size_by_id = {i: length(self.tree.image_file(i)) for i in (*labeled, *lacking)}
         sizes_of_lacking = {size_by_id[i] for i in lacking if size_by_id[i] > MIN_IMAGE_BYTES}
-        labeled_by_digest = {
-            self._digest(image_id): image_id
-            for image_id in labeled
-            if size_by_id[image_id] in sizes_of_lacking
-        }
-        sizes_of_labeled = {size_by_id[image_id] for image_id in labeled_by_digest.values()}
+        sizes_of_both = sizes_of_lacking & {size_by_id[i] for i in labeled}
+        labeled_by_digest: dict[bytes, str] = {}
+        for image_id in labeled:
+            if size_by_id[image_id] in sizes_of_both:
+                labeled_by_digest[self._digest(image_id)] = image_id
         copies = {}
         for image_id in sorted(lacking):
-            if size_by_id[image_id] not in sizes_of_labeled:
-                continue
-            original = labeled_by_digest.get(self._digest(image_id))
-            if original is not None:
-                copies[image_id] = original
+            if size_by_id[image_id] in sizes_of_both:
+                original = labeled_by_digest.get(self._digest(image_id))
+                if original is not None:
+                    copies[image_id] = original
         return copies
 
     def _digest(self, image_id: str) -> bytes:
         return hashlib.sha256(self.tree.image_file(image_id).read_bytes()).digest()
-
-    # Names.
 
     def _check_names_match(self) -> None:
         """Checks that some masks belong to images by their names.
@@ -398,3 +409,7 @@ class MissingMasks:
             f"{self._count_images_with_mask()} of {len(self.tree.images)} images have a mask. "
             "Other names can be said with --mask_name."
         ]
+
+
+def _without_keys(values: Mapping[str, Value], keys: Sequence[str]) -> dict[str, Value]:
+    return {key: value for key, value in values.items() if key not in keys}

@@ -99,12 +99,15 @@ def are_folders_with_lists(
     Example: `train.txt` has 11 of the 12 images in `images/train`, and there are lists for the
     folders `val` and `test`; the folders lose.
     """
-    is_folders_against_others = candidate.kind == BY_FOLDERS and other.kind != BY_FOLDERS
-    has_same_splits = other.ids.keys() >= candidate.ids.keys() and other.agrees_with(candidate)
-    if not is_folders_against_others or not has_same_splits:
+    if candidate.kind != BY_FOLDERS or other.kind == BY_FOLDERS:
         return None
-    names_say_why_less = other.says_more and not candidate.is_part_of(other)
-    return None if names_say_why_less else "lists have the same splits"
+    has_all_splits = other.ids.keys() >= candidate.ids.keys()
+    if not has_all_splits or not other.agrees_with(candidate):
+        return None
+    leave_images_out = not candidate.is_part_of(other)
+    if leave_images_out and other.says_more:
+        return None
+    return "lists have the same splits"
 
 
 def are_part_of_others(

@@ -240,7 +240,9 @@ def _possible_splits(state: Assignment) -> Sequence[int]:
     if len(state.unplaced) <= len(empty):
         return empty
     with_room = [split for split in splits if state.room[split] > 0]
-    return with_room or splits
+    if with_room:
+        return with_room
+    return splits
 
 
 def _exchange_units(state: Assignment) -> None:
