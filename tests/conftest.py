@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 
+import hypothesis
 import pytest
 from support.paths import DUMMY_DATA
 
@@ -19,6 +20,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGTERM, signal.SIG_DFL)
 if hasattr(signal, "SIGHUP"):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+# A machine may be busy, so no example has a deadline.
+hypothesis.settings.register_profile("without deadlines", deadline=None)
+hypothesis.settings.load_profile("without deadlines")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -57,6 +57,7 @@ def test_every_command_of_a_page_runs_and_prints_what_the_page_shows(page, world
         pytest.skip(f"all else ran; {'; '.join(skipped)}")
 
 
+@pytest.mark.slow  # without it, .ci/run has neither library yet, and nothing of the pages runs
 @pytest.mark.parametrize("name", ["pytorch.md", "jax.md"])
 def test_the_pages_of_other_libraries_run_on_other_data_too(name, world, sample):
     shutil.copytree(pathlib.Path(sample.data_dir).parents[2], world.data_dir)

@@ -233,7 +233,7 @@ SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, max_side=24)
     st.lists(st.sampled_from(["void", "background", "x", "y", "z"]), min_size=21, max_size=21),
     st.sampled_from(["palette", "gray", "gray16", "color", "npy"]),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_a_mapped_mask_is_the_mask_put_through_one_table(values, targets, kind):
     names = tuple(f"class {n}" for n in range(21))
     targets = targets if set(targets) != {"void"} else ["x"] * 21

@@ -194,7 +194,7 @@ def test_check_names_the_lists_to_which_folders_lost(tmp_path):
     ]
 
 
-# As issue 48 saw them.
+# Lists, tables and texts.
 
 
 @pytest.mark.parametrize(

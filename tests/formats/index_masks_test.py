@@ -216,7 +216,7 @@ SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, min_side=1, max_side=40)
 
 
 @given(st.data(), st.sampled_from([1, 2, 4, 8]), st.booleans(), st.sampled_from([0, 3]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_index_array_comes_back_equal(data, depth, interlaced, color):
     values = data.draw(hnp.arrays(np.int64, SHAPES, elements=st.integers(0, (1 << depth) - 1)))
     palette = voc_palette()[: 1 << depth] if color == 3 else None
@@ -227,7 +227,7 @@ def test_any_index_array_comes_back_equal(data, depth, interlaced, color):
 
 @pytest.mark.filterwarnings("ignore:Corrupt EXIF")
 @given(st.binary(max_size=300))
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_any_bytes_are_a_mask_or_an_error(data):
     for prefix in (b"", b"\x89PNG\r\n\x1a\n", b"\x93NUMPY", b"BM", b"GIF89a", b"II*\0"):
         with pytest.raises(VocSegError):

@@ -1,7 +1,7 @@
 import tracemalloc
 import zlib
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
@@ -129,7 +129,6 @@ def check(pixels):
 
 
 @given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 60), st.integers(1, 100))
-@settings(deadline=None)
 def test_each_pixel_is_counted_once_whatever_the_runs(seed, height, width, run):
     rng = np.random.default_rng(seed)
     values = rng.integers(0, 256, -(-height * width // run), np.uint8)

@@ -86,7 +86,7 @@ def test_every_pixel_of_a_class_is_drawn_equally_often():
     assert all((crop == 3).all() for crop in found)
 
 
-def test_an_image_without_classes_or_smaller_than_the_crop_is_cropped_as_ever():
+def test_an_image_without_classes_or_smaller_than_the_crop_is_cropped_as_without_class_crop():
     background = example(np.zeros((40, 40), np.uint8), [])
     assert all((crop == 0).all() for crop in crops(background, class_crop=1))
     small = example(one_pixel(3, 3, (9, 9)), [3])

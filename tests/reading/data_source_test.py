@@ -181,7 +181,7 @@ def test_the_functions_of_splits_take_a_source(small):
     assert not {*splits.LABELS} & unlabeled[0].keys()
 
 
-@settings(deadline=None, max_examples=16)
+@settings(max_examples=16)
 @given(count=st.integers(1, 20), data=st.data())
 def test_the_parts_of_all_ranks_have_each_example_once(small, count, data):
     source = opened(small, "train[:13]")
@@ -319,7 +319,7 @@ def sums_of_small(small):
     return sums(opened(small))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.data())
 def test_no_changed_byte_of_a_shard_goes_unnoticed(small, sums_of_small, tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("copy") / "1.0.0"

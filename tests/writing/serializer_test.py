@@ -1,6 +1,6 @@
 import pickle
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import pytest
@@ -89,7 +89,6 @@ def test_every_config_gives_the_bytes_of_tfds_in_order_of_the_names(config, numb
         min_size=1,
     )
 )
-@settings(deadline=None)
 def test_features_of_any_name_and_value_are_serialized_as_by_tfds(made):
     features = tfds.features.FeaturesDict({name: feature for name, (feature, _) in made.items()})
     encoded = features.encode_example({name: value for name, (_, value) in made.items()})

@@ -46,7 +46,7 @@ def cut_all(source, example, tiling):
     return [(tile.key, tile.features) for tile in cut]
 
 
-@settings(deadline=None, max_examples=24)
+@settings(max_examples=24)
 @given(st.data())
 def test_the_tiles_together_are_the_image_and_its_masks(data):
     size = data.draw(st.integers(1, 20))
@@ -159,7 +159,6 @@ def grids(draw):
     return Tiling(size, overlap), draw(st.integers(1, 40)), draw(st.integers(1, 40))
 
 
-@settings(deadline=None)
 @given(grids())
 def test_tiles_lie_inside_cover_all_and_have_one_size(grid):
     tiling, height, width = grid
@@ -173,7 +172,6 @@ def test_tiles_lie_inside_cover_all_and_have_one_size(grid):
     assert (covered > 0).all()
 
 
-@settings(deadline=None)
 @given(grids())
 def test_owned_parts_cover_each_pixel_once_and_belong_to_the_first_tile(grid):
     tiling, height, width = grid
@@ -192,7 +190,6 @@ def starts(tiling, length):
     return [tile.top for tile in tiling.tiles(length, 1)]
 
 
-@settings(deadline=None)
 @given(grids())
 def test_no_tile_is_there_twice_and_neighbors_share_at_least_the_overlap(grid):
     tiling, height, _ = grid

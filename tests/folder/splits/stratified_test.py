@@ -24,7 +24,7 @@ def covered(classes, splits):
 
 
 @given(LABELS, st.integers(0, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_numbers_are_exact_and_each_id_is_in_one_split(labels, seed):
     classes = numbered(labels)
     splits = stratify(classes, RATIOS, seed)
@@ -33,7 +33,7 @@ def test_numbers_are_exact_and_each_id_is_in_one_split(labels, seed):
 
 
 @given(st.lists(st.sets(st.integers(0, 3)), min_size=5, max_size=8), st.integers(0, 3))
-@settings(max_examples=24, deadline=None)
+@settings(max_examples=24)
 def test_each_class_is_in_each_split_wherever_a_division_of_that_size_allows_it(labels, seed):
     classes = numbered(labels)
     _, second, third = apportion(len(classes), SHARES)
@@ -70,7 +70,7 @@ def test_frequent_classes_are_shared_out_by_the_ratios():
     st.integers(0, 5),
     st.booleans(),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_group_is_divided(members, seed, by_hash):
     classes = {f"v{group}_{n}": found for n, (group, found) in enumerate(members)}
     groups = {image_id: image_id.partition("_")[0] for image_id in classes}
