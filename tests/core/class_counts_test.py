@@ -48,7 +48,14 @@ def assert_counts_are_those_of_records(builder):
         assert counts.pixels.sum() > 0
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+# What these two do is also done by another engine of the table.
+SLOW = ("in two processes", "tiles on Beam")
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else []) for name in ENGINES],
+)
 def test_what_a_build_counts_is_what_its_records_hold(engine, tree, tmp_path):
     config, options = ENGINES[engine]
     options = {name: v() if callable(v) else v for name, v in options.items()}

@@ -70,6 +70,13 @@ def test_crops_of_a_list_are_those_of_its_split(small):
         assert_same(one, other)
 
 
+@pytest.fixture
+def bucket(monkeypatch):
+    """Lets datasets count as those of a bucket, whose records have no places."""
+    monkeypatch.setattr(records, "is_bucket", lambda _: True)
+
+
+@pytest.mark.usefixtures("bucket")
 @pytest.mark.parametrize("call", ["training_batches", "evaluation_batches"])
 def test_batches_of_a_list_are_the_same_from_memory_and_from_files(small, call, monkeypatch):
     ids = [f"{n:03}" for n in range(0, 14, 2)]
@@ -86,6 +93,7 @@ def test_batches_of_a_list_are_the_same_from_memory_and_from_files(small, call, 
         assert_same(one, other)
 
 
+@pytest.mark.usefixtures("bucket")
 def test_a_run_over_a_list_goes_on_from_a_saved_iterator(small, tmp_path, monkeypatch):
     monkeypatch.setattr(records, "KEPT", 0)
     ids = [f"{n:03}" for n in range(0, 14, 2)]
