@@ -7,6 +7,7 @@ right: mirrored and so on, shifted, or laid on another image.
 
 from collections.abc import Sequence
 import dataclasses
+from typing import Literal
 
 import numpy as np
 
@@ -110,6 +111,7 @@ def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
     if note:
         return Judgment(notes=(note,))
 
+    # By a transform, a shift and another image.
     best_gains = np.stack([transform_gains.max(1), shift_gains, others.gains], axis=1)
     limits = _limits_of_usual_gains(best_gains)
     if np.isinf(limits[0]):  # masks fit no better than mirrored ones
@@ -117,23 +119,37 @@ def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
     excess = best_gains / limits
     misfits = []
     for row in np.flatnonzero(excess.max(1) > 1).tolist():
-        number = numbers[row]
         score = float(1 - 0.5 / excess[row].max())
-        by_transform, by_shift, by_other_image = excess[row]
-        # A shift, or another image, often explains a part of what a transform explains better.
-        is_transformed = by_transform > 1 and 2 * best_gains[row, 0] > best_gains[row, 1]
-        in_place = by_transform if is_transformed else by_shift
-        if by_other_image > in_place:
+        cause = _likeliest_cause(best_gains[row], excess[row])
+        if cause == "another image":
             other_image = numbers[others.images[row]]
-            misfit = Misfit(number, score, OF_ANOTHER_IMAGE, other_image=other_image)
-        elif is_transformed:
+            misfit = Misfit(numbers[row], score, OF_ANOTHER_IMAGE, other_image=other_image)
+        elif cause == "transform":
             transform = TRANSFORMS[int(transform_gains[row].argmax())]
-            misfit = Misfit(number, score, transform)
+            misfit = Misfit(numbers[row], score, transform)
         else:
             shift = describe_shift(known[row].shift)
-            misfit = Misfit(number, score, shift, is_shifted=True)
+            misfit = Misfit(numbers[row], score, shift, is_shifted=True)
         misfits.append(misfit)
     return Judgment(tuple(misfits))
+
+
+def _likeliest_cause(
+    best_gains: np.ndarray, excess: np.ndarray
+) -> Literal["transform", "shift", "another image"]:
+    """Returns why a mask is a misfit.
+
+    Args:
+      best_gains: of the mask by a transform, a shift and another image, float64 `[3]`.
+      excess: the same as multiples of the limits of usual gains, float64 `[3]`.
+    """
+    by_transform, by_shift, by_other_image = excess
+    # A shift, or another image, often explains a part of what a transform explains better.
+    is_transformed = by_transform > 1 and 2 * best_gains[0] > best_gains[1]
+    by_own_image = by_transform if is_transformed else by_shift
+    if by_other_image > by_own_image:
+        return "another image"
+    return "transform" if is_transformed else "shift"
 
 
 def _limits_of_usual_gains(best_gains: np.ndarray) -> np.ndarray:
