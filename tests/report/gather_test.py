@@ -67,7 +67,7 @@ def test_a_split_without_examples_is_no_error():
 
 
 def test_a_place_is_the_pixel_in_the_middle_of_its_cell_of_every_mask(sample):
-    found = gather(sample, ["train"], fits=False)["train"].places
+    found = gather(sample, ["train"], fits=False)["train"].images_at_points
     expected = np.zeros_like(found)
     for example in examples(sample, "train").values():
         mask = example["segmentation_mask"][..., 0]

@@ -104,7 +104,7 @@ def _render(
     axis = ClassAxis(names, [hex_color(color) for color in colors], foreground, links)
     void = sum(of_split.void for of_split in stats)
     pixels = void + sum(int(of_split.pixels.sum()) for of_split in stats)
-    places = np.sum([of_split.places for of_split in facts.values()], 0)
+    images_at_points = np.sum([of_split.images_at_points for of_split in facts.values()], 0)
     config = datasets.config_of(builder)
     fingerprints = {split: of_split.fingerprint for split, of_split in facts.items()}
     return fill_template(
@@ -135,7 +135,7 @@ def _render(
         object_table=charts.table_of_ranges(
             charts.count_object_shares(facts), charts.OBJECT_PERCENTS
         ),
-        maps=draw_heat_maps(places, most_common_first) if has_masks else [],
+        maps=draw_heat_maps(images_at_points, most_common_first) if has_masks else [],
         together=_together_rows(facts, foreground, is_linked) if has_masks else [],
         objects=_object_rows(facts) if has_masks else [],
         selection=selection,

@@ -81,7 +81,7 @@ class SplitFacts:
       present: which mask values each image has, bool `[N, 256]`.
       objects: the objects of all images.
       together: how many images have both of two mask values, int64 `[256, 256]`.
-      places: how many images have a mask value at a point, int64 `[256, 32, 32]`.
+      images_at_points: how many images have a mask value at a point, int64 `[256, 32, 32]`.
       evidence: what tells which labels may be wrong, of each record whose image can be decoded.
       fingerprint: of the split.
       sources: how many images tiles were cut from; None if there are no tiles.
@@ -93,7 +93,7 @@ class SplitFacts:
     present: np.ndarray
     objects: ObjectTable
     together: np.ndarray
-    places: np.ndarray
+    images_at_points: np.ndarray
     evidence: tuple[Evidence, ...]
     fingerprint: Fingerprint
     sources: int | None
@@ -203,7 +203,7 @@ def _read_record(
 def _count_record(
     record: Record, arrays: Mapping[str, np.ndarray], background: int | None
 ) -> tuple[RecordCounts, _MaskFacts | None]:
-    """RecordCounts the pixels and objects of a record.
+    """Counts the pixels and objects of a record.
 
     Args:
       record: the record.
@@ -245,7 +245,7 @@ def _add_up(names: tuple[str, ...], records_of_split: Iterable[_RecordFacts]) ->
     """Adds up the records of a split."""
     tally = Tally()
     together = np.zeros((256, 256), np.int64)
-    places = np.zeros((256, _GRID_SIDE, _GRID_SIDE), np.int64)
+    images_at_points = np.zeros((256, _GRID_SIDE, _GRID_SIDE), np.int64)
     rows, columns = np.ogrid[:_GRID_SIDE, :_GRID_SIDE]
     void_shares: list[float] = []
     packed_present: list[np.ndarray] = []
@@ -269,7 +269,7 @@ def _add_up(names: tuple[str, ...], records_of_split: Iterable[_RecordFacts]) ->
         if record.mask is not None:
             image_pixels = int(counts.pixels.sum())
             void_shares.append(counts.pixels[VOID] / image_pixels)
-            places[record.mask.points, rows, columns] += 1
+            images_at_points[record.mask.points, rows, columns] += 1
             tables.append(_add_record(record.mask.objects, number, image_pixels))
     present = np.unpackbits(np.array(packed_present, np.uint8).reshape(-1, 32), axis=1)
     return SplitFacts(
@@ -278,7 +278,7 @@ def _add_up(names: tuple[str, ...], records_of_split: Iterable[_RecordFacts]) ->
         present=present.astype(bool),
         objects=join_tables(tables),
         together=together,
-        places=places,
+        images_at_points=images_at_points,
         evidence=tuple(evidence),
         fingerprint=fingerprint.of_split(digests),
         sources=len(sources) if sources else None,

@@ -35,15 +35,15 @@ class HeatMap:
     words: str
 
 
-def draw_heat_maps(places: np.ndarray, labels: Sequence[int]) -> list[HeatMap]:
+def draw_heat_maps(images_at_points: np.ndarray, labels: Sequence[int]) -> list[HeatMap]:
     """Draws the first 40 of the classes that lie anywhere.
 
     Args:
-      places: how many images have a mask value at a point, int64 `[256, 32, 32]`.
+      images_at_points: how many images have a mask value at a point, int64 `[256, 32, 32]`.
       labels: classes, in the order in which they are to be shown.
     """
-    present = [label for label in labels if places[label].any()]
-    return [_draw_heat_map(label, places[label]) for label in present[:_MAX_CLASSES]]
+    present = [label for label in labels if images_at_points[label].any()]
+    return [_draw_heat_map(label, images_at_points[label]) for label in present[:_MAX_CLASSES]]
 
 
 def _draw_heat_map(label: int, counts: np.ndarray) -> HeatMap:
