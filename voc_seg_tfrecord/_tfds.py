@@ -24,6 +24,8 @@ and examples. `SteppingAroundBuilder` stands between it and TFDS's own class:
 8. Within `tfds.testing.mock_data`, `download_and_prepare` builds nothing and `as_data_source`
    refuses nothing. `mock_data` replaces the methods of TFDS's own class, and these here would do
    their work before they call it. The step can go with steps 2 and 7.
+9. `_as_dataset` refuses to read on if another build replaces the dataset. The step can go when TFDS
+   compares a dataset with the one that was opened.
 """
 
 from collections.abc import Mapping, Sequence
@@ -133,14 +135,19 @@ class SteppingAroundBuilder(  # TFDS has no types
           MissingPackageError: if TensorFlow is not installed.
           RecordError: if another build has replaced the dataset since this builder opened it.
         """
-        from voc_seg_tfrecord.reading.dataset import check_unchanged  # builds do not need it
-
         requirements.require("tensorflow", "tfds.load", "use voc_seg_tfrecord.data_source")
         if batch_size is not None:
             warn_of_padding(self.builder_config, batch_size)
-        if self.data_path.exists():  # TFDS says what to do if it is not built
-            check_unchanged(self)
         return super().as_dataset(split=split, batch_size=batch_size, **options)
+
+    def _as_dataset(self, *args: Any, **options: Any) -> Any:
+        """Reads one split; see TFDS, and step 9."""
+        if _is_mocked():
+            return super()._as_dataset(*args, **options)
+        from voc_seg_tfrecord.pipeline.watch import Watch  # builds do not need it
+
+        watch = Watch.start(self)
+        return watch.over(super()._as_dataset(*args, **options))
 
     def as_data_source(self, split: Any = None, **options: Any) -> Any:
         """Reads files that TFDS can read at random; see TFDS.
@@ -261,13 +268,14 @@ class SteppingAroundBuilder(  # TFDS has no types
 
         A digest is left out if only the first tiles are written, as it is not known whose they are.
         """
-        from voc_seg_tfrecord.audit.versions import OlderVersion  # readers do not need it
+        from voc_seg_tfrecord.audit.versions import open_older_version  # readers do not need it
 
         assert self._running is not None
         source = stream_items(self.open_source(dl_manager))
         engine = _choose_engine(self, source, download_config, self._running.workers)
-        older = OlderVersion(epath.Path(self._running.final_data_dir))
-        older.check_classes(source.spec.class_names, are_numbered=source.numbered)
+        older = open_older_version(epath.Path(self._running.final_data_dir))
+        if older is not None:
+            older.check_classes(source.spec.class_names, are_numbered=source.numbered)
         templates = {split: self._get_filename_template(split) for split in source.splits}
         self._running.written = shards.write(
             source,
@@ -279,7 +287,8 @@ class SteppingAroundBuilder(  # TFDS has no types
         )
         max_examples = download_config.max_examples_per_split
         ids = _image_ids(source, max_examples)
-        older.check_ids(ids)
+        if older is not None:
+            older.check_ids(ids)
         if max_examples is None or source.spec.tiling is None:
             self.info.metadata["splits"] = {
                 split: {"ids_sha256": id_list_sha256(ids_of_split)}

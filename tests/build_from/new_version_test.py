@@ -206,6 +206,29 @@ def test_an_image_that_went_to_the_folder_of_another_split_is_counted_too(tree, 
     ]
 
 
+def test_an_image_in_a_renamed_folder_of_its_split_has_not_moved(tree, tmp_path):
+    """`train/a` became `training/a`, and `test/a` is a new image that has its name by chance."""
+    stems = sorted(path.stem for path in (tree / "JPEGImages").iterdir())
+    root = tmp_path / "folders"
+
+    def place(stem, split, name):
+        for part, folder, ending in (
+            ("JPEGImages", "images", "jpg"),
+            ("SegmentationClass", "masks", "png"),
+        ):
+            path = root / folder / split / f"{name}.{ending}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            (tree / part / f"{stem}.{ending}").rename(path)
+
+    for number, split in enumerate(("train", "train", "train", "test", "test")):
+        place(stems[number], split, stems[number])
+    from_tree(root, data_dir=tmp_path, **SAID)
+    for folder in ("images", "masks"):
+        (root / folder / "train").rename(root / folder / "training")
+    place(stems[5], "test", stems[0])
+    assert notes(from_tree, root, data_dir=tmp_path, version="1.1.0", **SAID) == []
+
+
 def test_where_digests_are_equal_no_record_of_the_older_version_is_read(tree, tmp_path):
     ids = sorted(path.stem for path in (tree / "JPEGImages").iterdir())
     lists(tree, train=ids[:4], val=ids[4:])

@@ -50,6 +50,14 @@ def test_errors_survive_pickling():
         assert str(again) == str(error)
 
 
+def test_a_split_with_problems_may_become_an_error_of_another_type():
+    error = errors.SplitError("train", [errors.MaskError("m.png", found="value 21")], 3)
+    other = error.changed(type="RecordError", remedy="mend it")
+    assert type(other) is errors.RecordError
+    assert str(other) == f"{error}\n  what to do: mend it"
+    assert str(error.changed(remedy="mend it")) == str(other)
+
+
 def all_types(base):
     """Returns the errors of the module, which get from one process to another as they are."""
     below = [kind for kind in base.__subclasses__() if kind.__module__ == errors.__name__]

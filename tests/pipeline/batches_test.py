@@ -136,6 +136,12 @@ def test_a_multiple_that_the_batches_would_not_have_is_refused(small, arguments)
         pipeline.evaluation_batches(small, "train", batch_size=1, **arguments)
 
 
+@pytest.mark.parametrize("size", [0, (0, 24), -1, 2.5])
+def test_a_size_that_is_none_is_refused(small, size):
+    with pytest.raises(ConfigError, match="size: "):
+        pipeline.evaluation_batches(small, "train", batch_size=1, size=size)
+
+
 @pytest.mark.parametrize("multiple", [32, 1])  # sides that a network can halve, and any
 def test_evaluation_in_native_size_keeps_all_pixels_and_pads_with_void(small, multiple):
     decoded = iter(small.as_dataset(split="train"))

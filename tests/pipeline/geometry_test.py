@@ -196,7 +196,7 @@ def test_a_seed_gives_the_same_numbers_in_each_version_of_this_package():
         own = geometry.example_seed(example, seed=seed, epoch=epoch, copy=copy)
         purposes = ("scale", "flip", "place", "places", "class")
         drawn = [geometry.uniform(own, purpose, 4) for purpose in purposes]
-        places = geometry.random_places(own, tf.constant([100, 200]), 3)
+        places = geometry.random_offsets(own, tf.constant([100, 200]), 3)
         fractions = [round(float(number) * 2**23) for four in drawn for number in four]
         numbers.append((own.numpy().tolist(), fractions, [p.numpy().tolist() for p in places]))
     digest = hashlib.sha256(repr(numbers).encode()).hexdigest()

@@ -8,9 +8,10 @@ from support.runs import assert_goes_on, digest, digests_elsewhere
 
 from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.pipeline import reading
-from voc_seg_tfrecord.pipeline.reading import balanced, class_factors
+from voc_seg_tfrecord.pipeline.balance import balanced, class_factors
+from voc_seg_tfrecord.pipeline.reading import read
 from voc_seg_tfrecord.pipeline.records import select
+from voc_seg_tfrecord.pipeline.streams import epoch_stream
 from voc_seg_tfrecord.pipeline.window import decode
 
 
@@ -19,14 +20,14 @@ from voc_seg_tfrecord.pipeline.window import decode
     [({"first_epoch": 5}, [5, 5, 5, 6, 6, 6]), ({"per_batch": 2}, [0, 0, 1, 1])],
 )
 def test_every_record_has_the_number_of_its_epoch_up_to_the_last_full_batch(sample, said, expected):
-    stream = reading.epoch_stream(select(sample, "train"), epochs=2, **said)
-    assert [int(epoch) for epoch, _ in stream.drawn] == expected
-    assert len(stream.drawn) == len(expected)
+    stream = epoch_stream(select(sample, "train"), epochs=2, **said)
+    assert [int(epoch) for epoch, _ in stream.draws] == expected
+    assert len(stream.draws) == len(expected)
 
 
 def test_examples_read_decoded_are_those_that_are_decoded_afterwards(sample):
-    afterwards = reading.read(sample, "train", seed=3).map(decode)
-    at_once = reading.read(sample, "train", seed=3, decoded=True)
+    afterwards = read(sample, "train", seed=3).map(decode)
+    at_once = read(sample, "train", seed=3, decoded=True)
     assert at_once.element_spec == afterwards.element_spec
     pairs = list(zip(at_once.as_numpy_iterator(), afterwards.as_numpy_iterator(), strict=True))
     assert len(pairs) == 3

@@ -86,7 +86,7 @@ def test_batches_of_a_list_are_the_same_from_memory_and_from_files(small, call, 
         return list(getattr(pipeline, call)(small, ids, **arguments))
 
     in_memory = batches()
-    monkeypatch.setattr(records, "KEPT", 0)
+    monkeypatch.setattr(records, "MAX_BYTES_IN_MEMORY", 0)
     from_files = batches()
     assert len(in_memory) == (4 if "train" in call else 3)
     for one, other in zip(in_memory, from_files, strict=True):
@@ -95,7 +95,7 @@ def test_batches_of_a_list_are_the_same_from_memory_and_from_files(small, call, 
 
 @pytest.mark.usefixtures("bucket")
 def test_a_run_over_a_list_goes_on_from_a_saved_iterator(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "KEPT", 0)
+    monkeypatch.setattr(records, "MAX_BYTES_IN_MEMORY", 0)
     ids = [f"{n:03}" for n in range(0, 14, 2)]
     dataset = pipeline.training_batches(small, ids, size=24, batch_size=2)
     assert_goes_on(dataset, tmp_path)

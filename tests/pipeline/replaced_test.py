@@ -1,15 +1,26 @@
 """A dataset that a build replaces while somebody has it open is not read under old class names."""
 
+import itertools
+import pickle
+
 import numpy as np
 import pytest
+import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord import data_source, from_arrays, pipeline
+from voc_seg_tfrecord import data_source, from_arrays, leaks, pipeline, stats
+from voc_seg_tfrecord.audit.verify import verify
+from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import RecordError
 
-IMAGES = [np.full((8, 8, 3), n, np.uint8) for n in range(4)]
-MASKS = [np.full((8, 8), n % 3, np.uint8) for n in range(4)]
+COUNT = 40
+IMAGES = [np.full((8, 8, 3), n, np.uint8) for n in range(COUNT)]
+MASKS = [np.full((8, 8), n % 3, np.uint8) for n in range(COUNT)]
 SWAPPED = [np.array([0, 2, 1], np.uint8)[mask] for mask in MASKS]
+NAMES = ["background", "crack", "spall"]
+SWAPPED_NAMES = ["background", "spall", "crack"]
+LISTED = [f"{n:08}" for n in range(0, COUNT, 2)]
+UNCACHED = tfds.ReadConfig(try_autocache=False)  # TFDS keeps the examples of small datasets
 
 
 @pytest.fixture
@@ -25,55 +36,148 @@ def build(tmp_path):
 
 pytestmark = pytest.mark.filterwarnings("ignore:Classes have other numbers")
 
+# Readers that open a dataset, and return examples or batches.
 READERS = {
-    "as_dataset": lambda builder: builder.as_dataset(split="train"),
-    "pipeline.read": lambda builder: pipeline.read(builder, "train"),
+    "as_dataset": lambda builder: builder.as_dataset(split="train", read_config=UNCACHED),
+    "pipeline.read": lambda builder: pipeline.read(builder, "train", decoded=True),
+    "pipeline.read of a list": lambda builder: pipeline.read(builder, LISTED, decoded=True),
+    "shuffled": lambda builder: pipeline.read(builder, "train", decoded=True, shuffle=True),
     "training_batches": lambda builder: pipeline.training_batches(
-        builder, "train", size=8, batch_size=2
+        builder, "train", size=8, batch_size=2, scales=(1, 1), epochs=1
     ),
     "evaluation_batches": lambda builder: pipeline.evaluation_batches(
         builder, "train", batch_size=2
     ),
 }
+# Functions that read all records of a dataset.
+SCANS = {
+    "stats": stats.compute,
+    "leaks": lambda builder: leaks.dataset(builder, ["train"]),
+    "data_source": lambda builder: data_source(builder, "train"),
+}
 
 
-@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("reader", {**READERS, **SCANS})
 def test_a_reader_of_a_replaced_dataset_refuses_it(build, reader):
-    builder = build(MASKS, ["background", "crack", "spall"])
-    assert len(list(READERS[reader](builder).take(1))) == 1
-    build(SWAPPED, ["background", "spall", "crack"])
+    builder = build(MASKS, NAMES)
+    {**READERS, **SCANS}[reader](builder)
+    build(SWAPPED, SWAPPED_NAMES)
     with pytest.raises(RecordError, match="a build has replaced it"):
-        READERS[reader](builder)
+        {**READERS, **SCANS}[reader](builder)
 
 
 @pytest.mark.parametrize("reader", ["pipeline.read", "training_batches", "evaluation_batches"])
 def test_a_builder_that_was_opened_by_its_name_refuses_it_too(build, tmp_path, reader):
-    build(MASKS, ["background", "crack", "spall"])
+    build(MASKS, NAMES)
     builder = tfds.builder("voc_seg_tfrecord/x", data_dir=tmp_path)
-    build(MASKS, ["background", "spall", "crack"])
+    build(SWAPPED, SWAPPED_NAMES)
     with pytest.raises(RecordError, match="open it again"):
         READERS[reader](builder)
 
 
+def check_pairs(examples):
+    """Checks that each mask is the one that the old dataset has for its image; counts them."""
+    count = 0
+    for example in examples:
+        images = example["image"].numpy().reshape(-1, 8 * 8 * 3)[:, 0]
+        masks = example["segmentation_mask"].numpy().reshape(-1, 8 * 8)[:, 0]
+        assert (masks == images % 3).all()
+        count += len(images)
+    return count
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_a_pipeline_that_is_read_again_refuses_what_was_built_meanwhile(build, reader):
+    examples = READERS[reader](build(MASKS, NAMES))
+    assert check_pairs(examples) == (COUNT // 2 if "list" in reader else COUNT)
+    build(SWAPPED, SWAPPED_NAMES)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a build has replaced it; open it"):
+        check_pairs(examples)
+
+
+@pytest.mark.parametrize("shuffle", [True, False, 20])
+def test_a_run_without_end_never_gives_a_record_of_the_new_dataset(build, shuffle):
+    batches = iter(
+        pipeline.training_batches(
+            build(MASKS, NAMES), "train", size=8, batch_size=2, scales=(1, 1), shuffle=shuffle
+        )
+    )
+    assert check_pairs(itertools.islice(batches, 5)) == 10  # within the first epoch
+    build(SWAPPED, SWAPPED_NAMES)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a build has replaced it"):
+        check_pairs(itertools.islice(batches, 10 * COUNT))
+
+
+def test_without_sha256sums_the_descriptions_are_compared(build):
+    builder = build(MASKS, NAMES)
+    (builder.data_path / dataset_files.SUMS).unlink()
+    examples = pipeline.read(builder, "train", decoded=True)
+    assert check_pairs(examples) == COUNT
+    build(SWAPPED, SWAPPED_NAMES)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="a build has replaced it"):
+        check_pairs(examples)
+
+
+def test_a_run_over_a_watched_dataset_goes_on_from_a_saved_iterator(build, tmp_path):
+    iterator = iter(build(MASKS, NAMES).as_dataset(split="train"))
+    next(iterator)
+    saved = tf.train.Checkpoint(iterator=iterator).save(tmp_path / "run")
+    expected = next(iterator)["image/filename"]
+    tf.train.Checkpoint(iterator=iterator).restore(saved)
+    assert next(iterator)["image/filename"] == expected
+
+
+def test_verify_stops_where_a_build_replaces_what_it_reads(build, monkeypatch):
+    from voc_seg_tfrecord.audit import record
+
+    builder = build(MASKS, NAMES)
+    examine = record.examine
+
+    def replaced_meanwhile(*arguments):
+        monkeypatch.undo()
+        build(SWAPPED, SWAPPED_NAMES)
+        return examine(*arguments)
+
+    monkeypatch.setattr(record, "examine", replaced_meanwhile)
+    report = verify(builder)
+    assert any("a build has replaced it" in fault.found for fault in report.faults)
+
+
 def test_the_same_dataset_built_again_is_read(build):
-    builder = build(MASKS, ["background", "crack", "spall"])
-    build(MASKS, ["background", "crack", "spall"])
+    builder = build(MASKS, NAMES)
+    opened = {name: reader(builder) for name, reader in READERS.items()}
+    source = data_source(builder, "train")
+    build(MASKS, NAMES)
+    for name, examples in opened.items():
+        assert len(list(examples.take(1))) == 1, name
     for reader in READERS.values():
         assert len(list(reader(builder).take(1))) == 1
+    assert len(pickle.loads(pickle.dumps(source))[0]) == len(source[0])
 
 
 def test_a_source_is_refused_if_the_dataset_is_replaced_before_its_shards_are_read(
     build, tmp_path, monkeypatch
 ):
-    from voc_seg_tfrecord.reading import places
+    from voc_seg_tfrecord.reading.record_index import RecordIndex
 
-    build(MASKS, ["background", "crack", "spall"])
-    index = places.Shards.of
+    build(MASKS, NAMES)
+    open_index = RecordIndex.open
 
     def replaced_first(*args):
-        build(MASKS, ["background", "spall", "crack"])
-        return index(*args)
+        build(SWAPPED, SWAPPED_NAMES)
+        return open_index(*args)
 
-    monkeypatch.setattr(places.Shards, "of", replaced_first)
+    monkeypatch.setattr(RecordIndex, "open", replaced_first)
     with pytest.raises(RecordError, match="a build has replaced it"):
         data_source("voc_seg_tfrecord/x", "train", data_dir=tmp_path)
+
+
+@pytest.mark.parametrize("masks", [MASKS, SWAPPED])
+def test_a_pickled_source_is_refused_if_records_or_only_names_are_others(build, masks):
+    source = data_source(build(MASKS, NAMES), "train")
+    pickled = pickle.dumps(source)
+    build(masks, SWAPPED_NAMES)
+    with pytest.raises(RecordError, match="other records than when"):
+        pickle.loads(pickled)[0]
+    with pytest.raises(RecordError, match="other records than when"):
+        pickle.loads(pickled).ids  # noqa: B018

@@ -20,7 +20,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord import VocSegConfig, data_source, from_arrays, splits
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.names import IMAGE
-from voc_seg_tfrecord.reading import places
+from voc_seg_tfrecord.reading import record_index
 from voc_seg_tfrecord.reading.dataset import open_built
 
 IN_FILE_ORDER = tfds.ReadConfig(interleave_cycle_length=1)
@@ -354,16 +354,16 @@ def test_what_cannot_be_read_by_number_is_refused_by_name(small, tmp_path):
 
 
 def test_more_shards_than_open_files(small, monkeypatch):
-    monkeypatch.setattr(places, "_OPEN_FILES", 2)
+    monkeypatch.setattr(record_index, "_MAX_OPEN_FILES", 2)
     source = opened(small)
     expected = filenames(opened(small))
     for number in np.random.default_rng(0).integers(0, 14, 60).tolist():
         assert source[number]["image/filename"] == expected[number]
-    assert len(source._shards._files) <= 2
+    assert len(source._split.index._open_files) <= 2
 
 
 def test_shards_of_a_bucket_are_fetched_once_into_a_folder(copy, tmp_path, monkeypatch):
-    monkeypatch.setattr(places, "is_bucket", lambda path: "cache" not in str(path))
+    monkeypatch.setattr(record_index, "is_bucket", lambda path: "cache" not in str(path))
     with pytest.raises(ConfigError, match=r"(?s)a dataset in a bucket.*cache_dir="):
         opened(copy)
     cache = tmp_path / "cache"

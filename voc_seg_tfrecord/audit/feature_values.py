@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
+from voc_seg_tfrecord.reading.fields import Field, fields_of
 from voc_seg_tfrecord.reading.records import Record
-from voc_seg_tfrecord.reading.trust import Field, fields_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""Finds what a new version of a dataset changes about the version before it.
+"""Compares a new version of a dataset with the version before it.
 
-A number that means another class, or an id in another split, spoils what was trained or measured
-before, and no reader could see it.
+It warns of a number that means another class now, and of ids that are in another split. Networks
+that were trained before, and their scores, no longer fit, and no reader could see it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+import dataclasses
 import warnings
 
 from etils import epath
@@ -20,36 +21,50 @@ _MAX_NAMED = 6
 """How many classes or ids a message names."""
 
 
-class OlderVersion:
-    """The newest version of a config in a folder that is not newer than the one that is built.
+def open_older_version(folder: epath.Path) -> "OlderVersion | None":
+    """Opens the newest version of a config that is not newer than the one that is built.
 
-    A dataset that is replaced is an older version too. If there is no such version, nothing is
-    compared. Changes that the user should know are warnings.
+    A dataset that is replaced is an older version too.
 
     Args:
       folder: of the version that is built.
+
+    Returns:
+      The version; None if there is none, or if it cannot be read, which is a warning.
+    """
+    version = tfds.core.Version(folder.name)
+    folders = versions_in(folder.parent)  # ascending
+    older = [path for path in folders if tfds.core.Version(path.name) <= version]
+    if not older:
+        return None
+    try:
+        return OlderVersion(older[-1].name, dataset.open_built(older[-1]))
+    except VocSegError as error:
+        _warn_unread(older[-1].name, error)
+        return None
+
+
+def _warn_unread(version: str, error: VocSegError) -> None:
+    warnings.warn(
+        f"Version {version} cannot be read, so it was not compared with the new one: "
+        f"{error.found}.",
+        stacklevel=3,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class OlderVersion:
+    """A version that a new one is compared with.
+
+    Changes that the user should know are warnings.
+
+    Attributes:
+      name: such as `1.0.0`.
+      builder: reads it.
     """
 
-    def __init__(self, folder: epath.Path):
-        self._name = ""
-        self._builder: tfds.core.DatasetBuilder | None = None
-        version = tfds.core.Version(folder.name)
-        folders = versions_in(folder.parent)
-        older = [path for path in folders if tfds.core.Version(path.name) <= version]
-        if not older:
-            return
-        self._name = older[-1].name
-        try:
-            self._builder = dataset.open_built(older[-1])
-        except VocSegError as error:
-            self._warn_unread(error)
-
-    def _warn_unread(self, error: VocSegError) -> None:
-        warnings.warn(
-            f"Version {self._name} cannot be read, so it was not compared with the new one: "
-            f"{error.found}.",
-            stacklevel=3,
-        )
+    name: str
+    builder: tfds.core.DatasetBuilder
 
     def check_classes(self, names: Sequence[str], *, are_numbered: bool) -> None:
         """Warns of numbers that mean another class now.
@@ -61,28 +76,31 @@ class OlderVersion:
         Raises:
           ConfigError: if nobody gave the numbers.
         """
-        if self._builder is None:
-            return
-        before = dataset.class_names(self._builder)
-        if dataset.background(self._builder) == 0 and background_index(names) == 0:
-            before = (names[0], *before[1:])  # in another spelling it is the same class
+        before = dataset.class_names(self.builder)
+        backgrounds = (dataset.background(self.builder), background_index(names))
         changed = []
+        # Classes that are new at the end, or gone from there, leave all other numbers alone.
         for number, (old, new) in enumerate(zip(before, names, strict=False)):
-            if old != new:
+            is_background = number == 0 and backgrounds == (0, 0)  # in whatever spelling
+            if old != new and not is_background:
                 changed.append(f"{number} was {old:.40} and is {new:.40}")
         if not changed:
             return
         if are_numbered:
-            text = f"Classes have other numbers than in version {self._name}: {_first(changed)}."
+            named = _list_first(changed)
+            text = f"Classes have other numbers than in version {self.name}: {named}."
             warnings.warn(text, stacklevel=2)
             return
-        same_numbers = [*before, *(name for name in names if name not in before)]
+        if backgrounds == (0, 0):
+            before = (names[0], *before[1:])
+        new_names = [name for name in names if name not in before]
+        same_numbers = [*before, *new_names]
         raise ConfigError(
-            f"version {self._name}",
-            found=f"classes that get other numbers: {_first(changed)}. Nobody numbered them, "
+            f"version {self.name}",
+            found=f"classes that get other numbers: {_list_first(changed)}. Nobody numbered them, "
             "so they are sorted by name",
             expected="classes that keep their numbers, or an order that you give",
-            remedy=f"keep the numbers of {self._name}, with new classes after them, by "
+            remedy=f"keep the numbers of {self.name}, with new classes after them, by "
             f"{_option(same_numbers)}, or take the new order by {_option(names)}",
         )
 
@@ -94,25 +112,29 @@ class OlderVersion:
         Args:
           ids: the image ids that are built, by split.
         """
-        if self._builder is None:
-            return
-        ids_now = {split: set(of_split) for split, of_split in ids.items()}
-        before = dict.fromkeys(self._builder.info.splits, "") | dataset.ids_sha256(self._builder)
-        now = {split: id_list_sha256(of_split) for split, of_split in ids_now.items()}
-        changed_splits = [s for s in {**before, **now} if before.get(s) != now.get(s)]
+        ids_now = {split: set(ids_of_split) for split, ids_of_split in ids.items()}
+        # A version without a digest of its ids has an empty one, which differs from any other.
+        digests_before = dict.fromkeys(self.builder.info.splits, "")
+        digests_before |= dataset.ids_sha256(self.builder)
+        digests = {split: id_list_sha256(ids_of_split) for split, ids_of_split in ids_now.items()}
+        changed_splits = []
+        for split in {**digests_before, **digests}:
+            if digests_before.get(split) != digests.get(split):
+                changed_splits.append(split)
         if len(changed_splits) < 2:  # no id has moved from one split to another
             return
         try:
-            ids_before = _read_ids(self._builder, changed_splits)
+            ids_before = _read_ids(self.builder, changed_splits)
         except VocSegError as error:
-            self._warn_unread(error)
+            _warn_unread(self.name, error)
             return
-        moved = _find_moved(_splits_by_id(ids_before), _splits_by_id(ids_now, changed_splits))
+        ids_now = {split: ids_now.get(split, set()) for split in changed_splits}
+        moved = _find_moved(_splits_by_id(ids_before), _splits_by_id(ids_now))
         if moved:
             verb = "is" if len(moved) == 1 else "are"
             warnings.warn(
                 f"{counted(len(moved), 'id')} {verb} in another split than in version "
-                f"{self._name}: {_first(moved)}.",
+                f"{self.name}: {_list_first(moved)}.",
                 stacklevel=2,
             )
 
@@ -126,13 +148,11 @@ def _read_ids(builder: tfds.core.DatasetBuilder, splits: Sequence[str]) -> dict[
     }
 
 
-def _splits_by_id(
-    ids: Mapping[str, Iterable[str]], splits: Iterable[str] | None = None
-) -> dict[str, list[str]]:
-    """Returns the splits of each id; of all splits, or of those that are given."""
+def _splits_by_id(ids: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """Returns the splits of each id."""
     splits_by_id: dict[str, list[str]] = {}
-    for split in ids if splits is None else splits:
-        for image_id in ids.get(split, ()):
+    for split, ids_of_split in ids.items():
+        for image_id in ids_of_split:
             splits_by_id.setdefault(image_id, []).append(split)
     return splits_by_id
 
@@ -140,37 +160,49 @@ def _splits_by_id(
 def _find_moved(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> list[str]:
     """Returns which ids are in other splits, as `ID (SPLIT -> SPLIT)`.
 
-    In the folder of another split an image has another id, so ids are compared by their last part
-    too. `diff` also compares bytes.
-
     Args:
       before: the splits of each image id of the older version.
       now: the splits of each image id that is built.
     """
-    lost: dict[str, list[str]] = {}
-    for image_id in sorted(before.keys() - now.keys()):
-        lost.setdefault(_last_part(image_id), []).append(image_id)
     moved = []
-    for image_id, splits in sorted(now.items()):
-        old_ids = lost.get(_last_part(image_id), [])
-        if image_id in before:
-            old_ids = [image_id]
-        for old_id in old_ids:
-            if set(before[old_id]) & set(splits):
-                continue
-            old_ids.remove(old_id)  # an old id is one new id at most
+    for image_id, old_id in sorted(_match_ids(before, now).items()):
+        if set(before[old_id]).isdisjoint(now[image_id]):
             name = old_id if old_id == image_id else f"{old_id} -> {image_id}"
-            moved.append(f"{name} ({', '.join(before[old_id])} -> {', '.join(splits)})")
-            break
+            moved.append(f"{name} ({', '.join(before[old_id])} -> {', '.join(now[image_id])})")
     return moved
+
+
+def _match_ids(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> dict[str, str]:
+    """Returns the old id of each image id that has one; each old id has one new id at most.
+
+    In the folder of another split an image has another id, so ids that are gone are compared by
+    their last part too: of `train/1` and `val/1`, both of which are gone, `all/1` in train is
+    `train/1`. `diff` also compares bytes.
+    """
+    old_ids = {image_id: image_id for image_id in now if image_id in before}
+    gone_ids: dict[str, list[str]] = {}
+    for image_id in sorted(before.keys() - now.keys()):
+        gone_ids.setdefault(_last_part(image_id), []).append(image_id)
+    new_ids = sorted(now.keys() - before.keys())
+    for image_id in new_ids:
+        candidates = gone_ids.get(_last_part(image_id), [])
+        same_split = [old for old in candidates if not set(before[old]).isdisjoint(now[image_id])]
+        if same_split:
+            old_ids[image_id] = same_split[0]
+            candidates.remove(same_split[0])
+    for image_id in new_ids:
+        candidates = gone_ids.get(_last_part(image_id), [])
+        if candidates and image_id not in old_ids:
+            old_ids[image_id] = candidates.pop(0)
+    return old_ids
 
 
 def _last_part(image_id: str) -> str:
     return image_id.rpartition("/")[2]
 
 
-def _first(texts: Sequence[str]) -> str:
-    """Returns the first texts, and how many more there are."""
+def _list_first(texts: Sequence[str]) -> str:
+    """Returns the first texts, whole, and how many more there are."""
     named = ", ".join(texts[:_MAX_NAMED])
     unnamed = len(texts) - _MAX_NAMED
     return f"{named}, and {unnamed} more" if unnamed > 0 else named

@@ -14,7 +14,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit.check import check_plan
-from voc_seg_tfrecord.audit.versions import OlderVersion
+from voc_seg_tfrecord.audit.versions import open_older_version
 from voc_seg_tfrecord.build_from.run import build_source, check_free
 from voc_seg_tfrecord.build_from.tree import describe, find_config
 from voc_seg_tfrecord.commands import arguments, screen
@@ -241,13 +241,15 @@ def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) ->
 def _stops(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
     """Reads everything, as the build would; prints and returns what would stop it."""
     check_free(config, args.data_dir, overwrite=args.overwrite)
-    older = OlderVersion(Builder(data_dir=args.data_dir, config=config).data_path)
-    older.check_classes(config.built_class_names, are_numbered=plan.are_classes_numbered)
+    older = open_older_version(Builder(data_dir=args.data_dir, config=config).data_path)
+    if older is not None:
+        older.check_classes(config.built_class_names, are_numbered=plan.are_classes_numbered)
     names = plan.tree.images
     ids_by_split = {}
     for split, ids in plan.splits.items():
         ids_by_split[split] = [image_id(names[item_id]) for item_id in ids if item_id in names]
-    older.check_ids(ids_by_split)
+    if older is not None:
+        older.check_ids(ids_by_split)
     report = check_plan(plan, labels=False)
     stops = [finding.message for finding in report.findings if finding.effect == STOPS]
     for message in share_advice(stops[:_MAX_LISTED_PROBLEMS]):

@@ -43,8 +43,14 @@ class VocSegError(ValueError):
         return {"type": type(self).__name__, **{name: getattr(self, name) for name in self._FIELDS}}
 
     def changed(self, **fields: str) -> "VocSegError":
-        """Returns the error with other fields, or of another `type`, a name of this module."""
-        return from_json({**self.to_json(), **fields})
+        """Returns the error with other fields, or of another `type`, a name of this module.
+
+        Of another type, a `SplitError` keeps its text and not its problems one by one.
+        """
+        data = self.to_json()
+        if fields.get("type", data["type"]) != data["type"]:
+            data = {name: getattr(self, name) for name in VocSegError._FIELDS}
+        return from_json({**data, **fields})
 
     @classmethod
     @contextlib.contextmanager

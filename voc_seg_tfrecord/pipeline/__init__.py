@@ -29,7 +29,6 @@ requirements.require("tensorflow", "voc_seg_tfrecord.pipeline", "use voc_seg_tfr
 # isort: split
 from voc_seg_tfrecord.pipeline.batches import (
     evaluation_batches,
-    labeled_unlabeled_batches,
     padded_batch,
     training_batches,
 )
@@ -45,6 +44,7 @@ from voc_seg_tfrecord.pipeline.geometry import (
     sample_weights,
 )
 from voc_seg_tfrecord.pipeline.reading import read
+from voc_seg_tfrecord.pipeline.semi_supervised import labeled_unlabeled_batches
 from voc_seg_tfrecord.pipeline.stitching import stitch, tiles_of
 from voc_seg_tfrecord.pipeline.window import decode
 

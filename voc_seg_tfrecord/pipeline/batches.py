@@ -1,9 +1,7 @@
-"""Batches to train on, semi-supervised too, and to evaluate on, of images of different sizes."""
+"""Batches of random crops to train on, and of complete images to evaluate on."""
 
 from collections.abc import Mapping, Sequence
 import dataclasses
-import functools
-from typing import Any
 
 import tensorflow as tf
 import tensorflow_datasets as tfds
@@ -14,7 +12,6 @@ from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
-    LABEL_FEATURES,
     LABELS,
     OBJECTS,
     SEGMENTATION,
@@ -23,12 +20,13 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList
-from voc_seg_tfrecord.pipeline import crops, geometry, reading, records
-from voc_seg_tfrecord.pipeline.reading import By, balanced
-from voc_seg_tfrecord.pipeline.records import Selection, divide, in_order, select
+from voc_seg_tfrecord.pipeline import crops, geometry
+from voc_seg_tfrecord.pipeline.balance import BalanceBy, balanced
+from voc_seg_tfrecord.pipeline.geometry import check_count
+from voc_seg_tfrecord.pipeline.records import in_order, parser, select
+from voc_seg_tfrecord.pipeline.streams import Stream, epoch_stream
 from voc_seg_tfrecord.pipeline.window import (
     Example,
-    ExamplePairs,
     Examples,
     decode,
     image_names,
@@ -36,7 +34,7 @@ from voc_seg_tfrecord.pipeline.window import (
 )
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
-AHEAD = 2
+BATCHES_AHEAD = 2
 """How many batches are prepared before they are requested."""
 
 ID = "id"
@@ -58,7 +56,7 @@ def training_batches(
     first_epoch: int = 0,
     features: Sequence[str] = SEGMENTATION,
     partial: bool = False,
-    balance: By | None = None,
+    balance: BalanceBy | None = None,
     balance_threshold: float | None = None,
     shard: tuple[int, int] = (0, 1),
     class_crop: float = 0,
@@ -116,11 +114,13 @@ def training_batches(
     Raises:
       ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
         or the call would give no batch.
+      RecordError: if a build has replaced the dataset since it was opened.
+      tf.errors.InvalidArgumentError: when the batches are read, if a build has replaced it
+        meanwhile.
     """
     builder = as_builder(dataset, data_dir)
     selection = select(builder, split, partial=partial)
-    total = selection.count
-    geometry.check_count("batch_size", batch_size)
+    check_count("batch_size", batch_size)
     rank, ranks = shard
     if not 0 <= rank < ranks:
         raise ConfigError(
@@ -129,15 +129,15 @@ def training_batches(
             expected="a rank of 0 or more that is below the number of ranks",
         )
     per_batch = batch_size * ranks
-    if epochs is not None and epochs * total < per_batch:
+    if epochs is not None and epochs * selection.count < per_batch:
         raise ConfigError(
             "batch_size",
-            found=f"{per_batch}, of {epochs * total} examples in all",
+            found=f"{per_batch}, of {epochs * selection.count} examples in all",
             expected="at least one full batch",
             remedy="use smaller batches or more epochs",
         )
-    drawn = balanced(builder, selection, balance, balance_threshold)
-    stream = reading.epoch_stream(
+    image_balance = balanced(builder, selection, balance, balance_threshold)
+    stream = epoch_stream(
         selection,
         seed=seed,
         shuffle=shuffle,
@@ -145,154 +145,81 @@ def training_batches(
         first_epoch=first_epoch,
         per_batch=per_batch,
         shard=shard,
-        balance=drawn,
+        balance=image_balance,
     )
-    return cropped_batches(
-        builder,
-        stream,
-        batch_size=batch_size,
-        features=features,
-        seed=seed,
+    crop = CropOptions(
         size=size,
         scales=scales,
         step=step,
         flip=flip,
         class_crop=class_crop,
-        class_weights=drawn.factors if drawn else None,
+        class_weights=None if image_balance is None else image_balance.factors.tolist(),
         cat_max_ratio=cat_max_ratio,
-    ).prefetch(AHEAD)
+    )
+    batches = cropped_batches(
+        builder, stream, crop, batch_size=batch_size, features=features, seed=seed
+    )
+    return batches.prefetch(BATCHES_AHEAD)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class CropOptions:
+    """How crops are made: the arguments of `crops.random_scaled_crop`, which describes them."""
+
+    size: Size
+    scales: tuple[float, float]
+    step: float | None
+    flip: bool
+    class_crop: float = 0
+    class_weights: Sequence[float] | None = None
+    cat_max_ratio: float = 1
 
 
 def cropped_batches(
     builder: tfds.core.DatasetBuilder,
-    stream: reading.Stream,
+    stream: Stream,
+    crop: CropOptions,
     *,
     batch_size: int,
     features: Sequence[str],
     seed: int,
-    **crop: Any,
 ) -> Examples:
-    """Makes full batches of random crops; `crop` are arguments of `crops.random_scaled_crop`."""
-    # Crops do not have `labels`, but are placed by them, and cut from images of a known size.
-    needed = [HEIGHT, WIDTH, *([LABELS] if crop.get("class_crop") else [])]
-    parse = records.parser(builder, [*features, *needed])
-    unwanted = {HEIGHT, WIDTH, FILENAME} - {*features}
-
-    def prepare(epoch: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
-        copy, what = drawn
-        example = parse(stream.record(what))
-        own_seed = geometry.example_seed(example, seed=seed, epoch=epoch, copy=copy)
-        cropped = crops.random_scaled_crop(example, seed=own_seed, **crop)
-        return {name: value for name, value in cropped.items() if name not in unwanted}
-
-    return in_order(stream.drawn, prepare).batch(batch_size, drop_remainder=True)
-
-
-def labeled_unlabeled_batches(
-    dataset: BuiltDataset,
-    split: str = "train",
-    *,
-    labeled: IdList,
-    size: Size,
-    batch_size: int,
-    ratio: float = 1,
-    seed: int = 0,
-    scales: tuple[float, float] = crops.DEEPLAB_SCALES,
-    step: float | None = None,
-    flip: bool = True,
-    shuffle: bool | int = True,
-    epochs: int | None = None,
-    first_epoch: int = 0,
-    features: Sequence[str] = SEGMENTATION,
-    partial: bool = False,
-    data_dir: PathLike | None = None,
-) -> ExamplePairs:
-    """Draws a labeled and an unlabeled batch at a time, each as `training_batches` does.
-
-    An epoch is one pass over the unlabeled part: `unlabeled // (ratio * batch_size)` pairs
-    of batches. Meanwhile the labeled part is read as often as needed, each time in another
-    order, cropped in other places.
+    """Makes full batches of random crops.
 
     Args:
-      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
-        path of its folder.
-      split: as everywhere in TFDS; it holds both parts.
-      labeled: the labeled part: the name of a list, such as `semi_1_16`, or image ids. All
-        other examples of the split are the unlabeled part.
-      size: size of the crops, one number for a square, or height and width.
-      batch_size: labeled examples per pair.
-      ratio: unlabeled examples per labeled example (1); times `batch_size` it has to be a
-        whole number.
-      seed: 0 to 2**31 - 1 (0), for both parts.
-      scales: the smallest and the largest random scale (0.5 and 2).
-      step: difference between neighboring scales; 0 allows any number between. By default 0.25
-        if both ends are multiples of it, and else 0.
-      flip: whether to swap left and right with probability 0.5 (True).
-      shuffle: for both parts, see `training_batches` (True).
-      epochs: number of epochs; None, the default, never ends.
-      first_epoch: number of the first epoch (0); both parts go on as if the run had not
-        stopped.
-      features: which features a labeled batch has. An unlabeled batch has none of those
-        that tell what is in an image.
-      partial: whether the split may lack ids of the list (False).
-      data_dir: the folder of datasets, for a name; TFDS's by default.
-
-    Returns:
-      A dataset of pairs `(labeled batch, unlabeled batch)`.
-
-    Raises:
-      ConfigError: if ids of the list are missing, a part is empty, or the unlabeled part
-        does not fill a batch.
+      builder: of the built dataset.
+      stream: its records, in order.
+      crop: how they are cropped.
+      batch_size: examples per batch.
+      features: which features a batch has.
+      seed: of the run.
     """
-    builder = as_builder(dataset, data_dir)
-    few, many = divide(builder, split, labeled, partial=partial)
-    geometry.check_count("batch_size", batch_size)
-    many_per_batch = _times(batch_size, ratio)
-    steps = many.count // many_per_batch
-    if not steps:
-        raise ConfigError(
-            "batch_size, ratio",
-            found=f"{many_per_batch} unlabeled examples per batch, of {many.count} in all",
-            expected="at least one full batch",
-            remedy="use smaller batches or a smaller ratio",
+    # An image is cropped before it is decoded, so its size has to be known; and a crop may be
+    # placed by the labels, which it does not have itself.
+    needed = [HEIGHT, WIDTH]
+    if crop.class_crop:
+        needed.append(LABELS)
+    parse = parser(builder, [*features, *needed])  # which adds the file name
+    unwanted = {HEIGHT, WIDTH, FILENAME} - set(features)
+
+    def prepare(epoch: tf.Tensor, draw: tuple[tf.Tensor, tf.Tensor]) -> Example:
+        copy, record = draw
+        example = parse(stream.load(record))
+        own_seed = geometry.example_seed(example, seed=seed, epoch=epoch, copy=copy)
+        cropped = crops.random_scaled_crop(
+            example,
+            crop.size,
+            seed=own_seed,
+            scales=crop.scales,
+            step=crop.step,
+            flip=crop.flip,
+            class_crop=crop.class_crop,
+            class_weights=crop.class_weights,
+            cat_max_ratio=crop.cat_max_ratio,
         )
-    order: dict[str, Any] = {"seed": seed, "shuffle": shuffle}
-    unlabeled_stream = reading.epoch_stream(
-        many, epochs=epochs, first_epoch=first_epoch, per_batch=many_per_batch, **order
-    )
-    labeled_stream = _resumed(few, first_epoch * steps, batch_size, order)
-    shown = [name for name in features if name not in LABEL_FEATURES]
-    crop = functools.partial(
-        cropped_batches, builder, seed=seed, size=size, scales=scales, step=step, flip=flip
-    )
-    batches = (
-        crop(labeled_stream, batch_size=batch_size, features=features),
-        crop(unlabeled_stream, batch_size=many_per_batch, features=shown),
-    )
-    return tf.data.Dataset.zip(batches).prefetch(AHEAD)
+        return {name: value for name, value in cropped.items() if name not in unwanted}
 
-
-def _times(batch_size: int, ratio: float) -> int:
-    many = round(batch_size * ratio)
-    if many < 1 or abs(many - batch_size * ratio) > 1e-6:
-        raise ConfigError(
-            "ratio",
-            found=f"{ratio} times {batch_size} labeled examples",
-            expected="a whole number of unlabeled examples, 1 or more",
-        )
-    return many
-
-
-def _resumed(
-    selection: Selection, batches: int, batch_size: int, order: dict[str, Any]
-) -> reading.Stream:
-    """Streams records without end, as if so many batches had been drawn before."""
-    per_epoch = selection.count // batch_size * batch_size or selection.count
-    epoch, begun = divmod(batches * batch_size, per_epoch)
-    stream = reading.epoch_stream(
-        selection, epochs=None, first_epoch=epoch, per_batch=batch_size, **order
-    )
-    return dataclasses.replace(stream, drawn=stream.drawn.skip(begun))
+    return in_order(stream.draws, prepare).batch(batch_size, drop_remainder=True)
 
 
 def evaluation_batches(
@@ -330,32 +257,45 @@ def evaluation_batches(
     Raises:
       ConfigError: if the split is empty or has no such feature, or ids of a list are missing,
         or `size` is no multiple of `multiple`.
+      RecordError: if a build has replaced the dataset since it was opened.
+      tf.errors.InvalidArgumentError: when the batches are read, if a build has replaced it
+        meanwhile.
     """
     builder = as_builder(dataset, data_dir)
-    if multiple < 1 or any(side % multiple for side in sides("size", size or multiple)):
+    _check_multiple(size, multiple)
+    check_count("batch_size", batch_size)
+    stream = epoch_stream(select(builder, split, partial=partial))
+    if features is None:
+        features = [name for name in SEGMENTATION if name in builder.info.features]
+    tile_features = [name for name in TILE if name in builder.info.features]
+    parse = parser(builder, [*features, *tile_features])  # which adds the file name
+
+    def prepare(_: tf.Tensor, draw: tuple[tf.Tensor, tf.Tensor]) -> Example:
+        _, record = draw
+        example = parse(stream.load(record))
+        example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING, "")
+        if size is None:
+            return decode(example)
+        return geometry.center_crop_or_pad(example, size)
+
+    examples = in_order(stream.draws, prepare)
+    if size is None:
+        return padded_batch(examples, batch_size, multiple=multiple).prefetch(BATCHES_AHEAD)
+    return examples.batch(batch_size).prefetch(BATCHES_AHEAD)
+
+
+def _check_multiple(size: Size | None, multiple: int) -> None:
+    """Checks that batches of a size can have sides that are multiples of a number."""
+    check_count("multiple", multiple)
+    if size is None:  # batches are padded to the next multiples
+        return
+    height, width = sides("size", size)
+    if height % multiple or width % multiple:
         raise ConfigError(
             "multiple",
             found=f"{multiple}, with size {size}",
             expected="1 or more, and a height and a width that are multiples of it",
         )
-    stream = reading.epoch_stream(select(builder, split, partial=partial))
-    if features is None:
-        features = [name for name in SEGMENTATION if name in builder.info.features]
-    places = [name for name in TILE if name in builder.info.features]
-    parse = records.parser(builder, [*features, *places])
-
-    geometry.check_count("batch_size", batch_size)
-
-    def prepare(_: tf.Tensor, drawn: tuple[tf.Tensor, tf.Tensor]) -> Example:
-        _, record = drawn
-        example = parse(record)
-        example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING, "")
-        return decode(example) if size is None else geometry.center_crop_or_pad(example, size)
-
-    examples = in_order(stream.drawn, prepare)
-    if size is None:
-        return padded_batch(examples, batch_size, multiple=multiple).prefetch(AHEAD)
-    return examples.batch(batch_size).prefetch(AHEAD)
 
 
 ABSENT_LABEL = -1
@@ -388,31 +328,48 @@ def padded_batch(
     Raises:
       ConfigError: if images or masks are not decoded, or there are `objects`.
     """
+    check_count("batch_size", batch_size)
+    check_count("multiple", multiple)
     spec = dataset.element_spec
-    encoded = [n for n in image_names(spec) if is_encoded(spec[n])]
-    if encoded or OBJECTS in spec:
+    encoded = [name for name in image_names(spec) if is_encoded(spec[name])]
+    expected = "decoded images and masks, and no feature that is a table"
+    if encoded:
         raise ConfigError(
             "padded_batch",
-            found=f"{' and '.join(encoded)} not decoded" if encoded else OBJECTS,
-            expected="decoded images and masks, and no feature that is a table",
-            remedy="map `pipeline.decode` before" if encoded else "drop `objects` before",
+            found=f"{' and '.join(encoded)} not decoded",
+            expected=expected,
+            remedy="map `pipeline.decode` before",
         )
-    moved = fills(spec)
-    fill_of = {**moved, LABELS: ABSENT_LABEL}
-    values = {
-        n: tf.constant(fill_of[n], t.dtype) if n in fill_of else None for n, t in spec.items()
-    }
+    if OBJECTS in spec:
+        raise ConfigError(
+            "padded_batch", found=OBJECTS, expected=expected, remedy="drop `objects` before"
+        )
+    image_fills = fills(spec)
+    padding = {**image_fills, LABELS: ABSENT_LABEL}
+    values = {}
+    for name, tensor in spec.items():
+        values[name] = tf.constant(padding[name], tensor.dtype) if name in padding else None
     batches = dataset.padded_batch(batch_size, padding_values=values, drop_remainder=drop_remainder)
     if multiple == 1:
         return batches
-    return batches.map(lambda batch: _rounded_up(batch, multiple, moved))
+    return batches.map(lambda batch: _round_up(batch, multiple, image_fills))
 
 
-def _rounded_up(batch: Example, multiple: int, fill_of: Mapping[str, int]) -> Example:
+def _round_up(batch: Example, multiple: int, image_fills: Mapping[str, int]) -> Example:
+    """Pads images and masks `[B, H, W, ...]` so that both sides are multiples of a number.
+
+    Args:
+      batch: a batch.
+      multiple: the number.
+      image_fills: the value of padding in images and masks, by feature.
+    """
     rounded = dict(batch)
-    for name, fill in fill_of.items():
-        more = -tf.shape(batch[name])[1:3] % multiple
-        paddings = [[0, 0], [0, more[0]], [0, more[1]], *[[0, 0]] * (len(batch[name].shape) - 3)]
-        value = tf.cast(fill, batch[name].dtype)
-        rounded[name] = tf.pad(batch[name], paddings, constant_values=value)
+    for name, fill in image_fills.items():
+        images = batch[name]
+        lacking = -tf.shape(images)[1:3] % multiple  # 30 lacks 2 to the next multiple of 32
+        no_padding = [0, 0]
+        channels = [no_padding] * (len(images.shape) - 3)  # none of weights `[B, H, W]`
+        paddings = [no_padding, [0, lacking[0]], [0, lacking[1]], *channels]
+        value = tf.cast(fill, images.dtype)
+        rounded[name] = tf.pad(images, paddings, constant_values=value)
     return rounded

@@ -47,7 +47,8 @@ def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tenso
     """
     canvas = sides("size", size)
     room = tf.abs(image_size(example) - canvas)
-    return _crop_or_pad(example, canvas, random_places(seed, room)[0])
+    (offset,) = random_offsets(seed, room)
+    return _crop_or_pad(example, canvas, offset)
 
 
 def resize(example: Mapping[str, Any], size: Size) -> Example:
@@ -97,45 +98,51 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
         were not there, as `RandomCrop` does where it resizes.
     """
     image_names(example)  # it must be one, and no batch
-    moved = {k: v for k, v in decode(example).items() if k not in WHOLE_IMAGE_FEATURES}
-    fill_of = {name: fill for name, fill in fills(moved).items() if name != IMAGE}
-    before = {
-        name: moved[name][..., tf.newaxis] if moved[name].shape.rank == 2 else moved[name]
-        for name in fill_of
-    }
-    zeros = tf.zeros_like(moved[IMAGE][..., :1], tf.float32)
+    decoded = decode(example)
+    moved = {name: value for name, value in decoded.items() if name not in WHOLE_IMAGE_FEATURES}
+    mask_fills = {name: fill for name, fill in fills(moved).items() if name != IMAGE}
+    masks = {}
+    for name in mask_fills:
+        has_channels = moved[name].shape.rank != 2  # weights have none
+        masks[name] = moved[name] if has_channels else moved[name][..., tf.newaxis]
     # Two more masks, of zeros and of ones: only where a layer filled them are they the same.
-    planes = [*(tf.cast(mask, tf.float32) for mask in before.values()), zeros, zeros + 1]
+    zeros = tf.zeros_like(moved[IMAGE][..., :1], tf.float32)
+    planes = [*(tf.cast(mask, tf.float32) for mask in masks.values()), zeros, zeros + 1]
     data = {"images": moved[IMAGE], "segmentation_masks": tf.concat(planes, axis=-1)}
     for layer in layers:
         data = layer(data, training=True)
-    image = tf.cast(data["images"], tf.float32)
-    if moved[IMAGE].dtype.is_integer:
-        image = tf.round(image)
-    image = tf.saturate_cast(image, moved[IMAGE].dtype)
-    drawn = tf.split(
-        tf.cast(data["segmentation_masks"], tf.float32), [p.shape[-1] for p in planes], axis=-1
+    channels = [plane.shape[-1] for plane in planes]
+    *moved_masks, moved_zeros, moved_ones = tf.split(
+        tf.cast(data["segmentation_masks"], tf.float32), channels, axis=-1
     )
-    filled = drawn[-1] == drawn[-2]
-    for (name, fill), values in zip(fill_of.items(), drawn, strict=False):
-        mask = tf.where(filled, tf.cast(fill, tf.float32), values)
-        checks = [_check_values(before[name], mask, name)] if fill == VOID else []
+    is_filled = moved_ones == moved_zeros
+    for (name, fill), values in zip(mask_fills.items(), moved_masks, strict=True):
+        mask = tf.where(is_filled, tf.cast(fill, tf.float32), values)
+        checks = [_check_values(masks[name], mask, name)] if fill == VOID else []
         with tf.control_dependencies(checks):
             mask = tf.cast(mask, moved[name].dtype)
         moved[name] = tf.reshape(mask, tf.shape(mask)[: len(moved[name].shape)])
-    return {**moved, IMAGE: image}
+    moved[IMAGE] = _cast_image(data["images"], moved[IMAGE].dtype)
+    return moved
+
+
+def _cast_image(image: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """Returns an image of numbers in its old dtype: integers are rounded and cut off."""
+    values = tf.cast(image, tf.float32)
+    if dtype.is_integer:
+        values = tf.round(values)
+    return tf.saturate_cast(values, dtype)
 
 
 def _check_values(before: tf.Tensor, after: tf.Tensor, name: str) -> tf.Operation | None:
-    """Fails if a mask has values that it did not have; `after` is float32."""
-    defined = tf.scatter_nd(
-        tf.reshape(tf.cast(before, tf.int32), [-1, 1]), tf.ones([tf.size(before)], tf.int32), [256]
-    )
+    """Fails if a mask, float32 after it was moved, has values that it did not have before."""
+    values = tf.reshape(tf.cast(before, tf.int32), [-1, 1])
+    counts = tf.scatter_nd(values, tf.ones([tf.size(before)], tf.int32), [256])
     index = tf.cast(after, tf.int32)
-    there = (tf.gather(defined, index) > 0) | (index == VOID)
-    right = tf.reduce_all(there & (tf.cast(index, tf.float32) == after))
+    is_old_value = (tf.gather(counts, index) > 0) | (index == VOID)
+    is_whole = tf.cast(index, tf.float32) == after
     return tf.debugging.Assert(
-        right,
+        tf.reduce_all(is_old_value & is_whole),
         [
             f"pipeline.augment: a layer made values in {name} that were not there; crop with "
             "pipeline.random_crop_or_pad, and leave out layers that mix images"
@@ -143,12 +150,13 @@ def _check_values(before: tf.Tensor, after: tf.Tensor, name: str) -> tf.Operatio
     )
 
 
-def _crop_or_pad(example: Mapping[str, Any], canvas: tuple[int, int], place: tf.Tensor) -> Example:
-    """Crops at `place` along the axes that are too long, pads by it along the others."""
+def _crop_or_pad(example: Mapping[str, Any], canvas: tuple[int, int], offset: tf.Tensor) -> Example:
+    """Crops at an offset along the axes that are too long, pads by it along the others."""
     current = image_size(example)
-    larger = current > canvas
-    cut = tf.concat([tf.where(larger, place, 0), tf.minimum(current, canvas)], axis=0)
-    return Window(cut=cut, before=tf.where(larger, 0, place), canvas=canvas).apply(example)
+    is_cropped = current > canvas
+    cut_sides = tf.minimum(current, canvas)
+    cut = tf.concat([tf.where(is_cropped, offset, 0), cut_sides], axis=0)
+    return Window(cut=cut, before=tf.where(is_cropped, 0, offset), canvas=canvas).apply(example)
 
 
 def check_count(name: str, count: int) -> None:
@@ -160,7 +168,8 @@ def check_count(name: str, count: int) -> None:
 SEED = "seed"
 """Name under which `read` puts an example's seed beside its features."""
 
-_EPOCHS = 1 << 32  # a seed's epochs never reach into the next seed's
+_SEEDS_PER_RUN = 1 << 32
+"""How many epochs a run may have before its seeds reach those of the next run."""
 
 
 def example_seed(
@@ -170,7 +179,7 @@ def example_seed(
     epoch: int | tf.Tensor = 0,
     copy: int | tf.Tensor = 0,
 ) -> tf.Tensor:
-    """Makes the seed for all that is random about an example in an epoch.
+    """Makes the seed for everything random about an example in an epoch.
 
     It depends on nothing else: not on order, batch, number of threads, shards or hosts.
 
@@ -197,19 +206,19 @@ def example_seed(
     mark = tf.where(tf.equal(copy, 0), "", tf.strings.join(["\n", tf.strings.as_string(copy)]))
     marked = tf.strings.join([example[FILENAME], mark])
     name = tf.strings.to_hash_bucket_fast(marked, (1 << 63) - 1)
-    return tf.stack([name, seed * _EPOCHS + tf.cast(epoch, tf.int64)])
+    return tf.stack([name, seed * _SEEDS_PER_RUN + tf.cast(epoch, tf.int64)])
 
 
 def check_seed(seed: int) -> None:
     """Raises a ConfigError if a seed is not in 0 to 2**31 - 1."""
-    whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not whole or not 0 <= seed < 1 << 31:
+    is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not is_whole or not 0 <= seed < 1 << 31:
         raise ConfigError("seed", found=repr(seed), expected="0 to 2147483647")
 
 
 def shuffle_seed(seed: int, epoch: tf.Tensor) -> tf.Tensor:
     """Makes the int64 seed of an epoch's order."""
-    return seed * _EPOCHS + epoch
+    return seed * _SEEDS_PER_RUN + epoch
 
 
 def uniform(seed: tf.Tensor, purpose: str, count: int) -> list[tf.Tensor]:
@@ -217,29 +226,31 @@ def uniform(seed: tf.Tensor, purpose: str, count: int) -> list[tf.Tensor]:
 
     Another purpose, which is any name, draws other numbers, so that flips are independent of crops.
     """
-    salt = sum(byte << (8 * place) for place, byte in enumerate(purpose.encode()[:7]))
+    salt = int.from_bytes(purpose.encode()[:7], "little")
     salted = tf.bitwise.bitwise_xor(tf.cast(seed, tf.int64), tf.constant([salt, 0], tf.int64))
     return tf.unstack(tf.random.stateless_uniform([count], salted), num=count)
 
 
 def up_to(fraction: tf.Tensor, largest: tf.Tensor) -> tf.Tensor:
     """Turns a uniform number into an int32 of 0 to `largest`, each equally likely."""
-    drawn = tf.cast(fraction * tf.cast(largest + 1, tf.float32), tf.int32)
-    return tf.minimum(drawn, largest)  # float32 may round up
+    number = tf.cast(fraction * tf.cast(largest + 1, tf.float32), tf.int32)
+    return tf.minimum(number, largest)  # float32 may round up
 
 
-def random_places(seed: tf.Tensor, highest: tf.Tensor, count: int = 1) -> list[tf.Tensor]:
-    """Draws places for a crop or for padding: int32 `[2]` each, 0 to `highest` inclusive.
+def random_offsets(seed: tf.Tensor, largest: tf.Tensor, count: int = 1) -> list[tf.Tensor]:
+    """Samples offsets of a crop or of padding: int32 `[2]` each, 0 to `largest` inclusive.
 
-    The first one is the same, however many are drawn.
+    The first one is the same, however many are sampled.
     """
     fractions = uniform(seed, "place", 2)
     if count > 1:
         fractions += uniform(seed, "places", 2 * (count - 1))
-    return [
-        tf.stack([up_to(fractions[2 * n + axis], highest[axis]) for axis in (0, 1)])
-        for n in range(count)
-    ]
+    offsets = []
+    for number in range(count):
+        row = up_to(fractions[2 * number], largest[0])
+        column = up_to(fractions[2 * number + 1], largest[1])
+        offsets.append(tf.stack([row, column]))
+    return offsets
 
 
 def coin(seed: tf.Tensor) -> tf.Tensor:

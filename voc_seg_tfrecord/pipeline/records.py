@@ -1,11 +1,11 @@
-"""Which records of a built dataset are read, as its files hold them, and how they are parsed.
+"""Selects records of a built dataset, as its files hold them, and parses them.
 
 `tfds.load` parses in one stage and decodes in the next, and handing examples over takes time:
 parsing and decoding in one stage saves an eighth (benchmarks/read.py). The records and their order
 are those of `tfds.load`. Files on a disk are read by the number of a record too, in any order.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 import dataclasses
 import functools
 from typing import Any, cast
@@ -20,16 +20,26 @@ from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.core.names import FILENAME, FILL, IMAGE
 from voc_seg_tfrecord.core.storage import is_bucket
 from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
+from voc_seg_tfrecord.pipeline.watch import Watch
 from voc_seg_tfrecord.pipeline.window import Example
-from voc_seg_tfrecord.reading.dataset import bands_of, check_unchanged
-from voc_seg_tfrecord.reading.places import Shards
+from voc_seg_tfrecord.reading.dataset import bands_of
+from voc_seg_tfrecord.reading.record_index import RecordIndex
 from voc_seg_tfrecord.reading.records import check_tfrecord
 
-_CYCLE, _BLOCK = 16, 16  # as TFDS reads: number of files in turn, records of each
-# Bytes read at once. From a disk, what fits into the processor's cache takes a sixth less time per
-# record than TFDS's 8 MB; from an object store, each read is a request.
-_BUFFER, _REMOTE_BUFFER = 256 << 10, 8 << 20
-_ONE_BUFFER = 128 << 10  # of one record in the middle of a file
+# As TFDS reads.
+_FILES_IN_TURN = 16
+_RECORDS_PER_TURN = 16
+
+# From a disk, what fits into the processor's cache takes a sixth less time per record than TFDS's
+# 8 MB; from an object store, each read is a request.
+_DISK_BUFFER_BYTES = 256 << 10
+_BUCKET_BUFFER_BYTES = 8 << 20
+_SINGLE_RECORD_BUFFER_BYTES = 128 << 10
+"""Bytes read at once for one record in the middle of a file."""
+
+MAX_BYTES_IN_MEMORY = 256 << 20
+"""Up to so many bytes of records of a list in a bucket stay in memory. Of more, each epoch reads
+the splits and passes over records of other ids."""
 
 
 def count_records(builder: tfds.core.DatasetBuilder, split: str) -> int:
@@ -48,45 +58,48 @@ def records(builder: tfds.core.DatasetBuilder, split: str) -> tf.data.Dataset:
     """Reads serialized examples, in the order of `tfds.load`; see `check_tfrecord`."""
     check_tfrecord(builder)
     instructions = builder.info.splits[split].file_instructions
-    paths, skips, takes = zip(
-        *((str(i.filename), i.skip, i.take) for i in instructions),
-        strict=True,
-    )
-    buffer = _REMOTE_BUFFER if is_bucket(paths[0]) else _BUFFER
-    return _interleaved(
-        (list(paths), tf.constant(skips, tf.int64), tf.constant(takes, tf.int64)),
-        lambda path, skip, take: (
-            tf.data.TFRecordDataset(path, buffer_size=buffer).skip(skip).take(take)
-        ),
-    )
+    paths = [str(instruction.filename) for instruction in instructions]
+    skips = tf.constant([instruction.skip for instruction in instructions], tf.int64)
+    takes = tf.constant([instruction.take for instruction in instructions], tf.int64)
+    buffer_bytes = _BUCKET_BUFFER_BYTES if is_bucket(paths[0]) else _DISK_BUFFER_BYTES
+
+    def read_file(path: tf.Tensor, skip: tf.Tensor, take: tf.Tensor) -> tf.data.Dataset:
+        return tf.data.TFRecordDataset(path, buffer_size=buffer_bytes).skip(skip).take(take)
+
+    return _interleave((paths, skips, takes), read_file)
 
 
-def _interleaved(pieces: Any, read: Callable[..., tf.data.Dataset]) -> tf.data.Dataset:
-    """Reads pieces of files in the order of `tfds.load`."""
-    return tf.data.Dataset.from_tensor_slices(pieces).interleave(
-        read,
-        cycle_length=_CYCLE,
-        block_length=_BLOCK,
+def _interleave(files: Any, read_file: Callable[..., tf.data.Dataset]) -> tf.data.Dataset:
+    """Reads files, or pieces of them, in the order of `tfds.load`.
+
+    Args:
+      files: what describes them: arrays or lists of one length.
+      read_file: returns the records of one file by its entry of each array.
+    """
+    return tf.data.Dataset.from_tensor_slices(files).interleave(
+        read_file,
+        cycle_length=_FILES_IN_TURN,
+        block_length=_RECORDS_PER_TURN,
         num_parallel_calls=tf.data.AUTOTUNE,
         deterministic=True,
     )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Places:
-    """Records on a disk, by their numbers.
+class NumberedRecords:
+    """Records on a disk, by their numbers in the order of `tfds.load`.
 
     Attributes:
-      shards: reads a record by its number in the order of the files.
-      numbers: int64 `[N]`, these numbers, in the order of `tfds.load`.
+      index: reads a record by its number in the order of the files.
+      file_order: that number of each record, int64 `[N]`.
     """
 
-    shards: Shards
-    numbers: np.ndarray
+    index: RecordIndex
+    file_order: np.ndarray
 
     @classmethod
-    def of(cls, builder: tfds.core.DatasetBuilder, split: str) -> "Places | None":
-        """Finds the records of a split, None if they lie in a bucket.
+    def find(cls, builder: tfds.core.DatasetBuilder, split: str) -> "NumberedRecords | None":
+        """Finds the records of a split; None if they lie in a bucket.
 
         Raises:
           RecordError: naming a file that is missing, truncated, or has other records than the
@@ -94,56 +107,70 @@ class Places:
         """
         if is_bucket(builder.data_path):
             return None
-        shards = Shards.of(builder, split)
-        ends = np.cumsum(shards.lengths)
-        ranges = (ends - shards.lengths, ends)
-        numbers = _interleaved(ranges, lambda start, end: tf.data.Dataset.range(start, end))
-        return cls(shards, np.fromiter(numbers.as_numpy_iterator(), np.int64, len(shards)))
+        index = RecordIndex.open(builder, split)
+        ends = np.cumsum(index.lengths)
+        starts = ends - index.lengths
+        numbers = _interleave((starts, ends), tf.data.Dataset.range)
+        return cls(index, np.fromiter(numbers.as_numpy_iterator(), np.int64, len(index)))
 
-    def only(self, keep: np.ndarray) -> "Places":
-        """Returns some of them, bool `[N]`."""
-        return dataclasses.replace(self, numbers=self.numbers[keep])
+    def __len__(self) -> int:
+        return len(self.file_order)
+
+    def only(self, is_wanted: np.ndarray) -> "NumberedRecords":
+        """Returns those that are marked, bool `[N]`."""
+        return dataclasses.replace(self, file_order=self.file_order[is_wanted])
 
     def read(self, number: tf.Tensor) -> tf.Tensor:
-        """Returns a record by its number in the order of `tfds.load`."""
-        file, start = (tf.gather(column, number) for column in self.starts)
-        of_record = {"output_types": [tf.string], "output_shapes": [[]]}
-        record = tf.raw_ops.TFRecordDatasetV2(
-            filenames=[tf.gather(self.shards.paths, file)],
-            compression_type="",
-            buffer_size=tf.constant(_ONE_BUFFER, tf.int64),
-            byte_offsets=[start],
-        )
-        record = tf.raw_ops.IgnoreErrorsDataset(input_dataset=record, **of_record)
-        nothing = tf.raw_ops.TensorDataset(components=[tf.constant(b"")], output_shapes=[[]])
-        record = tf.raw_ops.ConcatenateDataset(
-            input_dataset=record, another_dataset=nothing, **of_record
-        )
-        first = tf.raw_ops.TakeDataset(
-            input_dataset=record, count=tf.constant(1, tf.int64), **of_record
-        )
-        (data,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **of_record)
-        data = tf.ensure_shape(data, [])
+        """Returns a record, a scalar string, by its number."""
+        file_numbers, starts = self._frame_starts
+        path = tf.gather(self.index.paths, tf.gather(file_numbers, number))
+        data = _read_at(path, tf.gather(starts, number))
         # TensorFlow's error does not name the file. Python's function does, and takes longer.
         return tf.cond(data == b"", lambda: self._read_by_python(number), lambda: data)
 
     def _read_by_python(self, number: tf.Tensor) -> tf.Tensor:
         def read(number: np.ndarray) -> bytes:
-            return self.shards.read(int(self.numbers[number]))
+            return self.index.read(int(self.file_order[number]))
 
         return tf.ensure_shape(tf.numpy_function(read, [number], tf.string), [])
 
     @functools.cached_property
-    def starts(self) -> tuple[np.ndarray, np.ndarray]:
-        """The file of each record, and the byte at which its frame begins, int64 `[N]` each."""
-        files, starts = self.shards.starts()
-        return files[self.numbers], starts[self.numbers]
+    def _frame_starts(self) -> tuple[np.ndarray, np.ndarray]:
+        """The number of each record's file, and the byte at which its frame begins, int64 `[N]`."""
+        file_numbers, starts = self.index.frame_starts()
+        return file_numbers[self.file_order], starts[self.file_order]
+
+
+def _read_at(path: tf.Tensor, start: tf.Tensor) -> tf.Tensor:
+    """Returns the record whose frame begins at a byte; empty if it is damaged or not there.
+
+    These are operations of `tf.data`, whose classes take no offset.
+    """
+    of_records = {"output_types": [tf.string], "output_shapes": [[]]}
+    record = tf.raw_ops.TFRecordDatasetV2(
+        filenames=[path],
+        compression_type="",
+        buffer_size=tf.constant(_SINGLE_RECORD_BUFFER_BYTES, tf.int64),
+        byte_offsets=[start],
+    )
+    record = tf.raw_ops.IgnoreErrorsDataset(input_dataset=record, **of_records)
+    nothing = tf.raw_ops.TensorDataset(components=[tf.constant(b"")], output_shapes=[[]])
+    record_or_nothing = tf.raw_ops.ConcatenateDataset(
+        input_dataset=record, another_dataset=nothing, **of_records
+    )
+    first = tf.raw_ops.TakeDataset(
+        input_dataset=record_or_nothing, count=tf.constant(1, tf.int64), **of_records
+    )
+    (data,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **of_records)
+    return tf.ensure_shape(data, [])
 
 
 def parser(
     builder: tfds.core.DatasetBuilder, features: Iterable[str]
 ) -> Callable[[tf.Tensor], Example]:
     """Returns a function from a record to its example: named features, images still encoded.
+
+    The file name is always among the features, because seeds and ids are made from it.
 
     Raises:
       ConfigError: if the dataset has no such feature.
@@ -159,12 +186,11 @@ def parser(
         )
     parser = tfds.features.FeaturesDict({name: builder.info.features[name] for name in names})
     # Images of other bands are decoded here, as only TFDS's feature knows their dtype.
-    deep = bands_of(builder)
-    encoded = {
-        name: tfds.decode.SkipDecoding()
-        for name in names
-        if name in FILL and not (name == IMAGE and deep)
-    }
+    decoded_here = {IMAGE} if bands_of(builder) else set()
+    encoded = {}
+    for name in names:
+        if name in FILL and name not in decoded_here:
+            encoded[name] = tfds.decode.SkipDecoding()
     return lambda record: parser.deserialize_example(record, decoders=encoded)
 
 
@@ -175,11 +201,6 @@ def in_order(dataset: tf.data.Dataset, function: Callable[..., Any]) -> tf.data.
     return dataset.map(plain, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
 
 
-KEPT = 256 << 20
-"""Up to so many bytes of records of a list in a bucket are kept in memory. Of more, each epoch
-reads the splits and passes over what is not wanted."""
-
-
 @dataclasses.dataclass(frozen=True)
 class Selection:
     """Some records of a built dataset.
@@ -187,25 +208,30 @@ class Selection:
     Attributes:
       records: serialized examples, in the order of `tfds.load`.
       count: how many.
-      places: the same by number; of several splits, one behind the other. Empty in a bucket.
+      watch: tells whether they are still those of the dataset that was opened.
+      parts: the same by number, of several splits one after the other; empty in a bucket.
     """
 
     records: tf.data.Dataset
     count: int
-    places: tuple[Places, ...] = ()
+    watch: Watch
+    parts: tuple[NumberedRecords, ...] = ()
 
     def read(self, number: tf.Tensor) -> tf.Tensor:
-        """Returns a record by its number. There must be places."""
-        if len(self.places) == 1:
-            return self.places[0].read(number)
-        ends = np.cumsum([len(place.numbers) for place in self.places])
+        """Returns a record by its number. There must be parts."""
+        if len(self.parts) == 1:
+            return self.parts[0].read(number)
+        ends = np.cumsum([len(part) for part in self.parts])
+        readers = []
+        for part, end in zip(self.parts, ends, strict=True):
+            readers.append(functools.partial(_read_in_part, part, end - len(part), number))
+        part_number = tf.searchsorted(tf.constant(ends), [number], side="right")[0]
+        return tf.switch_case(part_number, readers)
 
-        def part(index: int) -> Callable[[], tf.Tensor]:
-            start = ends[index] - len(self.places[index].numbers)
-            return lambda: self.places[index].read(number - start)
 
-        where = tf.searchsorted(tf.constant(ends), [number], side="right")[0]
-        return tf.switch_case(where, [part(index) for index in range(len(ends))])
+def _read_in_part(part: NumberedRecords, first: int, number: tf.Tensor) -> tf.Tensor:
+    """Reads a record of a part whose first record has the number `first`."""
+    return part.read(number - first)
 
 
 def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = False) -> Selection:
@@ -221,28 +247,29 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
       ConfigError: if there is nothing to read, or ids are missing or in several splits.
       RecordError: if a build has replaced the dataset since it was opened.
     """
-    check_unchanged(builder)
+    watch = Watch.start(builder)
     if not _is_list(builder, split):
         split = cast(str, split)  # or a ReadInstruction of TFDS, which has no types
         total = count_records(builder, split)  # of an empty split there is nothing to open
         stream = records(builder, split)
-        places = Places.of(builder, split)
-        return Selection(stream, total, (places,) if places else ())
+        numbered = NumberedRecords.find(builder, split)
+        return Selection(stream, total, watch, () if numbered is None else (numbered,))
     where = builder.info.full_name + (f", list {split!r}" if isinstance(split, str) else "")
-    ids = ids_in(split)
+    wanted_ids = ids_in(split)
     splits = [name for name, info in builder.info.splits.items() if info.num_examples]
-    stream = {name: _Scanned.of(builder, name) for name in splits}
-    everywhere = [i for scanned in stream.values() for i in scanned.ids]
-    present = check_present(ids, everywhere, where, partial=partial)
-    times = sum(i in present for i in everywhere)
-    if times > len(present):
+    scanned = [_ScannedSplit.read(builder, name) for name in splits]
+    all_ids = [record_id for of_split in scanned for record_id in of_split.ids]
+    present_ids = check_present(wanted_ids, all_ids, where, partial=partial)
+    record_count = sum(record_id in present_ids for record_id in all_ids)
+    if record_count > len(present_ids):
+        surplus = record_count - len(present_ids)
         raise ConfigError(
             where,
-            found=f"{times - len(present)} of its {len(present)} ids are in more than one split",
+            found=f"{surplus} of its {len(present_ids)} ids are in more than one split",
             expected="each id in one split",
             remedy="take the ids of one split with splits.load(builder, split, ids)",
         )
-    return _joined([scanned.only(present) for scanned in stream.values()], where)
+    return _join([of_split.only(present_ids) for of_split in scanned], watch, where)
 
 
 def divide(
@@ -252,69 +279,106 @@ def divide(
 
     Raises:
       ConfigError: if one of both is empty, or ids are missing.
+      RecordError: if a build has replaced the dataset since it was opened.
     """
     where = f"{builder.info.full_name}, split {split!r}"
+    watch = Watch.start(builder)
     count_records(builder, split)
-    scanned = _Scanned.of(builder, split)
-    present = check_present(ids_in(labeled), scanned.ids, where, partial=partial)
-    others = frozenset(scanned.ids) - present
+    scanned = _ScannedSplit.read(builder, split)
+    labeled_ids = check_present(ids_in(labeled), scanned.ids, where, partial=partial)
+    other_ids = frozenset(scanned.ids) - labeled_ids
     return (
-        _joined([scanned.only(present)], f"{where}, labeled part"),
-        _joined([scanned.only(others)], f"{where}, unlabeled part"),
+        _join([scanned.only(labeled_ids)], watch, f"{where}, labeled part"),
+        _join([scanned.only(other_ids)], watch, f"{where}, unlabeled part"),
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Scanned:
-    """The records of a split, with the id and the length in bytes of each."""
+class _PartOfSplit:
+    """The records of a split that have some ids.
+
+    Attributes:
+      records: serialized examples, in the order of `tfds.load`.
+      count: how many.
+      bytes: of all of them.
+      numbered: the same by number; None in a bucket.
+    """
 
     records: tf.data.Dataset
-    places: Places | None
+    count: int
+    bytes: int
+    numbered: NumberedRecords | None
+
+
+@dataclasses.dataclass(frozen=True)
+class _ScannedSplit:
+    """The records of a split, with the id and the length in bytes of each.
+
+    Attributes:
+      records: serialized examples, in the order of `tfds.load`.
+      numbered: the same by number; None in a bucket.
+      ids: the id of each.
+      lengths: the bytes of each, int64 `[N]`.
+    """
+
+    records: tf.data.Dataset
+    numbered: NumberedRecords | None
     ids: list[str]
-    lengths: list[int]
+    lengths: np.ndarray
 
     @classmethod
-    def of(cls, builder: tfds.core.DatasetBuilder, split: str) -> "_Scanned":
+    def read(cls, builder: tfds.core.DatasetBuilder, split: str) -> "_ScannedSplit":
+        """Reads all records of a split once."""
         stream = records(builder, split)
         parse = parser(builder, [FILENAME])
-        named = in_order(stream, lambda r: (parse(r)[FILENAME], tf.strings.length(r)))
-        pairs = list(named.batch(64).as_numpy_iterator())
-        names = [name for batch, _ in pairs for name in batch]
-        lengths = [int(length) for _, batch in pairs for length in batch]
-        ids = [image_id(name.decode()) for name in names]
-        return cls(stream, Places.of(builder, split), ids, lengths)
 
-    def only(self, ids: Collection[str]) -> tuple[Selection, int]:
-        """Returns the records with these ids, and their length in bytes."""
-        keep = np.array([i in ids for i in self.ids], bool)
-        flags = tf.constant(keep)
+        def name_and_length(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return parse(record)[FILENAME], tf.strings.length(record)
+
+        ids: list[str] = []
+        lengths: list[int] = []
+        for names, batch_lengths in in_order(stream, name_and_length).batch(64).as_numpy_iterator():
+            ids += [image_id(name.decode()) for name in names]
+            lengths += batch_lengths.tolist()
+        numbered = NumberedRecords.find(builder, split)
+        return cls(stream, numbered, ids, np.array(lengths, np.int64))
+
+    def only(self, ids: Collection[str]) -> _PartOfSplit:
+        """Returns the records with these ids."""
+        is_wanted = np.array([record_id in ids for record_id in self.ids], bool)
+        flags = tf.constant(is_wanted)
         wanted = self.records.enumerate().filter(lambda number, _: flags[number])
-        places = () if self.places is None else (self.places.only(keep),)
-        selection = Selection(wanted.map(lambda _, record: record), int(keep.sum()), places)
-        return selection, int(np.array(self.lengths, np.int64)[keep].sum())
+        return _PartOfSplit(
+            records=wanted.map(lambda _, record: record),
+            count=int(is_wanted.sum()),
+            bytes=int(self.lengths[is_wanted].sum()),
+            numbered=None if self.numbered is None else self.numbered.only(is_wanted),
+        )
 
 
-def _joined(parts: list[tuple[Selection, int]], where: object) -> Selection:
+def _join(parts: Sequence[_PartOfSplit], watch: Watch, where: object) -> Selection:
     """Returns parts of several splits as one; what lies in a bucket in memory, if it is small."""
-    parts = [(part, length) for part, length in parts if part.count]
+    parts = [part for part in parts if part.count]
     if not parts:
         raise ConfigError(
             where, found="no examples", expected="a list or a split that is not empty"
         )
-    count = sum(part.count for part, _ in parts)
-    places = tuple(place for part, _ in parts for place in part.places)
-    if places:
-        numbered = Selection(tf.data.Dataset.range(count), count, places)
-        return dataclasses.replace(numbered, records=in_order(numbered.records, numbered.read))
-    stream = parts[0][0].records
-    for other, _ in parts[1:]:
-        stream = stream.concatenate(other.records)
-    if sum(length for _, length in parts) <= KEPT:
+    count = sum(part.count for part in parts)
+    numbered = tuple(part.numbered for part in parts if part.numbered is not None)
+    if numbered:
+        selection = Selection(tf.data.Dataset.range(count), count, watch, numbered)
+        by_number = in_order(selection.records, selection.read)
+        return dataclasses.replace(selection, records=by_number)
+    stream = parts[0].records
+    for part in parts[1:]:
+        stream = stream.concatenate(part.records)
+    if sum(part.bytes for part in parts) <= MAX_BYTES_IN_MEMORY:
         stream = tf.data.Dataset.from_tensor_slices(list(stream.as_numpy_iterator()))
-    return Selection(stream, count)
+    return Selection(stream, count, watch)
 
 
 def _is_list(builder: tfds.core.DatasetBuilder, split: IdList) -> bool:
+    """Whether a split is given as the name of a list, or as image ids."""
     if isinstance(split, str):
         # A split's own name comes first: own data may have one called trainaug.
         return split not in builder.info.splits and split in named_lists()

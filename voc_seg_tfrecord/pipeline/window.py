@@ -100,29 +100,44 @@ class Window:
     def apply(self, example: Mapping[str, Any]) -> Example:
         """Applies the window; leaves out features that describe only the complete image."""
         image_names(example)  # it must be one, and no batch
-        moved = {k: v for k, v in example.items() if k not in WHOLE_IMAGE_FEATURES}
+        moved = {name: value for name, value in example.items() if name not in WHOLE_IMAGE_FEATURES}
         for name, fill in fills(moved).items():
-            source = example[name]
-            image = self._cut_out(
-                source[..., tf.newaxis] if name == SAMPLE_WEIGHT else source, name
-            )
-            if self.size is not None:
-                resized = _bilinear if name == IMAGE else _nearest
-                image = resized(image, self.size)
-            if self.flip is not None:
-                image = _flipped(image, self.flip)
-            if self.canvas is not None:
-                image = self._padded(image, fill)
-            channels = source.shape[-1] if source.shape.rank == 3 else None
-            channels = 1 if name == SAMPLE_WEIGHT else channels or CHANNELS[name]
-            image = tf.ensure_shape(image, [*self._static_size(), channels])
-            moved[name] = image[..., 0] if name == SAMPLE_WEIGHT else image
+            if name == SAMPLE_WEIGHT:  # `[H, W]`
+                moved[name] = self._apply_to(example[name][..., tf.newaxis], name, fill)[..., 0]
+            else:
+                moved[name] = self._apply_to(example[name], name, fill)
         return moved
+
+    def _apply_to(self, source: tf.Tensor, name: str, fill: int) -> tf.Tensor:
+        """Applies the window to an image or mask.
+
+        Args:
+          source: `[H, W, C]`, or the bytes of its file.
+          name: of its feature.
+          fill: the value of padding.
+        """
+        image = self._cut_out(source, name)
+        if self.size is not None:
+            resize = _resize_bilinear if name == IMAGE else _resize_nearest
+            image = resize(image, self.size)
+        if self.flip is not None:
+            image = _flip_if(self.flip, image)
+        if self.canvas is not None:
+            image = self._pad(image, fill)
+        channels = source.shape[-1] if source.shape.rank == 3 else None
+        if channels is None:
+            channels = CHANNELS[name]
+        return tf.ensure_shape(image, [*self._static_size(), channels])
 
     def _static_size(self) -> tuple[int | None, int | None]:
         """Returns the result's height and width as far as a graph knows them."""
+        if self.canvas is not None:
+            return self.canvas
         size = None if self.size is None else tf.get_static_value(self.size)
-        return self.canvas or ((None, None) if size is None else tuple(size.tolist()))
+        if size is None:
+            return None, None
+        height, width = size.tolist()
+        return height, width
 
     def _cut_out(self, image: tf.Tensor, name: str) -> tf.Tensor:
         if is_encoded(image):
@@ -131,24 +146,25 @@ class Window:
             return decode_window(image, name, self.cut)
         return image if self.cut is None else cut_window(image, self.cut)
 
-    def _padded(self, image: tf.Tensor, fill: int) -> tf.Tensor:
+    def _pad(self, image: tf.Tensor, fill: int) -> tf.Tensor:
         after = tf.constant(self.canvas) - self.before - tf.shape(image)[:2]
         paddings = tf.pad(tf.stack([self.before, after], axis=1), [[0, 1], [0, 0]])
         return tf.pad(image, paddings, constant_values=tf.cast(fill, image.dtype))
 
 
-def _bilinear(image: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+def _resize_bilinear(image: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
     resized = tf.image.resize(image, size, "bilinear")
     return tf.cast(tf.round(resized) if image.dtype.is_integer else resized, image.dtype)
 
 
-def _nearest(mask: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
+def _resize_nearest(mask: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
     """Resizes a mask `[H, W, C]` to the pixels that `tf.image.resize` would take.
 
     Complete rows are copied and then, transposed, complete columns: on a CPU that takes a
     quarter of the time of `tf.image.resize(method="nearest")`, which copies single pixels.
     """
-    rows, columns = (sources(tf.shape(mask)[axis], size[axis]) for axis in (0, 1))
+    rows = sources(tf.shape(mask)[0], size[0])
+    columns = sources(tf.shape(mask)[1], size[1])
     turned = tf.gather(tf.transpose(mask, [1, 0, 2]), columns)
     return tf.gather(tf.transpose(turned, [1, 0, 2]), rows)
 
@@ -160,11 +176,13 @@ def sources(length: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
     return tf.minimum(tf.cast(middles, tf.int32), length - 1)
 
 
-def _flipped(image: tf.Tensor, flip: tf.Tensor) -> tf.Tensor:
-    return tf.cond(flip, lambda: tf.reverse(image, axis=[1]), lambda: image)
+def _flip_if(is_flipped: tf.Tensor, image: tf.Tensor) -> tf.Tensor:
+    """Swaps left and right if a scalar bool is true."""
+    return tf.cond(is_flipped, lambda: tf.reverse(image, axis=[1]), lambda: image)
 
 
-_MARGIN = 2  # columns; half of the color samples lie at most two pixels apart
+_MARGIN_COLUMNS = 2
+"""The colors of a JPEG lie at most two pixels apart."""
 
 
 def decode(example: Mapping[str, Any]) -> Example:
@@ -215,8 +233,8 @@ def _decode_jpeg_window(data: tf.Tensor, window: tf.Tensor) -> tf.Tensor:
     be those of the complete image.
     """
     top, left, height, width = tf.unstack(window)
-    begin = tf.maximum(left - _MARGIN, 0)
-    end = tf.minimum(left + width + _MARGIN, tf.io.extract_jpeg_shape(data)[1])
+    begin = tf.maximum(left - _MARGIN_COLUMNS, 0)
+    end = tf.minimum(left + width + _MARGIN_COLUMNS, tf.io.extract_jpeg_shape(data)[1])
     wider = tf.io.decode_and_crop_jpeg(data, [top, begin, height, end - begin], channels=3)
     return wider[:, left - begin : left - begin + width]
 

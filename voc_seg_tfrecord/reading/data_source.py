@@ -6,6 +6,7 @@ other records by then.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import dataclasses
 import functools
 import itertools
 import operator
@@ -23,14 +24,15 @@ from voc_seg_tfrecord.core.errors import (
     counted,
     did_you_mean,
 )
-from voc_seg_tfrecord.core.names import IMAGE, TILE_IMAGE_ID
+from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, is_bucket
 from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.reading import dataset as datasets
-from voc_seg_tfrecord.reading import places
-from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder, image_of
+from voc_seg_tfrecord.reading.fields import Field, fields_of
+from voc_seg_tfrecord.reading.identity import check_unchanged, description_sha256
+from voc_seg_tfrecord.reading.record_index import RecordIndex, changed
 from voc_seg_tfrecord.reading.records import Record, parse
-from voc_seg_tfrecord.reading.trust import Field, fields_of
 
 Example = dict[str, Any]
 """Feature names and arrays, numbers, bytes, or dictionaries of arrays."""
@@ -73,13 +75,17 @@ def data_source(
     """
     builder = as_builder(name, data_dir)
 
-    def source(part: Any) -> DataSource:
-        whole = DataSource(builder, part, features=features, decode=decode, cache_dir=cache_dir)
-        return whole if ids is None else whole.only(ids, partial=partial)
+    def open_one(one_split: Any) -> DataSource:
+        source = DataSource(
+            builder, one_split, features=features, decode=decode, cache_dir=cache_dir
+        )
+        return source if ids is None else source.only(ids, partial=partial)
 
     if split is None:
-        return {part: source(part) for part in builder.info.splits}
-    return [source(part) for part in split] if isinstance(split, list | tuple) else source(split)
+        return {name: open_one(name) for name in builder.info.splits}
+    if isinstance(split, list | tuple):
+        return [open_one(one_split) for one_split in split]
+    return open_one(split)
 
 
 class DataSource:
@@ -89,10 +95,6 @@ class DataSource:
     uint8 `[H, W, 3]`, masks uint8 `[H, W, 1]`, and all features are what `tfds.load` gives as
     NumPy, except that JPEGs are decoded as Pillow does it: TensorFlow's faster transform differs
     by a few units of 255. Arrays may be written to. The order is that of the files.
-
-    Attributes:
-      features: the features of an example, as TFDS describes them.
-      class_names: the names of the dataset's classes.
     """
 
     def __init__(
@@ -105,52 +107,55 @@ class DataSource:
         cache_dir: PathLike | None = None,
     ):
         """Opens a split of a built dataset; `data_source` says what the arguments are."""
-        self._folder = os.fspath(builder.data_path)
-        if not is_bucket(self._folder):
-            self._folder = os.path.abspath(self._folder)  # noqa: PTH100 - a pickle may go elsewhere
-        self._split = split
-        self._wanted = _chosen(builder, features)
-        self._decode = decode
-        self._cache_dir = cache_dir and os.fspath(cache_dir)
-        self._open(builder)
-        self._numbers: Sequence[int] | np.ndarray = range(len(self._shards))
-        self._seal = self._shards.seal
+        folder = os.fspath(builder.data_path)
+        if not is_bucket(folder):
+            folder = os.path.abspath(folder)  # noqa: PTH100 - a pickle may go elsewhere
+        self._request = _Request(
+            folder,
+            split,
+            features=_choose_features(builder, features),
+            decode=decode,
+            cache_dir=None if cache_dir is None else os.fspath(cache_dir),
+        )
+        self._opened_split: _OpenedSplit | None = _open_split(builder, self._request)
+        self._identity = self._opened_split.identity
+        self._numbers: Sequence[int] | np.ndarray = range(len(self._opened_split.index))
 
-    def _open(self, builder: tfds.core.DatasetBuilder) -> None:
-        self._shards = places.Shards.of(builder, self._split, self._cache_dir)
-        datasets.check_unchanged(builder)  # it may have been replaced before its shards were read
-        self.features = {name: builder.info.features[name] for name in self._wanted}
-        self.class_names = datasets.class_names(builder)
-        self._name = builder.info.full_name
-        fields = fields_of(builder.info.features)
-        self._values = {name: _value_of(name, fields, self._decode) for name in self.features}
-        if IMAGE in self.features and datasets.bands_of(builder):
-            self._values[IMAGE] = lambda record: (
-                _writable(record.bands()) if self._decode else record.bytes(IMAGE)
-            )
+    @property
+    def features(self) -> dict[str, Any]:
+        """The features of an example, as TFDS describes them."""
+        return self._split.features
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names of the dataset's classes."""
+        return self._split.class_names
+
+    @property
+    def _split(self) -> "_OpenedSplit":
+        """The split; it is opened again in a process to which this came as a pickle.
+
+        Raises:
+          RecordError: if the dataset has other records or classes than when it was opened first.
+        """
+        if self._opened_split is None:
+            opened = _open_split(datasets.open_built(self._request.folder), self._request)
+            if opened.identity != self._identity:
+                changed_file = opened.index.first_changed_file(self._identity.seal)
+                raise changed(changed_file or self._request.folder)
+            self._opened_split = opened
+        return self._opened_split
 
     def __getstate__(self) -> dict[str, Any]:
-        names = ("_folder", "_split", "_wanted", "_decode", "_cache_dir", "_numbers", "_seal")
-        return {name: self.__dict__[name] for name in names}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        self.__dict__.update(state)
-
-    def __getattr__(self, name: str) -> Any:
-        # Only of what `_open` has yet to set, in a process that this came to as a pickle.
-        if name.startswith("__") or "_seal" not in self.__dict__:
-            raise AttributeError(name)
-        if name not in ("_shards", "features", "class_names", "_name", "_values"):
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        self._open(datasets.open_built(self._folder))
-        if self._shards.seal != self._seal:
-            raise places.changed(self._shards.other_than(self._seal) or self._folder)
-        return self.__dict__[name]
+        return {
+            "_request": self._request,
+            "_identity": self._identity,
+            "_numbers": self._numbers,
+            "_opened_split": None,
+        }
 
     def __repr__(self) -> str:
-        return display.brief_line(
-            self, f"{self._name}@{self._split}", counted(len(self), "example")
-        )
+        return display.brief_line(self, self._split.name, counted(len(self), "example"))
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -170,7 +175,7 @@ class DataSource:
     def __getitem__(self, index: Any) -> Any:
         """Returns an example; a list of examples by a list of numbers; or by a slice a source."""
         if isinstance(index, slice):
-            return self._selected(self._numbers[index])
+            return self._select(self._numbers[index])
         if isinstance(index, Collection) or np.ndim(index):
             return self.__getitems__(index)
         return self._example(self._number(index))
@@ -185,14 +190,15 @@ class DataSource:
         return int(self._numbers[operator.index(index)])
 
     def _example(self, number: int) -> Example:
-        record = parse(self._shards.read(number))
+        opened = self._split
+        record = parse(opened.index.read(number))
         try:
-            return {name: value(record) for name, value in self._values.items()}
+            return {name: read_value(record) for name, read_value in opened.readers.items()}
         except (ValueError, TypeError, OverflowError) as error:
             if isinstance(error, VocSegError):
                 raise
             raise RecordError(
-                f"{self._name}@{self._split}, {record.id}",
+                f"{opened.name}, {record.id}",
                 found=" ".join(str(error).split())[:200],
                 expected="values of the features that features.json describes",
                 remedy="run `voc-seg-tfrecord verify` to find all faults, or build it again",
@@ -204,7 +210,8 @@ class DataSource:
         return tuple(record.id for record in self._records())
 
     def _records(self) -> Iterator[Record]:
-        return (parse(self._shards.read(int(number))) for number in self._numbers)
+        index = self._split.index
+        return (parse(index.read(int(number))) for number in self._numbers)
 
     def only(self, wanted: IdList, *, partial: bool = False) -> "DataSource":
         """Returns the examples whose ids are in a list; the same as `ids` of `data_source`."""
@@ -214,20 +221,20 @@ class DataSource:
         self, wanted: IdList, *, partial: bool = False
     ) -> tuple["DataSource", "DataSource"]:
         """Returns the examples whose ids are in a list, and all others."""
-        chosen_ids = ids_in(wanted)
-        ids_of_records = [(r.id, r.bytes(TILE_IMAGE_ID).decode() or r.id) for r in self._records()]
-        there = set(itertools.chain.from_iterable(ids_of_records))
-        check_present(chosen_ids, there, f"{self._name}@{self._split}", partial=partial)
-        inside = np.array([not chosen_ids.isdisjoint(both) for both in ids_of_records], bool)
+        wanted_ids = ids_in(wanted)
+        ids_of_records = [(record.id, image_of(record)) for record in self._records()]
+        present_ids = set(itertools.chain.from_iterable(ids_of_records))
+        check_present(wanted_ids, present_ids, self._split.name, partial=partial)
+        is_wanted = np.array([not wanted_ids.isdisjoint(ids) for ids in ids_of_records], bool)
         numbers = np.array(self._numbers, np.int64)
-        return self._selected(numbers[inside]), self._selected(numbers[~inside])
+        return self._select(numbers[is_wanted]), self._select(numbers[~is_wanted])
 
     def without(self, features: Collection[str]) -> "DataSource":
         """Returns the same examples without some of their features."""
-        part = self._selected(self._numbers)
-        part._wanted = tuple(name for name in self._wanted if name not in features)
-        part.features = {name: self.features[name] for name in part._wanted}
-        part._values = {name: self._values[name] for name in part._wanted}
+        part = self._select(self._numbers)
+        remaining = tuple(name for name in self._request.features if name not in features)
+        part._request = dataclasses.replace(self._request, features=remaining)
+        part._opened_split = self._split.only(remaining)
         return part
 
     def shard(self, rank: int, count: int) -> "DataSource":
@@ -244,53 +251,175 @@ class DataSource:
             )
         return self[rank::count]
 
-    def _selected(self, numbers: Sequence[int] | np.ndarray) -> "DataSource":
+    def _select(self, numbers: Sequence[int] | np.ndarray) -> "DataSource":
+        """Returns the examples of some numbers of records."""
         part = object.__new__(DataSource)
-        part.__dict__.update({k: v for k, v in self.__dict__.items() if k != "ids"})
+        part.__dict__.update(self.__dict__)
+        part.__dict__.pop("ids", None)  # it may have been computed for all
         part._numbers = numbers
         return part
 
 
-def _chosen(builder: tfds.core.DatasetBuilder, features: Collection[str] | None) -> tuple[str, ...]:
-    there = sorted(builder.info.features)
-    if isinstance(features, str):
-        features = [features]
-    for name in features or ():
-        if name not in there:
+@dataclasses.dataclass(frozen=True)
+class _Request:
+    """What a source was opened for, by which another process opens it again.
+
+    Attributes:
+      folder: of the dataset.
+      split: as everywhere in TFDS.
+      features: the names of the features that an example has.
+      decode: whether images and masks are decoded.
+      cache_dir: the folder for copies of files in a bucket.
+    """
+
+    folder: str
+    split: Any
+    features: tuple[str, ...]
+    decode: bool
+    cache_dir: str | None
+
+
+@dataclasses.dataclass(frozen=True)
+class _Identity:
+    """What tells the dataset of a source from another one in the same folder.
+
+    Attributes:
+      description: a digest of classes, metadata and sizes.
+      seal: of its records; see `RecordIndex`.
+    """
+
+    description: str
+    seal: bytes
+
+
+@dataclasses.dataclass(frozen=True)
+class _OpenedSplit:
+    """A split that is open for reading.
+
+    Attributes:
+      name: of dataset and split, for errors.
+      index: reads its records.
+      features: of an example, as TFDS describes them.
+      class_names: of the dataset, in mask order.
+      readers: what makes the value of each feature of a record.
+      identity: of the dataset.
+    """
+
+    name: str
+    index: RecordIndex
+    features: dict[str, Any]
+    class_names: tuple[str, ...]
+    readers: Mapping[str, "_ValueReader"]
+    identity: _Identity
+
+    def only(self, names: Collection[str]) -> "_OpenedSplit":
+        """Returns the split with some of the features."""
+        return dataclasses.replace(
+            self,
+            features={name: self.features[name] for name in names},
+            readers={name: self.readers[name] for name in names},
+        )
+
+
+_ValueReader = Callable[[Record], Any]
+"""Makes the value of one feature of a record."""
+
+
+def _open_split(builder: tfds.core.DatasetBuilder, request: _Request) -> _OpenedSplit:
+    """Opens a split of a dataset.
+
+    Raises:
+      RecordError: if a build replaced the dataset after its builder was opened.
+    """
+    index = RecordIndex.open(builder, request.split, request.cache_dir)
+    check_unchanged(builder)  # after its shards were read
+    fields = fields_of(builder.info.features)
+    readers = {name: _value_reader(name, fields, request.decode) for name in request.features}
+    if IMAGE in readers and datasets.bands_of(builder):
+        readers[IMAGE] = functools.partial(_read_bands, request.decode)
+    return _OpenedSplit(
+        f"{builder.info.full_name}@{request.split}",
+        index,
+        {name: builder.info.features[name] for name in request.features},
+        datasets.class_names(builder),
+        readers,
+        _Identity(description_sha256(builder), index.seal),
+    )
+
+
+def _choose_features(
+    builder: tfds.core.DatasetBuilder, features: Collection[str] | None
+) -> tuple[str, ...]:
+    """Returns the names of the wanted features, all by default."""
+    known = sorted(builder.info.features)
+    if features is None:
+        return tuple(known)
+    wanted = (features,) if isinstance(features, str) else tuple(features)
+    for name in wanted:
+        if name not in known:
             raise ConfigError(
                 builder.info.full_name,
-                found=f"no feature {name}{did_you_mean(name, there)}",
-                expected=f"some of {', '.join(there)}",
+                found=f"no feature {name}{did_you_mean(name, known)}",
+                expected=f"some of {', '.join(known)}",
             )
-    return tuple(there if features is None else features)
+    return wanted
 
 
-def _value_of(name: str, fields: Mapping[str, Field], decode: bool) -> Callable[[Record], Any]:
-    """Returns what makes the value of a feature of a record."""
-    if name not in fields:
-        columns = {
-            path.removeprefix(f"{name}/"): _value_of(path, fields, decode)
-            for path, field in fields.items()
-            if field.sequence == name
-        }
-        return lambda record: {key: column(record) for key, column in columns.items()}
+def _value_reader(name: str, fields: Mapping[str, Field], decode: bool) -> _ValueReader:
+    """Returns what makes the value of a feature of a record.
+
+    Args:
+      name: of the feature.
+      fields: what a record holds, by path.
+      decode: whether images and masks are decoded.
+    """
+    if name not in fields:  # a sequence of dictionaries, such as `objects`
+        columns = {}
+        for path, field in fields.items():
+            if field.sequence == name:
+                columns[path.removeprefix(f"{name}/")] = _value_reader(path, fields, decode)
+        return functools.partial(_read_columns, columns)
     field = fields[name]
     if field.sequence:
-        return lambda r: np.array(r.values(name), field.np_dtype).reshape(-1, *field.shape)
+        return functools.partial(_read_sequence, name, field)
     if not field.is_image:
-        return functools.partial(_scalar, name, field)
+        return functools.partial(_read_scalar, name, field)
     if not decode:
-        return lambda record: record.bytes(name)
+        return functools.partial(_read_bytes, name)
     if field.shape[2] == 3:
-        return lambda record: _writable(record.image(name))
-    return lambda record: _writable(record.pixels(name)[..., np.newaxis])
+        return functools.partial(_read_image, name)
+    return functools.partial(_read_mask, name)
+
+
+def _read_columns(columns: Mapping[str, _ValueReader], record: Record) -> dict[str, Any]:
+    return {key: read_column(record) for key, read_column in columns.items()}
+
+
+def _read_sequence(name: str, field: Field, record: Record) -> np.ndarray:
+    return np.array(record.values(name), field.np_dtype).reshape(-1, *field.shape)
+
+
+def _read_bytes(name: str, record: Record) -> bytes:
+    return record.bytes(name)
+
+
+def _read_image(name: str, record: Record) -> np.ndarray:
+    return _writable(record.image(name))
+
+
+def _read_mask(name: str, record: Record) -> np.ndarray:
+    return _writable(record.pixels(name)[..., np.newaxis])
+
+
+def _read_bands(decode: bool, record: Record) -> np.ndarray | bytes:
+    return _writable(record.bands()) if decode else record.bytes(IMAGE)
 
 
 def _writable(array: np.ndarray) -> np.ndarray:
     return array if array.flags.writeable else array.copy()
 
 
-def _scalar(name: str, field: Field, record: Record) -> Any:
+def _read_scalar(name: str, field: Field, record: Record) -> Any:
     values = record.values(name)
     if len(values) != 1:
         raise RecordError(

@@ -4,7 +4,6 @@ import collections
 from collections.abc import Collection, Iterator, Mapping, Sequence
 import dataclasses
 import datetime
-import json
 import os
 import re
 from typing import Any, TypeAlias
@@ -20,7 +19,6 @@ from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     ListError,
-    RecordError,
     VocSegError,
     counted,
     did_you_mean,
@@ -40,6 +38,8 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling
+from voc_seg_tfrecord.reading import identity
+from voc_seg_tfrecord.reading.fields import FEATURES
 from voc_seg_tfrecord.reading.find import (
     DATASET,
     VERSION,
@@ -50,7 +50,7 @@ from voc_seg_tfrecord.reading.find import (
     split_name,
 )
 from voc_seg_tfrecord.reading.records import Record, scan
-from voc_seg_tfrecord.reading.trust import FEATURES, check_description, damaged
+from voc_seg_tfrecord.reading.trust import check_description, damaged
 
 BuiltDataset: TypeAlias = tfds.core.DatasetBuilder | PathLike
 """A built dataset as users name one: its builder, its name as in TFDS, or its folder's path."""
@@ -138,76 +138,12 @@ def ids_sha256(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
 
 def _check_names(builder: tfds.core.DatasetBuilder) -> None:
     """Checks that the files with the names of classes say the same, as SHA256SUMS may be gone."""
-    names = _names_of_classes(builder)
+    names = identity.names_of_classes(builder)
     metadata = builder.info.metadata or {}
     for source, expected in {"metadata.json": metadata.get("class_names"), **names}.items():
         for name, of_file in names.items():
             if expected is not None and of_file != expected:
                 raise ValueError(f"the class names of {name} are not those of {source}")
-
-
-def check_unchanged(builder: tfds.core.DatasetBuilder) -> None:
-    """Checks that a dataset's folder holds what it held when the dataset was opened.
-
-    A build may replace a dataset that somebody has open, as in a notebook. Its new records would
-    be read with the old names of classes.
-
-    Raises:
-      RecordError: if classes, metadata, or the sizes of shards are others now.
-    """
-    folder = builder.data_path
-    if _described(builder) == _description_on_disk(builder):
-        return
-    raise RecordError(
-        folder,
-        found="another dataset than when it was opened: a build has replaced it",
-        expected="the dataset that was opened",
-        remedy="open it again, in all processes that read it",
-    )
-
-
-def _described(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
-    """Returns what tells a dataset from another one, as its builder has it in memory."""
-    splits = {
-        name: ([int(length) for length in split.shard_lengths], int(split.num_bytes))
-        for name, split in builder.info.splits.items()
-    }
-    # As in a file, where a tuple is a list: a builder that has built holds what it was given.
-    metadata = json.loads(json.dumps(builder.info.metadata or {}))
-    return {"splits": splits, "metadata": metadata, **_names_of_classes(builder)}
-
-
-def _description_on_disk(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
-    """Returns the same as `_described`, as the files of the folder have it now."""
-    folder = builder.data_path
-    try:
-        info = json.loads((folder / INFO).read_text())
-        metadata_file = folder / "metadata.json"
-        metadata = json.loads(metadata_file.read_text()) if metadata_file.exists() else {}
-        names = {
-            name: (folder / f"{name}.labels.txt").read_text().splitlines()
-            for name in _names_of_classes(builder)
-        }
-    except (OSError, ValueError):
-        return {}
-    splits = {
-        split["name"]: (
-            [int(length) for length in split.get("shardLengths", ())],
-            int(split.get("numBytes", 0)),
-        )
-        for split in info.get("splits", ())
-    }
-    return {"splits": splits, "metadata": metadata, **names}
-
-
-def _names_of_classes(builder: tfds.core.DatasetBuilder) -> dict[str, list[str]]:
-    """Returns the names of classes by feature."""
-    features = builder.info.features
-    return {
-        name: list((features[name].feature if name == LABELS else features[name]).names)
-        for name in (LABELS, MASK, LABEL)
-        if name in features
-    }
 
 
 def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Path]:

@@ -3,7 +3,7 @@
 TFRecord files are read without TensorFlow, which takes seconds to import and some 600 MB.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import dataclasses
 import functools
@@ -39,6 +39,7 @@ from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import bands, frames, images, png, png_pixels
 from voc_seg_tfrecord.reading.find import Part
+from voc_seg_tfrecord.reading.identity import check_unchanged
 from voc_seg_tfrecord.writing import serializer
 
 Result = TypeVar("Result")
@@ -76,9 +77,10 @@ class Record:
         """Returns an image or a mask, and the same one each time; of an array a NumPy file."""
         if name not in self._files:
             where = f"{self.id}, {name}"
-            is_array = name == IMAGE and IMAGE_VALUE in self.features
-            made = bands.as_file(self.bands(), where) if is_array else File(self.bytes(name), where)
-            self._files[name] = made
+            if name == IMAGE and IMAGE_VALUE in self.features:
+                self._files[name] = bands.as_file(self.bands(), where)
+            else:
+                self._files[name] = File(self.bytes(name), where)
         return self._files[name]
 
     def bands(self) -> np.ndarray:
@@ -99,9 +101,16 @@ class Record:
 
     def values(self, name: str) -> Sequence[Any]:
         """Returns a feature of any kind; empty if the record has none."""
-        kind = self.features[name].WhichOneof("kind") if name in self.features else None
-        values = getattr(self.features[name], kind).value if kind else ()
-        return [self._files[name].data] if name in self._files and len(values) == 1 else values
+        if name not in self.features:
+            return ()
+        feature = self.features[name]
+        kind = feature.WhichOneof("kind")
+        if kind is None:
+            return ()
+        values: Sequence[Any] = getattr(feature, kind).value
+        if name in self._files and len(values) == 1:
+            return [self._files[name].data]  # the message may have a stand-in; see `keep`
+        return values
 
     def ints(self, name: str) -> tuple[int, ...]:
         """Returns a feature of integers; empty if the record has none."""
@@ -112,7 +121,9 @@ class Record:
         return pixels(self.file(name))
 
     def image(self, name: str = IMAGE) -> np.ndarray:
-        """Returns an image, uint8 `[H, W, 3]`, as Pillow decodes it; of other bands for people.
+        """Returns an image, uint8 `[H, W, 3]`, as Pillow decodes it.
+
+        An image of other bands is made visible: it gets three bands of 8 bits.
 
         Raises:
           RecordError: if it cannot be decoded.
@@ -126,10 +137,12 @@ class Record:
         Raises:
           RecordError: if a label is no number of a class.
         """
-        if wrong := [label for label in self.ints(LABEL) if not 0 <= label <= VOID]:
-            found = f"the label {wrong[0]}"
-            raise RecordError(self.id, found=found, expected="the number of a class")
-        return np.bincount(np.array(self.ints(LABEL), np.int64), minlength=VOID + 1)
+        labels = self.ints(LABEL)
+        for label in labels:
+            if not 0 <= label <= VOID:
+                found = f"the label {label}"
+                raise RecordError(self.id, found=found, expected="the number of a class")
+        return np.bincount(np.array(labels, np.int64), minlength=VOID + 1)
 
     @property
     def size(self) -> tuple[int, ...]:
@@ -195,9 +208,8 @@ def scan(
     """
     total = count(builder, split)
     serialized = map(_boxed, read_shards(builder, split, complete=complete))
-    read = ordered_map(functools.partial(_parse_and_call, function), serialized)
-    bar = tqdm(read, desc=split, total=total, unit=" examples", disable=not progress, leave=False)
-    for _, result in bar:
+    results = ordered_map(functools.partial(_parse_and_call, function), serialized)
+    for _, result in _with_progress(results, split, total, progress):
         yield result
 
 
@@ -219,16 +231,33 @@ def scan_splits(
       RecordError: see `scan`.
     """
     total = sum(count(builder, split) for split in splits)
-    # A part's name is sent to the processes without its list.
-    serialized = (
-        (str(split), _boxed(record)) for split in splits for record in read_shards(builder, split)
-    )
     work = functools.partial(_call_with_split, function)
-    read = processes.ordered_map(work, serialized, count=total)
-    desc = "+".join(splits)
-    bar = tqdm(read, desc=desc, total=total, unit=" examples", disable=not progress, leave=False)
-    for (split, _), result in bar:
+    results = processes.ordered_map(work, _read_splits(builder, splits), count=total)
+    for (split, _), result in _with_progress(results, "+".join(splits), total, progress):
         yield split, result
+
+
+def _read_splits(
+    builder: tfds.core.DatasetBuilder, splits: Sequence[str]
+) -> Iterator[tuple[str, list[bytes]]]:
+    """Yields each record of several splits with its split."""
+    for split in splits:
+        for serialized in map(_boxed, read_shards(builder, split)):
+            yield str(split), serialized  # a part's name is sent to processes without its list
+
+
+def _with_progress(
+    results: Iterable[Result], description: str, total: int, progress: bool
+) -> Iterable[Result]:
+    """Returns results with a progress bar on standard error, if it is wanted."""
+    return tqdm(
+        results,
+        desc=description,
+        total=total,
+        unit=" examples",
+        disable=not progress,
+        leave=False,
+    )
 
 
 def _boxed(serialized: bytes) -> list[bytes]:
@@ -315,52 +344,57 @@ def read_shards(
         yield from _read_part(builder, split, complete)
         return
     check_tfrecord(builder)
-    count = 0
-
-    def counted(record: bytes) -> bytes:  # a loop would keep the last one, which may be large
-        nonlocal count
-        count += 1
-        return record
-
-    if complete and (problem := wrong_size(builder, split)):
-        raise RecordError(
-            f"{builder.info.full_name}@{split}",
-            found=problem,
-            expected="the shards of one build, complete and in their places",
-            remedy="run `voc-seg-tfrecord verify` to find the shard, then copy or build the "
-            "dataset again",
-            kind="damaged dataset",
-        )
-    for path, skip, take, length in _pieces(builder, split):
-        records = _read_shard(path, length)
-        stop = None if take is None else skip + take
-        yield from map(counted, itertools.islice(records, skip, stop))
+    check_unchanged(builder)
+    if complete:
+        _check_size(builder, split)
+    counter = _RecordCounter()
+    for shard in _shards_of(builder, split):
+        records = itertools.islice(_read_shard(shard), shard.skip, shard.stop)
+        yield from map(counter.count_one, records)
+    check_unchanged(builder)  # a build may have replaced it meanwhile
     expected = builder.info.splits[split].num_examples
-    if complete and count != expected:
+    if complete and counter.count != expected:
         raise RecordError(
             f"{builder.info.full_name}@{split}",
-            found=f"{count} records",
+            found=f"{counter.count} records",
             expected=f"{expected} records, as the dataset's info says",
             remedy="copy the dataset again, or build it again",
         )
 
 
+class _RecordCounter:
+    """Counts records that pass. A loop would keep the last one, which may be large."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def count_one(self, record: bytes) -> bytes:
+        """Returns the record."""
+        self.count += 1
+        return record
+
+
+RecordNumber = tuple[str, int]
+"""A split, or a slice of one, and the number of a record in it."""
+
+
 def read_at(
-    builder: tfds.core.DatasetBuilder, places: Collection[tuple[str, int]]
-) -> Iterator[tuple[tuple[str, int], Record]]:
-    """Yields the records at some places, each a split or a slice and a number, in their order.
+    builder: tfds.core.DatasetBuilder, numbers: Collection[RecordNumber]
+) -> Iterator[tuple[RecordNumber, Record]]:
+    """Yields some records, split by split and by ascending number.
 
     Raises:
       RecordError: if they cannot be read.
     """
-    for split in dict.fromkeys(split for split, _ in sorted(places)):
-        last = max(number for name, number in places if name == split)
-        of_split = read_shards(builder, split)
+    for split in sorted({split for split, _ in numbers}):
+        last = max(number for name, number in numbers if name == split)
+        serialized = read_shards(builder, split)
         for number in range(last + 1):  # one may be large, so none is kept
-            if (split, number) in places:
-                yield (split, number), parse(next(of_split))
+            if (split, number) in numbers:
+                yield (split, number), parse(next(serialized))
             else:
-                next(of_split)
+                next(serialized)
+        check_unchanged(builder)  # the end, where it is checked, is not read
 
 
 def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
@@ -373,49 +407,82 @@ def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
     info = builder.info.splits.get(name)
     if info is None or not info.num_bytes:
         return ""
-    paths = [p for p, length in zip(info.filepaths, info.shard_lengths, strict=True) if length]
+    paths = [shard.path for shard in _shards_of(builder, name)]
     if not all(path.exists() for path in paths):
-        return ""  # which says more when it is read
+        return ""  # reading them says more
     in_files = sum(size(path) for path in paths)
     expected = int(info.num_bytes) + info.num_examples * (frames.HEAD + frames.TAIL)
     return "" if in_files == expected else f"shards of {in_files} bytes, {INFO} says {expected}"
 
 
+def _check_size(builder: tfds.core.DatasetBuilder, split: str) -> None:
+    """Raises a `RecordError` if the files of a split are not as large as its info says."""
+    problem = wrong_size(builder, split)
+    if problem:
+        raise RecordError(
+            f"{builder.info.full_name}@{split}",
+            found=problem,
+            expected="the shards of one build, complete and in their places",
+            remedy="run `voc-seg-tfrecord verify` to find the shard, then copy or build the "
+            "dataset again",
+            kind="damaged dataset",
+        )
+
+
 def _read_part(builder: tfds.core.DatasetBuilder, part: Part, complete: bool) -> Iterator[bytes]:
+    """Yields the serialized examples of a `Part`; see `read_shards`."""
     where = f"{builder.info.full_name}@{part}"
-    split_of: dict[str, str] = {}
+    split_of_image: dict[str, str] = {}
     for split in part.splits:
         for serialized in read_shards(builder, split, complete=complete):
             record = parse(serialized)
-            image = record.bytes(TILE_IMAGE_ID).decode() or record.id
-            if image in part.ids:
-                if split_of.setdefault(image, split) != split:
-                    raise ConfigError(
-                        where,
-                        found=f"the image {image} in {split_of[image]} and in {split}",
-                        expected="each id of the list in one split",
-                        remedy="name one split too, as in DATASET@SPLIT --ids FILE",
-                    )
-                del record  # it may be large
-                yield serialized
+            image_id = record.bytes(TILE_IMAGE_ID).decode() or record.id
+            del record  # it may be large
+            if image_id not in part.ids:
+                continue
+            first_split = split_of_image.setdefault(image_id, split)
+            if first_split != split:
+                raise ConfigError(
+                    where,
+                    found=f"the image {image_id} in {first_split} and in {split}",
+                    expected="each id of the list in one split",
+                    remedy="name one split too, as in DATASET@SPLIT --ids FILE",
+                )
+            yield serialized
     if complete:
         remedy = "read the dataset and split that the list was made for"
-        check_present(part.ids, split_of, where, partial=False, remedy=remedy)
+        check_present(part.ids, split_of_image, where, partial=False, remedy=remedy)
 
 
-def _pieces(
-    builder: tfds.core.DatasetBuilder, split: str
-) -> Iterator[tuple[epath.Path, int, int | None, int]]:
-    """Yields each shard with records, how many to leave out and to read, and how many it has."""
+@dataclasses.dataclass(frozen=True)
+class _Shard:
+    """A file of a split, or the part of one that a slice has.
+
+    Attributes:
+      path: the file.
+      length: how many records it has.
+      skip: how many of them are left out at its beginning.
+      stop: the number of the first record that is left out at its end; None if there is none.
+    """
+
+    path: epath.Path
+    length: int
+    skip: int = 0
+    stop: int | None = None
+
+
+def _shards_of(builder: tfds.core.DatasetBuilder, split: str) -> Iterator[_Shard]:
+    """Yields each shard with records of a split, or of a slice."""
     info = builder.info.splits[split]
     if split in builder.info.splits:
         for path, length in zip(info.filepaths, info.shard_lengths, strict=True):
             if length:
-                yield path, 0, None, length
+                yield _Shard(path, length)
         return
     for piece in info.file_instructions:
-        take = None if piece.takes_all else piece.take
-        yield epath.Path(piece.filename), piece.skip, take, piece.examples_in_shard
+        stop = None if piece.takes_all else piece.skip + piece.take
+        path = epath.Path(piece.filename)
+        yield _Shard(path, piece.examples_in_shard, piece.skip, stop)
 
 
 def check_tfrecord(builder: tfds.core.DatasetBuilder) -> None:
@@ -429,13 +496,15 @@ def check_tfrecord(builder: tfds.core.DatasetBuilder) -> None:
         )
 
 
-def _read_shard(path: epath.Path, length: int) -> Iterator[bytes]:
-    if not path.exists():
-        raise unreadable(path, "no such file", length)
+def _read_shard(shard: _Shard) -> Iterator[bytes]:
+    """Yields all records of a file."""
+    if not shard.path.exists():
+        raise unreadable(shard.path, "no such file", shard.length)
     try:
-        yield from map(operator.itemgetter(1), frames.read(path))
+        # No loop here, as it would keep the last record, which may be large.
+        yield from map(operator.itemgetter(1), frames.read(shard.path))
     except (OSError, RuntimeError, ValueError, IndexError) as error:
-        raise unreadable(path, " ".join(str(error).split()), length) from None
+        raise unreadable(shard.path, " ".join(str(error).split()), shard.length) from None
 
 
 def unreadable(path: epath.Path, found: str, length: int) -> RecordError:

@@ -1,0 +1,159 @@
+"""Pairs of a labeled and an unlabeled batch, for semi-supervised training."""
+
+from collections.abc import Sequence
+import dataclasses
+
+import tensorflow as tf
+
+from voc_seg_tfrecord.arrays import Size
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.names import LABEL_FEATURES, SEGMENTATION
+from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.wanted_ids import IdList
+from voc_seg_tfrecord.pipeline import crops
+from voc_seg_tfrecord.pipeline.batches import BATCHES_AHEAD, CropOptions, cropped_batches
+from voc_seg_tfrecord.pipeline.geometry import check_count
+from voc_seg_tfrecord.pipeline.records import Selection, divide
+from voc_seg_tfrecord.pipeline.streams import Stream, epoch_stream
+from voc_seg_tfrecord.pipeline.window import ExamplePairs
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+
+
+def labeled_unlabeled_batches(
+    dataset: BuiltDataset,
+    split: str = "train",
+    *,
+    labeled: IdList,
+    size: Size,
+    batch_size: int,
+    ratio: float = 1,
+    seed: int = 0,
+    scales: tuple[float, float] = crops.DEEPLAB_SCALES,
+    step: float | None = None,
+    flip: bool = True,
+    shuffle: bool | int = True,
+    epochs: int | None = None,
+    first_epoch: int = 0,
+    features: Sequence[str] = SEGMENTATION,
+    partial: bool = False,
+    data_dir: PathLike | None = None,
+) -> ExamplePairs:
+    """Draws a labeled and an unlabeled batch at a time, each as `training_batches` does.
+
+    An epoch is one pass over the unlabeled part: `unlabeled // (ratio * batch_size)` pairs
+    of batches. Meanwhile the labeled part is read as often as needed, each time in another
+    order, cropped in other places.
+
+    Args:
+      dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
+        path of its folder.
+      split: as everywhere in TFDS; it holds both parts.
+      labeled: the labeled part: the name of a list, such as `semi_1_16`, or image ids. All
+        other examples of the split are the unlabeled part.
+      size: size of the crops, one number for a square, or height and width.
+      batch_size: labeled examples per pair.
+      ratio: unlabeled examples per labeled example (1); times `batch_size` it has to be a
+        whole number.
+      seed: 0 to 2**31 - 1 (0), for both parts.
+      scales: the smallest and the largest random scale (0.5 and 2).
+      step: difference between neighboring scales; 0 allows any number between. By default 0.25
+        if both ends are multiples of it, and else 0.
+      flip: whether to swap left and right with probability 0.5 (True).
+      shuffle: for both parts, see `training_batches` (True).
+      epochs: number of epochs; None, the default, never ends.
+      first_epoch: number of the first epoch (0); both parts go on as if the run had not
+        stopped.
+      features: which features a labeled batch has. An unlabeled batch has none of those
+        that tell what is in an image.
+      partial: whether the split may lack ids of the list (False).
+      data_dir: the folder of datasets, for a name; TFDS's by default.
+
+    Returns:
+      A dataset of pairs `(labeled batch, unlabeled batch)`.
+
+    Raises:
+      ConfigError: if ids of the list are missing, a part is empty, or the unlabeled part
+        does not fill a batch.
+      RecordError: if a build has replaced the dataset since it was opened.
+      tf.errors.InvalidArgumentError: when the batches are read, if a build has replaced it
+        meanwhile.
+    """
+    builder = as_builder(dataset, data_dir)
+    labeled_part, unlabeled_part = divide(builder, split, labeled, partial=partial)
+    check_count("batch_size", batch_size)
+    unlabeled_batch_size = _count_unlabeled(batch_size, ratio)
+    pairs_per_epoch = unlabeled_part.count // unlabeled_batch_size
+    if not pairs_per_epoch:
+        raise ConfigError(
+            "batch_size, ratio",
+            found=f"{unlabeled_batch_size} unlabeled examples per batch, of "
+            f"{unlabeled_part.count} in all",
+            expected="at least one full batch",
+            remedy="use smaller batches or a smaller ratio",
+        )
+    unlabeled_stream = epoch_stream(
+        unlabeled_part,
+        seed=seed,
+        shuffle=shuffle,
+        epochs=epochs,
+        first_epoch=first_epoch,
+        per_batch=unlabeled_batch_size,
+    )
+    labeled_stream = _endless_stream(
+        labeled_part,
+        batches_before=first_epoch * pairs_per_epoch,
+        batch_size=batch_size,
+        seed=seed,
+        shuffle=shuffle,
+    )
+    crop = CropOptions(size=size, scales=scales, step=step, flip=flip)
+    labeled_batches = cropped_batches(
+        builder, labeled_stream, crop, batch_size=batch_size, features=features, seed=seed
+    )
+    unlabeled_batches = cropped_batches(
+        builder,
+        unlabeled_stream,
+        crop,
+        batch_size=unlabeled_batch_size,
+        features=[name for name in features if name not in LABEL_FEATURES],
+        seed=seed,
+    )
+    return tf.data.Dataset.zip((labeled_batches, unlabeled_batches)).prefetch(BATCHES_AHEAD)
+
+
+_MAX_ROUNDING_ERROR = 1e-6
+
+
+def _count_unlabeled(batch_size: int, ratio: float) -> int:
+    """Returns how many unlabeled examples there are for a labeled batch."""
+    count = round(batch_size * ratio)
+    if count < 1 or abs(count - batch_size * ratio) > _MAX_ROUNDING_ERROR:
+        raise ConfigError(
+            "ratio",
+            found=f"{ratio} times {batch_size} labeled examples",
+            expected="a whole number of unlabeled examples, 1 or more",
+        )
+    return count
+
+
+def _endless_stream(
+    selection: Selection, *, batches_before: int, batch_size: int, seed: int, shuffle: bool | int
+) -> Stream:
+    """Streams records without end, as if so many batches had been drawn before.
+
+    An epoch has full batches only, so that it drops the rest of its records. A part that is smaller
+    than one batch drops nothing.
+    """
+    examples_per_epoch = selection.count
+    if batch_size <= selection.count:
+        examples_per_epoch -= selection.count % batch_size
+    first_epoch, examples_of_it = divmod(batches_before * batch_size, examples_per_epoch)
+    stream = epoch_stream(
+        selection,
+        seed=seed,
+        shuffle=shuffle,
+        epochs=None,
+        first_epoch=first_epoch,
+        per_batch=batch_size,
+    )
+    return dataclasses.replace(stream, draws=stream.draws.skip(examples_of_it))

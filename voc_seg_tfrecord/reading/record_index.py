@@ -1,0 +1,262 @@
+"""Finds where the records of a built dataset begin, and reads one by its number.
+
+A TFRecord file can be read in any order once the offsets of its records are known. One pass over
+the frames finds them, in milliseconds, whenever a dataset is opened; nothing is written beside the
+dataset. The index holds the checksum of each record, so that a file that is replaced or changed
+meanwhile is noticed at the next record.
+"""
+
+import bisect
+from collections.abc import Iterator, Sequence
+import concurrent.futures
+import contextlib
+import hashlib
+import itertools
+import os
+import tempfile
+from typing import Any
+
+from etils import epath
+import google_crc32c
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.core.dataset_files import read_sums
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError, did_you_mean
+from voc_seg_tfrecord.core.storage import PathLike, as_storage_error, is_bucket
+from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.reading.records import check_tfrecord, parse, unreadable
+
+_SEAL_BYTES = 4
+"""Bytes of the checksum that stands for all records of a file."""
+
+_MAX_OPEN_FILES = 256
+"""Files that one index keeps open; a process may often have 1024."""
+
+_OPENING_THREADS = 8
+
+_PIECE_BYTES = 1 << 20
+"""Bytes that are copied from a bucket at a time."""
+
+
+class RecordIndex:
+    """The records of a split, or of a slice of one, by their number in the order of the files.
+
+    Attributes:
+      paths: the files.
+      lengths: how many records of each file belong to the split, int64 `[F]`.
+      seal: four bytes for each file, which tell its records from others.
+
+    Args:
+      files: the records of each file.
+    """
+
+    def __init__(self, files: Sequence["_FileIndex"]) -> None:
+        self._files = files
+        self._ends = list(itertools.accumulate(file.count for file in files))
+        self.paths = [os.fspath(file.path) for file in files]
+        self.lengths = np.array([file.count for file in files], np.int64)
+        self.seal = b"".join(file.seal for file in files)
+        self._open_files: dict[int, frames.OpenFile] = {}
+
+    @classmethod
+    def open(
+        cls, builder: tfds.core.DatasetBuilder, split: Any, cache_dir: PathLike | None = None
+    ) -> "RecordIndex":
+        """Finds the records of a split, as everywhere in TFDS.
+
+        Args:
+          builder: of the built dataset.
+          split: such as `train` or `train[:10%]`.
+          cache_dir: a folder on a disk for copies of the files, if they lie in a bucket.
+
+        Raises:
+          ConfigError: if there is no such split, or its files are no TFRecords.
+          RecordError: naming a shard that is missing, truncated or damaged, or that has not as
+            many records as the dataset's info says.
+        """
+        check_tfrecord(builder)
+        try:
+            instructions = builder.info.splits[split].file_instructions
+        except (ValueError, KeyError, AssertionError):
+            splits = list(builder.info.splits)
+            raise ConfigError(
+                f"{builder.info.full_name}@{split}",
+                found=f"no such split{did_you_mean(str(split), splits)}",
+                expected=f"one of {', '.join(splits)}, or a slice such as train[:10%]",
+                remedy="give the name of a list, or image ids, as ids=",
+            ) from None
+
+        def index_file(instruction: Any) -> _FileIndex:
+            path = epath.Path(instruction.filename)
+            if is_bucket(path):
+                path = _copy_to_disk(path, builder.data_path, cache_dir)
+            total = instruction.examples_in_shard
+            return _FileIndex(path, instruction.skip, instruction.take, total)
+
+        threads = min(_OPENING_THREADS, len(instructions) or 1)
+        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+            return cls(list(pool.map(index_file, instructions)))
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def first_changed_file(self, seal: bytes) -> str:
+        """Returns the first file whose records are not those of a seal; empty if there is none."""
+        for number, (path, file) in enumerate(zip(self.paths, self._files, strict=True)):
+            start = number * _SEAL_BYTES
+            if file.seal != seal[start : start + _SEAL_BYTES]:
+                return path
+        return ""
+
+    def frame_starts(self) -> tuple[np.ndarray, np.ndarray]:
+        """Returns the file of each record, and the byte at which its frame begins.
+
+        Returns:
+          int64 `[N]` numbers of files in `paths`, and int64 `[N]` bytes.
+        """
+        starts = [file.frame_starts() for file in self._files]
+        file_numbers = np.repeat(np.arange(len(starts)), self.lengths)
+        return file_numbers, np.concatenate(starts)
+
+    def read(self, number: int) -> bytes:
+        """Returns a record, which is the one that was there when the index was made.
+
+        Raises:
+          RecordError: naming the file and the byte, if it was damaged or changed.
+        """
+        file_number = bisect.bisect_right(self._ends, number)
+        file = self._files[file_number]
+        first_of_file = self._ends[file_number] - file.count
+        return file.read(self._opened(file_number), number - first_of_file)
+
+    def _opened(self, file_number: int) -> frames.OpenFile:
+        """Returns a file that is open; another one may be closed for it."""
+        opened = self._open_files.get(file_number)
+        if opened is None:
+            if len(self._open_files) >= _MAX_OPEN_FILES:  # a thread that reads one keeps it open
+                self._open_files.pop(next(iter(self._open_files)), None)
+            opened = self._files[file_number].open()
+            self._open_files[file_number] = opened
+        return opened
+
+
+class _FileIndex:
+    """The records of one file that belong to a split.
+
+    Attributes:
+      path: the file.
+      count: how many of its records belong to the split.
+      seal: the checksum of the checksums of all its records.
+
+    Args:
+      path: the file.
+      skip: how many records to leave out at its beginning.
+      take: how many to take after these; -1 for all.
+      total: how many records the file has to have.
+    """
+
+    def __init__(self, path: epath.Path, skip: int, take: int, total: int) -> None:
+        self.path = path
+        self.count = total - skip if take < 0 else take
+        self._total = total
+        with self._as_unreadable():
+            all_frames = frames.find(path)
+            self._state = _file_state(path)
+        if len(all_frames) != total:
+            raise unreadable(path, f"{len(all_frames)} records", total)
+        self.seal = google_crc32c.value(all_frames.checksums.tobytes()).to_bytes(_SEAL_BYTES)
+        of_split = slice(skip, skip + self.count)
+        self._frames = frames.Frames(
+            all_frames.offsets[of_split],
+            all_frames.lengths[of_split],
+            all_frames.checksums[of_split],
+        )
+
+    def frame_starts(self) -> np.ndarray:
+        """Returns the byte at which each frame begins, int64 `[N]`."""
+        return self._frames.offsets - frames.HEAD
+
+    def open(self) -> frames.OpenFile:
+        """Opens the file."""
+        with self._as_unreadable():
+            return frames.OpenFile(self.path)
+
+    def read(self, file: frames.OpenFile, number: int) -> bytes:
+        """Returns a record, by its number among those of the split."""
+        offset = int(self._frames.offsets[number])
+        length = int(self._frames.lengths[number])
+        data = file.read(length, offset)
+        if len(data) == length and frames.checksum(data) == self._frames.checksums[number]:
+            return data
+        if _file_state(self.path) != self._state:
+            raise changed(self.path)
+        byte = offset - frames.HEAD
+        damage = f"damaged at byte {byte}: the checksum of the record's data does not match"
+        with contextlib.suppress(RecordError):
+            damage += f"; it calls itself {parse(data).id}"
+        raise unreadable(self.path, damage, self._total)
+
+    @contextlib.contextmanager
+    def _as_unreadable(self) -> Iterator[None]:
+        """Makes the error about a shard of what goes wrong with the file."""
+        try:
+            yield
+        except (OSError, frames.FrameError) as error:
+            raise unreadable(self.path, " ".join(str(error).split()), self._total) from None
+
+
+def _file_state(path: epath.Path) -> tuple[int, ...]:
+    """Returns size, time and inode of a file, one of which changes with it; nothing without it."""
+    with contextlib.suppress(OSError):
+        status = os.stat(path)  # noqa: PTH116
+        return status.st_size, status.st_mtime_ns, status.st_ino
+    return ()
+
+
+def changed(where: object) -> RecordError:
+    """Returns the error about records that are not those of the index."""
+    return RecordError(
+        where,
+        found="other records than when the dataset was opened",
+        expected="files that stay as they are while they are read",
+        remedy="open the dataset again, in all processes that read it",
+    )
+
+
+def _copy_to_disk(path: epath.Path, folder: epath.Path, cache_dir: PathLike | None) -> epath.Path:
+    """Returns a copy on a disk of a file in a bucket, which is made if it is not there.
+
+    The copy's name has the file's checksum, or its address and size, so that no older one is taken.
+
+    Args:
+      path: the file.
+      folder: of the dataset.
+      cache_dir: the folder for copies.
+    """
+    if cache_dir is None:
+        raise ConfigError(
+            path,
+            found="a dataset in a bucket, of which records are read by number",
+            expected="a folder on a disk for copies of its files",
+            remedy="name one with cache_dir=",
+        )
+    with as_storage_error(path):
+        length = path.stat().length
+        expected_sha256 = read_sums(folder).get(path.name, "")
+        mark = expected_sha256 or hashlib.sha256(f"{path} {length}".encode()).hexdigest()
+        copy = epath.Path(cache_dir).expanduser() / f"{mark[:16]}-{path.name}"
+        if copy.exists() and copy.stat().length == length:
+            return copy
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=copy.parent, delete=False) as incomplete:
+            digest = hashlib.sha256()
+            with path.open("rb") as file:
+                while piece := file.read(_PIECE_BYTES):
+                    incomplete.write(piece)
+                    digest.update(piece)
+        if expected_sha256 not in ("", digest.hexdigest()):
+            os.unlink(incomplete.name)  # noqa: PTH108
+            raise unreadable(path, "bytes whose sha256 is not that in SHA256SUMS", 0)
+        os.replace(incomplete.name, copy)  # noqa: PTH105
+    return copy
