@@ -17,7 +17,8 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.reading import trust
-from voc_seg_tfrecord.reading.dataset import list_datasets, open_built
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.reading.listing import list_datasets
 
 CORE = "tensorflow_datasets.core.features"
 DICT = f"{CORE}.features_dict.FeaturesDict"

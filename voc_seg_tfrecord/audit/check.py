@@ -7,7 +7,7 @@ import functools
 import hashlib
 import itertools
 import re
-from typing import Any
+from typing import Any, NamedTuple
 import unicodedata
 
 import numpy as np
@@ -223,7 +223,7 @@ def check_plan(
         problems = [ask(p) if isinstance(p, QuestionError) else p for p in plan.problems]
         plan = dataclasses.replace(plan, problems=tuple(problems))
     report = Report(
-        [*map(as_finding, plan.problems), *_notes(plan)],
+        [*map(as_finding, plan.problems), *_notes(plan), *_left_out(plan)],
         plan if not plan.undecided else None,
         tuple(config.built_class_names),
         tree=plan.tree,
@@ -248,24 +248,38 @@ def check_plan(
 
 
 def _notes(plan: FolderPlan) -> Iterable[Finding]:
+    """Yields what the plan notes, and what could not be checked because it is undecided."""
     notes = list(plan.notes)
-    undecided = plan.undecided if plan.splits else ()
-    if SPLITS in undecided:
-        notes.append("The splits are not decided, so all images were read, whatever the lists say.")
-    if MEANING in undecided:
-        notes.append(
-            "It is not decided what the masks mean. So they were decoded and compared with the "
-            "size of their images, but it was not checked whether their values are classes."
-        )
-    yield from (Finding("note", str(plan.tree.root), note, IGNORED) for note in notes)
+    if plan.splits:  # else no image is read, and nothing is said of how
+        if SPLITS in plan.undecided:
+            notes.append(
+                "The splits are not decided, so all images were read, whatever the lists say."
+            )
+        if MEANING in plan.undecided:
+            notes.append(
+                "It is not decided what the masks mean. So they were decoded and compared with the "
+                "size of their images, but it was not checked whether their values are classes."
+            )
+    for note in notes:
+        yield Finding("note", str(plan.tree.root), note, IGNORED)
+
+
+def _left_out(plan: FolderPlan) -> Iterable[Finding]:
+    """Yields ids that a build leaves out, because their image or their mask is missing."""
     for split, ids in plan.left_out.items():
         for image_id in ids:
-            lacks = "no mask" if image_id in plan.tree.images else "no image"
-            what = f"listed in split {split!r}, but it has {lacks}"
-            what = "this image has no mask" if SPLITS in plan.undecided else what
-            remedy = f"add the {lacks.removeprefix('no ')}, or take the id out of the list"
             record_id = plan.tree.record_id(image_id)
-            yield Finding(lacks, record_id, f"{record_id}: {what}", LEFT_OUT, remedy=remedy)
+            if image_id not in plan.tree.images:
+                kind = "no image"
+                problem = f"listed in split {split!r}, but it has no image"
+                remedy = "add the image, or take the id out of the list"
+            else:
+                kind = "no mask"
+                problem = f"listed in split {split!r}, but it has no mask"
+                remedy = "add the mask, or take the id out of the list"
+            if SPLITS in plan.undecided:  # no list was read
+                problem = "this image has no mask"
+            yield Finding(kind, record_id, f"{record_id}: {problem}", LEFT_OUT, remedy=remedy)
 
 
 def _find_pairs(plan: FolderPlan) -> tuple[list[tuple[str, Pair]], list[Finding]]:
@@ -427,8 +441,10 @@ def unknown_boxes(mask: File, rule: MaskRule) -> list[Box]:
             unknown = index_masks.unknown_pixels(mask_samples.read_samples(mask), rule)
         except Exception:  # whatever a file does to a decoder
             return []
-        known = np.where(unknown, np.uint8(0), np.uint8(VOID))
-        regions = _largest(find_regions(known, _largest)).as_regions()
+        # Void has no regions, so all other pixels become void.
+        unknown_as_class = np.where(unknown, np.uint8(0), np.uint8(VOID))
+        # `find_regions` calls `_largest` only where a mask has very many regions.
+        regions = _largest(find_regions(unknown_as_class, _largest)).as_regions()
     return [region.box for region in regions]
 
 
@@ -454,19 +470,26 @@ def _unused(plan: FolderPlan) -> Iterable[Finding]:
             yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)
 
 
+class _ListedId(NamedTuple):
+    """An id and the split that lists it."""
+
+    split: str
+    image_id: str
+
+
 def _copies_by_id(plan: FolderPlan) -> Iterable[Finding]:
     """Yields images of two splits that have the same id, but for the marks of copies."""
-    places_by_name: dict[str, list[tuple[str, str]]] = collections.defaultdict(list)
+    listed_by_name: dict[str, list[_ListedId]] = collections.defaultdict(list)
     for split, ids in plan.splits.items():
         for image_id in ids:
-            places_by_name[_name_without_copy_mark(image_id)].append((split, image_id))
-    for places in places_by_name.values():
-        if not _may_be_copies(places):
+            name = _name_without_copy_mark(image_id)
+            listed_by_name[name].append(_ListedId(split, image_id))
+    for listed in listed_by_name.values():
+        if not _may_be_copies(listed):
             continue
-        record_ids = [plan.tree.record_id(image_id) for _, image_id in places]
+        record_ids = [plan.tree.record_id(one.image_id) for one in listed]
         texts = [
-            f"{record_id} ({split})"
-            for record_id, (split, _) in zip(record_ids, places, strict=True)
+            f"{record_id} ({one.split})" for record_id, one in zip(record_ids, listed, strict=True)
         ]
         text = " and ".join(texts)
         remedy = "look whether they show the same; if so, keep them in one split"
@@ -480,12 +503,13 @@ def _name_without_copy_mark(image_id: str) -> str:
     return name.rpartition("/")[2]
 
 
-def _may_be_copies(places: list[tuple[str, str]]) -> bool:
-    """Says whether ids of one name, each with its split, may be copies of one photo.
+def _may_be_copies(listed: list[_ListedId]) -> bool:
+    """Whether ids of one name may be copies of one photo in two splits.
 
-    A name that several folders of one split have is no name of a photo: frames have numbers.
+    They are not if several folders of one split have the name: frames have numbers, so that
+    `train/a/0001` and `train/b/0001` are two photos.
     """
-    splits = {split for split, _ in places}
-    folders = {(split, image_id.rpartition("/")[0]) for split, image_id in places}
-    different_ids = {image_id for _, image_id in places}
+    splits = {one.split for one in listed}
+    folders = {(one.split, one.image_id.rpartition("/")[0]) for one in listed}
+    different_ids = {one.image_id for one in listed}
     return len(splits) > 1 and len(folders) == len(splits) and len(different_ids) > 1

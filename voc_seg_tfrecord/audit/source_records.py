@@ -1,7 +1,8 @@
-"""What a dataset's source gives, files and tiles, to compare it with the records.
+"""Makes the records that the source of a dataset gives, to compare them with those that it has.
 
-Records are in no order of images, so to decode the image of each record would be to decode each
-image once for every tile of it. Here each file is read once, and a digest of each record is kept.
+The tiles of an image are far from each other in a dataset. To make the record of each tile alone
+would decode the image once for every tile. Here each file is read once, and a digest of each record
+stays in memory.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,6 +33,9 @@ from voc_seg_tfrecord.sources.fetcher import Fetcher
 from voc_seg_tfrecord.writing.examples import try_examples
 from voc_seg_tfrecord.writing.serializer import Encoder, StableSerializer, stand_in
 
+RecordsOrError = list[Record] | VocSegError
+"""The records of an item, one or one for each tile, or why its files cannot be used."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Originals:
@@ -53,26 +57,38 @@ class Originals:
     unusable: dict[str, dict[str, VocSegError]] = dataclasses.field(default_factory=dict)
 
     def agrees(self, split: str, record: Record) -> bool:
-        """Says whether a record is, byte for byte, what its files give."""
+        """Whether a record is, byte for byte, the one that its files give."""
         return self.digests[split].get(record.id) == _digest(record)
 
     def record(self, split: str, record_id: str) -> Record | None:
         """Returns the record that an id must have, None if the source has no such id.
 
-        It raises the error of files that cannot be used.
+        Raises:
+          VocSegError: if its files cannot be used.
         """
+        unusable = self.unusable[split]
         for image in (record_id, image_of(record_id)):
-            if image in self.unusable[split]:
-                raise self.unusable[split][image]
+            if image in unusable:
+                raise unusable[image]
         item = self.splits[split].get(record_id)
-        made = [] if item is None else try_examples(self.spec, item)
-        if isinstance(made, VocSegError):
-            raise made
-        records = (_as_record(self.features, example.features) for example in made)
-        return next((record for record in records if record.id == record_id), None)
+        if item is None:
+            return None
+        examples = try_examples(self.spec, item)
+        if isinstance(examples, VocSegError):
+            raise examples
+        for keyed in examples:
+            record = _as_record(self.features, keyed.features)
+            if record.id == record_id:
+                return record
+        return None
 
 
 def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any]) -> Record:
+    """Returns the record of an example as a build would write it.
+
+    Raises:
+      RecordError: if the example has other features than the dataset.
+    """
     others = set(features) ^ set(example)
     if others:
         raise RecordError(
@@ -85,14 +101,16 @@ def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any])
     if not isinstance(image, bytes):
         serializer = StableSerializer(features.get_serialized_info())
         return records.parse(serializer.serialize_example(Encoder(features)(example)))
-    shown = stand_in(image)
-    record = records.parse(features.serialize_example({**example, IMAGE: shown}))
-    if shown is not image:
+    # A large image is not copied into the record: a small stand-in takes its place there.
+    small_image = stand_in(image)
+    record = records.parse(features.serialize_example({**example, IMAGE: small_image}))
+    if small_image is not image:
         record.keep(image)
     return record
 
 
 def _digest(record: Record) -> bytes:
+    """Returns the sha256 of all features of a record, in the order of their names."""
     digest = hashlib.sha256()
     for name in sorted(record.features):
         value = record.features[name].SerializeToString(deterministic=True)
@@ -149,17 +167,21 @@ def find_originals(
         )
     originals = Originals(builder.info.features, source.spec)
     for split in source.splits:
-        items = originals.splits.setdefault(split, {})
-        digests = originals.digests.setdefault(split, {})
-        unusable = originals.unusable.setdefault(split, {})
-        for item, made in _read(builder, source, split, f"source of {split}", progress):
-            if isinstance(made, VocSegError):
-                unusable[image_id(item.filename)] = made
+        items: dict[str, Item | None] = {}
+        digests: dict[str, bytes] = {}
+        unusable: dict[str, VocSegError] = {}
+        for item, result in _read_split(builder, source, split, f"source of {split}", progress):
+            if isinstance(result, VocSegError):
+                unusable[image_id(item.filename)] = result
                 continue
-            for record in made:
-                items[record.id], digests[record.id] = item, _digest(record)
+            for record in result:
+                items[record.id] = item
+                digests[record.id] = _digest(record)
         if source.spec.tiling is None:
-            items |= dict.fromkeys(unusable)
+            items.update(dict.fromkeys(unusable))
+        originals.splits[split] = items
+        originals.digests[split] = digests
+        originals.unusable[split] = unusable
     return originals
 
 
@@ -177,15 +199,16 @@ def _open_folder(builder: tfds.core.DatasetBuilder, folder: epath.Path) -> Sourc
 
     rows = (builder.info.metadata or {}).get("classes")
     rule = rule_of_rows(rows, class_names(builder)) if rows else None
-    source = open_source(_config(builder), _OnlyFolder(folder), rule)
-    # What is compared is bytes.
-    return dataclasses.replace(source, spec=dataclasses.replace(source.spec, decoding="none"))
+    source = open_source(_config_of_build(builder), _OnlyFolder(folder), rule)
+    # Bytes are compared, so no image has to be decoded.
+    spec = dataclasses.replace(source.spec, decoding="none")
+    return dataclasses.replace(source, spec=spec)
 
 
 def read_folder(
     builder: tfds.core.DatasetBuilder, folder: epath.Path, *, progress: bool = False
-) -> Iterator[tuple[str, str, list[Record] | VocSegError]]:
-    """Yields what a build of a dataset would make of an unpacked folder now.
+) -> Iterator[tuple[str, str, RecordsOrError]]:
+    """Yields the records that a build of a dataset would make of an unpacked folder now.
 
     Yields:
       Split, image id, and its records: one, or one per tile. Files that cannot be used give the
@@ -193,33 +216,48 @@ def read_folder(
     """
     source = _open_folder(builder, folder)
     for split in source.splits:
-        for item, made in _read(builder, source, split, split, progress):
-            yield split, image_id(item.filename), made
+        for item, result in _read_split(builder, source, split, split, progress):
+            yield split, image_id(item.filename), result
 
 
-def _read(
-    builder: tfds.core.DatasetBuilder, source: Source, split: str, desc: str, progress: bool
-) -> Iterator[tuple[Any, list[Record] | VocSegError]]:
-    """Yields items of a split and their records."""
+def _read_split(
+    builder: tfds.core.DatasetBuilder, source: Source, split: str, title: str, progress: bool
+) -> Iterator[tuple[Item, RecordsOrError]]:
+    """Yields items of a split and their records.
 
-    def read(item: Item) -> list[Record] | VocSegError:
-        made = try_examples(source.spec, item)
-        if isinstance(made, VocSegError):
-            return made
-        return [_as_record(builder.info.features, example.features) for example in made]
-
-    made = ordered_map(read, source.splits[split], ahead=THREADS)
-    total = len(source.splits[split])
-    return tqdm(made, desc, total, unit=" images", disable=not progress, leave=False)
-
-
-def _config(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
-    """Returns the config that the dataset says it was built with.
-
-    Its metadata never says that the tree came with the package, so `sample` as well is read
-    from the folder that is given.
+    Args:
+      builder: of the dataset.
+      source: its source.
+      split: the split.
+      title: of the progress bar.
+      progress: whether to show it.
     """
-    fields, remedy = config_of(builder), "build it again from its source, or leave out --source"
+
+    def read(item: Item) -> RecordsOrError:
+        examples = try_examples(source.spec, item)
+        if isinstance(examples, VocSegError):
+            return examples
+        return [_as_record(builder.info.features, keyed.features) for keyed in examples]
+
+    items = source.splits[split]
+    results = ordered_map(read, items, ahead=THREADS)
+    return tqdm(
+        results,
+        desc=title,
+        total=len(items),
+        unit=" images",
+        disable=not progress,
+        leave=False,
+    )
+
+
+def _config_of_build(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
+    """Returns the config by which a dataset was built, as its metadata has it.
+
+    The metadata does not have the folder: `sample` too is read from the one that is given.
+    """
+    fields = config_of(builder)
+    remedy = "build it again from its source, or leave out --source"
     if not fields:
         raise ConfigError(
             builder.info.full_name,

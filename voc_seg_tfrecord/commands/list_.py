@@ -10,8 +10,8 @@ import itertools
 from typing import Any
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.reading.dataset import Listed, list_datasets
 from voc_seg_tfrecord.reading.find import data_dirs
+from voc_seg_tfrecord.reading.listing import ListedVersion, list_datasets
 
 SUMMARY = "list the datasets that are built, with examples, size and date"
 EXAMPLE = "voc-seg-tfrecord list --data_dir /data/tensorflow_datasets"
@@ -36,12 +36,12 @@ def run(args: argparse.Namespace) -> int:
     return 0 if are_complete else 1
 
 
-def _as_dict(dataset: Listed) -> dict[str, Any]:
+def _as_dict(dataset: ListedVersion) -> dict[str, Any]:
     built = dataset.built and dataset.built.isoformat(timespec="seconds")
     return dataclasses.asdict(dataset) | {"built": built, "complete": dataset.complete}
 
 
-def _print(folder: str, datasets: list[Listed]) -> None:
+def _print(folder: str, datasets: list[ListedVersion]) -> None:
     if not datasets:
         print(f"{folder}: no dataset of voc_seg_tfrecord is built here")
         return
@@ -50,7 +50,7 @@ def _print(folder: str, datasets: list[Listed]) -> None:
     screen.show_table(columns, [_row(dataset) for dataset in datasets])
 
 
-def _row(dataset: Listed) -> tuple[str, ...]:
+def _row(dataset: ListedVersion) -> tuple[str, ...]:
     built = f"{dataset.built:%Y-%m-%dT%H:%M}" if dataset.built else "-"
     splits = ",".join(f"{split}={count}" for split, count in dataset.splits.items())
     return (

@@ -15,18 +15,22 @@ from voc_seg_tfrecord.core.names import (
     TILE_X,
     TILE_Y,
 )
-from voc_seg_tfrecord.core.tiling import Tile, Tiling
+from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.reading.dataset import tiling_of
 
 Overlap = Literal["average", "first"]
 """What counts where tiles overlap: the mean of all, or the first tile row by row."""
 
-_SHOWN = 3
+Predictions = Iterable[tuple[Mapping[str, Any], Any]]
+"""Pairs of an example or a batch, and what was predicted for it."""
+
+_MAX_NAMED = 3
+"""How many images, and tiles of each, an error names."""
 
 
 def stitch(
     builder: tfds.core.DatasetBuilder,
-    predictions: Iterable[tuple[Mapping[str, Any], Any]],
+    predictions: Predictions,
     *,
     overlap: Overlap | None = None,
 ) -> Iterator[tuple[str, np.ndarray]]:
@@ -57,31 +61,37 @@ def stitch(
     if overlap not in (None, *get_args(Overlap)):
         raise ConfigError("overlap", found=repr(overlap), expected="average or first")
     tiling = _tiling(builder)
-    waiting: dict[str, _Canvas] = {}
-    complete: set[str] = set()
-    for example, predicted in _single(predictions):
+    incomplete: dict[str, _Canvas] = {}
+    complete_ids: set[str] = set()
+    for example, predicted in _split_batches(predictions):
         image_id = example[TILE_IMAGE_ID].decode()
-        canvas = waiting.get(image_id)
-        if image_id in complete:
-            raise _repeated(image_id, example)
-        if canvas is None:
-            canvas = waiting[image_id] = _Canvas(tiling, image_id, example, predicted, overlap)
+        if image_id in complete_ids:
+            raise _repeated_error(image_id, example)
+        if image_id not in incomplete:
+            incomplete[image_id] = _Canvas(tiling, image_id, example, predicted, overlap)
+        canvas = incomplete[image_id]
         canvas.add(example, predicted)
         if not canvas.missing:
-            del waiting[image_id]
-            complete.add(image_id)
+            del incomplete[image_id]
+            complete_ids.add(image_id)
             yield image_id, canvas.result
-    if waiting:
-        shown = [
-            f"{i} without {', '.join([t.name(i) for t in canvas.missing.values()][:_SHOWN])}"
-            for i, canvas in waiting.items()
-        ]
-        raise ConfigError(
-            "stitch",
-            found=f"{len(waiting)} images of which tiles are missing: {'; '.join(shown[:_SHOWN])}",
-            expected="all tiles of each image",
-            remedy="give the predictions of all batches of a split, or of all that tiles_of names",
-        )
+    if incomplete:
+        raise _missing_error(incomplete)
+
+
+def _missing_error(incomplete: Mapping[str, "_Canvas"]) -> ConfigError:
+    """Returns the error about images of which tiles are missing."""
+    named = []
+    for image_id, canvas in list(incomplete.items())[:_MAX_NAMED]:
+        tiles = list(canvas.missing.values())[:_MAX_NAMED]
+        tile_ids = [tile.name(image_id) for tile in tiles]
+        named.append(f"{image_id} without {', '.join(tile_ids)}")
+    return ConfigError(
+        "stitch",
+        found=f"{len(incomplete)} images of which tiles are missing: {'; '.join(named)}",
+        expected="all tiles of each image",
+        remedy="give the predictions of all batches of a split, or of all that tiles_of names",
+    )
 
 
 def tiles_of(builder: tfds.core.DatasetBuilder, sizes: Mapping[str, tuple[int, int]]) -> list[str]:
@@ -95,11 +105,16 @@ def tiles_of(builder: tfds.core.DatasetBuilder, sizes: Mapping[str, tuple[int, i
       ConfigError: if the dataset has no tiles.
     """
     tiling = _tiling(builder)
-    return [tile.name(i) for i, size in sizes.items() for tile in tiling.tiles(*size)]
+    tile_ids = []
+    for image_id, (height, width) in sizes.items():
+        tile_ids += [tile.name(image_id) for tile in tiling.tiles(height, width)]
+    return tile_ids
 
 
 def _tiling(builder: tfds.core.DatasetBuilder) -> Tiling:
-    if (tiling := tiling_of(builder)) is None:
+    """Returns how a dataset was cut; raises a `ConfigError` if it was not."""
+    tiling = tiling_of(builder)
+    if tiling is None:
         raise ConfigError(
             builder.info.full_name,
             found="complete images",
@@ -115,6 +130,13 @@ class _Canvas:
     Attributes:
       result: what was predicted so far, `[H, W, ...]`.
       missing: the tiles that have not come, by top and left.
+
+    Args:
+      tiling: how the image was cut.
+      image_id: its id.
+      example: the first tile that has come.
+      predicted: what was predicted for it, `[h, w]` or `[h, w, C]`.
+      overlap: see `stitch`.
     """
 
     def __init__(
@@ -124,36 +146,41 @@ class _Canvas:
         example: Mapping[str, Any],
         predicted: np.ndarray,
         overlap: Overlap | None,
-    ):
-        self.size = int(example[TILE_IMAGE_HEIGHT]), int(example[TILE_IMAGE_WIDTH])
-        self.missing = {(t.top, t.left): t for t in tiling.tiles(*self.size)}
-        self._there: set[tuple[int, int]] = set()
-        self.result = np.zeros(self.size + predicted.shape[2:], predicted.dtype)
+    ) -> None:
+        height = int(example[TILE_IMAGE_HEIGHT])
+        width = int(example[TILE_IMAGE_WIDTH])
+        self.missing = {(tile.top, tile.left): tile for tile in tiling.tiles(height, width)}
+        self.result = np.zeros((height, width, *predicted.shape[2:]), predicted.dtype)
         self._image_id = image_id
-        floating = np.issubdtype(predicted.dtype, np.floating)
-        self._first = (overlap or ("average" if floating else "first")) == "first"
-        if not (self._first or floating):
+        self._added: set[tuple[int, int]] = set()
+        are_scores = np.issubdtype(predicted.dtype, np.floating)
+        if overlap is None:
+            overlap = "average" if are_scores else "first"
+        if overlap == "average" and not are_scores:
             raise ConfigError(
                 "overlap",
                 found=f"'average' of {predicted.dtype}",
                 expected="floating-point scores, or overlap='first' for classes",
                 remedy="stitch the scores, and take .argmax(-1) of the result",
             )
-        self._count = np.zeros((0, 0) if self._first else self.size, np.uint16)
+        # How many tiles have come for each pixel; nobody asks if the first one counts.
+        self._count: np.ndarray | None = None
+        if overlap == "average":
+            self._count = np.zeros((height, width), np.uint16)
 
     def add(self, example: Mapping[str, Any], predicted: np.ndarray) -> None:
         """Adds one tile."""
-        at = int(example[TILE_Y]), int(example[TILE_X])
-        if at in self._there:
-            raise _repeated(self._image_id, example)
-        tile = self.missing.pop(at, None)
+        corner = (int(example[TILE_Y]), int(example[TILE_X]))
+        if corner in self._added:
+            raise _repeated_error(self._image_id, example)
+        tile = self.missing.pop(corner, None)
         if tile is None:
             raise ConfigError(
                 "stitch",
-                found=f"a tile of {self._image_id} at {at}, row and column, where none begins",
+                found=f"a tile of {self._image_id} at {corner}, row and column, where none begins",
                 expected="tiles of this dataset, as evaluation_batches gives them",
             )
-        self._there.add(at)
+        self._added.add(corner)
         if predicted.shape[0] < tile.height or predicted.shape[1] < tile.width:
             raise ConfigError(
                 f"stitch, {tile.name(self._image_id)}",
@@ -162,10 +189,10 @@ class _Canvas:
                 remedy="resize the scores of the network to the size of the tile",
             )
         part = predicted[: tile.height, : tile.width]
-        if self._first:
+        if self._count is None:
             self.result[tile.window][tile.own] = part[tile.own]
         else:
-            self._average(tile, part)
+            _add_to_mean(self.result[tile.window], self._count[tile.window], part)
         if np.issubdtype(part.dtype, np.floating) and np.isnan(self.result[tile.window]).any():
             raise ConfigError(
                 f"stitch, {tile.name(self._image_id)}",
@@ -174,20 +201,26 @@ class _Canvas:
                 remedy="see why the network gives them, such as a loss that diverged",
             )
 
-    def _average(self, tile: Tile, part: np.ndarray) -> None:
-        # A running mean: the mean of equal numbers is that number, to the last bit.
-        count = self._count[tile.window]
-        count += 1
-        mean = self.result[tile.window]
-        counts = count.reshape(count.shape + (1,) * (part.ndim - 2)).astype(part.dtype)
-        with np.errstate(invalid="ignore"):  # `add` names what is NaN in the end
-            step = (part - mean) / counts
-            # The mean of -inf and anything finite is -inf; the difference would be no number.
-            stays = np.isinf(mean) & ((part == mean) | np.isfinite(part))
-            mean += np.where(stays, 0, step)
+
+def _add_to_mean(mean: np.ndarray, count: np.ndarray, part: np.ndarray) -> None:
+    """Adds scores to a running mean in place: the mean of equal numbers is that number exactly.
+
+    Args:
+      mean: of the scores so far, `[h, w, ...]`.
+      count: how many there are of each pixel, uint16 `[h, w]`; it is increased by 1.
+      part: the scores that are added, `[h, w, ...]`.
+    """
+    count += 1
+    channel_axes = (1,) * (part.ndim - 2)
+    counts = count.reshape(count.shape + channel_axes).astype(part.dtype)
+    with np.errstate(invalid="ignore"):  # `_Canvas.add` refuses what is NaN in the end
+        step = (part - mean) / counts
+        # The mean of -inf and anything finite is -inf; the difference would be no number.
+        stays = np.isinf(mean) & ((part == mean) | np.isfinite(part))
+        mean += np.where(stays, 0, step)
 
 
-def _repeated(image_id: str, example: Mapping[str, Any]) -> ConfigError:
+def _repeated_error(image_id: str, example: Mapping[str, Any]) -> ConfigError:
     return ConfigError(
         "stitch",
         found=f"a repeated tile: of {image_id}, at row {example[TILE_Y]}, column {example[TILE_X]}",
@@ -196,10 +229,10 @@ def _repeated(image_id: str, example: Mapping[str, Any]) -> ConfigError:
     )
 
 
-def _single(
-    predictions: Iterable[tuple[Mapping[str, Any], Any]],
+def _split_batches(
+    predictions: Predictions,
 ) -> Iterator[tuple[dict[str, Any], np.ndarray]]:
-    """Takes batches apart."""
+    """Yields the features of each tile and what was predicted for it; batches are taken apart."""
     for given, predicted in predictions:
         lacking = [name for name in TILE if name not in given]
         if lacking:
@@ -209,10 +242,10 @@ def _single(
                 expected="the features of the tile beside what was predicted for it",
                 remedy="take the batches of pipeline.evaluation_batches",
             )
-        place = {name: np.asarray(given[name]) for name in TILE}
+        columns = {name: np.asarray(given[name]) for name in TILE}
         array = np.asarray(predicted)
-        if not place[TILE_Y].ndim:
-            yield {name: value[()] for name, value in place.items()}, array
+        if not columns[TILE_Y].ndim:
+            yield {name: value[()] for name, value in columns.items()}, array
             continue
-        for number in range(len(place[TILE_Y])):
-            yield {name: value[number] for name, value in place.items()}, array[number]
+        for number in range(len(columns[TILE_Y])):
+            yield {name: values[number] for name, values in columns.items()}, array[number]

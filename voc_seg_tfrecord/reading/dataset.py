@@ -1,11 +1,7 @@
-"""Opens built datasets, says what is known of them, and lists those in a folder of datasets."""
+"""Opens built datasets, and tells what is known of one without reading its records."""
 
-import collections
-from collections.abc import Collection, Iterator, Mapping, Sequence
-import dataclasses
-import datetime
+from collections.abc import Collection, Sequence
 import os
-import re
 from typing import Any, TypeAlias
 import warnings
 
@@ -19,7 +15,6 @@ from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
     ListError,
-    VocSegError,
     counted,
     did_you_mean,
 )
@@ -41,16 +36,12 @@ from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.reading import identity
 from voc_seg_tfrecord.reading.fields import FEATURES
 from voc_seg_tfrecord.reading.find import (
-    DATASET,
-    VERSION,
     Part,
-    by_version,
-    config_names,
     find_dataset,
     split_name,
 )
 from voc_seg_tfrecord.reading.records import Record, scan
-from voc_seg_tfrecord.reading.trust import check_description, damaged
+from voc_seg_tfrecord.reading.trust import METADATA, check_description, damaged
 
 BuiltDataset: TypeAlias = tfds.core.DatasetBuilder | PathLike
 """A built dataset as users name one: its builder, its name as in TFDS, or its folder's path."""
@@ -92,22 +83,28 @@ def open_built(name: str, data_dir: PathLike | None = None) -> tfds.core.Dataset
     dataset_files.check_sums(folder)
     check_description(folder)
     try:
-        with warnings.catch_warnings():
-            # With PYTHONWARNINGS=error a warning of TFDS would be an error of the dataset's.
-            warnings.simplefilter("ignore")
-            builder = tfds.builder_from_directory(folder)
-        if not builder.info.splits:
-            raise ValueError("no splits")
-        _check_names(builder)
-        shards = [
-            path.name for split in builder.info.splits for path in shard_paths(builder, split)
-        ]
+        builder = _open_folder(folder)
+        shards = []
+        for split in builder.info.splits:
+            shards += [path.name for path in shard_paths(builder, split)]
     except Exception as error:  # TFDS lets out whatever its parsers raise
         if storage.is_lack_of_threads(error):
             raise
         raise damaged(folder, error) from None
-    small = [path.name for path in folder.iterdir() if path.name.endswith(".labels.txt")]
-    dataset_files.check_listed(folder, [INFO, FEATURES, *small, *shards])
+    names = [path.name for path in folder.iterdir() if path.name.endswith(".labels.txt")]
+    dataset_files.check_listed(folder, [INFO, FEATURES, *names, *shards])
+    return builder
+
+
+def _open_folder(folder: epath.Path) -> tfds.core.DatasetBuilder:
+    """Opens a version folder by TFDS."""
+    with warnings.catch_warnings():
+        # With PYTHONWARNINGS=error a warning of TFDS would be an error of the dataset's.
+        warnings.simplefilter("ignore")
+        builder = tfds.builder_from_directory(folder)
+    if not builder.info.splits:
+        raise ValueError("no splits")
+    _check_names(builder)
     return builder
 
 
@@ -137,13 +134,16 @@ def ids_sha256(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
 
 
 def _check_names(builder: tfds.core.DatasetBuilder) -> None:
-    """Checks that the files with the names of classes say the same, as SHA256SUMS may be gone."""
-    names = identity.names_of_classes(builder)
-    metadata = builder.info.metadata or {}
-    for source, expected in {"metadata.json": metadata.get("class_names"), **names}.items():
-        for name, of_file in names.items():
-            if expected is not None and of_file != expected:
-                raise ValueError(f"the class names of {name} are not those of {source}")
+    """Checks that all files with the names of classes agree, as SHA256SUMS may be gone."""
+    names_by_feature = identity.names_of_classes(builder)
+    names_by_source = dict(names_by_feature)
+    in_metadata = (builder.info.metadata or {}).get("class_names")
+    if in_metadata is not None:
+        names_by_source[METADATA] = in_metadata
+    for source, expected in names_by_source.items():
+        for feature, names in names_by_feature.items():
+            if names != expected:
+                raise ValueError(f"the class names of {feature} are not those of {source}")
 
 
 def shard_paths(builder: tfds.core.DatasetBuilder, split: str) -> list[epath.Path]:
@@ -166,55 +166,61 @@ def check_splits(
         beside something else.
       ListError: if the file of ids is not there, or is no list.
     """
-    for split in wanted:
-        is_split = split in builder.info.splits or isinstance(split, Part)
-        if not is_split and split not in named_lists():
-            known = [*builder.info.splits, *named_lists()]
-            raise ConfigError(
-                f"{builder.info.full_name}@{split}",
-                found=f"no such split{did_you_mean(split, known)}",
-                expected=f"one of {', '.join(builder.info.splits)}, or a list of papers",
-            )
-        if not is_split and (ids or len(wanted) > 1):
-            raise ConfigError(
-                f"{builder.info.full_name}@{'+'.join(wanted)}",
-                found=f"the list {split} beside {'--ids' if ids else 'other names'}",
-                expected="splits, or one list of ids",
-                remedy="write the ids that you want into one file, and give it with --ids",
-            )
-        if not is_split:
-            return [Part(split, tuple(builder.info.splits), list_ids(split))]
+    for name in wanted:
+        if name in builder.info.splits or isinstance(name, Part):
+            continue
+        _check_list_alone(builder, name, wanted, ids)
+        return [Part(name, tuple(builder.info.splits), list_ids(name))]
     splits = list(wanted or builder.info.splits)
     if ids is not None:
         path = epath.Path(ids).expanduser()
-        return [Part(path.name, splits, _ids_of(path))]
+        return [Part(path.name, splits, _read_ids(path))]
     return splits
 
 
-def _ids_of(path: epath.Path) -> Collection[str]:
+def _check_list_alone(
+    builder: tfds.core.DatasetBuilder, name: str, wanted: Sequence[str], ids: PathLike | None
+) -> None:
+    """Checks that what is no split is a list, and that nothing is wanted beside it."""
+    if name not in named_lists():
+        known = [*builder.info.splits, *named_lists()]
+        raise ConfigError(
+            f"{builder.info.full_name}@{name}",
+            found=f"no such split{did_you_mean(name, known)}",
+            expected=f"one of {', '.join(builder.info.splits)}, or a list of papers",
+        )
+    if ids or len(wanted) > 1:
+        raise ConfigError(
+            f"{builder.info.full_name}@{'+'.join(wanted)}",
+            found=f"the list {name} beside {'--ids' if ids else 'other names'}",
+            expected="splits, or one list of ids",
+            remedy="write the ids that you want into one file, and give it with --ids",
+        )
+
+
+def _read_ids(path: epath.Path) -> Collection[str]:
     return chosen_ids(File.read(path, ListError).data, path)
 
 
 def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[Part, int]:
     """Returns the parts of splits that a file chooses, and how many examples each has.
 
-    The file has ids, see `chosen_ids`; of tiles those of the images.
+    The file has ids, see `chosen_ids`. A tile is chosen by the id of its image.
 
     Raises:
       ListError: if the file is none, or names what the dataset does not have.
     """
     path = epath.Path(ids).expanduser()
-    wanted = {*_ids_of(path)}
+    wanted = set(_read_ids(path))
     parts: dict[Part, int] = {}
     known: set[str] = set()
     for split in builder.info.splits:
-        images = collections.Counter(
-            image for image in scan(builder, split, image_of) if image in wanted
-        )
-        if images:
-            parts[Part(split, (split,), images)] = images.total()
-            known |= images.keys()
-    if unknown := sorted(wanted - known):
+        image_ids = [image_id for image_id in scan(builder, split, image_of) if image_id in wanted]
+        if image_ids:
+            parts[Part(split, (split,), image_ids)] = len(image_ids)
+            known.update(image_ids)
+    unknown = sorted(wanted - known)
+    if unknown:
         raise ListError(
             path,
             found=f"{len(unknown)} of {len(wanted)} ids that the dataset does not have: "
@@ -226,7 +232,7 @@ def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[Part, i
 
 
 def image_of(record: Record) -> str:
-    """Returns the id of a record's image, which of a tile is that of the complete image."""
+    """Returns the id of a record's image; for a tile, that of the complete image."""
     return record.bytes(TILE_IMAGE_ID).decode() or record.id
 
 
@@ -243,19 +249,25 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SE
 
 
 def bands_of(builder: tfds.core.DatasetBuilder) -> str:
-    """Says which bands a dataset's images have, such as `13 bands of uint16`; empty of RGB."""
-    image = dict(builder.info.features).get(IMAGE)
-    if image is None or (image.shape[-1] == CHANNELS[IMAGE] and image.np_dtype == np.uint8):
+    """Returns the bands of a dataset's images, as in `13 bands of uint16`; empty for 8-bit RGB."""
+    if IMAGE not in builder.info.features:
         return ""
-    return f"{counted(image.shape[-1], 'band')} of {np.dtype(image.np_dtype)}"
+    image = builder.info.features[IMAGE]
+    band_count = image.shape[-1]
+    if band_count == CHANNELS[IMAGE] and image.np_dtype == np.uint8:
+        return ""
+    return f"{counted(band_count, 'band')} of {np.dtype(image.np_dtype)}"
 
 
 def check_rgb(builder: tfds.core.DatasetBuilder, what: str, remedy: str) -> None:
     """Raises a `ConfigError` if images are not RGB of 8 bits, where something takes no others."""
-    if found := bands_of(builder):
-        expected = f"RGB of 8 bits, which is all that {what} can hold"
+    bands = bands_of(builder)
+    if bands:
         raise ConfigError(
-            builder.info.full_name, found=f"images of {found}", expected=expected, remedy=remedy
+            builder.info.full_name,
+            found=f"images of {bands}",
+            expected=f"RGB of 8 bits, which is all that {what} can hold",
+            remedy=remedy,
         )
 
 
@@ -268,8 +280,9 @@ def background(builder: tfds.core.DatasetBuilder) -> int | None:
     """Returns the index of a built dataset's background class, None where none is known."""
     if MASK not in builder.info.features:
         return None
-    class_map = (builder.info.metadata or {}).get("class_map") or config_of(builder)
-    return background_index(builder.info.features[MASK].names, class_map.get("background", ""))
+    # A class map has the name that background got at build; the config may have an older one.
+    named_by = (builder.info.metadata or {}).get("class_map") or config_of(builder)
+    return background_index(builder.info.features[MASK].names, named_by.get("background", ""))
 
 
 def palette(builder: tfds.core.DatasetBuilder) -> np.ndarray:
@@ -310,111 +323,3 @@ def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
     if LABEL in builder.info.features:
         return tuple(builder.info.features[LABEL].names)
     return tuple(builder.info.features[LABELS].feature.names)
-
-
-_UNFINISHED = re.compile(rf"(?:incomplete\.\w+_)+({VERSION.pattern})")
-
-
-@dataclasses.dataclass(frozen=True)
-class Listed:
-    """One version of one config.
-
-    Attributes:
-      name: such as `voc_seg_tfrecord/cv3`.
-      version: such as `1.0.0`.
-      folder: its version folder.
-      splits: the number of examples by split; empty if that cannot be read.
-      file_format: such as `tfrecord`; empty likewise.
-      bytes: size of all files in the folder.
-      built: when it was built, in UTC; None if that cannot be read.
-      problem: why it cannot be used; empty if every file that it needs is there. The records
-        themselves are not read, which `audit.verify` does.
-    """
-
-    name: str
-    version: str
-    folder: str
-    splits: Mapping[str, int] = dataclasses.field(default_factory=dict)
-    file_format: str = ""
-    bytes: int = 0
-    built: datetime.datetime | None = None
-    problem: str = ""
-
-    @property
-    def complete(self) -> bool:
-        """Whether every file that it needs is there."""
-        return not self.problem
-
-
-def list_datasets(data_dir: PathLike) -> list[Listed]:
-    """Returns what is built in a folder of datasets, by name and version.
-
-    Other datasets are passed over. What is broken, or not finished, is listed with its problem.
-
-    Raises:
-      ConfigError: if the folder is none, or cannot be read.
-    """
-    folder = epath.Path(data_dir).expanduser()
-    try:
-        if folder.exists() and not folder.is_dir():
-            raise NotADirectoryError
-        there = [path.name for path in folder.iterdir()] if folder.exists() else []
-        if DATASET in there:
-            list((folder / DATASET).iterdir())
-    except Exception as error:  # a bucket's library raises errors of its own
-        raise ConfigError(
-            f"--data_dir {data_dir}",
-            found=f"a folder that cannot be read: {_words(error)}",
-            expected="a folder of datasets",
-            remedy="name another folder with --data_dir",
-        ) from None
-    return [
-        version
-        for config in config_names(folder)
-        for version in _versions(f"{DATASET}/{config}", folder / DATASET / config)
-    ]
-
-
-def _versions(name: str, folder: epath.Path) -> Iterator[Listed]:
-    try:
-        paths = [path for path in folder.iterdir() if path.is_dir()]
-    except OSError as error:
-        yield Listed(name, "", str(folder), problem=f"cannot be read: {_words(error)}")
-        return
-    for path in by_version(paths):
-        yield _version(name, path)
-    unfinished = {match[1] for path in paths if (match := _UNFINISHED.fullmatch(path.name))}
-    for version in sorted(unfinished):
-        problem = "not finished: a build is running, or was killed"
-        yield Listed(name, version, str(folder), problem=problem)
-
-
-def _version(name: str, folder: epath.Path) -> Listed:
-    entry = Listed(name, folder.name, str(folder))
-    try:
-        with storage.as_storage_error(folder):
-            sizes = {path.name: path.stat().length for path in folder.iterdir()}
-            entry = dataclasses.replace(entry, bytes=sum(sizes.values()))
-            if INFO not in sizes:
-                return dataclasses.replace(entry, problem=f"no {INFO}")
-            seconds = (folder / INFO).stat().mtime  # 0 of a bucket that does not say
-            built = datetime.datetime.fromtimestamp(seconds, datetime.UTC) if seconds else None
-            entry = dataclasses.replace(entry, built=built)
-            info = open_built(folder).info
-    except VocSegError as error:
-        return dataclasses.replace(entry, problem=f"{error.kind}: {error.found}")
-    shards = [path.name for split in info.splits.values() for path in split.filepaths]
-    lost = [shard for shard in shards if not sizes.get(shard)]
-    return dataclasses.replace(
-        entry,
-        splits={split: split_info.num_examples for split, split_info in info.splits.items()},
-        file_format=info.file_format.value,
-        problem=f"{len(lost)} of {len(shards)} files of records missing or empty: {lost[0]}"
-        if lost
-        else "",
-    )
-
-
-def _words(error: Exception) -> str:
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return " ".join(str(text).split())[:200]

@@ -1,11 +1,11 @@
-"""Finds what a name on the command line stands for: a version folder, or a dataset of TFDS's.
+"""Finds the version folder that a name of a built dataset stands for.
 
 1. A path of a version folder stands for the dataset in it, and that of a config's folder for its
    latest version.
 2. `voc_seg_tfrecord/cv3` and `voc_seg_tfrecord/cv3:1.0.0` are names as TFDS writes them.
 3. `cv3` and `cv3:1.0.0` are short for these.
 
-A name that stands for two datasets is refused, and both are named. A folder that holds no
+A name that stands for two datasets is refused, and both are named. A folder without a
 `dataset_info.json` is no dataset, whatever its name is. A `Part` is named by a list of ids.
 """
 
@@ -27,7 +27,7 @@ DATASET = "voc_seg_tfrecord"
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 """The name of a version folder."""
 
-_SHORT = re.compile(r"[\w-][\w.-]*(?::[\d*]+\.[\d*]+\.[\d*]+)?")
+_SHORT_NAME = re.compile(r"[\w-][\w.-]*(?::[\d*]+\.[\d*]+\.[\d*]+)?")
 
 
 def find_dataset(name: str, data_dir: PathLike | None = None) -> epath.Path:
@@ -38,7 +38,7 @@ def find_dataset(name: str, data_dir: PathLike | None = None) -> epath.Path:
     """
     name = os.fspath(name)
     folders: dict[str, epath.Path] = {}
-    for folder in _readings(name, data_dir):
+    for folder in _find_candidates(name, data_dir):
         folders.setdefault(os.path.realpath(folder), folder)
     if len(folders) > 1:
         raise ConfigError(
@@ -49,7 +49,7 @@ def find_dataset(name: str, data_dir: PathLike | None = None) -> epath.Path:
             f"such as ./{name}",
         )
     if not folders:
-        raise _nothing(name, data_dir)
+        raise _not_found_error(name, data_dir)
     return next(iter(folders.values()))
 
 
@@ -78,15 +78,18 @@ def config_names(folder: epath.Path) -> list[str]:
     return sorted(name for name in names if not name.startswith((".", "incomplete.")))
 
 
-def _readings(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
-    if name and (folder := epath.Path(name).expanduser()) and (folder / INFO).exists():
-        yield folder
-    elif name and (versions := versions_in(folder)):
-        yield versions[-1]
-    if _is_there(name, data_dir) and (found := _find(name, data_dir)):
-        yield found
-    if _SHORT.fullmatch(name) and (found := _find(f"{DATASET}/{name}", data_dir)):
-        yield found
+def _find_candidates(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
+    """Yields the version folders that a name may stand for, by the three rules of the module."""
+    if name:
+        path = epath.Path(name).expanduser()
+        if (path / INFO).exists():
+            yield path
+        else:
+            yield from versions_in(path)[-1:]
+    if _has_folder(name, data_dir):
+        yield from _find_by_tfds(name, data_dir)
+    if _SHORT_NAME.fullmatch(name):
+        yield from _find_by_tfds(f"{DATASET}/{name}", data_dir)
 
 
 def versions_in(folder: epath.Path) -> list[epath.Path]:
@@ -101,48 +104,60 @@ def by_version(paths: Iterable[epath.Path]) -> list[epath.Path]:
     return sorted(folders, key=lambda path: [int(part) for part in path.name.split(".")])
 
 
-def _is_there(name: str, data_dir: PathLike | None) -> bool:
-    """Says whether a dataset has a folder. To ask TFDS costs the import of all its datasets."""
-    folder = naming.camelcase_to_snakecase(re.split("[/:]", name)[0])
-    return bool(folder) and any((place / folder).exists() for place in data_dirs(data_dir))
+def _has_folder(name: str, data_dir: PathLike | None) -> bool:
+    """Whether a dataset has a folder. To ask TFDS costs the import of all its datasets."""
+    dataset = naming.camelcase_to_snakecase(re.split("[/:]", name)[0])
+    if not dataset:
+        return False
+    return any((folder / dataset).exists() for folder in data_dirs(data_dir))
 
 
-def _find(name: str, data_dir: PathLike | None) -> epath.Path | None:
-    """Returns the folder of a dataset by its name as TFDS writes it, None if there is none."""
+def _find_by_tfds(name: str, data_dir: PathLike | None) -> Iterator[epath.Path]:
+    """Yields the folder of a dataset by its name as TFDS writes it, if there is one."""
     try:
         # TFDS's public function opens it too, and says of a damaged one that there is none.
         with error_utils.reraise_with_context(ValueError):  # it wants to add to errors
-            return read_only_builder._find_builder_dir(name, data_dir=data_dir)
+            folder = read_only_builder._find_builder_dir(name, data_dir=data_dir)
     except ValueError:  # no name that TFDS takes
-        return None
+        return
+    if folder:
+        yield folder
 
 
-def _nothing(name: str, data_dir: PathLike | None) -> ConfigError:
-    place = data_dir or "TFDS's data_dir"
-    config = name.rstrip("/").rpartition("/")[2].partition(":")[0].partition("@")[0]
-    places = [(folder, c) for folder in data_dirs(data_dir) for c in config_names(folder)]
-    built = {c for folder, c in places if versions_in(folder / DATASET / c)}
-    near = did_you_mean(config, sorted(built))
-    if config in built:
-        near = f"; {DATASET}/{config} is there, perhaps in another version"
-    if "@" in name:
-        near = "; this command reads all splits, or names a split by an option of its own"
+def _not_found_error(name: str, data_dir: PathLike | None) -> ConfigError:
+    where = data_dir or "TFDS's data_dir"
+    hint = _hint(name, data_dir)
     return ConfigError(
         name,
-        found=f"no such dataset in {place}, and no version folder at this path{near}",
+        found=f"no such dataset in {where}, and no version folder at this path{hint}",
         expected=f"a built dataset such as {DATASET}/2012",
         remedy="build it with `tfds build` or `voc-seg-tfrecord build`, or name your datasets' "
         "folder with --data_dir; `voc-seg-tfrecord list` shows what is built",
     )
 
 
+def _hint(name: str, data_dir: PathLike | None) -> str:
+    """Returns what may be meant by a name that is not found; empty if nobody knows."""
+    if "@" in name:
+        return "; this command reads all splits, or names a split by an option of its own"
+    config = name.rstrip("/").rpartition("/")[2].partition(":")[0]
+    built = set()
+    for folder in data_dirs(data_dir):
+        for config_name in config_names(folder):
+            if versions_in(folder / DATASET / config_name):
+                built.add(config_name)
+    if config in built:
+        return f"; {DATASET}/{config} is there, perhaps in another version"
+    return did_you_mean(config, sorted(built))
+
+
 class Part(str):
-    """The examples whose image ids are in a list. It stands wherever the name of a split does.
+    """The examples whose image ids are in a list, wherever the name of a split may be given.
 
     As text it is the list's name. Tiles are in it if their image is.
 
     Attributes:
-      splits: the splits that are looked through, in this order.
+      splits: the splits that are searched, in this order.
       ids: the list.
     """
 
