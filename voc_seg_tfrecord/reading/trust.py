@@ -142,10 +142,9 @@ def _check_fields(fields: Mapping[str, Field]) -> None:
     lacking = _OBJECT_FIELDS.keys() - in_objects
     if OBJECTS in fields or (in_objects and lacking):
         raise ForeignError(f"the feature {OBJECTS!r} without {lacking}")
-    for path, field in fields.items():
-        ours = _OUR_FIELDS.get(path, field)
-        if not _is_alike(path, field, ours):
-            raise ForeignError(f"the feature {path!r} is {field}, not {ours}")
+    for path, ours in _OUR_FIELDS.items():
+        if path in fields and not _is_alike(path, fields[path], ours):
+            raise ForeignError(f"the feature {path!r} is {fields[path]}, not {ours}")
 
 
 def _is_alike(path: str, field: Field, ours: Field) -> bool:
