@@ -139,7 +139,7 @@ def _check_names(builder: tfds.core.DatasetBuilder) -> None:
     names_by_source = dict(names_by_feature)
     in_metadata = (builder.info.metadata or {}).get("class_names")
     if in_metadata is not None:
-        names_by_source[METADATA] = in_metadata
+        names_by_source = {METADATA: in_metadata, **names_by_feature}
     for source, expected in names_by_source.items():
         for feature, names in names_by_feature.items():
             if names != expected:
