@@ -125,6 +125,28 @@ def test_scores_that_are_nan_make_it_nan(channel):
 
 
 @pytest.mark.parametrize(
+    ("scores_of_a_pixel", "is_class"),
+    [
+        ((-np.inf, 2.0, -np.inf), True),  # classes that cannot be there
+        ((-np.inf, -np.inf, -np.inf), False),
+        ((np.inf, np.inf, np.inf), False),
+        ((np.inf, 0.0, 0.0), False),
+        ((np.nan, np.inf, 0.0), False),
+    ],
+)
+def test_a_pixel_without_a_finite_highest_score_makes_it_nan(scores_of_a_pixel, is_class):
+    masks = np.ones((1, 4, 4, 1), np.uint8)
+    scores = np.zeros((1, 4, 4, 3), np.float32)
+    scores[..., 1] = 1
+    scores[0, 2, 3] = scores_of_a_pixel
+    metric = evaluation.keras_metric(3)
+    metric.update_state(masks, scores)
+    assert np.isnan(float(metric.result())) == (not is_class)
+    if is_class:
+        assert float(metric.result()) == 1
+
+
+@pytest.mark.parametrize(
     ("masks", "predictions"),
     [
         ((2, 4, 6), (2, 6, 4)),

@@ -24,8 +24,9 @@ class VocMeanIoU(keras.metrics.Metric):
 
     Masks are integers `[B, H, W]` or `[B, H, W, 1]` with 255 for void and for padding.
     Predictions are scores `[B, H, W, C]`, or class indices of the masks' shape. A score that is
-    NaN, or an index that is no class or no whole number, makes the result NaN: a metric cannot
-    raise inside a graph.
+    NaN, a pixel whose highest score is infinite, or an index that is no class or no whole number
+    makes the result NaN: a metric cannot raise inside a graph. A score of -inf says that a class
+    cannot be there, so that one of the others has to be finite.
 
     For tiles it differs from the figure of `voc-seg-tfrecord evaluate`: pixels that neighbors share
     count once in each tile here, and once there, where tiles are stitched first. Give the metric a
@@ -71,17 +72,17 @@ class VocMeanIoU(keras.metrics.Metric):
         classes = self.num_classes
         truth = _squeeze(ops.convert_to_tensor(y_true))
         predicted = ops.convert_to_tensor(y_pred)
-        has_nan = None
+        has_no_class = None
         if _are_scores(predicted, classes):
             if keras.backend.is_float_dtype(keras.backend.standardize_dtype(predicted.dtype)):
-                has_nan = ops.any(ops.isnan(predicted), axis=-1)  # argmax would take it for a class
+                has_no_class = _have_no_class(predicted)
             predicted = ops.argmax(predicted, axis=-1)
         predicted = _squeeze(predicted)
         _check_shapes(truth.shape, predicted.shape, tuple(y_pred.shape), self.name)
         truth_is_class = _is_class(truth, classes)
         predicted_is_class = _is_class(predicted, classes)
-        if has_nan is not None:
-            predicted_is_class = predicted_is_class & ~has_nan
+        if has_no_class is not None:
+            predicted_is_class = predicted_is_class & ~has_no_class
         truth = ops.cast(truth, "int32")
         predicted = ops.cast(predicted, "int32")
         # Each pair of classes is a cell of the matrix. Pixels that do not count go to one more.
@@ -141,6 +142,13 @@ def _are_scores(predicted: Any, classes: int) -> bool:
     """Whether predictions are scores `[B, H, W, C]`, and no class indices."""
     shape = predicted.shape
     return len(shape) == 4 and shape[-1] == classes and classes > 1
+
+
+def _have_no_class(scores: Any) -> Any:
+    """Returns where floating-point scores `[B, H, W, C]` name no class; argmax would take one."""
+    has_nan = ops.any(ops.isnan(scores), axis=-1)
+    has_finite_maximum = ops.isfinite(ops.max(scores, axis=-1))
+    return has_nan | ~has_finite_maximum
 
 
 def _squeeze(values: Any) -> Any:
