@@ -63,20 +63,3 @@ def test_show_examples_shows_masks_and_without_a_name_says_what_to_pass(sample):
     assert (np.asarray(figure.axes[0].images[0].get_array()) == first[..., 0]).all()
     with pytest.raises(ValueError, match="Use `image_key` argument"):
         tfds.show_examples(dataset, sample.info)
-
-
-def test_mock_data_gives_random_examples_and_builds_nothing(tmp_path):
-    """Tests of training code do without data by it."""
-    arguments = {"data_dir": tmp_path, "split": "train"}
-    with tfds.testing.mock_data(num_examples=2):
-        for name in ("voc_seg_tfrecord/sample", "voc_seg_tfrecord/2012"):
-            builder = tfds.builder(name, data_dir=tmp_path)
-            builder.download_and_prepare()
-            for examples in (tfds.load(name, **arguments), builder.as_dataset(split="train")):
-                first, second = examples.as_numpy_iterator()
-                assert first["image"].shape[2] == second["image"].shape[2] == 3
-                assert first["segmentation_mask"].dtype == np.uint8
-            assert len(builder.as_data_source(split="train")) == 2
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(AssertionError, match="could not find data"):
-        tfds.builder("voc_seg_tfrecord/sample", data_dir=tmp_path).as_dataset(split="train")

@@ -128,7 +128,7 @@ _OUR_FIELDS: Mapping[str, Field] = {
     names_of.LABEL: _LABEL,
     names_of.MASK_SOURCE: _LABEL,
     names_of.TILE_IMAGE_ID: _TEXT,
-    **dict.fromkeys(names_of.TILE_PLACE, _NUMBER),
+    **dict.fromkeys(names_of.TILE_POSITION, _NUMBER),
     **_OBJECT_FIELDS,
 }
 """What the features of this package are, by their paths."""
