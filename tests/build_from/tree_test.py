@@ -2,6 +2,9 @@ import collections
 import hashlib
 import json
 import pathlib
+import re
+import shlex
+import shutil
 
 import numpy as np
 import pytest
@@ -206,6 +209,18 @@ def test_a_tree_without_class_names_asks_for_them(tmp_path):
     exports.mmsegmentation(tmp_path)
     with pytest.raises(VocSegError, match="with --class_names background,"):
         find_config(tmp_path, name="mine")
+
+
+def test_the_command_that_an_error_about_an_archive_proposes_works(tmp_path):
+    root = tmp_path / "export"
+    exports.put_pairs(root, ["a", "b", "c"], "images/{}.jpg", "masks/{}.png")
+    archive = shutil.make_archive(str(tmp_path / "my archives" / "set"), "zip", root)
+    with pytest.raises(VocSegError, match=f"^{re.escape(archive)}: no class names") as caught:
+        builder_from_tree(archive, name="mine", data_dir=tmp_path / "data")
+    proposed = re.search(r"voc-seg-tfrecord (check .* --write_classes) ", str(caught.value))
+    table = tmp_path / "classes.csv"
+    assert cli.main([*shlex.split(proposed[1]), str(table)]) == 0
+    assert table.exists()
 
 
 @pytest.mark.parametrize("name", ["2012", "sample", "a/b", ""])

@@ -31,12 +31,7 @@ class VocSegError(ValueError):
         self.found = found
         self.expected = expected
         self.remedy = remedy
-        lines = [f"{self.where}: {found}"]
-        if expected:
-            lines.append(f"expected: {expected}")
-        if remedy:
-            lines.append(f"what to do: {remedy}")
-        super().__init__("\n  ".join(lines))
+        super().__init__(_message(self.where, found, expected, remedy))
 
     def to_json(self) -> dict[str, Any]:
         """Returns the error as plain data, for `from_json` in another process."""
@@ -52,6 +47,17 @@ class VocSegError(ValueError):
             data = {name: getattr(self, name) for name in VocSegError._FIELDS}
         return from_json({**data, **fields})
 
+    def rename_folder(self, old: str, new: str) -> None:
+        """Names a folder and what lies in it by another path, as an archive in place of its copy.
+
+        The remedy may hold commands to paste, in which the path is quoted.
+        """
+        self.where = self.where.replace(old, new)
+        self.found = self.found.replace(old, new)
+        self.expected = self.expected.replace(old, new)
+        self.remedy = self.remedy.replace(shlex.quote(old), shlex.quote(new))
+        self.args = (_message(self.where, self.found, self.expected, self.remedy),)
+
     @classmethod
     @contextlib.contextmanager
     def raised_as(cls, other: "type[VocSegError]", **fields: str) -> Iterator[None]:
@@ -64,6 +70,15 @@ class VocSegError(ValueError):
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         # Process pools pickle exceptions; keyword-only arguments need help.
         return from_json, (self.to_json(),)
+
+
+def _message(where: str, found: str, expected: str, remedy: str) -> str:
+    lines = [f"{where}: {found}"]
+    if expected:
+        lines.append(f"expected: {expected}")
+    if remedy:
+        lines.append(f"what to do: {remedy}")
+    return "\n  ".join(lines)
 
 
 class ConfigError(VocSegError):
@@ -155,6 +170,12 @@ class SplitError(VocSegError):
         if len(problems) > len(shown):
             lines.append(f"  ... and {len(problems) - len(shown)} more")
         super().__init__(f"split {split!r}", found="\n".join(lines), remedy=remedy)
+
+    def rename_folder(self, old: str, new: str) -> None:
+        """Names a folder by another path, in the problems too."""
+        for problem in self.problems:
+            problem.rename_folder(old, new)
+        super().rename_folder(old, new)
 
     def to_json(self) -> dict[str, Any]:
         """Returns the error as plain data, for `from_json` in another process."""

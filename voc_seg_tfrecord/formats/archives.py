@@ -41,7 +41,8 @@ def unpacked(root: epath.PathLike) -> Iterator[epath.Path]:
 
     Yields:
       The folder itself, or a temporary one of the archive's name with what the archive holds. It
-      is removed at the end of the block, also after an error or SIGTERM.
+      is removed at the end of the block, also after an error or SIGTERM. Errors of the block name
+      the archive in place of the temporary folder.
 
     Raises:
       LayoutError: if the archive is damaged, or holds what no export does.
@@ -61,7 +62,11 @@ def unpacked(root: epath.PathLike) -> Iterator[epath.Path]:
         except Exception as error:  # the libraries let out whatever their parsers raise
             found = str(error) or type(error).__name__
             raise _refused(path, f"an archive that cannot be unpacked: {found[:200]}") from None
-        yield epath.Path(folder)
+        try:
+            yield epath.Path(folder)
+        except VocSegError as error:
+            error.rename_folder(str(folder), str(root))
+            raise
 
 
 def is_archive(root: epath.PathLike) -> bool:
