@@ -24,7 +24,7 @@ from voc_seg_tfrecord.reading.identity import (
 
 _MAX_BYTES_PER_RECORD = 256 << 10
 """Up to so many bytes of files are compared at each record: they are read in 10 to 50 us. Of more
-bytes, and in a bucket, they are compared at the begin of each epoch."""
+bytes, and in a bucket, they are compared at the beginning of each epoch."""
 
 
 @dataclasses.dataclass(frozen=True)
