@@ -97,6 +97,16 @@ def test_one_word_within_all_names_of_masks_is_read_with_a_note(tmp_path):
     assert any("{a}_road_{b}.png" in note for note in plan.notes)
 
 
+def test_numbers_that_give_few_of_the_masks_to_images_are_asked_about(tmp_path):
+    exports.put_pairs(tmp_path, "01234", "photos/im{}.jpg", "masks/{}.png")
+    for number in range(5, 15):
+        exports.put_mask(tmp_path, f"masks/{number}.png", exports.truth(str(number)))
+    text = refused(tmp_path, "masks of which most have the number of an image")
+    ((_, options),) = proposed(text)
+    plan = plan_of(tmp_path, **said_by(options))
+    assert images_of(plan)["train"] == [f"im{number}" for number in range(5)]
+
+
 def test_each_line_about_a_photo_with_two_masks_beside_it_works(tmp_path):
     put(tmp_path, "{}.jpg", "{}.png")
     put_another(tmp_path, "{}-v2.png", IDS)

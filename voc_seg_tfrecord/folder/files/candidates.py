@@ -106,6 +106,11 @@ class PairingCandidate:
         return all(pairing.is_of_split for pairing in self.pairings)
 
     @property
+    def pairs_few_masks_by_number(self) -> bool:
+        """See `Pairing.pairs_few_masks_by_number`."""
+        return any(pairing.pairs_few_masks_by_number for pairing in self.pairings)
+
+    @property
     def has_arrays_as_masks(self) -> bool:
         """Whether all masks are files of arrays."""
         names = [name for files in self.mask_sets for name in files.names.values()]

@@ -307,8 +307,11 @@ def _rank_in_question(candidate: PairingCandidate) -> tuple[int, int]:
 def _is_doubtful(candidate: PairingCandidate, evidence: FileEvidence) -> bool:
     """Says whether names or looks speak against a candidate, and the user did not name it.
 
-    Its masks are called predictions or the like, or its images look like masks.
+    Its masks are called predictions or the like, its images look like masks, or only numbers pair
+    them and most masks have no image.
     """
+    if candidate.pairs_few_masks_by_number and "mask_name" not in evidence.given:
+        return True
     masks_are_given = bool(evidence.given & {"masks", "mask_name"})
     images_are_given = bool(evidence.given & {"images", "image_name"})
     are_drawings = evidence.are_called_drawings(candidate) and not _are_called_masks_too(candidate)

@@ -101,6 +101,11 @@ def _question(listing: Listing, readings: Sequence[Sequence[Pairing]]) -> Questi
     if two_masks is not None:
         to = f"read the masks, of which images have several, such as {two_masks}"
         expected = "one mask for each image; if each shows other classes or objects, merge them"
+    elif any(p.pairs_few_masks_by_number for pairings in readings for p in pairings):
+        expected = (
+            "masks of which most have the number of an image; if several belong to each image, "
+            "merge them"
+        )
     return QuestionError(
         listing.root, alternatives, to=to, expected=expected, kind="several ways to read a folder"
     )

@@ -87,6 +87,18 @@ class Pairing:
                 ending = endings.pop()
         return self.masks.pattern or _pattern(self.mask_affix, ending)
 
+    @property
+    def pairs_few_masks_by_number(self) -> bool:
+        """Whether masks are numbers, images have a word beside theirs, and most masks no image.
+
+        `photos/im0.jpg` to `im4.jpg` and `masks/0.png` to `14.png` may be five images with three
+        masks each, numbered through. Masks called `0_mask.png` are numbered as the images are.
+        """
+        if self.image_affix == NO_AFFIX or self.mask_affix != NO_AFFIX:
+            return False
+        has_most_masks = 2 * len(self.pairs) >= len(self.masks.names)
+        return not has_most_masks and all(stem.isdigit() for stem in self.pairs.values())
+
     def paths(self) -> tuple[list[str], list[str]]:
         """Returns the paths of the images and of their masks, below the root of the listing."""
         images = [self.images.path(stem) for stem in self.pairs]
