@@ -4,7 +4,6 @@ See docs/background/architecture.md.
 """
 
 import ast
-import functools
 import re
 import runpy
 
@@ -21,15 +20,9 @@ ORDER = re.split(
 )
 
 
-@functools.cache
-def nodes_of(path):
-    """Returns all nodes of the syntax tree of a file."""
-    return list(ast.walk(ast.parse(path.read_text())))
-
-
 def imports(path):
     """Yields the modules of this package that a file imports, at its top or in a function."""
-    for node in nodes_of(path):
+    for node in ast.walk(ast.parse(path.read_text())):
         names = []
         if isinstance(node, ast.ImportFrom):
             names = [f"{node.module}.{alias.name}" for alias in node.names]
@@ -115,7 +108,7 @@ CLASHES = frozenset(
 def test_one_name_stands_for_one_class():
     modules = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in nodes_of(path):
+        for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
                 name = node.name.removeprefix("_")
                 modules.setdefault(name, []).append(str(path.relative_to(PACKAGE)))
