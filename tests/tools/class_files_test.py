@@ -31,8 +31,11 @@ def test_names_of_colors_txt_may_have_blanks(tmp_path):
 
 def test_a_link_to_a_class_file_that_is_not_there_is_refused(tmp_path):
     (tmp_path / "labelmap.txt").symlink_to("gone")
-    with pytest.raises(LayoutError, match=r"labelmap\.txt: this file cannot be read"):
+    with pytest.raises(LayoutError) as error:
         class_files.read_class_files(epath.Path(tmp_path), CLASS_FILES)
+    assert error.value.found.startswith("this file cannot be read")
+    assert "not readable as a class file" not in str(error.value)
+    assert "correct the file" not in error.value.remedy
 
 
 def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
@@ -66,6 +69,9 @@ def test_blanks_around_a_name_and_lines_without_content_do_not_count(tmp_path):
         ("dataset_meta.json", '{"label_map":' * 30_000, "not readable"),
         ("dataset_meta.json", _meta(["a"], "[[1e400, 0, 0]]"), "infinity"),
         ("dataset_meta.json", _meta([None]), "name of a class is None"),
+        ("dataset_meta.json", '{"labels": {"0": "a"}}', "not a list"),
+        ("dataset_meta.json", '{"labels": ["a"], "label_map": {"0": "b"}}', "labels does not"),
+        ("dataset_meta.json", '{"version": 1}', "no names"),
         ("dataset_meta.json", '{"label_map": {"-5": "a"}}', "value -5"),
         ("dataset_meta.json", '{"label_map": {"300": "a"}}', "value 300"),
         ("dataset_meta.json", _meta(["a", "\xa0"]), "without a name, at value 1"),
@@ -111,6 +117,36 @@ def test_datumaro_says_which_class_is_background(tmp_path, label):
     meta = {"label_map": {"0": "cat", "1": "ground"}, "background_label": label}
     found = read(tmp_path, "dataset_meta.json", json.dumps(meta))
     assert found.background == "ground"
+
+
+LABELS = ["sky", "long road", "head"]
+"""The last one has no color in what datumaro writes about masks in colors."""
+
+
+@pytest.mark.parametrize(
+    ("meta", "expected"),
+    [
+        ({"labels": LABELS, "parts": {"0": []}}, dict(enumerate(LABELS))),
+        (
+            {
+                "labels": LABELS,
+                "label_map": {"0": "sky", "1": "long road"},
+                "segmentation_colors": [[0, 0, 0], [128, 64, 128]],
+            },
+            {0: "sky", 1: "long road"},
+        ),
+        ({"labels": LABELS, "label_map": {}, "segmentation_colors": []}, dict(enumerate(LABELS))),
+    ],
+)
+def test_the_classes_that_datumaro_writes_are_those_that_its_masks_hold(tmp_path, meta, expected):
+    found = read(tmp_path, "dataset_meta.json", json.dumps(meta))
+    assert {entry.value: entry.name for entry in found.entries} == expected
+    assert found.has_colors == bool(meta.get("segmentation_colors"))
+
+
+def test_a_color_that_datumaro_leaves_open_is_none(tmp_path):
+    found = read(tmp_path, "dataset_meta.json", _meta(["sky", "road"], "[[0, 0, 0], null]"))
+    assert [entry.color for entry in found.entries] == [(0, 0, 0), None]
 
 
 def test_a_file_of_256_classes_is_refused_because_255_is_void(tmp_path):
@@ -178,6 +214,13 @@ BY_PLACE = {0: ("sky", None), 1: ("long road", None)}
         ("classes.txt", "2 wheels\ncar\n", {0: ("2 wheels", None), 1: ("car", None)}),
         ("classes.json", '["sky", "long road"]', BY_PLACE),
         ("classes.json", '{"sky": 0, "long road": 2}', BY_NUMBER),
+        ("classes.json", '{"sky": "0", "long road": "2"}', BY_NUMBER),
+        (
+            "classes.json",
+            '[{"name": "sky", "color_rgb": [0, 0, 0]},'
+            ' {"name": "long road", "Color Code": "#804080", "color": [128, 64, 128]}]',
+            BY_COLOR,
+        ),
         ("classes.json", '{"0": "sky", "2": "long road"}', BY_NUMBER),
         ("classes.json", '{"sky": [0, 0, 0], "long road": [128, 64, 128]}', BY_COLOR),
         ("classes.json", '{"sky": {"id": 0}, "long road": {"id": 2}}', BY_NUMBER),
@@ -207,7 +250,13 @@ def test_files_by_hand_are_read_in_the_forms_that_occur(tmp_path, name, text, ex
         ("classes.json", '[{"name": "a", "id": 0}, {"name": "b"}]', "some classes have a value"),
         ("classes.json", '{"a": [0.5, 0.5, 1]}', "not in whole numbers"),
         ("classes.json", '{"version": 1.5}', "not readable"),
-        ("classes.json", '{"a": true}', "has no name"),
+        ("classes.json", '{"a": true}', "neither a value nor a color"),
+        ("classes.json", '{"1": 2}', "has no name"),
+        (
+            "classes.json",
+            '[{"name": "a", "color": "#800000", "color_rgb": [0, 0, 1]}]',
+            "for one class",
+        ),
         ("classes.json", '{"1": {"id": 7, "name": "a"}}', "id is '1' and 7 for one class"),
         ("classes.json", '{"a": {"name": "b"}, "c": {}}', "name is 'a' and 'b' for one class"),
         ("classes.txt", "name\n\na\n\nb\n", "an empty line after 'a'"),

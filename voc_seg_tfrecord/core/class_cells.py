@@ -78,14 +78,21 @@ def _cells_by_column(columns: Sequence[str], row: Sequence[Any]) -> dict[str, An
     """Returns the cell of each column.
 
     Raises:
-      ValueError: if a column that counts stands twice, with two cells.
+      ValueError: if a column that counts stands twice, with cells that differ.
     """
     cells: dict[str, Any] = {}
     for column, cell in zip(columns, row, strict=True):
         other = cells.setdefault(column, cell)
-        if column in _COLUMNS_THAT_COUNT and str(other) != str(cell):
+        if column in _COLUMNS_THAT_COUNT and not _are_same(column, other, cell):
             raise ValueError(f"{column} is {other!r:.80} and {cell!r:.80} for one class")
     return cells
+
+
+def _are_same(column: str, one: Any, other: Any) -> bool:
+    """Says whether two cells of a column mean the same, as the colors `#800000` and `128 0 0`."""
+    if str(one) == str(other):
+        return True
+    return column in _COLOR_COLUMNS and read_color(one) == read_color(other)
 
 
 def _first_cell(cells: Mapping[str, Any], columns: Collection[str]) -> Any:

@@ -89,10 +89,12 @@ def read_class_files(
     misnamed = []
     for file_format in formats:
         path = folder / file_format.name
-        # A link to a file that is not there is no reason to go on without its names.
+        # A dangling link is an error, not an absent file.
         is_there = path.exists() or pathlib.Path(path).is_symlink()
+        if not is_there:
+            continue
         holds_table = file_format.name == TABLE and bool(read_table(folder, read))
-        if not is_there or holds_table:
+        if holds_table:  # it is read elsewhere; see `read_table`
             continue
         try:
             files.append(_read_class_file(path, file_format, image_ids, read))
@@ -121,9 +123,10 @@ def _read_class_file(
     if path.exists() and path.stat().length > _MAX_BYTES:
         found = f"{path.stat().length} bytes, which is too large for class names"
         raise _not_a_class_file(path, file_format, found)
+    data = read(path).data  # outside of `try`: its error says better what to do
     try:
-        text = read(path).data.decode("utf-8-sig")
-    except UNREADABLE as error:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
         raise _unreadable(path, file_format, error) from None
     images = _describe_images(text, image_ids) if file_format.is_common else ""
     if images:
@@ -175,9 +178,10 @@ def _check_numbers(path: epath.Path, entries: list[ClassEntry]) -> None:
         return
     for entry in entries:
         if entry.value >= VOID and not is_void_name(entry.name):
+            name = entry.name[:80]
             raise LayoutError(
                 path,
-                found=f"{len(entries)} names; {entry.name[:80]!r} would have the value {VOID}",
+                found=f"{len(entries)} names; {name!r} would have the value {entry.value}",
                 expected=f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
                 remedy="remove classes that no mask has, or put a void class last and call it void",
             )

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import re
 from typing import Any
 
-from voc_seg_tfrecord.core.class_cells import read_cells
+from voc_seg_tfrecord.core.class_cells import column_name, read_cells
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_parsers import load_json, number_by_place, read_color, read_value
 
@@ -62,28 +62,32 @@ def read_member(key: str, item: object) -> ClassEntry:
     Raises:
       ValueError: if it is none of these.
     """
-    is_number = re.fullmatch(r"-?\d+", key) is not None
+    is_number = _is_whole_number(key)
     if isinstance(item, dict):
-        return _read_object_behind(key, "id" if is_number else "name", item)
+        column_of_key = "id" if is_number else "name"
+        return _read_object_behind(key, column_of_key, item)
     if is_number and isinstance(item, str):
         return ClassEntry(read_value(key), item.strip())
-    if is_number or isinstance(item, bool):
+    if is_number:
         raise ValueError(f"the entry {key} {item!r:.80} has no name")
-    if isinstance(item, int):
+    if isinstance(item, bool):
+        raise ValueError(f"the entry {key!r:.80} is {item}, which is neither a value nor a color")
+    if isinstance(item, int) or _is_whole_number(item):
         return ClassEntry(read_value(item), key.strip())
     return ClassEntry(0, key.strip(), read_color(item), by_place=True)
 
 
 def _read_object(item: Mapping[str, Any]) -> ClassEntry:
-    columns = [_plain_key(key) for key in item]
-    return read_cells(columns, [*item.values()])
+    columns = [column_name(key) for key in item]
+    return read_cells(columns, list(item.values()))
 
 
 def _read_object_behind(key: str, column: str, item: Mapping[str, Any]) -> ClassEntry:
     """Reads an object behind a key that is its name or its value, and may stand in it, too."""
-    columns = [column, *(_plain_key(inner) for inner in item)]
+    columns = [column, *(column_name(inner) for inner in item)]
     return read_cells(columns, [key, *item.values()])
 
 
-def _plain_key(key: str) -> str:
-    return re.sub(r"[^a-z0-9]", "", key.casefold())
+def _is_whole_number(item: object) -> bool:
+    """Says whether a text is a whole number, as keys are in JSON and values may be."""
+    return isinstance(item, str) and re.fullmatch(r"-?\d+", item) is not None

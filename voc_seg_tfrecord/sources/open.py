@@ -93,7 +93,7 @@ class _ConfigPlanner:
                 layout[name] = fields.pop(name)
         config = dataclasses.replace(self.config, layout=layout or None, **fields)
         plan = plan_folder(self.reader, config, rule=ANY_VALUE if any_classes else None)
-        own_source(plan)  # raises if a file is missing, or the first image cannot be read
+        _find_pairs(plan)  # raises if a file is missing; the build reports unreadable images
         return plan
 
 
@@ -103,7 +103,7 @@ def own_source(plan: FolderPlan) -> Source:
     Raises:
       SplitError: if files are missing.
     """
-    splits = {split: _find_pairs_of_split(plan, split) for split in plan.splits}
+    splits = _find_pairs(plan)
     items = itertools.chain.from_iterable(splits.values())
     return Source(
         splits,
@@ -112,6 +112,15 @@ def own_source(plan: FolderPlan) -> Source:
         rows=plan.meaning.rows if plan.meaning else (),
         numbered=plan.are_classes_numbered,
     )
+
+
+def _find_pairs(plan: FolderPlan) -> dict[str, Pairs]:
+    """Finds the files of all ids of each split; no file is opened.
+
+    Raises:
+      SplitError: if files are missing.
+    """
+    return {split: _find_pairs_of_split(plan, split) for split in plan.splits}
 
 
 def _find_pairs_of_split(plan: FolderPlan, split: str) -> Pairs:

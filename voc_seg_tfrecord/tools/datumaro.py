@@ -1,4 +1,13 @@
-"""datumaro: the layout of Pascal VOC, with or without colors."""
+"""datumaro: the layout of Pascal VOC, with or without colors.
+
+References:
+  datumaro 1.x, `write_meta_file` in `data_formats/voc/format.py` and `save_meta_file` in
+    `util/meta_file_util.py`, which write `dataset_meta.json`: `labels` has all classes, and
+    `label_map` those that have a color. Older versions write `label_map` alone.
+"""
+
+from collections.abc import Mapping
+from typing import Any
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, load_json, read_name, read_rgb
@@ -7,25 +16,56 @@ from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 
 def parse_dataset_meta(text: str) -> list[ClassEntry]:
-    """Reads `{"label_map": {"0": "background"}, "segmentation_colors": [[0, 0, 0]]}`."""
+    """Reads the classes that masks can have.
+
+    | the file has | the classes are |
+    | --- | --- |
+    | `"labels": ["background", "crack"]` | all labels, numbered by their positions |
+    | `"label_map": {"0": "background"}` | those of the map |
+    | both | those of the map, as a mask in colors holds no class without a color |
+
+    `segmentation_colors` has the color of each line of `label_map`, or null.
+
+    Raises:
+      ValueError: if `labels` and `label_map` name one value differently; see `UNREADABLE` for
+        other errors.
+    """
     meta = load_json(text)
+    names = _read_names(meta)
     colors = meta.get("segmentation_colors") or []
-    labels = sorted((int(value), name) for value, name in meta["label_map"].items())
     entries = []
-    for line, (value, name) in enumerate(labels):
-        color = read_rgb(colors[line]) if line < len(colors) else None
-        entries.append(ClassEntry(value, read_name(name), color))
+    for line, (value, name) in enumerate(sorted(names.items())):
+        color = None
+        if line < len(colors) and colors[line] is not None:
+            color = read_rgb(colors[line])
+        entries.append(ClassEntry(value, name, color))
     return entries
+
+
+def _read_names(meta: Mapping[str, Any]) -> dict[int, str]:
+    """Returns the names of the classes that masks can have, by value."""
+    labels = meta.get("labels", [])
+    if not isinstance(labels, list):
+        raise TypeError(f"labels is {labels!r:.80}, which is not a list")
+    all_names = {value: read_name(name) for value, name in enumerate(labels)}
+    if not meta.get("label_map"):
+        return all_names
+    mapped_names = {int(value): read_name(name) for value, name in meta["label_map"].items()}
+    for value, name in mapped_names.items():
+        if all_names and all_names.get(value) != name:
+            raise ValueError(f"label_map has {name!r:.80} at {value}, and labels does not")
+    return mapped_names
 
 
 def background_of_dataset_meta(text: str) -> str:
     """Returns the class of `background_label`, which is given by its value or by its name."""
     meta = load_json(text)
-    names = meta["label_map"]
-    label = str(meta.get("background_label", ""))
-    if label in names:
-        return str(names[label]).strip()
-    return label.strip() if label in names.values() else ""
+    names = _read_names(meta)
+    label = str(meta.get("background_label", "")).strip()
+    for value, name in names.items():
+        if label == str(value):
+            return name
+    return label if label in names.values() else ""
 
 
 DATUMARO = Tool(
@@ -36,7 +76,7 @@ DATUMARO = Tool(
         ClassFileFormat(
             name="dataset_meta.json",
             parse=parse_dataset_meta,
-            expected="label_map and segmentation_colors, as datumaro writes them",
+            expected="labels, or label_map and segmentation_colors, as datumaro writes them",
             background_of=background_of_dataset_meta,
         ),
     ),

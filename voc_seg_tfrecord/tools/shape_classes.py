@@ -24,6 +24,9 @@ from voc_seg_tfrecord.tools.tool import ClassList, Tool
 MAX_LISTED_NAMES = 12
 """How many class names a message lists."""
 
+_MAX_CLASSES_BESIDE_BACKGROUND = 253
+"""Classes take the values 1 to 253: 255 is void, and `drawing` paints background as 254 first."""
+
 
 @dataclasses.dataclass(frozen=True)
 class NumberedClasses:
@@ -264,16 +267,19 @@ def _check_names_differ(defined: _Definitions) -> None:
 
 
 def number_names(names: Sequence[str], root: epath.Path) -> tuple[ClassEntry, ...]:
-    """Returns background and the classes after it as entries, and those that mean void last."""
+    """Returns background and the classes after it as entries, and those that mean void last.
+
+    Example: `car`, `void` and `road` become `background` 0, `car` 1, `road` 2 and `void` 255.
+    """
     void_names = [name for name in names if is_void_name(name)]
     classes = [name for name in names if not is_void_name(name)]
     index = background_index(classes)
     background = "background" if index is None else classes.pop(index)
-    if len(classes) > VOID - 2:
+    if len(classes) > _MAX_CLASSES_BESIDE_BACKGROUND:
         raise LayoutError(
             root,
             found=f"{len(classes)} classes",
-            expected=f"at most {VOID - 2} classes and background, which a mask can hold",
+            expected=f"at most {_MAX_CLASSES_BESIDE_BACKGROUND} classes and background",
             remedy="merge classes in the tool",
         )
     entries = [ClassEntry(value, name) for value, name in enumerate([background, *classes])]
@@ -309,4 +315,6 @@ def _note_void_labels(labels: Iterable[str], values: Mapping[str, int]) -> list[
     void = sorted(label for label in labels if values[label] == VOID and label != IGNORED)
     if not void:
         return []
-    return [f"{', '.join(void)} means void, {VOID}, unless --classes gives it a class."]
+    if len(void) == 1:
+        return [f"{void[0]} means void, {VOID}, unless --classes gives it a class."]
+    return [f"{', '.join(void)} mean void, {VOID}, unless --classes gives them classes."]
