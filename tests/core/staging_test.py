@@ -14,7 +14,7 @@ from etils import epath
 import pytest
 from support.paths import REPOSITORY
 
-from voc_seg_tfrecord.core import signals, staging
+from voc_seg_tfrecord.core import locks, signals, staging
 from voc_seg_tfrecord.core.errors import ConfigError
 
 
@@ -82,6 +82,52 @@ def test_a_folder_that_is_replaced_stays_until_the_new_one_is_complete(tmp_path)
     assert names(tmp_path) == ["made"]
 
 
+@pytest.fixture
+def rename_to_made_fails(monkeypatch):
+    """Lets no unfinished folder be moved to `made`, as if the disk were full."""
+    monkeypatch.setattr(staging, "_exchange", lambda *_: False)
+    local_path = type(epath.Path())
+    rename = local_path.rename
+
+    def fail(path, target):
+        if path.name.startswith("incomplete.") and epath.Path(target).name == "made":
+            raise OSError(errno.EDQUOT, os.strerror(errno.EDQUOT))
+        return rename(path, target)
+
+    monkeypatch.setattr(local_path, "rename", fail)
+
+
+@pytest.mark.usefixtures("rename_to_made_fails")
+def test_a_folder_stays_if_the_new_one_cannot_be_moved_to_its_path(tmp_path):
+    make(tmp_path / "made", "old")
+    with pytest.raises(OSError, match=os.strerror(errno.EDQUOT)):
+        make(tmp_path / "made", "new", replace=True)
+    assert (tmp_path / "made/file").read_text() == "old"
+    assert names(tmp_path) == ["made"]
+
+
+KILLED_BETWEEN_RENAMES = """
+    temporary.mkdir()
+    staging._exchange = lambda *_: False
+    path = type(temporary)
+    rename = path.rename
+    path.rename = lambda *paths: (rename(*paths), os.kill(os.getpid(), 9))
+"""
+
+
+def test_a_folder_stays_under_another_name_if_the_process_is_killed_between_two_renames(tmp_path):
+    make(tmp_path / "made", "old")
+    process, _ = start(
+        f"staged_folder({str(tmp_path / 'made')!r}, replace=True)", KILLED_BETWEEN_RENAMES
+    )
+    process.communicate()
+    assert process.returncode == -signal.SIGKILL
+    make(tmp_path / "made", "new")
+    made, replaced = names(tmp_path)
+    assert (made, replaced.split(".")[0]) == ("made", "replaced")
+    assert (tmp_path / replaced / "file").read_text() == "old"
+
+
 def test_the_slower_of_two_processes_is_told_and_overwrites_nothing(tmp_path):
     slower = pytest.raises(ConfigError, match="another process has written meanwhile")
     with slower, staging.staged_folder(tmp_path / "made") as slow:
@@ -144,9 +190,9 @@ MAKING = """
 
 def start(call, doing=MAKING):
     """Returns a process that is making a folder, and the token in the names."""
-    script = f"import pathlib, sys\nfrom voc_seg_tfrecord.core import staging\nwith staging.{call}"
+    imports = "import os, pathlib, sys\nfrom voc_seg_tfrecord.core import staging"
     process = subprocess.Popen(
-        [sys.executable, "-c", f"{script} as temporary:{doing}"],
+        [sys.executable, "-c", f"{imports}\nwith staging.{call} as temporary:{doing}"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -188,14 +234,28 @@ def test_sigterm_ends_a_process_as_ctrl_c_does(tmp_path, process_and_token):
     assert names(tmp_path) == []
 
 
-@pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
-def test_without_locks_of_the_file_system_a_folder_is_made_as_in_a_bucket(
-    tmp_path, monkeypatch, number
-):
-    def no_locks(*_):
-        raise OSError(number, os.strerror(number))
+@pytest.fixture(params=[errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP])
+def no_locks(request, monkeypatch):
+    """Lets the file system have no locks."""
 
-    monkeypatch.setattr(staging.fcntl, "flock", no_locks)
+    def fail(*_):
+        raise OSError(request.param, os.strerror(request.param))
+
+    monkeypatch.setattr(locks.fcntl, "flock", fail)
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_without_locks_what_another_run_is_making_stays(tmp_path):
+    with staging.temporary_folder(tmp_path) as first:
+        (first / "file").write_text("first")
+        with staging.temporary_folder(tmp_path):
+            pass
+        assert (first / "file").read_text() == "first"
+    assert names(tmp_path) == []
+
+
+@pytest.mark.usefixtures("no_locks")
+def test_without_locks_of_the_file_system_a_folder_is_made_as_in_a_bucket(tmp_path):
     (tmp_path / "incomplete.0123456789ab.lock").touch()
     make(tmp_path / "made", "new")
     assert names(tmp_path) == ["incomplete.0123456789ab.lock", "made"]
@@ -248,12 +308,20 @@ def test_of_files_that_cannot_all_be_written_none_is_there(tmp_path, there):
     assert not there or names(tmp_path / "out") == []
 
 
+def test_of_files_that_cannot_all_be_moved_none_is_there(tmp_path):
+    (tmp_path / "b").write_text("mine")
+    with pytest.raises(FileExistsError):
+        staging.write_files(epath.Path(tmp_path), {"a": b"1", "b": b"2", "c": b"3"})
+    assert names(tmp_path) == ["b"]
+    assert (tmp_path / "b").read_text() == "mine"
+
+
 @pytest.mark.parametrize("bucket", [False, True])
 def test_an_unfinished_folder_without_a_lock_is_removed_but_not_in_a_bucket(
     tmp_path, monkeypatch, bucket
 ):
     if bucket:  # which has no locks
-        monkeypatch.setattr(staging, "fcntl", None)
+        monkeypatch.setattr(locks, "fcntl", None)
     (tmp_path / "incomplete.0123456789ab_made").mkdir()
     make(tmp_path / "made", "new")
     assert names(tmp_path) == ["incomplete.0123456789ab_made"] * bucket + ["made"]
@@ -297,7 +365,7 @@ def disturbed(call, number, step):
     Returns:
       What was raised, and whether there was such a moment.
     """
-    rooms = {module.__file__ for module in (staging, signals, contextlib)}
+    rooms = {module.__file__ for module in (staging, locks, signals, contextlib)}
     steps = itertools.count()
     raised, came = None, []
 
@@ -381,23 +449,3 @@ def test_a_thread_may_make_a_folder(tmp_path):
     thread.start()
     thread.join()
     assert names(tmp_path) == ["made"]
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("", "a folder"),
-        ("a.gif", "the ending '.gif'"),
-        (".png", "no ending"),
-        ("no/a.png", "no folder"),
-    ],
-)
-def test_the_place_of_a_file_is_checked_before_it_is_written(tmp_path, name, message):
-    with pytest.raises(ConfigError, match=rf"--out {tmp_path}.*: {message}"):
-        staging.check_file(tmp_path / name, "--out", (".png",))
-    assert staging.check_file(tmp_path / "a.PNG", "--out", (".png",)).name == "a.PNG"
-
-
-def test_an_object_store_needs_no_folder_for_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(staging, "is_bucket", lambda _: True)
-    assert staging.check_file(tmp_path / "no" / "a.png", "--out").name == "a.png"

@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.utils import version as tfds_version
 
-from voc_seg_tfrecord.core import config_fields, staging
+from voc_seg_tfrecord.core import config_fields, output_files
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -69,7 +69,7 @@ def build_source(
     if overwrite:
         mode = tfds.download.GenerateMode.REUSE_CACHE_IF_EXISTS
     builder = check_free(config, data_dir, overwrite=overwrite)
-    staging.check_folder(builder.data_path.parent, "--data_dir")
+    output_files.check_folder(builder.data_path.parent, "--data_dir")
     builder.source = source
     builder.download_and_prepare(
         workers=workers,

@@ -17,7 +17,7 @@ from etils import epath
 from voc_seg_tfrecord.audit import check
 from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core import output_files, staging
 from voc_seg_tfrecord.core.chosen_ids import chosen_ids
 from voc_seg_tfrecord.core.errors import (
     ConfigError,
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
-    out = staging.check_file(args.write_classes, "--write_classes")
+    out = output_files.check_file(args.write_classes, "--write_classes")
     if out.exists():
         raise ConfigError(
             f"--write_classes {out}",
@@ -127,7 +127,7 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
         )
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     table = write_table(opened)
-    staging.write_file(out, table.csv, "--write_classes")
+    output_files.write_file(out, table.csv, "--write_classes")
     sentence = f"wrote {out}: {counted(table.csv.count(chr(10)) - 1, 'row')}"
     if table.rows_without_class:
         sentence += (
@@ -140,8 +140,8 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
 
 
 def _check(args: argparse.Namespace, root: epath.Path) -> int:
-    html = staging.check_file(args.html, "--html") if args.html else None
-    fixes = staging.check_file(args.csv, "--csv") if args.csv else None
+    html = output_files.check_file(args.html, "--html") if args.html else None
+    fixes = output_files.check_file(args.csv, "--csv") if args.csv else None
     decisions = arguments.read_decisions(args)
     config, report = check_folder(root, fits=not args.no_fit, **arguments.tree_fields(args))
     right, stale = report.without_right(decisions)
@@ -277,7 +277,7 @@ def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
         for finding in findings:
             if finding.kind != "note":
                 rows.append(_csv_row(finding, report, str(root)))
-    staging.write_file(out, screen.csv_text(_CSV_COLUMNS, rows), "--csv")
+    output_files.write_file(out, screen.csv_text(_CSV_COLUMNS, rows), "--csv")
 
 
 def _csv_row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...]:
@@ -477,7 +477,7 @@ def _check_new_folder(folder: epath.Path, root: epath.Path, args: argparse.Names
             expected=f"a new or empty folder outside of {args.root}",
             remedy="name another one",
         )
-    staging.check_folder(folder.parent, "--copy_to")
+    output_files.check_folder(folder.parent, "--copy_to")
 
 
 def _is_empty_folder(path: epath.Path) -> bool:

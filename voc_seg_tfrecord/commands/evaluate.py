@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.dataset import open_splits
 
@@ -92,12 +92,12 @@ def run(args: argparse.Namespace) -> int:
     if confusion:
         results.save_confusion(result, confusion)
     if per_image:
-        staging.write_file(per_image, _per_image_csv(result), "--per_image")
+        output_files.write_file(per_image, _per_image_csv(result), "--per_image")
     if html:
         from voc_seg_tfrecord.report import score_page
 
         page = score_page.render(builder, result, args.predictions, args.probabilities, decisions)
-        staging.write_file(html, page, "--html")
+        output_files.write_file(html, page, "--html")
     if args.json:
         screen.write_json(result.as_dict() | {"boundary": args.boundary})
     else:
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_output(path: str | None, option: str, endings: Sequence[str] = ()) -> epath.Path | None:
     """Returns the path of a file to write, checked; None if the option is not given."""
-    return staging.check_file(path, option, endings) if path else None
+    return output_files.check_file(path, option, endings) if path else None
 
 
 def _per_image_csv(result: "Result") -> str:

@@ -7,7 +7,7 @@ import argparse
 from typing import Any
 
 from voc_seg_tfrecord.commands import arguments
-from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.reading.find import split_name
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    out = staging.check_file(args.out, "--out", tuple(_ENDINGS))
+    out = output_files.check_file(args.out, "--out", tuple(_ENDINGS))
     ids = None if args.ids is None else _split_ids(args.ids)
     name, splits = split_name(args.dataset)
     if splits and args.split:
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
             expected="at most 65500 pixels in height and width, for JPEG",
             remedy="save it as .png, or draw fewer examples",
         ) from None
-    staging.write_file(out, data, "--out")
+    output_files.write_file(out, data, "--out")
     print(f"{sheet.content} in {args.out}")
     if sheet.note:
         print(sheet.note)

@@ -7,7 +7,7 @@ VOC's palette.
 import argparse
 
 from voc_seg_tfrecord.commands import arguments, screen
-from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.reading.dataset import check_rgb, open_splits
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.evaluation import predictions
 
-    out = staging.check_file(args.out, "--out", (".tgz", ".tar.gz"))
+    out = output_files.check_file(args.out, "--out", (".tgz", ".tar.gz"))
     sizes = None
     if args.dataset:
         builder, splits = open_splits(args.dataset, args.data_dir)

@@ -9,7 +9,7 @@ from etils import epath
 import numpy as np
 import numpy.typing as npt
 
-from voc_seg_tfrecord.core import display, pascal5i, staging
+from voc_seg_tfrecord.core import display, output_files, pascal5i
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 
@@ -292,7 +292,7 @@ def save_confusion(result: Result, path: epath.Path) -> None:
     without_dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(ending, {})
     with matplotlib.rc_context(settings), io.BytesIO() as stream:
         _draw_confusion(result).savefig(stream, format=ending, dpi=150, metadata=without_dates)
-        staging.write_file(path, stream.getvalue(), "--confusion")
+        output_files.write_file(path, stream.getvalue(), "--confusion")
 
 
 _MIN_SHOWN_SHARE = 0.005

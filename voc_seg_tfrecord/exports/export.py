@@ -10,7 +10,7 @@ import functools
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import dataset_files, file_names, staging, storage
+from voc_seg_tfrecord.core import dataset_files, file_names, output_files, staging, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError
 from voc_seg_tfrecord.core.file_names import show_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
@@ -118,7 +118,7 @@ def export(
     folder = folder.resolve()  # so that "." has a name and a parent
     row = LAYOUTS[layout]
     _check_export(builder, folder, row)
-    staging.check_folder(folder.parent, "--out")
+    output_files.check_folder(folder.parent, "--out")
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
         incomplete.mkdir()
         notes: list[str] = []

@@ -10,7 +10,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import fingerprint, leaks
 from voc_seg_tfrecord.audit.leaks import Overlap
-from voc_seg_tfrecord.core import staging, storage
+from voc_seg_tfrecord.core import output_files, storage
 from voc_seg_tfrecord.core.description import description_of_built
 from voc_seg_tfrecord.core.names import MASK, TILE_IMAGE_ID
 from voc_seg_tfrecord.core.package_versions import all_versions
@@ -60,12 +60,12 @@ def write(
       ConfigError: if there is no such dataset or split, or the file cannot be written.
       RecordError: if a shard cannot be read.
     """
-    path = staging.check_file(out, "--out")
+    path = output_files.check_file(out, "--out")
     builder = as_builder(dataset, data_dir)
     checked_splits = datasets.check_splits(builder, splits or ())
     with storage.as_storage_error(builder.info.full_name):
         page = _render(builder, checked_splits, fits, progress)
-    staging.write_file(path, page, "--out")
+    output_files.write_file(path, page, "--out")
 
 
 def _render(

@@ -7,7 +7,7 @@ from etils import epath
 import numpy as np
 
 from voc_seg_tfrecord.audit.check import Report, by_kind
-from voc_seg_tfrecord.core import staging
+from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import share_advice
@@ -117,7 +117,7 @@ def write_tree(
         pixels=int(total.pixels.sum()),
         charts=_draw_charts(by_split, axis),
     )
-    staging.write_file(out, page, "--html")
+    output_files.write_file(out, page, "--html")
 
 
 def _used_classes(report: Report) -> list[int]:
