@@ -1,10 +1,15 @@
-"""Tells in which of two sets of images the labels are painted.
+"""Finds out in which of two sets of images the labels are painted.
 
-People keep photos beside a drawing of each label over its photo. A drawing is the photo outside of
-the labels. In a label, each of its pixels is the photo's, mixed with a color. So the pixels of a
-label differ less from one another there than they do in the photos. A drawing of two colors is an
-exception; its pixels still differ less from their neighbors. If the two contradict each other, it
-cannot be told which images are the photos.
+People keep photos beside painted copies: each label is drawn over its photo as a color that lets
+the photo show through. Outside of the labels, a painted copy is the photo. In a label, each pixel
+is the photo's, mixed with the label's color. This brings the pixels of the label closer together,
+so a painted copy is recognized by
+
+- a lower spread: the pixels of a label differ less from one another than in the photo;
+- a lower contrast: neighboring pixels differ less than in the photo.
+
+A label that is painted in two colors may have a higher spread, but has a lower contrast. If spread
+and contrast contradict each other, either set may be the photos.
 """
 
 from collections.abc import Sequence
@@ -18,20 +23,34 @@ from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import mask_samples, pillow
 
-MIN_PAINTED_LEVELS = 14
-"""Levels between a photo and a drawing of it, as a mean over a pixel's channels.
+_MIN_PAINTED_LEVELS = 14
+"""A pixel is painted if the two images differ there by as many levels of 0 to 255.
 
-A JPEG of a photo differs less from the photo.
+The levels are a mean over the channels. A photo that was saved as JPEG again differs less.
 """
 
-_MIN_CORRELATION = 0.9  # of a photo and a drawing in which all pixels have a label
-_MAX_COMPARED_SAMPLES = 1 << 24  # of an image; of a larger one, some pixels are compared
-_MAX_LABELS = 1000  # distinct colors of a mask; a photo has more
-_MAX_RATIO = 0.9  # of the spread in drawings to that in photos
-_MAX_RATIO_OF_FEW_IMAGES = 0.75
+_MAX_SPREAD_RATIO = 0.9
+"""The lower spread divided by the higher one, if `_lower_of` is to choose the lower one."""
+
+_MAX_SPREAD_RATIO_OF_FEW_IMAGES = 0.75
+"""The same, if there are at most `_FEW_IMAGES`: the spread of few images varies more."""
+
 _FEW_IMAGES = 3
-_MAX_RATIO_OF_CONTRAST = 0.75
-_MIN_CONTRAST_LEVELS = 6  # JPEG changes differences between neighbors by a few levels
+
+_MAX_CONTRAST_RATIO = 0.75
+"""The lower contrast divided by the higher one, if `_lower_of` is to choose the lower one."""
+
+_MIN_CONTRAST_LEVELS = 6
+"""Contrasts below are not compared, as JPEG changes neighbors by a few levels."""
+
+_MIN_CORRELATION = 0.9
+"""Correlation of a photo and a painted copy in which every pixel has a label (`_are_mixed`)."""
+
+_MAX_COMPARED_VALUES = 1 << 24
+"""Values (pixels by channels) of an image that are compared; a larger image is thinned out."""
+
+_MAX_LABELS = 1000
+"""Distinct values or colors of a mask. A file with more is a photo."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +69,7 @@ class ComparedImages:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Pixels:
+class _ComparedPixels:
     """The pixels of two images of one size, and their labels.
 
     Attributes:
@@ -67,82 +86,149 @@ class _Pixels:
         """How much the images differ in each pixel, float `[H, W]`."""
         return np.abs(self.images[0] - self.images[1]).mean(axis=-1)
 
+    def is_painted(self, labels: set[int]) -> np.ndarray:
+        """Returns the pixels of some labels in which the images differ, bool `[H, W]`.
+
+        If only the contours of labels are painted, these are the pixels of the contours.
+        """
+        has_label = np.isin(self.labels, list(labels))
+        return has_label & (self.difference >= _MIN_PAINTED_LEVELS)
+
 
 def find_painted_set(root: epath.Path, images: Sequence[ComparedImages]) -> int | None:
-    """Tells in which of two sets of images the labels are painted.
+    """Finds out in which of two sets of images the labels are painted.
 
     Args:
       root: the folder.
       images: a few images of both sets.
 
     Returns:
-      0 for the first set, 1 for the second one, None if it is neither or cannot be told.
+      0 for the first set, 1 for the second one. None if neither is painted, or either may be.
     """
-    pixels: list[_Pixels] = []
+    pixels = _read_all(root, images)
+    painted_labels = _labels_that_differ(pixels)
+    if not painted_labels:
+        return None
+    if painted_labels == _all_labels(pixels) and not _are_mixed(pixels, painted_labels):
+        return None  # Every label differs, so the second set may be other photos.
+    by_spread = _set_of_lower_spread(pixels, painted_labels)
+    by_contrast = _set_of_lower_contrast(pixels, painted_labels)
+    if by_contrast is None or by_contrast == by_spread:
+        return by_spread
+    return None
+
+
+def _read_all(root: epath.Path, images: Sequence[ComparedImages]) -> list[_ComparedPixels]:
+    """Reads the images that can be compared pixel by pixel."""
+    pixels: list[_ComparedPixels] = []
     for compared in images:
         pixels_of_mask = _read(root, compared)
         if pixels_of_mask is not None:
             pixels.append(pixels_of_mask)
-    painted_labels = _labels_that_differ(pixels)
-    if not painted_labels:
+    return pixels
+
+
+def _read(root: epath.Path, compared: ComparedImages) -> _ComparedPixels | None:
+    """Reads two images and their mask; None if they cannot be compared pixel by pixel."""
+    try:
+        first = pillow.decode(File.read(root / compared.first, ImageError), ImageError).rgb()
+        second = pillow.decode(File.read(root / compared.second, ImageError), ImageError).rgb()
+        mask = mask_samples.read_samples(File.read(root / compared.mask, MaskError)).values
+    except VocSegError:
         return None
-    all_labels = {label for each in pixels for label in np.unique(each.labels).tolist()}
-    if painted_labels == all_labels and not _are_mixed(pixels, all_labels):
-        return None  # then these are other photos
-    max_ratio = _MAX_RATIO if len(images) > _FEW_IMAGES else _MAX_RATIO_OF_FEW_IMAGES
-    spreads = [_spread(pixels, painted_labels, image_set) for image_set in (0, 1)]
-    contrasts = [_contrast(pixels, painted_labels, image_set) for image_set in (0, 1)]
-    by_spread = _index_of_lower(spreads, max_ratio)
-    if min(contrasts) < _MIN_CONTRAST_LEVELS:
-        return by_spread
-    by_contrast = _index_of_lower(contrasts, _MAX_RATIO_OF_CONTRAST)
-    are_contradictory = by_contrast is not None and by_contrast != by_spread
-    return None if are_contradictory else by_spread
+    if not first.shape[:2] == second.shape[:2] == mask.shape[:2]:
+        return None
+    labels = _labels_of_mask(mask)
+    if len(np.unique(labels)) > _MAX_LABELS:
+        return None
+    step = math.isqrt(first.size // _MAX_COMPARED_VALUES) + 1  # along each axis
+    images = np.stack([first[::step, ::step], second[::step, ::step]])
+    return _ComparedPixels(images.astype(np.float64), labels[::step, ::step])
 
 
-def _index_of_lower(values: Sequence[float], max_ratio: float) -> int | None:
-    """Returns which of two values is clearly lower; None if neither is."""
-    first, second = values
+def _labels_of_mask(mask: np.ndarray) -> np.ndarray:
+    """Returns the labels of a mask's pixels, int64 `[H, W]`.
+
+    Args:
+      mask: values, uint `[H, W]`, or colors, uint8 `[H, W, 3]`. Red, green and blue become the
+        three bytes of one number.
+    """
+    labels = mask.astype(np.int64)
+    if labels.ndim == 2:
+        return labels
+    return labels @ (1 << 16, 1 << 8, 1)
+
+
+def _all_labels(pixels: Sequence[_ComparedPixels]) -> set[int]:
+    labels: set[int] = set()
+    for compared in pixels:
+        labels.update(np.unique(compared.labels).tolist())
+    return labels
+
+
+def _labels_that_differ(pixels: Sequence[_ComparedPixels]) -> set[int]:
+    """Returns the labels in which most pixels of the two sets differ by more than noise."""
+    differences_by_label: dict[int, list[np.ndarray]] = {}
+    for compared in pixels:
+        difference = compared.difference
+        for label in np.unique(compared.labels).tolist():
+            differences = differences_by_label.setdefault(label, [])
+            differences.append(difference[compared.labels == label])
+    labels: set[int] = set()
+    for label, differences in differences_by_label.items():
+        if np.median(np.concatenate(differences)) >= _MIN_PAINTED_LEVELS:
+            labels.add(label)
+    return labels
+
+
+def _lower_of(first: float, second: float, max_ratio: float) -> int | None:
+    """Returns 0 if the first value is clearly lower, 1 if the second is, None if neither is."""
     if min(first, second) > max_ratio * max(first, second):
         return None
     return 0 if first < second else 1
 
 
-def _read(root: epath.Path, compared: ComparedImages) -> _Pixels | None:
-    """Reads two images and their mask; None if they cannot be compared pixel by pixel."""
-    try:
-        first = pillow.decode(File.read(root / compared.first, ImageError), ImageError).rgb()
-        second = pillow.decode(File.read(root / compared.second, ImageError), ImageError).rgb()
-        labels = mask_samples.read_samples(File.read(root / compared.mask, MaskError)).values
-    except VocSegError:
+def _set_of_lower_spread(pixels: Sequence[_ComparedPixels], labels: set[int]) -> int | None:
+    """Returns the set in which the painted pixels of each label are closer to one another."""
+    max_ratio = _MAX_SPREAD_RATIO
+    if len(pixels) <= _FEW_IMAGES:
+        max_ratio = _MAX_SPREAD_RATIO_OF_FEW_IMAGES
+    return _lower_of(_spread(pixels, labels, 0), _spread(pixels, labels, 1), max_ratio)
+
+
+def _spread(pixels: Sequence[_ComparedPixels], labels: set[int], image_set: int) -> float:
+    """Returns how much the painted pixels of each label differ from one another in all images.
+
+    Args:
+      pixels: the images.
+      labels: the labels that may be painted.
+      image_set: 0 for the first set, 1 for the second one.
+
+    Returns:
+      The standard deviations, summed over labels and channels.
+    """
+    spread = 0.0
+    for label in labels:
+        painted: list[np.ndarray] = []  # float `[painted pixels, 3]` of each image
+        for compared in pixels:
+            painted.append(compared.images[image_set][compared.is_painted({label})])
+        spread += float(np.concatenate(painted).std(axis=0).sum())
+    return spread
+
+
+def _set_of_lower_contrast(pixels: Sequence[_ComparedPixels], labels: set[int]) -> int | None:
+    """Returns the set in which painted pixels are closer to their neighbors.
+
+    If one set is too smooth, noise decides which of the two is smoother; so None is returned.
+    """
+    first = _contrast(pixels, labels, 0)
+    second = _contrast(pixels, labels, 1)
+    if min(first, second) < _MIN_CONTRAST_LEVELS:
         return None
-    if not first.shape[:2] == second.shape[:2] == labels.shape[:2]:
-        return None
-    labels = labels.astype(np.int64)
-    if labels.ndim == 3:
-        labels = labels @ (1 << 16, 1 << 8, 1)
-    if len(np.unique(labels)) > _MAX_LABELS:
-        return None
-    step = math.isqrt(first.size // _MAX_COMPARED_SAMPLES) + 1
-    pixels = np.stack([first[::step, ::step], second[::step, ::step]])
-    return _Pixels(pixels.astype(np.float64), labels[::step, ::step])
+    return _lower_of(first, second, _MAX_CONTRAST_RATIO)
 
 
-def _labels_that_differ(pixels: Sequence[_Pixels]) -> set[int]:
-    """Returns the labels in which most pixels of the two sets differ by more than noise."""
-    differences: dict[int, list[np.ndarray]] = {}
-    for each in pixels:
-        difference = each.difference
-        for label in np.unique(each.labels).tolist():
-            differences.setdefault(label, []).append(difference[each.labels == label])
-    return {
-        label
-        for label, of_images in differences.items()
-        if np.median(np.concatenate(of_images)) >= MIN_PAINTED_LEVELS
-    }
-
-
-def _contrast(pixels: Sequence[_Pixels], labels: set[int], image_set: int) -> float:
+def _contrast(pixels: Sequence[_ComparedPixels], labels: set[int], image_set: int) -> float:
     """Returns the median difference between neighboring pixels that are painted, in levels.
 
     It is 0 if no two painted pixels are neighbors, as in a contour.
@@ -153,59 +239,50 @@ def _contrast(pixels: Sequence[_Pixels], labels: set[int], image_set: int) -> fl
       image_set: 0 for the first set, 1 for the second one.
     """
     differences: list[np.ndarray] = []
-    for each in pixels:
-        image = each.images[image_set]
-        is_painted = _is_painted(each, labels)
+    for compared in pixels:
+        image = compared.images[image_set]
+        is_painted = compared.is_painted(labels)
         to_right = np.abs(np.diff(image, axis=1)).mean(axis=-1)
         differences.append(to_right[is_painted[:, 1:] & is_painted[:, :-1]])
         to_lower = np.abs(np.diff(image, axis=0)).mean(axis=-1)
         differences.append(to_lower[is_painted[1:] & is_painted[:-1]])
     all_differences = np.concatenate(differences)
-    return float(np.median(all_differences)) if len(all_differences) else 0.0
+    if len(all_differences) == 0:
+        return 0.0
+    return float(np.median(all_differences))
 
 
-def _spread(pixels: Sequence[_Pixels], labels: set[int], image_set: int) -> float:
-    """Returns how much the painted pixels of each label differ from one another in all images.
-
-    Args:
-      pixels: the images.
-      labels: the labels that may be painted.
-      image_set: 0 for the first set, 1 for the second one.
-    """
-    spread = 0.0
-    for label in labels:
-        painted = [each.images[image_set][_is_painted(each, {label})] for each in pixels]
-        spread += float(np.concatenate(painted).std(axis=0).sum())
-    return spread
-
-
-def _is_painted(pixels: _Pixels, labels: set[int]) -> np.ndarray:
-    """Returns which pixels of some labels differ, bool `[H, W]`; of a contour these are few."""
-    has_label = np.isin(pixels.labels, list(labels))
-    return has_label & (pixels.difference >= MIN_PAINTED_LEVELS)
-
-
-def _are_mixed(pixels: Sequence[_Pixels], labels: set[int]) -> bool:
+def _are_mixed(pixels: Sequence[_ComparedPixels], labels: set[int]) -> bool:
     """Says whether one set is the other one, with each label mixed with a color of its own.
 
-    Then what differs from the mean of a label is proportional in both sets, and the colors that
-    were mixed in differ from label to label.
+    Every pixel has one of the labels. If the second set is painted, each of its pixels is
+
+        second = share * first + (1 - share) * color_of_label
+
+    With `mean` over the pixels of one label, it follows that
+
+        second - second_mean = share * (first - first_mean)
+        second_mean - share * first_mean = (1 - share) * color_of_label
+
+    So the deviations from the means correlate, and the right side of the last line differs from
+    label to label. If the first set is painted, the same holds with a share above 1.
     """
     means: list[np.ndarray] = []
     deviations: list[np.ndarray] = []
     for label in labels:
-        # Float `[2, pixels of the label, 3]`.
+        # Of both sets, float `[2, pixels of the label, 3]`.
         values = np.concatenate([each.images[:, each.labels == label] for each in pixels], axis=1)
-        mean = values.mean(axis=1, keepdims=True)
-        means.append(mean[:, 0])
-        deviations.append(values - mean)
-    first, second = np.concatenate(deviations, axis=1)
+        mean = values.mean(axis=1)  # `[2, 3]`
+        means.append(mean)
+        deviations.append(values - mean[:, np.newaxis])
+    first, second = np.concatenate(deviations, axis=1)  # each `[all pixels, 3]`
     first_square = float((first * first).sum())
     second_square = float((second * second).sum())
     product = float((first * second).sum())
     if product <= _MIN_CORRELATION * math.sqrt(first_square * second_square):
         return False
     share = math.sqrt(second_square / first_square)
-    first_means, second_means = np.stack(means, axis=1)
-    colors = second_means - share * first_means
-    return float(np.ptp(colors, axis=0).max()) > MIN_PAINTED_LEVELS
+    first_means, second_means = np.stack(means, axis=1)  # each `[labels, 3]`
+    mixed_colors = second_means - share * first_means
+    range_of_colors = np.ptp(mixed_colors, axis=0)  # `[3]`
+    return float(range_of_colors.max()) > _MIN_PAINTED_LEVELS
