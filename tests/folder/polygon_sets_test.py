@@ -264,7 +264,7 @@ TOLD = [
     ("labelme", boxes, "1 shape with the outline of a box; all pixels in it have the class."),
     ("labelme", boxes, "2 points drawn as a disc with a radius of 5 pixels."),
     ("labelme", in_two_cases, "Car and car are classes that differ in their spelling alone."),
-    ("labelme", written("street_2.json", ""), "1 files such as street_2.json are not labelme's."),
+    ("labelme", written("street_2.json", ""), "street_2.json is not labelme's."),
     ("labelme", labels, "5 from labels.txt: 0 _background_, 1 tree, 2 bus, 3 road, 4 car"),
     ("labelme", labels, "!sorted by name"),
     ("labelme", other_labels, "0 background, 1 car, 2 road, 3 tree"),
@@ -724,6 +724,22 @@ def test_a_file_of_all_images_beside_those_of_splits_changes_nothing(tmp_path):
     assert "split validation: 1 ids" in text
     (tmp_path / "train.json").unlink()
     refused(tmp_path, r"--splits validation=val\.json\n.*--splits train=rest,validation=val\.json")
+
+
+def test_a_name_for_a_folder_of_images_beside_polygons_is_refused(street):
+    root = street("labelme")
+    labelme_apart(root)
+    assert "4 in photos" in notes(root, images="photos")
+    words = r"(?s)polygons/street_1\.json: .*train=photos.*--images photos"
+    with pytest.raises(LayoutError, match=words):
+        notes(root, images="train=photos")
+
+
+def test_several_labels_that_mean_void_are_one_note(street):
+    root = street("labelme")
+    replace(root / "street_2.json", '"car"', '"void"')
+    replace(root / "street_2.json", '"road"', '"ignore"')
+    assert "ignore, void mean void, 255, unless --classes gives them classes." in notes(root)
 
 
 @pytest.mark.parametrize("apart", [False, True], ids=["beside", "in a folder"])
