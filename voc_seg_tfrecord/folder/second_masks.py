@@ -12,7 +12,7 @@ import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, command, counted
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES
-from voc_seg_tfrecord.folder.files.affixes import cores_in
+from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
 from voc_seg_tfrecord.folder.files.folder_names import role
 from voc_seg_tfrecord.folder.files.pixels import are_same, looks_like_mask, sizes_agree
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -105,7 +105,7 @@ def _find_second_masks(
         stem = posixpath.splitext(name)[0]
         if role(stem) == "drawn":
             continue
-        for core, rest in cores_in(stem):
+        for core, rest in parts_at_token_ends(stem):
             image_id = names.find_image(folder, core)
             if image_id is not None and not names.has_ids_with(rest):
                 found.append(SecondMask(image_id, path))
@@ -161,7 +161,7 @@ class _NamesInUse:
         """What images in use have around the name of another one, whatever the numbers are."""
         shapes: set[str] = set()
         for core in self._cores:
-            for inner_core, rest in cores_in(core):
+            for inner_core, rest in parts_at_token_ends(core):
                 if inner_core in self._cores:
                     shapes.add(_shape(rest))
         return shapes

@@ -8,7 +8,7 @@ import posixpath
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.folder.files.affixes import cores_in
+from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of
 from voc_seg_tfrecord.folder.files.infixes import find_infix
 from voc_seg_tfrecord.folder.files.pixels import looks_like_mask
@@ -172,7 +172,7 @@ def _find_image(
     mask: str, image_by_stem: Mapping[str, str], *, are_in_one_folder: bool
 ) -> str | None:
     """Returns the image whose name a mask has, with a word more; None if there is none."""
-    for core, _ in cores_in(_stem(mask)):
+    for core, _ in parts_at_token_ends(_stem(mask)):
         if core not in image_by_stem:
             continue
         is_the_mask_itself = are_in_one_folder and image_by_stem[core] == mask

@@ -1,7 +1,7 @@
 """What names of files have around their ids, such as `_mask` in `7_mask.png`.
 
-A name without its ending is a stem. An affix cuts a stem only between tokens: whole words, whole
-numbers, and single signs.
+A name without its ending is a stem. Stems are cut only between tokens: whole words, whole numbers,
+and single signs.
 """
 
 import collections
@@ -16,15 +16,23 @@ NO_AFFIX: Affix = ("", "")
 TOKEN = re.compile(r"\d+|[^\W\d_]+|[\W_]")
 """A number, a word, or a sign."""
 
-MAX_SAMPLED_NAMES = 300
-"""Names of a folder by which it is told what all of them begin and end with."""
+MIN_SAMPLED_NAMES = 300
+"""Of more names, every nth is looked at: at least as many, and less than twice as many."""
 
 _MIN_ALIKE_NAMES = 2
 
 
 def common_affix(stems: Sequence[str], share: float = 1) -> Affix:
-    """Returns what a share of stems begin and end with."""
-    every_nth = max(1, len(stems) // MAX_SAMPLED_NAMES)
+    """Returns what most stems begin and end with.
+
+    Example: of `im_1_rgb`, `im_2_rgb` and `extra` with a share of 0.6, `im_` and `_rgb`.
+
+    Args:
+      stems: the stems; see `MIN_SAMPLED_NAMES`.
+      share: the least share of all stems that have the beginning, and of those with the beginning
+        that have the end. At 1, all stems have both.
+    """
+    every_nth = max(1, len(stems) // MIN_SAMPLED_NAMES)
     tokens_of_stems = [TOKEN.findall(stem) for stem in stems[::every_nth]]
     before = _common_beginning(tokens_of_stems, share)
     reversed_rests: list[list[str]] = []
@@ -37,35 +45,43 @@ def common_affix(stems: Sequence[str], share: float = 1) -> Affix:
 
 
 def _common_beginning(token_lists: Sequence[Sequence[str]], share: float) -> list[str]:
-    """Returns the tokens with which a share of lists begin; at least one stays behind them."""
+    """Returns the tokens with which a share of the lists begin.
+
+    Each of these lists has at least one more token behind them.
+    """
+    min_count = max(_MIN_ALIKE_NAMES, share * len(token_lists))
     beginning: list[str] = []
-    alike = token_lists
-    while len(alike) > 1:
+    lists_with_beginning = token_lists
+    while len(lists_with_beginning) > 1:
         position = len(beginning)
-        longer = [tokens for tokens in alike if len(tokens) > position + 1]
-        counts = collections.Counter(tokens[position] for tokens in longer)
-        if not counts:
+        longer_lists = [tokens for tokens in lists_with_beginning if len(tokens) > position + 1]
+        if not longer_lists:
             break
-        token = max(counts, key=counts.__getitem__)
-        if counts[token] < max(_MIN_ALIKE_NAMES, share * len(token_lists)):
+        counts = collections.Counter(tokens[position] for tokens in longer_lists)
+        ((token, count),) = counts.most_common(1)
+        if count < min_count:
             break
         beginning.append(token)
-        alike = [tokens for tokens in longer if tokens[position] == token]
+        lists_with_beginning = [tokens for tokens in longer_lists if tokens[position] == token]
     return beginning
 
 
 def core_of(stem: str, affix: Affix) -> str:
-    """Returns what an affix leaves of a stem; empty if the stem has not got it."""
+    """Returns what an affix leaves of a stem; empty if the stem has not got it.
+
+    The caller answers for where the affix cuts the stem: that of `common_affix` has whole tokens.
+    """
     before, after = affix
     if stem.startswith(before) and stem.endswith(after):
         return stem[len(before) : len(stem) - len(after)]
     return ""
 
 
-def cores_in(stem: str) -> Iterator[tuple[str, str]]:
+def parts_at_token_ends(stem: str) -> Iterator[tuple[str, str]]:
     """Yields the beginnings and ends of a stem, the longest first, each with the rest.
 
-    None ends within a word or a number: `a_12` gives `a_` and `_12`, but no `a_1`.
+    None ends within a word or a number. Example: `a_12` gives `_12` with `a`, `a_` with `12`, `12`
+    with `a_`, and `a` with `_12`, but no `a_1`.
     """
     for length in range(len(stem) - 1, 0, -1):
         beginning, rest_behind = stem[:length], stem[length:]

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.core.role_words import ROLES
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affixes import (
-    MAX_SAMPLED_NAMES,
+    MIN_SAMPLED_NAMES,
     NO_AFFIX,
     Affix,
     common_affix,
@@ -239,7 +239,7 @@ def _folders_of_one_image(listing: Listing) -> dict[str, dict[str, str]]:
     ids_by_top: dict[str, dict[str, str]] = {}
     for folder, names in listing.folders.items():
         top, image_id = posixpath.split(folder)
-        if not image_id or is_split(image_id) or len(names) >= MAX_SAMPLED_NAMES:
+        if not image_id or is_split(image_id) or len(names) >= MIN_SAMPLED_NAMES:
             continue
         if _roles_of_plain_names(names) >= {"images", "masks"}:
             ids_by_top.setdefault(top, {})[folder] = image_id
