@@ -79,6 +79,26 @@ def test_each_class_of_an_image_is_drawn_and_rare_ones_by_their_weight():
     assert np.mean([(crop == 2).any() for crop in weighted]) > 0.9
 
 
+def test_a_class_of_weight_0_is_never_chosen():
+    mask = np.zeros((200, 200), np.uint8)
+    mask[:50, :50], mask[150:, 150:] = 1, 2
+    others = crops(example(mask, [1, 2]), class_crop=1, class_weights=(1, 1, 0))
+    assert all((crop == 1).any() for crop in others)
+    given = example(one_pixel(45, 35), [3])
+    alone = crops(given, class_crop=1, class_weights=(1, 1, 1, 0))
+    for plain, weighted in zip(crops(given), alone, strict=True):
+        assert np.array_equal(plain, weighted)
+
+
+@pytest.mark.parametrize("weight", [-1.0, float("nan"), float("inf")])
+def test_weights_that_are_no_proportions_are_refused_with_their_class(weight):
+    given = example(one_pixel(3, 3), [3])
+    with pytest.raises(ConfigError, match=f"class_weights: {weight} for class 2"):
+        pipeline.random_scaled_crop(
+            given, 8, seed=(1, 2), class_crop=1, class_weights=(1, 1, weight, 1)
+        )
+
+
 def test_every_pixel_of_a_class_is_drawn_equally_often():
     mask = np.zeros((1, 4), np.uint8)
     mask[0, [1, 3]] = 3
