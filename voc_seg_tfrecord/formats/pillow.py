@@ -12,6 +12,7 @@ import dataclasses
 import io
 import itertools
 import math
+import os
 import re
 import threading
 from typing import Any
@@ -304,8 +305,8 @@ def decode(
       error: the class of the errors to raise.
       side: how many pixels a side has to have at least, if a smaller image will do. A JPEG is
         then decoded to half, a quarter or an eighth of its size, which is several times faster.
-      damaged: whether a truncated file is decoded as far as it goes, to be looked at. No other
-        thread may decode meanwhile.
+      damaged: whether a truncated file is decoded as far as it goes, to be looked at. This waits
+        for all other threads that decode, and they wait for it.
 
     Raises:
       VocSegError: of that class, if the file is of another kind, has more than
@@ -326,14 +327,69 @@ def decode(
 
 def _load_pixels(image: Image.Image, *, accepts_damage: bool) -> None:
     """Lets Pillow decode an image of which the headers are read."""
-    ImageFile.LOAD_TRUNCATED_IMAGES = accepts_damage  # `tfds.as_dataframe` sets it, for good
     _libtiff_errors.found = False
-    try:
+    if accepts_damage:
+        with _truncated_files.accepted():
+            image.load()
+        return
+    with _truncated_files.refused():
         image.load()
-    finally:
-        ImageFile.LOAD_TRUNCATED_IMAGES = False
-    if _libtiff_errors.found and not accepts_damage:
+    if _libtiff_errors.found:
         raise OSError("libtiff finds that its pixels are damaged")
+
+
+class _TruncatedFiles:
+    """Whether Pillow accepts truncated files, which it knows from a setting of the whole process.
+
+    While they are refused, any number of threads decode at once. A thread that accepts them waits
+    until these are done, and keeps all others waiting meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self.forget_threads()
+
+    def forget_threads(self) -> None:
+        """Starts anew, as in a forked process, which has no copies of the threads that decode."""
+        self._changed = threading.Condition()
+        self._refusing_threads = 0
+        self._are_accepted = False
+
+    @contextlib.contextmanager
+    def refused(self) -> Iterator[None]:
+        """Makes truncated files an error during the block."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._are_accepted)
+            self._refusing_threads += 1
+            ImageFile.LOAD_TRUNCATED_IMAGES = False  # `tfds.as_dataframe` sets it, for good
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._refusing_threads -= 1
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def accepted(self) -> Iterator[None]:
+        """Lets truncated files be decoded as far as they go during the block."""
+        with self._changed:
+            self._changed.wait_for(self._is_unused)
+            self._are_accepted = True
+            ImageFile.LOAD_TRUNCATED_IMAGES = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                ImageFile.LOAD_TRUNCATED_IMAGES = False
+                self._are_accepted = False
+                self._changed.notify_all()
+
+    def _is_unused(self) -> bool:
+        return not self._are_accepted and not self._refusing_threads
+
+
+_truncated_files = _TruncatedFiles()
+if hasattr(os, "register_at_fork"):  # Windows has no forks
+    os.register_at_fork(after_in_child=_truncated_files.forget_threads)
 
 
 def as_still(pixels: np.ndarray, where: str, error: type[VocSegError]) -> Still:

@@ -289,7 +289,7 @@ def layer_url(reduced: np.ndarray, style: ClassStyle) -> str:
 
 
 def reduce_mask(mask: np.ndarray, side: int = SIDE_PX) -> np.ndarray:
-    """Returns a thumbnail of a mask, uint8 `[H, W]`, in which no class is lost."""
+    """Returns a thumbnail of a mask, uint8 `[H, W]`, in which small objects stay visible."""
     return resize_mask(mask, *reduced_size(mask.shape, side))
 
 
