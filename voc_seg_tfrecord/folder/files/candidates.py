@@ -1,7 +1,9 @@
-"""The candidates of the files step: all folders of images and masks that lie to each other alike.
+"""The candidates of the files step: folders of images and masks with the same relative position.
 
 `train/images` with `train/masks` and `val/images` with `val/masks` are one candidate, and so are
-ten scenes that each have `images` and `masks`. What is chosen is chosen for all of them.
+ten scenes that each have `images` and `masks`. A candidate is chosen or loses as a whole.
+
+A stem is the name of a file without its ending.
 """
 
 import collections
@@ -11,6 +13,7 @@ import functools
 import posixpath
 from typing import NamedTuple
 
+from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import common_folder, without_split_word
@@ -18,7 +21,7 @@ from voc_seg_tfrecord.folder.files.pairings import SAMPLE, Pairing, few
 
 
 class FileInSet(NamedTuple):
-    """A file, as a set of files and its name without the ending."""
+    """A file, as a set of files and its stem in it."""
 
     files: FileSet
     stem: str
@@ -29,8 +32,15 @@ class FileInSet(NamedTuple):
         return self.files.path(self.stem)
 
 
+PartnerByFile = Mapping[FileSet, Mapping[str, FileInSet]]
+"""The image of each mask, or the mask of each image: `partners[files][stem]`.
+
+It has two levels so that sets of files, which compare all of their names, are looked up seldom.
+"""
+
+
 class SampledPair(NamedTuple):
-    """An image and its mask, by their names without the ending, in a pairing."""
+    """An image and its mask, by their stems, in a pairing."""
 
     pairing: Pairing
     image: str
@@ -51,9 +61,13 @@ class SampledPair(NamedTuple):
 class PairingCandidate:
     """Folders of images and masks that may be the set, or a part of it.
 
+    The pairings have the same relative position (see `_Arrangement`), their files are named alike,
+    and names say the same of their roles. So properties of the words in names read the first
+    pairing, which stands for all. Properties of files read all pairings.
+
     Attributes:
-      pairings: the folders of images with those of their masks; they lie to each other in the same
-        way, their files are named alike, and no file is in two of them.
+      pairings: the folders of images with those of their masks. No image is in two of them, and no
+        mask is.
     """
 
     pairings: tuple[Pairing, ...]
@@ -74,18 +88,29 @@ class PairingCandidate:
         return sum(len(pairing.pairs) for pairing in self.pairings)
 
     @functools.cached_property
-    def shared_words(self) -> int:
-        """How many words the folders of images and masks share, but for those of splits."""
-        image_words, mask_words = (collections.Counter(words(f)) for f in self._typical_folders)
+    def shared_word_count(self) -> int:
+        """How many words the folder of images shares with that of masks, without words of splits.
+
+        More shared words are evidence that the two folders belong together: `kitchen_images` shares
+        1 with `kitchen_masks`, and none with `garden_masks`.
+        """
+        image_folder, mask_folder = self._folders_without_split
+        image_words = collections.Counter(words(image_folder))
+        mask_words = collections.Counter(words(mask_folder))
         return (image_words & mask_words).total()
 
     @functools.cached_property
-    def distance(self) -> int:
-        """How many words only one of the two folders has."""
-        return sum(len(words(folder)) for folder in self._typical_folders) - 2 * self.shared_words
+    def different_word_count(self) -> int:
+        """How many words only one of the two folders has, likewise.
+
+        Example: 2 for `kitchen_images` with `kitchen_masks`.
+        """
+        image_folder, mask_folder = self._folders_without_split
+        word_count = len(words(image_folder)) + len(words(mask_folder))
+        return word_count - 2 * self.shared_word_count
 
     @property
-    def _typical_folders(self) -> list[str]:
+    def _folders_without_split(self) -> list[str]:
         """The folders of images and masks, without the word of a split."""
         return [without_split_word(folder) for folder in self.pairings[0].folders]
 
@@ -95,14 +120,13 @@ class PairingCandidate:
         return self.pairings[0].is_flat
 
     @property
-    def crosses_splits(self) -> bool:
-        """Whether the folder of images is called as another split than that of masks."""
-        image_split, mask_split = self.pairings[0].splits
-        return bool(image_split) and bool(mask_split) and image_split != mask_split
+    def image_and_mask_splits_differ(self) -> bool:
+        """Whether the names of the two folders have different splits: `train` with `val_masks`."""
+        return _have_different_splits(self.pairings[0])
 
     @property
-    def is_of_splits(self) -> bool:
-        """Whether the folders of images are those of splits."""
+    def has_split_folders(self) -> bool:
+        """Whether each folder of images has the name of a split."""
         return all(pairing.is_of_split for pairing in self.pairings)
 
     @property
@@ -113,8 +137,10 @@ class PairingCandidate:
     @property
     def has_arrays_as_masks(self) -> bool:
         """Whether all masks are files of arrays."""
-        names = [name for files in self.mask_sets for name in files.names.values()]
-        return all(name.endswith(".npy") for name in names)
+        for files in self.mask_sets:
+            if not all(name.endswith(".npy") for name in files.names.values()):
+                return False
+        return True
 
     @property
     def has_augmented_images(self) -> bool:
@@ -123,8 +149,8 @@ class PairingCandidate:
         return _is_called_augmented(image_folder) and not _is_called_augmented(mask_folder)
 
     @functools.cached_property
-    def image_of_mask(self) -> Mapping[FileSet, Mapping[str, FileInSet]]:
-        """By the files of masks, and the name of each without the ending: its image."""
+    def image_of_mask(self) -> PartnerByFile:
+        """The image of each mask."""
         images: dict[FileSet, dict[str, FileInSet]] = {}
         for pairing in self.pairings:
             image_by_mask = images.setdefault(pairing.masks, {})
@@ -133,8 +159,8 @@ class PairingCandidate:
         return images
 
     @functools.cached_property
-    def mask_of_image(self) -> Mapping[FileSet, Mapping[str, FileInSet]]:
-        """By the files of images, and the name of each without the ending: its mask."""
+    def mask_of_image(self) -> PartnerByFile:
+        """The mask of each image."""
         masks: dict[FileSet, dict[str, FileInSet]] = {}
         for pairing in self.pairings:
             mask_by_image = masks.setdefault(pairing.images, {})
@@ -144,11 +170,11 @@ class PairingCandidate:
 
     def has_all_masks_of(self, other: "PairingCandidate") -> bool:
         """Says whether this has an image for each mask for which the other one has one."""
-        return _includes(self.image_of_mask, other.image_of_mask)
+        return _has_all_files(self.image_of_mask, other.image_of_mask)
 
     def has_all_images_of(self, other: "PairingCandidate") -> bool:
         """Says whether this has a mask for each image for which the other one has one."""
-        return _includes(self.mask_of_image, other.mask_of_image)
+        return _has_all_files(self.mask_of_image, other.mask_of_image)
 
     def sample(self) -> list[SampledPair]:
         """Returns a few pairs, spread over all folders."""
@@ -160,35 +186,44 @@ class PairingCandidate:
                 sample.append(SampledPair(pairing, image, pairing.pairs[image]))
         return sample
 
-    @property
-    def image_words(self) -> str:
-        """The folders of the images for a message, with the pattern of their names."""
-        return _in_words([p.images.folder for p in self.pairings], self.pairings[0].image_name)
+    def describe_images(self) -> str:
+        """Returns the folders of the images for a message, with the pattern of their names."""
+        folders = [pairing.images.folder for pairing in self.pairings]
+        return _describe_folders(folders, self.pairings[0].image_name)
 
-    @property
-    def mask_words(self) -> str:
-        """The folders of the masks for a message, likewise."""
-        return _in_words([p.masks.folder for p in self.pairings], self.pairings[0].mask_name)
+    def describe_masks(self) -> str:
+        """Returns the folders of the masks for a message, likewise."""
+        folders = [pairing.masks.folder for pairing in self.pairings]
+        return _describe_folders(folders, self.pairings[0].mask_name)
 
 
 def _is_called_augmented(folder: str) -> bool:
     return any(word.startswith("aug") for word in words(folder))
 
 
-def _in_words(folders: Iterable[str], pattern: str) -> str:
-    """Returns the first of some folders with the pattern of the files in it, and how many more."""
-    first, *more = dict.fromkeys(folder or "." for folder in folders)
-    if pattern:
-        first = posixpath.normpath(posixpath.join(first, pattern))
-    return f"{first} and {len(more)} more folders" if more else first
+def _have_different_splits(pairing: Pairing) -> bool:
+    """Says whether both folders have the name of a split, and not of the same one."""
+    image_split, mask_split = pairing.splits
+    return bool(image_split) and bool(mask_split) and image_split != mask_split
 
 
-def _includes(
-    outer: Mapping[FileSet, Mapping[str, object]], inner: Mapping[FileSet, Mapping[str, object]]
-) -> bool:
-    """Says whether the files of `inner` are all among those of `outer`."""
-    for files, names in inner.items():
-        if files not in outer or not names.keys() <= outer[files].keys():
+def _describe_folders(folders: Iterable[str], pattern: str) -> str:
+    """Returns the first of some folders with a pattern of names, and how many more folders.
+
+    Example: `train/{id}_mask.png and 1 more folder`.
+    """
+    different_folders = list(dict.fromkeys(folders))
+    first_folder = different_folders[0] or "."
+    description = posixpath.normpath(posixpath.join(first_folder, pattern))
+    if len(different_folders) == 1:
+        return description
+    return f"{description} and {counted(len(different_folders) - 1, 'more folder')}"
+
+
+def _has_all_files(outer: PartnerByFile, inner: PartnerByFile) -> bool:
+    """Says whether the files with a partner in `inner` all have one in `outer`."""
+    for files, partners in inner.items():
+        if files not in outer or not partners.keys() <= outer[files].keys():
             return False
     return True
 
@@ -200,73 +235,84 @@ def list_candidates(
 
     Args:
       pairings: all pairings of the folder.
-      role_key: what names say that the files of a pairing are; it is the same for all pairings of
-        a candidate.
+      role_key: returns what the names of a pairing's folders and files say of the roles of its
+        images and masks. Pairings of different keys are in different candidates.
     """
-    alike: dict[Hashable, list[Pairing]] = {}
+    pairings_by_key: dict[Hashable, list[Pairing]] = {}
     for pairing in pairings:
-        alike.setdefault((_arrangement_of(pairing), role_key(pairing)), []).append(pairing)
+        key = (_arrangement_of(pairing), role_key(pairing))
+        pairings_by_key.setdefault(key, []).append(pairing)
     candidates: list[PairingCandidate] = []
-    for group in alike.values():
+    for group in pairings_by_key.values():
         for same_kind in _separate_from_splits(group):
-            candidates += _without_common_files(same_kind)
+            candidates += _separate_overlapping(same_kind)
     return sorted(candidates, key=lambda candidate: -len(candidate.pairings))
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class _Arrangement:
-    """How the folders of images and masks lie to each other, and how files in them are named.
+    """The relative position of the folders of images and masks, and how files in them are named.
 
-    The words of splits do not count, but whether folders have some.
+    It is the same for
+
+    - `train/images` with `train/masks`, and `val/images` with `val/masks`;
+    - `s1/images` with `s1/masks`, and `s2/images` with `s2/masks`;
+    - `images/ulm` with `masks/ulm`, and `images/bonn` with `masks/bonn`.
+
+    The words of splits are left out of folders; whether a folder has one is not.
 
     Attributes:
-      depth: how many folders above both have.
-      common_end: how many folders both end with.
-      image_folders: the names of the folders in between that only images have.
-      mask_folders: those that only masks have.
-      are_of_one_split: whether both are called as the same split, or as none.
-      are_images_of_split: whether only the folder of images is called as a split.
       image_name: the pattern of the images' names.
       mask_name: the pattern of the masks' names.
+      depth: how many folders above both have.
+      common_end_depth: how many folders at their ends have the same names.
+      image_folders: the names of the folders in between that only images have.
+      mask_folders: those that only masks have.
+      same_split: whether both folders have the name of the same split, or of none.
+      only_images_have_split: whether only the folder of images has the name of a split.
+      folders_of_different_splits: both folders, if they have the names of different splits. Then
+        all else is empty, as such a pairing is like no other.
     """
 
-    depth: int
-    common_end: int
-    image_folders: tuple[str, ...]
-    mask_folders: tuple[str, ...]
-    are_of_one_split: bool
-    are_images_of_split: bool
     image_name: str
     mask_name: str
+    depth: int = 0
+    common_end_depth: int = 0
+    image_folders: tuple[str, ...] = ()
+    mask_folders: tuple[str, ...] = ()
+    same_split: bool = False
+    only_images_have_split: bool = False
+    folders_of_different_splits: tuple[str, ...] = ()
 
 
-def _arrangement_of(pairing: Pairing) -> Hashable:
-    """Returns what is the same for folders that lie to each other alike and are named alike.
-
-    It is the same for `train/images` with `train/masks` and `val/images` with `val/masks`, for
-    `s1/images` with `s1/masks` and `s2/images` with `s2/masks`, and for `images/ulm` with
-    `masks/ulm` and `images/bonn` with `masks/bonn`. Folders of two splits are like no others.
-    """
+def _arrangement_of(pairing: Pairing) -> _Arrangement:
+    """Returns the relative position of the folders of a pairing."""
+    if _have_different_splits(pairing):
+        return _Arrangement(
+            image_name=pairing.image_name,
+            mask_name=pairing.mask_name,
+            folders_of_different_splits=pairing.folders,
+        )
     image_split, mask_split = pairing.splits
-    if image_split and mask_split and image_split != mask_split:
-        return pairing.folders, pairing.image_name, pairing.mask_name
     image_folder, mask_folder = (without_split_word(folder) for folder in pairing.folders)
     top = common_folder([image_folder, mask_folder])
-    image_parts, mask_parts = _parts_below(image_folder, top), _parts_below(mask_folder, top)
-    common_end = 0
+    image_parts = _parts_below(image_folder, top)
+    mask_parts = _parts_below(mask_folder, top)
+    # `images/ulm` and `masks/ulm` become `images` and `masks`, with a common end of 1.
+    common_end_depth = 0
     while image_parts and mask_parts and image_parts[-1] == mask_parts[-1]:
         image_parts.pop()
         mask_parts.pop()
-        common_end += 1
+        common_end_depth += 1
     return _Arrangement(
-        depth=len(_parts_below(top, "")),
-        common_end=common_end,
-        image_folders=tuple(image_parts),
-        mask_folders=tuple(mask_parts),
-        are_of_one_split=image_split == mask_split,
-        are_images_of_split=bool(image_split) and not mask_split,
         image_name=pairing.image_name,
         mask_name=pairing.mask_name,
+        depth=len(_parts_below(top, "")),
+        common_end_depth=common_end_depth,
+        image_folders=tuple(image_parts),
+        mask_folders=tuple(mask_parts),
+        same_split=image_split == mask_split,
+        only_images_have_split=bool(image_split) and not mask_split,
     )
 
 
@@ -277,22 +323,27 @@ def _parts_below(folder: str, top: str) -> list[str]:
 
 
 def _separate_from_splits(pairings: list[Pairing]) -> list[list[Pairing]]:
-    """Separates folders without the name of a split from others, if one is called train.
+    """Separates folders without the name of a split from folders of splits, if one is train.
 
-    If none is called train, the folders without a name are train.
+    - `images`, `images_train` and `images_val`: two groups, `images` alone and the other two.
+    - `images` and `images_val`: one group, in which `images` is train.
     """
     of_splits = [pairing for pairing in pairings if any(pairing.splits)]
     others = [pairing for pairing in pairings if not any(pairing.splits)]
-    if others and any("train" in pairing.splits for pairing in of_splits):
+    has_train = any("train" in pairing.splits for pairing in of_splits)
+    if others and has_train:
         return [of_splits, others]
     return [pairings]
 
 
-def _without_common_files(pairings: Iterable[Pairing]) -> list[PairingCandidate]:
-    """Makes candidates of pairings that lie alike: one, unless a file is in two of the pairings."""
+def _separate_overlapping(pairings: Iterable[Pairing]) -> list[PairingCandidate]:
+    """Makes candidates of pairings that are alike: one, unless an image or a mask is in two.
+
+    Each pairing goes to the first candidate in which its images and masks are new.
+    """
     groups: list[_DisjointPairings] = []
     for pairing in pairings:
-        group = _first_disjoint(groups, pairing)
+        group = next((group for group in groups if group.is_apart_from(pairing)), None)
         if group is None:
             group = _DisjointPairings()
             groups.append(group)
@@ -300,40 +351,37 @@ def _without_common_files(pairings: Iterable[Pairing]) -> list[PairingCandidate]
     return [PairingCandidate(tuple(group.pairings)) for group in groups]
 
 
-def _first_disjoint(
-    groups: Iterable["_DisjointPairings"], pairing: Pairing
-) -> "_DisjointPairings | None":
-    for group in groups:
-        if group.is_apart_from(pairing):
-            return group
-    return None
-
-
 class _DisjointPairings:
-    """Pairings that have no file in common."""
+    """Pairings of which no two have an image in common, or a mask.
+
+    Names are kept by folder, so that a pairing of other folders needs no comparison.
+    """
 
     def __init__(self) -> None:
         self.pairings: list[Pairing] = []
-        self._images: dict[str, list[str]] = {}
-        self._masks: dict[str, list[str]] = {}
+        self._images_by_folder: dict[str, set[str]] = {}
+        self._masks_by_folder: dict[str, set[str]] = {}
 
     def add(self, pairing: Pairing) -> None:
         """Adds a pairing that is apart from the others."""
-        images, masks = _files(pairing)
         self.pairings.append(pairing)
-        self._images.setdefault(pairing.images.folder, []).extend(images)
-        self._masks.setdefault(pairing.masks.folder, []).extend(masks)
+        images = self._images_by_folder.setdefault(pairing.images.folder, set())
+        images.update(_image_names(pairing))
+        masks = self._masks_by_folder.setdefault(pairing.masks.folder, set())
+        masks.update(_mask_names(pairing))
 
     def is_apart_from(self, pairing: Pairing) -> bool:
-        """Says whether a pairing has no file in common with those of the group."""
-        images, masks = _files(pairing)
-        other_images = self._images.get(pairing.images.folder, ())
-        other_masks = self._masks.get(pairing.masks.folder, ())
-        return set(images).isdisjoint(other_images) and set(masks).isdisjoint(other_masks)
+        """Says whether no image and no mask of a pairing is in the group."""
+        images = self._images_by_folder.get(pairing.images.folder, set())
+        masks = self._masks_by_folder.get(pairing.masks.folder, set())
+        return images.isdisjoint(_image_names(pairing)) and masks.isdisjoint(_mask_names(pairing))
 
 
-def _files(pairing: Pairing) -> tuple[list[str], list[str]]:
-    """Returns the names of the paired images and masks in their folders."""
-    images = [pairing.images.names[stem] for stem in pairing.pairs]
-    masks = [pairing.masks.names[stem] for stem in pairing.pairs.values()]
-    return images, masks
+def _image_names(pairing: Pairing) -> list[str]:
+    """Returns the names of the images that have a mask."""
+    return [pairing.images.names[stem] for stem in pairing.pairs]
+
+
+def _mask_names(pairing: Pairing) -> list[str]:
+    """Returns the names of the masks that have an image."""
+    return [pairing.masks.names[stem] for stem in pairing.pairs.values()]

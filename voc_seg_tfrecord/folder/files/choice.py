@@ -110,9 +110,9 @@ def _reason_texts(lost: LostCandidates, chosen: Iterable[Pairing]) -> tuple[str,
     for candidate, reason in lost.items():
         winner = reason.winner
         if not candidate.image_sets <= used_sets:
-            loser_words, winner_words = candidate.image_words, winner.image_words
+            loser_words, winner_words = candidate.describe_images(), winner.describe_images()
         elif not candidate.mask_sets <= used_sets:
-            loser_words, winner_words = candidate.mask_words, winner.mask_words
+            loser_words, winner_words = candidate.describe_masks(), winner.describe_masks()
         else:
             continue
         texts.append(f"{loser_words} lost to {winner_words}: {reason.words}")

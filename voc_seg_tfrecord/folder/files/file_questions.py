@@ -1,12 +1,14 @@
 """Asks the user which files of a folder are meant, where the rules cannot choose."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
+import itertools
 import posixpath
 
 from voc_seg_tfrecord.core.layout import ID, PICTURES, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
@@ -21,42 +23,70 @@ from voc_seg_tfrecord.folder.tree.listing import Listing
 
 
 def ask_which_files(listing: Listing, choice: FileChoice) -> QuestionError:
-    """Returns the question which of several masks, or images, are meant: a line for each.
+    """Returns the question which of several masks, or images, are meant.
 
-    Folders of splits that lie alike are one line. Each line has what is in no question too.
+    Rivals are pairings of which one is right: `images` with `masks_anna`, or with `masks_ben`. A
+    chosen pairing is undisputed if none of its files are a rival's. The alternatives are
+
+    1. each group of rivals, if nothing is undisputed;
+    2. each group of rivals together with all that is undisputed, if each of these is one set:
+       `val/images` with `val/masks` is added to `train/images` with `train/masks_anna`, and to
+       `train/images` with `train/masks_ben`;
+    3. otherwise each group alone, the undisputed alone, and both together. Options for both
+       together give each folder a name, such as `part1=photos`, which the user may not want.
     """
     readings = _group_rivals(choice.rivals)
-    sets_asked = {files for rival in choice.rivals for files in (rival.images, rival.masks)}
-    undisputed = [p for p in choice.chosen if sets_asked.isdisjoint({p.images, p.masks})]
+    undisputed = _list_undisputed(choice)
     if not undisputed:
         return _question(listing, readings)
-    readings_of_all = [[*pairings, *undisputed] for pairings in readings]
-    are_sets = all(arrange(listing, pairings) is not None for pairings in readings_of_all)
-    if are_sets:  # so that no part has to be given a name
-        return _question(listing, readings_of_all)
-    return _question(listing, [*readings, undisputed, *readings_of_all])
+    complete_readings = [[*pairings, *undisputed] for pairings in readings]
+    if all(arrange(listing, pairings) is not None for pairings in complete_readings):
+        return _question(listing, complete_readings)
+    return _question(listing, [*readings, undisputed, *complete_readings])
+
+
+def _list_undisputed(choice: FileChoice) -> list[Pairing]:
+    """Returns the chosen pairings that have neither the images nor the masks of a rival."""
+    disputed_sets: set[FileSet] = set()
+    for rival in choice.rivals:
+        disputed_sets.update((rival.images, rival.masks))
+    undisputed: list[Pairing] = []
+    for pairing in choice.chosen:
+        if pairing.images not in disputed_sets and pairing.masks not in disputed_sets:
+            undisputed.append(pairing)
+    return undisputed
 
 
 def _group_rivals(rivals: Sequence[Pairing]) -> list[list[Pairing]]:
-    """Returns rivals that are the same in all splits together, and each other one alone."""
-    alike: dict[FolderPair, list[Pairing]] = {}
+    """Groups rivals that differ only in their split; each other rival is a group of its own.
+
+    Example: `train/images` with `train/masks_anna` and `val/images` with `val/masks_anna` are a
+    group, and those with `masks_ben` are another one.
+
+    Rivals that share an image or a mask are not grouped, as only one of them can be right.
+    """
+    rivals_by_folders: dict[FolderPair, list[Pairing]] = {}
     for rival in rivals:
-        top = top_folders(rival)
-        without_splits = FolderPair(
-            images=_without_split(top.images),
-            masks=_without_split(top.masks),
-            image_name=_without_split(top.image_name),
-            mask_name=_without_split(top.mask_name),
-        )
-        alike.setdefault(without_splits, []).append(rival)
-    together: list[list[Pairing]] = []
-    alone: list[list[Pairing]] = []
-    for pairings in alike.values():
+        folders_of_any_split = _without_splits(top_folders(rival))
+        rivals_by_folders.setdefault(folders_of_any_split, []).append(rival)
+    groups_of_splits: list[list[Pairing]] = []
+    single_rivals: list[list[Pairing]] = []
+    for pairings in rivals_by_folders.values():
         if are_apart(pairings):
-            together.append(pairings)
-        else:  # of several images of one mask only one can be right
-            alone += [[pairing] for pairing in pairings]
-    return together + alone
+            groups_of_splits.append(pairings)
+        else:
+            single_rivals += [[pairing] for pairing in pairings]
+    return groups_of_splits + single_rivals
+
+
+def _without_splits(folders: FolderPair) -> FolderPair:
+    """Returns folders and patterns with `{split}` in place of a split's word."""
+    return FolderPair(
+        images=_without_split(folders.images),
+        masks=_without_split(folders.masks),
+        image_name=_without_split(folders.image_name),
+        mask_name=_without_split(folders.mask_name),
+    )
 
 
 def _without_split(name: str) -> str:
@@ -66,11 +96,18 @@ def _without_split(name: str) -> str:
 
 
 def ask_which_sets(listing: Listing, choice: FileChoice) -> QuestionError:
-    """Returns the question which of several sets are meant, or whether all of them."""
-    sets: list[Sequence[Pairing]] = [[pairing] for pairing in choice.chosen]
+    """Returns the question which of several sets are meant, or whether all of them.
+
+    If pairings lie beside the chosen ones, all chosen ones are one set, and each of the others is
+    one. Otherwise the chosen ones make no set together, and each of them is one.
+    """
+    sets: list[list[Pairing]]
     if choice.beside:
-        sets = [choice.chosen, *([pairing] for pairing in choice.beside)]
-    all_together = [pairing for pairings in sets for pairing in pairings]
+        sets = [list(choice.chosen)]
+        sets += [[pairing] for pairing in choice.beside]
+    else:
+        sets = [[pairing] for pairing in choice.chosen]
+    all_together = [*choice.chosen, *choice.beside]
     if are_apart(all_together):
         sets.append(all_together)
     return _question(listing, sets)
@@ -79,8 +116,8 @@ def ask_which_sets(listing: Listing, choice: FileChoice) -> QuestionError:
 def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
     """Says whether the user gave the options of the only alternative, which takes all files.
 
-    If images are there twice, with other masks or in two files of one name, no other answer is
-    left.
+    A question has one alternative if the same options choose each reading: images are there twice,
+    with different masks, or in two files of one name. Then asking again would not help.
     """
     if len(question.alternatives) != 1:
         return False
@@ -89,26 +126,59 @@ def is_answered(question: QuestionError, options: Mapping[str, str]) -> bool:
 
 
 def _question(listing: Listing, readings: Sequence[Sequence[Pairing]]) -> QuestionError:
-    """Returns the question between several readings of a folder, without those that are equal."""
+    """Returns the question between several readings of a folder.
+
+    Of readings that the same options choose, only the first is an alternative.
+    """
     alternatives: list[Alternative] = []
     for pairings in readings:
         alternative = Alternative("", _options(listing, pairings))
         if alternative not in alternatives:
             alternatives.append(alternative)
-    to = "read images and masks"
-    expected = "one unambiguous pair of image and mask folders"
+    wording = _word_question(readings)
+    return QuestionError(
+        listing.root,
+        alternatives,
+        to=wording.task,
+        expected=wording.expected,
+        kind="several ways to read a folder",
+    )
+
+
+# The words of a question.
+
+
+@dataclasses.dataclass(frozen=True)
+class _Wording:
+    """The words of a question.
+
+    Attributes:
+      task: what can be done in several ways; it stands behind `2 ways to`.
+      expected: what the folder should have, so that there is one way.
+    """
+
+    task: str = "read images and masks"
+    expected: str = "one unambiguous pair of image and mask folders"
+
+
+def _word_question(readings: Sequence[Sequence[Pairing]]) -> _Wording:
+    """Returns the words of the question between several readings."""
     two_masks = _find_two_masks(readings)
     if two_masks is not None:
-        to = f"read the masks, of which images have several, such as {two_masks}"
-        expected = "one mask for each image; if each shows other classes or objects, merge them"
-    elif any(p.pairs_few_masks_by_number for pairings in readings for p in pairings):
-        expected = (
-            "masks of which most have the number of an image; if several belong to each image, "
-            "merge them"
+        return _Wording(
+            task=f"read the masks, of which images have several, such as {two_masks}",
+            expected="one mask for each image; if each shows other classes or objects, merge them",
         )
-    return QuestionError(
-        listing.root, alternatives, to=to, expected=expected, kind="several ways to read a folder"
-    )
+    if any(_pairs_few_masks(pairings) for pairings in readings):
+        return _Wording(
+            expected="masks of which most have the number of an image; if several belong to each "
+            "image, merge them"
+        )
+    return _Wording()
+
+
+def _pairs_few_masks(pairings: Iterable[Pairing]) -> bool:
+    return any(pairing.pairs_few_masks_by_number for pairing in pairings)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,35 +194,54 @@ class _TwoMasks:
 
 
 def _find_two_masks(readings: Sequence[Sequence[Pairing]]) -> _TwoMasks | None:
-    """Returns an image that has two masks, if readings have the same images and other masks."""
-    image_folders = {frozenset(p.images.folder for p in pairings) for pairings in readings}
-    if len(image_folders) > 1:
+    """Returns an image that has two masks, if the readings differ only in their masks."""
+    folders_of_readings = [_image_folders(pairings) for pairings in readings]
+    if any(folders != folders_of_readings[0] for folders in folders_of_readings):
         return None
     mask_by_image: dict[str, str] = {}
-    for pairings in readings:
-        for pairing in pairings:
-            images, masks = pairing.paths()
-            for image, mask in zip(images, masks, strict=True):
-                first_mask = mask_by_image.setdefault(image, mask)
-                if mask != first_mask:
-                    return _TwoMasks(image, first_mask, mask)
+    for pairing in itertools.chain.from_iterable(readings):
+        images, masks = pairing.paths()
+        for image, mask in zip(images, masks, strict=True):
+            first_mask = mask_by_image.setdefault(image, mask)
+            if mask != first_mask:
+                return _TwoMasks(image, first_mask, mask)
     return None
+
+
+def _image_folders(pairings: Iterable[Pairing]) -> set[str]:
+    return {pairing.images.folder for pairing in pairings}
+
+
+# The options of an alternative.
 
 
 def _options(listing: Listing, pairings: Sequence[Pairing]) -> dict[str, str]:
     """Returns the options that choose pairings."""
     arranged = arrange(listing, pairings)
     if arranged is None:
-        parts = [part_of(f"part{number}", pairing) for number, pairing in enumerate(pairings, 1)]
-        return Layout(".", ".", parts=tuple(parts)).options("")
-    # A split of images alone, or of masks alone, has nothing to choose.
-    parts = [part for part in arranged.layout.parts if _has_both_folders(listing, arranged, part)]
-    options = dataclasses.replace(arranged.layout, parts=tuple(parts)).options(arranged.root)
+        return _options_of_parts(pairings)
+    options = _options_of_set(listing, arranged)
     if "image_name" not in options and _have_files_of_same_stems(listing, pairings):
-        endings = {ending_of(path) for pairing in pairings for path in pairing.paths()[0]}
-        if len(endings) == 1:
-            options["image_name"] = f"{ID}{endings.pop()}"
+        ending = _only_image_ending(pairings)
+        if ending:
+            options["image_name"] = f"{ID}{ending}"
     return options
+
+
+def _options_of_parts(pairings: Sequence[Pairing]) -> dict[str, str]:
+    """Returns options that give each pairing a name: `--images part1=a,part2=b`."""
+    parts = [part_of(f"part{number}", pairing) for number, pairing in enumerate(pairings, 1)]
+    return Layout(".", ".", parts=tuple(parts)).options("")
+
+
+def _options_of_set(listing: Listing, arranged: ArrangedSet) -> dict[str, str]:
+    """Returns the options of a set, without parts of which one of the folders is missing.
+
+    A split of images alone, or of masks alone, has no pairs, so nothing of it can be chosen.
+    """
+    parts = [part for part in arranged.layout.parts if _has_both_folders(listing, arranged, part)]
+    layout = dataclasses.replace(arranged.layout, parts=tuple(parts))
+    return layout.options(arranged.root)
 
 
 def _has_both_folders(listing: Listing, arranged: ArrangedSet, part: Part) -> bool:
@@ -169,9 +258,18 @@ def _have_files_of_same_stems(listing: Listing, pairings: Sequence[Pairing]) -> 
         if not pairing.is_flat:
             continue
         images, masks = pairing.paths()
-        chosen = {posixpath.basename(path) for path in (*images, *masks)}
+        paired_names = {posixpath.basename(path) for path in (*images, *masks)}
         for name in listing.folders[pairing.images.folder]:
             is_picture = ending_of(name) in PICTURES
-            if is_picture and name not in chosen and stem_of(name) in pairing.pairs:
+            if is_picture and name not in paired_names and stem_of(name) in pairing.pairs:
                 return True
     return False
+
+
+def _only_image_ending(pairings: Iterable[Pairing]) -> str:
+    """Returns the ending that all images have, such as `.jpg`; empty if they have several."""
+    endings: set[str] = set()
+    for pairing in pairings:
+        images, _ = pairing.paths()
+        endings.update(map(ending_of, images))
+    return endings.pop() if len(endings) == 1 else ""

@@ -25,7 +25,7 @@ def cross_splits(
 
     Example: `testing/image_2` with `training/semantic` loses to `training/image_2` with it.
     """
-    if candidate.crosses_splits and not other.crosses_splits:
+    if candidate.image_and_mask_splits_differ and not other.image_and_mask_splits_differ:
         return "its images and masks are of different splits"
     return None
 
@@ -124,7 +124,7 @@ def share_fewer_words(
 
     Example: `garden_images` with `kitchen_masks` loses to `kitchen` with `kitchen_masks`.
     """
-    if other.has_all_masks_of(candidate) and candidate.shared_words < other.shared_words:
+    if other.has_all_masks_of(candidate) and candidate.shared_word_count < other.shared_word_count:
         return "the name of that one is more like that of the masks"
     return None
 
@@ -148,7 +148,12 @@ def are_copied_images(
 
 def _image_rank(candidate: PairingCandidate) -> tuple[bool, int, str, list[str]]:
     first = candidate.pairings[0].images
-    return not candidate.is_of_splits, candidate.distance, first.folder, sorted(first.names)
+    return (
+        not candidate.has_split_folders,
+        candidate.different_word_count,
+        first.folder,
+        sorted(first.names),
+    )
 
 
 # The masks of the same images.
