@@ -84,7 +84,7 @@ class Report:
             folder = f"{place.folder}/"
             image_id = file.removeprefix(folder)
             if file.startswith(folder) and (image_id in tree.images or image_id in tree.masks):
-                return (tree.record_id(image_id),)
+                return (tree.paths.record_id(image_id),)
         return ()
 
     def tree_id(self, record_id: str) -> str:
@@ -95,7 +95,7 @@ class Report:
     def _tree_id_by_record_id(self) -> dict[str, str]:
         if self.tree is None:
             return {}
-        return {self.tree.record_id(image_id): image_id for image_id in self.tree.images}
+        return {self.tree.paths.record_id(image_id): image_id for image_id in self.tree.images}
 
     def mark_of(self, finding: Finding) -> str:
         """Returns what a decision about a finding is about: files, and the place in them."""
@@ -158,7 +158,7 @@ class Report:
             for file in itertools.chain(*self.tree.files_of(image_id).values()):
                 ids_by_file[str(file)].add(image_id)
         return {
-            file: self.tree.record_id(min(ids))
+            file: self.tree.paths.record_id(min(ids))
             for file, ids in ids_by_file.items()
             if len(ids) == 1
         }
@@ -268,7 +268,7 @@ def _left_out(plan: FolderPlan) -> Iterable[Finding]:
     """Yields ids that a build leaves out, because their image or their mask is missing."""
     for split, ids in plan.left_out.items():
         for image_id in ids:
-            record_id = plan.tree.record_id(image_id)
+            record_id = plan.tree.paths.record_id(image_id)
             if image_id not in plan.tree.images:
                 kind = "no image"
                 problem = f"listed in split {split!r}, but it has no image"
@@ -487,7 +487,7 @@ def _copies_by_id(plan: FolderPlan) -> Iterable[Finding]:
     for listed in listed_by_name.values():
         if not _may_be_copies(listed):
             continue
-        record_ids = [plan.tree.record_id(one.image_id) for one in listed]
+        record_ids = [plan.tree.paths.record_id(one.image_id) for one in listed]
         texts = [
             f"{record_id} ({one.split})" for record_id, one in zip(record_ids, listed, strict=True)
         ]

@@ -432,7 +432,7 @@ def _pairs_csv(tree: VocTree, ids: list[str]) -> str:
     rows = []
     for image_id in ids:
         if image_id in tree.masks:
-            rows.append((tree.image_path(image_id), tree.mask_path(image_id)))
+            rows.append((tree.paths.image(image_id), tree.paths.mask(image_id)))
     return screen.csv_text(("image", "mask"), rows)
 
 

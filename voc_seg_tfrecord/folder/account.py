@@ -87,7 +87,7 @@ def list_unused_files(
 
 def _path_below_given(tree: VocTree, name: str) -> str:
     """Returns the path below the given folder of what lies below the tree."""
-    return posixpath.normpath(posixpath.join(tree.place, name))
+    return posixpath.normpath(posixpath.join(tree.root_below_given, name))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -262,7 +262,7 @@ def check_numbers(tree: VocTree) -> None:
         masks = sorted(mask_numbers[pattern])
         if not _is_shifted(images, masks):
             continue
-        options = command(**tree.layout.options(tree.place))
+        options = command(**tree.layout.options(tree.root_below_given))
         raise LayoutError(
             tree.given,
             found=f"images {pattern} with the numbers {images[0]} to {images[-1]}, and as many "

@@ -199,7 +199,7 @@ def _digest_of_plan(plan: FolderPlan, classes: Sequence[str]) -> str:
         for split, ids in plan.splits.items()
         for image_id in ids
     ]
-    folders = [tree.place, tree.layout.images, tree.layout.masks]
+    folders = [tree.root_below_given, tree.layout.images, tree.layout.masks]
     text = "\n".join([*folders, *classes, *sorted(lines)])
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 

@@ -100,11 +100,11 @@ class NamedFiles:
 
     @functools.cached_property
     def _id_by_path(self) -> dict[str, str]:
-        return {self._tree.image_path(image_id): image_id for image_id in self._tree.images}
+        return {self._tree.paths.image(image_id): image_id for image_id in self._tree.images}
 
     @functools.cached_property
     def _mask_path_by_id(self) -> dict[str, str]:
-        return {image_id: self._tree.mask_path(image_id) for image_id in self._tree.masks}
+        return {image_id: self._tree.paths.mask(image_id) for image_id in self._tree.masks}
 
     @functools.cached_property
     def _paths_of_masks(self) -> set[str]:

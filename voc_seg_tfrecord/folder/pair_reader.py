@@ -54,7 +54,7 @@ def read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[S
     if not 0 < path.stat().length <= MAX_TEXT_BYTES:
         return
     try:
-        file = tree.read_text(path, ListError)
+        file = tree.texts.read(path, ListError)
         if not pair_tables.may_name_files(file.data):
             return
         content = decode(file.data, file.where)

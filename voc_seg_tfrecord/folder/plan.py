@@ -41,7 +41,8 @@ from voc_seg_tfrecord.folder.splits.divide import Splits, split_ids
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.missing_masks import NAMES_OF_MASKS, MissingMasks
 from voc_seg_tfrecord.folder.stated_pairs import StatedPairs, pair_as_stated
-from voc_seg_tfrecord.folder.tree.voc_tree import Items, VocTree
+from voc_seg_tfrecord.folder.tree.items import Items
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.folder.undecided_classes import (
     ANY_VALUE,
     NAMES_OF_VALUES,
@@ -554,7 +555,7 @@ def _list_read_texts(
     tree = division.evidence.tree
     names = [TABLE]
     for path in (*division.files, *stated.texts):
-        names.append(posixpath.relpath(path, tree.place or "."))
+        names.append(posixpath.relpath(path, tree.root_below_given or "."))
     if class_file is not None and class_file.file is not None:
         # The folders of splits may have a copy each.
         names.append(class_file.file.source)

@@ -68,12 +68,12 @@ def check_no_second_masks(tree: VocTree, used: Collection[str], left_over: Seque
     other_count = len({mask.image_id for mask in found}) - 1
     if other_count:
         others = f", and several for {counted(other_count, 'other image')} by their names"
-    mask = tree.mask_path(first.image_id)
+    mask = tree.paths.mask(first.image_id)
     name = posixpath.basename(mask)
     options = command(**_options_of_pattern(tree, mask))
     raise LayoutError(
         tree.given,
-        found=f"2 masks for the image {tree.image_path(first.image_id)}: {mask} and "
+        found=f"2 masks for the image {tree.paths.image(first.image_id)}: {mask} and "
         f"{first.path}{others}",
         expected=ONE_MASK,
         remedy=f"{MERGE_MASKS}. To read only masks that are named as {name} is: {options}",
@@ -88,7 +88,7 @@ def _options_of_pattern(tree: VocTree, mask: str) -> dict[str, str]:
       tree: the set.
       mask: the path of one of its masks; its ending is in the pattern if there is no other one.
     """
-    options = tree.layout.options(tree.place)
+    options = tree.layout.options(tree.root_below_given)
     if "mask_name" not in options:
         options["mask_name"] = ID + posixpath.splitext(mask)[1]
     return {name: options[name] for name in ("image_name", "mask_name") if name in options}
@@ -137,8 +137,8 @@ class _NamesInUse:
                 continue
             core = posixpath.basename(image_id)
             self._cores.add(core)
-            image = tree.image_path(image_id)
-            mask = tree.mask_path(image_id)
+            image = tree.paths.image(image_id)
+            mask = tree.paths.mask(image_id)
             for path in (image, mask):
                 folder = posixpath.dirname(path)
                 for stem in (core, _stem(image), _stem(mask)):
@@ -181,5 +181,5 @@ def _is_mask_of(tree: VocTree, mask: SecondMask) -> bool:
     file = tree.given / mask.path
     if not sizes_agree(tree.image_file(mask.image_id), file):
         return False
-    paired_mask = tree.given / tree.mask_path(mask.image_id)
+    paired_mask = tree.given / tree.paths.mask(mask.image_id)
     return looks_like_mask(file) and not are_same(paired_mask, file)

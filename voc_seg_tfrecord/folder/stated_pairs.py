@@ -143,7 +143,7 @@ class _Statements:
 
 
 def _absent_mask_error(tree: VocTree, mask: StatedMask) -> LayoutError:
-    image = tree.image_path(mask.image_id)
+    image = tree.paths.image(mask.image_id)
     return LayoutError(
         tree.given / mask.text,
         found=f"the mask {mask.written} for the image {image}, and no file of that name",
@@ -165,7 +165,7 @@ def _note_on_other_folder(tree: VocTree, mask: StatedMask) -> str:
 
 def _two_masks_error(tree: VocTree, first: StatedMask, second: StatedMask) -> LayoutError:
     """Returns the error about two rows that state different masks for one image."""
-    image = tree.image_path(second.image_id)
+    image = tree.paths.image(second.image_id)
     if first.text == second.text:
         return LayoutError(
             tree.given / second.text,
@@ -209,8 +209,8 @@ def _check_unstated(
             other_id = image_of_taken_mask[mask]
             raise LayoutError(
                 tree.given / stated[other_id].text,
-                found=f"the mask {mask} for the image {tree.image_path(other_id)}. By its name it "
-                f"belongs to {tree.image_path(image_id)}, for which the text states no mask",
+                found=f"the mask {mask} for the image {tree.paths.image(other_id)}. By its name it "
+                f"belongs to {tree.paths.image(image_id)}, for which the text states no mask",
                 expected="a mask for each image whose mask another image gets",
                 remedy="add the missing rows, or leave these images out of the splits",
                 kind=STATED_PAIRS,
@@ -232,7 +232,7 @@ def _check_listed(
         if mask.text in texts_of_splits and image_id not in listed.get(mask.text, ()):
             raise LayoutError(
                 tree.given / mask.text,
-                found=f"the mask {mask.written} for the image {tree.image_path(image_id)}, and "
+                found=f"the mask {mask.written} for the image {tree.paths.image(image_id)}, and "
                 "this image is not in the list that the text was read as",
                 expected="the image before its mask in each row",
                 remedy="write the images into the first column",
@@ -247,14 +247,14 @@ def _note_on_pairs(tree: VocTree, text: str, changed: Mapping[str, StatedMask]) 
     pairs = counted(len(mask_by_image), "pair")
     return (
         f"{text} states {pairs} that the names of the files do not, such as "
-        f"{tree.image_path(first)} with {mask_by_image[first].path}. The stated pairs are used."
+        f"{tree.paths.image(first)} with {mask_by_image[first].path}. The stated pairs are used."
     )
 
 
 def _with_masks(tree: VocTree, changed: Mapping[str, StatedMask]) -> VocTree:
     """Returns a tree whose images have other masks."""
     labels = tree.labels
-    folder = posixpath.normpath(posixpath.join(tree.place, tree.layout.masks))
+    folder = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.masks))
     name_by_id = dict(labels.names.items())
     for image_id, mask in changed.items():
         name_by_id[image_id] = posixpath.relpath(mask.path, folder)

@@ -91,7 +91,7 @@ def _lists_of_unpacked_tree(
     """
     lists = config.split_lists
     if config.splits is None:
-        names_in_tree = set(tree.list_names())
+        names_in_tree = set(tree.texts.list_names())
         lists = VOC_SPLITS if release.masks else release.splits
         lists = {split: name for split, name in lists.items() if name in names_in_tree}
     if not lists:

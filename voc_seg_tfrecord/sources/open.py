@@ -24,7 +24,7 @@ from voc_seg_tfrecord.folder.classes.names import class_colors
 from voc_seg_tfrecord.folder.plan import FolderPlan, advise_on_absent_images, plan_folder
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.reader import FolderReader
-from voc_seg_tfrecord.folder.tree.voc_tree import Pairs
+from voc_seg_tfrecord.folder.tree.items import Pairs
 from voc_seg_tfrecord.folder.undecided_classes import ANY_CLASSES, ANY_VALUE
 from voc_seg_tfrecord.formats.band_count import with_band_count
 from voc_seg_tfrecord.sources.devkit import ReleaseList

@@ -73,7 +73,7 @@ def find_class_files(tree: VocTree) -> FoundClassFiles:
       LayoutError: if a file cannot be read that only a labeling tool writes, or if the files of two
         splits contradict each other.
     """
-    in_root = read_class_files(tree.root, CLASS_FILES, tree.images, tree.read_text)
+    in_root = read_class_files(tree.root, CLASS_FILES, tree.images, tree.texts.read)
     in_splits = _find_in_splits(tree)
     files = [*in_root.files, *in_splits.files]
     if not files:
@@ -94,7 +94,7 @@ class _ClassFilesOfSplits:
 def _find_in_splits(tree: VocTree) -> _ClassFilesOfSplits:
     files_by_name: dict[str, list[ClassFile]] = {}
     for folder in SplitFolders(tree).first_folders:
-        in_folder = read_class_files(tree.root / folder, CLASS_FILES, read=tree.read_text)
+        in_folder = read_class_files(tree.root / folder, CLASS_FILES, read=tree.texts.read)
         for file in in_folder.files:
             of_split = _with_prefix(f"{folder}/", file)
             files_by_name.setdefault(file.source, []).append(of_split)
@@ -156,7 +156,7 @@ def _find_beside_masks(tree: VocTree) -> list[ClassFile]:
     folder = tree.layout.masks
     if folder == ".":
         return []
-    in_folder = read_class_files(tree.root / folder, CLASS_FILES, tree.images, tree.read_text)
+    in_folder = read_class_files(tree.root / folder, CLASS_FILES, tree.images, tree.texts.read)
     return [_with_prefix(f"{folder}/", file) for file in in_folder.files]
 
 
@@ -171,7 +171,7 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
     for folder in _folders_above(tree):
         path_up += "../"
         if _has_class_file(folder):
-            in_folder = read_class_files(folder, CLASS_FILES, read=tree.read_text)
+            in_folder = read_class_files(folder, CLASS_FILES, read=tree.texts.read)
             return [_with_prefix(path_up, file) for file in in_folder.files]
     return []
 

@@ -37,7 +37,7 @@ def read_folder_table(tree: VocTree) -> FolderTable:
     Raises:
       ConfigError: if the table cannot be read.
     """
-    text = read_table(tree.root, tree.read_text)
+    text = read_table(tree.root, tree.texts.read)
     if not text:
         return FolderTable()
     if has_unknown(text):

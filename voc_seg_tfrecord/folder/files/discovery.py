@@ -75,7 +75,7 @@ def find_tree(
     lists_path = given.lists_path()
     if lists_path is None:
         return tree
-    layout = dataclasses.replace(tree.layout, lists=relative(lists_path, tree.place))
+    layout = dataclasses.replace(tree.layout, lists=relative(lists_path, tree.root_below_given))
     return dataclasses.replace(tree, layout=layout)
 
 
@@ -106,7 +106,7 @@ def _without_photos(given: GivenLayout, polygons: FoundPolygons) -> GivenLayout:
     """Returns the layout, in which the images of polygons are no masks unless the user says so."""
     if polygons.tree is None or given.mask_folders:
         return given
-    photos = [polygons.tree.image_path(image_id) for image_id in polygons.tree.masks]
+    photos = [polygons.tree.paths.image(image_id) for image_id in polygons.tree.masks]
     return dataclasses.replace(given, photos=frozenset(photos))
 
 

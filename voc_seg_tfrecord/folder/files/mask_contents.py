@@ -54,7 +54,7 @@ def check_one_numbering(tree: VocTree) -> None:
     """
     if "/" not in tree.layout.mask_name or not tree.listing:
         return
-    top = posixpath.join(tree.place, tree.layout.masks)
+    top = posixpath.join(tree.root_below_given, tree.layout.masks)
     mask_paths = [posixpath.join(top, name) for name in tree.masks.values()]
     folders = sorted({posixpath.normpath(posixpath.dirname(path)) for path in mask_paths})
     for tool in TOOLS:
@@ -70,7 +70,7 @@ def _check_same_names(
     for folder in folders:
         if names_per_mask.name in listing.folders.get(folder, ()):
             path = tree.given / folder / names_per_mask.name
-            first_path_by_text.setdefault(tree.read_text(path).data, str(path))
+            first_path_by_text.setdefault(tree.texts.read(path).data, str(path))
     if len(first_path_by_text) > 1:
         first, second, *_ = first_path_by_text.values()
         raise LayoutError(

@@ -36,7 +36,7 @@ def check_same_labels(masks: VocTree, polygons: VocTree) -> None:
 
 def _masks_alternative(masks: VocTree, polygons: VocTree) -> Alternative:
     """Returns the alternative that reads the masks."""
-    folder = posixpath.join(masks.place, masks.layout.masks)
+    folder = posixpath.join(masks.root_below_given, masks.layout.masks)
     first = next(iter(masks.masks.values()))
     options = {"masks": folder}
     if below(_files_of(polygons), folder):  # then the folder does not tell masks from polygons
@@ -61,10 +61,10 @@ def _find_difference(masks: VocTree, polygons: VocTree) -> str:
 
     The values of masks may be others, if each stands for one label.
     """
-    ids_by_path = {masks.image_path(image_id): image_id for image_id in masks.images}
+    ids_by_path = {masks.paths.image(image_id): image_id for image_id in masks.images}
     label_of_value: dict[int, int] = {}
     for image_id in polygons.masks:
-        path = polygons.image_path(image_id)
+        path = polygons.paths.image(image_id)
         mask_id = ids_by_path.get(path)
         if mask_id is None or mask_id not in masks.masks:
             return path

@@ -123,7 +123,7 @@ def _no_split_in_lists(evidence: SplitEvidence, notes: Sequence[str]) -> ListErr
     tree = evidence.tree
     sentences = ["no list of a split", *(note.rstrip(".") for note in notes)]
     return ListError(
-        tree.given / posixpath.join(tree.place, tree.layout.lists),
+        tree.given / posixpath.join(tree.root_below_given, tree.layout.lists),
         found=". ".join(sentences),
         expected="texts that name images, and say which are in which split",
         remedy="correct --lists, or leave it out",

@@ -40,8 +40,8 @@ class SplitEvidence:
           tree: the images and labels.
           user_gave_lists: whether the user gave the folder of lists.
         """
-        image_folder = posixpath.join(tree.place, tree.layout.images)
-        mask_folder = posixpath.join(tree.place, tree.layout.masks)
+        image_folder = posixpath.join(tree.root_below_given, tree.layout.images)
+        mask_folder = posixpath.join(tree.root_below_given, tree.layout.masks)
         # A file with the shapes of many images is no mask that a list may name.
         mask_names = Names() if tree.labels.sheets else tree.masks
         image_names = ImageNames(
@@ -59,8 +59,8 @@ class SplitEvidence:
         """Returns a list as a user reads it: its name alone if it lies where lists usually lie."""
         if split_list.rank < ListRank.ELSEWHERE:
             name = posixpath.basename(split_list.file)
-        elif self.tree.place:
-            name = split_list.file.removeprefix(f"{self.tree.place}/")
+        elif self.tree.root_below_given:
+            name = split_list.file.removeprefix(f"{self.tree.root_below_given}/")
         else:
             name = split_list.file
         return _with_key(name, split_list)
@@ -68,7 +68,7 @@ class SplitEvidence:
     def option_for(self, split_list: SplitList) -> str:
         """Returns a list as the option `splits` gives it: `val`, `meta/val.csv`, `all.csv:val`."""
         tree = self.tree
-        usual_folder = posixpath.normpath(posixpath.join(tree.place, tree.layout.lists))
+        usual_folder = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
         path, ending = posixpath.splitext(split_list.file)
         folder = posixpath.dirname(path) or "."
         if folder == usual_folder and ending == ".txt" and not split_list.key:

@@ -159,7 +159,7 @@ def _raise_unless_empty(
       ListError: the error, with the options that do without the list.
     """
     assert wrong.error is not None
-    text = evidence.tree.read_text(evidence.tree.given / wrong.file)
+    text = evidence.tree.texts.read(evidence.tree.given / wrong.file)
     is_empty = not text.data.strip()
     if is_empty and wrong.split != "train":
         return

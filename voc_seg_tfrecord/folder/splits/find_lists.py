@@ -67,15 +67,15 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
     """
     lists_of_user = None
     if user_gave_lists:
-        lists_of_user = posixpath.normpath(posixpath.join(tree.place, tree.layout.lists))
+        lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
     reader = ListReader(Vocabulary(image_names))
     texts = FoundTexts([], [], [])
     for path in _paths_of_texts(tree, image_names):
-        rank = rank_of(path, tree.place, lists_of_user)
+        rank = rank_of(path, tree.root_below_given, lists_of_user)
         is_list_by_name = _is_list_by_name(path, rank)
         if not is_list_by_name and not _is_worth_reading(tree.given / path, reader):
             continue
-        file = tree.read_text(tree.given / path, ListError)
+        file = tree.texts.read(tree.given / path, ListError)
         text = ListText(path, file, rank, reader, image_names).read(tree.given)
         if is_list_by_name:
             texts.lists.extend(text.with_form_checked().as_lists())

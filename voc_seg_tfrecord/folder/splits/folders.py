@@ -129,7 +129,7 @@ class SplitFolders:
           LayoutError: if one is.
         """
         tree = self.tree
-        paths = {posixpath.dirname(tree.image_path(image_id)) for image_id in image_ids}
+        paths = {posixpath.dirname(tree.paths.image(image_id)) for image_id in image_ids}
         paths |= {posixpath.splitext(sheet)[0] for sheet in tree.labels.sheets}
         for path in sorted(paths):
             for name in path.split("/"):
@@ -229,7 +229,7 @@ class SplitFolders:
         """
         tree = self.tree
         for part in self._labeled_parts() or tree.layout.folders():
-            path = posixpath.normpath(posixpath.join(tree.place, part.images))
+            path = posixpath.normpath(posixpath.join(tree.root_below_given, part.images))
             folder = _first_folder_of_split(path)
             if parse_split_name(folder).split not in _NOT_TO_TRAIN_ON:
                 continue

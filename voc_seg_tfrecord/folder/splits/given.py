@@ -168,7 +168,7 @@ def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitList | 
 
 def _names_of_text(evidence: SplitEvidence, file: str, rank: ListRank) -> list[str]:
     """Returns the names by which a user may give a text: paths, and its name in a usual folder."""
-    names = [file, file.removeprefix(f"{evidence.tree.place}/")]
+    names = [file, file.removeprefix(f"{evidence.tree.root_below_given}/")]
     if rank < ListRank.ELSEWHERE:
         names.append(posixpath.basename(file))
     return names
@@ -184,12 +184,12 @@ def _read_text_that_is_no_list(evidence: SplitEvidence, option: str) -> SplitLis
     tree = evidence.tree
     assert tree.listing
     usual_folders = (tree.layout.lists, *RANK_BY_USUAL_FOLDER)
-    folders = [*(posixpath.join(tree.place, folder) for folder in usual_folders), ""]
+    folders = [*(posixpath.join(tree.root_below_given, folder) for folder in usual_folders), ""]
     for folder, name in itertools.product(folders, (f"{option}.txt", option)):
         path = posixpath.normpath(posixpath.join(folder, name))
         files = tree.listing.folders.get(posixpath.dirname(path), ())
         if posixpath.basename(path) in files:
-            text = tree.read_text(tree.given / path, ListError)
+            text = tree.texts.read(tree.given / path, ListError)
             return read_given_list(text, path, evidence.image_names)
     return None
 

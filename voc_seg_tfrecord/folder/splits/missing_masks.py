@@ -20,6 +20,7 @@ from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.splits.small_copies import find_small_copies
+from voc_seg_tfrecord.folder.tree.listing import files_below
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
 Value = TypeVar("Value")
@@ -64,7 +65,7 @@ class MissingMasks:
             self._check_for_copies(lacking)
             notes.append(
                 f"{counted(len(lacking), 'image')} without a mask are background alone, such as "
-                f"{self.tree.image_path(min(lacking))}."
+                f"{self.tree.paths.image(min(lacking))}."
             )
         used, left_out = self._divide_by_presence(splits)
         without_masks = [split for split, ids in used.items() if not ids]
@@ -217,7 +218,7 @@ class MissingMasks:
         if tree.listing is None:
             return []
         stems = {posixpath.basename(image_id) for image_id in lacking}
-        mask_folder = posixpath.join(tree.place, tree.layout.masks)
+        mask_folder = posixpath.join(tree.root_below_given, tree.layout.masks)
         paths = [posixpath.normpath(posixpath.join(mask_folder, n)) for n in tree.masks.values()]
         read_folders = {posixpath.dirname(path) for path in paths}
         files = []
@@ -227,7 +228,7 @@ class MissingMasks:
             for name in names:
                 if name.lower().endswith(MASK_SUFFIXES) and stem(name) in stems:
                     path = posixpath.join(folder, name)
-                    files.append(posixpath.relpath(path, tree.place or "."))
+                    files.append(posixpath.relpath(path, tree.root_below_given or "."))
         return files
 
     def _check_for_copies(self, lacking: Collection[str]) -> None:
@@ -247,9 +248,9 @@ class MissingMasks:
             return
         copy, original = next(iter(copies.items()))
         raise LayoutError(
-            tree.given / tree.image_path(copy),
-            found=f"an image without a mask that {relation} {tree.image_path(original)}, which has "
-            f"one. It is the first of {len(copies)} such images, which would become background",
+            tree.given / tree.paths.image(copy),
+            found=f"an image without a mask that {relation} {tree.paths.image(original)}, which "
+            f"has one. It is the first of {len(copies)} such images, which would become background",
             expected="no copies of labeled images among those that are background alone",
             remedy="take the copies out of the folder, or leave out all images without a mask: "
             "--missing_mask skip",
@@ -366,7 +367,7 @@ class MissingMasks:
         """Returns the names of JPEGs, and the like, that lie where masks of some images should."""
         if self.tree.layout.masks == self.tree.layout.images:
             return []
-        jpegs = self.tree.find_masks_with_endings(NO_MASKS)
+        jpegs = self.tree.set_files.find_masks_with_endings(NO_MASKS)
         return sorted(name for image_id, name in jpegs.items() if image_id in image_ids)
 
     def _all_jpegs(self) -> list[str]:
@@ -374,7 +375,7 @@ class MissingMasks:
         layout = self.tree.layout
         if layout.masks == layout.images:
             return []
-        names = self.tree.below(layout.masks)
+        names = files_below(self.tree.root / layout.masks, self.tree.listing)
         return sorted(name for name in names if name.lower().endswith(NO_MASKS))
 
     def _unused_among_masks(self) -> list[str]:
