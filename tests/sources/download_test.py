@@ -100,8 +100,8 @@ LIES = {
     ),
     "no HTTP": (lambda send: send(b"\0" * 100), "no answer"),
     "an error page": (
-        plain(b"HTTP/1.1 503 X\r\nContent-Length: 0\r\n", b""),
-        "HTTP 503|reset by peer",
+        plain(b"HTTP/1.1 503 X\r\nConnection: close\r\nContent-Length: 0\r\n", b""),
+        "HTTP 503",
     ),
     "a packed bomb": (plain(OK + b"Content-Encoding: gzip\r\n", b"\x1f\x8b" + BODY), "no answer"),
 }
