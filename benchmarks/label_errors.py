@@ -21,7 +21,7 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
-from voc_seg_tfrecord.formats import pillow, png_pixels
+from voc_seg_tfrecord.formats import pillow, png_values
 from voc_seg_tfrecord.quality import appearance, fit
 from voc_seg_tfrecord.quality.evidence import measure_appearances
 from voc_seg_tfrecord.quality.misfits import find_misfits
@@ -48,7 +48,7 @@ def read(args: argparse.Namespace) -> Iterator[tuple[str, pillow.Still, np.ndarr
             try:
                 (pair,) = plan.tree.pairs(split, [image_id], config.parts)
                 example = make_example(pair.read(), spec)
-                mask = png_pixels.decode_values(File(example[MASK], "mask"))
+                mask = png_values.decode_values(File(example[MASK], "mask"))
                 yield image_id, pillow.decode(File(example[IMAGE], "image"), ImageError), mask
             except VocSegError:
                 continue

@@ -6,7 +6,7 @@ from support.scoring import moved, shapes
 from voc_seg_tfrecord import VOC_CLASSES, VOID, evaluation
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 from voc_seg_tfrecord.evaluation import confusion
-from voc_seg_tfrecord.formats import png_pixels
+from voc_seg_tfrecord.formats import value_counts
 
 NAMES = ("background", "cat", "dog", "cow")
 
@@ -203,8 +203,8 @@ def test_pairs_of_values_that_are_counted_in_bands_are_all_counted(monkeypatch):
     expected = np.zeros((256, 256), np.int64)
     np.add.at(expected, (first, second), 1)
     for pixels in (1, 100, 1 << 20):
-        monkeypatch.setattr(png_pixels, "_PIXELS_AT_ONCE", pixels)
-        assert (png_pixels.count_pairs(first, second).reshape(256, 256) == expected).all()
+        monkeypatch.setattr(value_counts, "_PIXELS_AT_ONCE", pixels)
+        assert (value_counts.count_pairs(first, second).reshape(256, 256) == expected).all()
 
 
 def test_masked_pixels_of_a_mask_are_void_and_those_of_a_prediction_are_refused():

@@ -25,7 +25,7 @@ from voc_seg_tfrecord.folder.plan import plan_folder
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.listing import Listing
-from voc_seg_tfrecord.formats import png_pixels
+from voc_seg_tfrecord.formats import png_stream
 from voc_seg_tfrecord.sources.open import own_source
 
 
@@ -143,7 +143,7 @@ def test_a_build_reads_each_own_mask_twice_and_decodes_it_once(tmp_path, monkeyp
     flat(tmp_path, {"a": GRAY, "b": GRAY})
     exports.put(tmp_path, "classes.txt", "crop\nweed\n")  # which has two readings
     read = noted(monkeypatch, storage, "read_bytes")
-    inflated = noted(monkeypatch, png_pixels, "inflate")
+    inflated = noted(monkeypatch, png_stream, "inflate")
     from_tree(tmp_path, **said)
     masks = [str(tmp_path / "SegmentationClass" / f"{name}.png") for name in "ab"]
     assert sorted(inflated) == masks

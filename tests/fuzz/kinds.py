@@ -36,7 +36,7 @@ from voc_seg_tfrecord.formats import (
     index_masks,
     mask_samples,
     png,
-    png_pixels,
+    png_stream,
 )
 from voc_seg_tfrecord.sources.records.scan import make_items, scan_records
 from voc_seg_tfrecord.tools import registry
@@ -131,7 +131,7 @@ def stream(rng: random.Random) -> str:
     chunks = tuple(png.make_chunk(b"IDAT", packed[start:end]) for start, end in cuts)
     expected = _inflated(packed, len(rows), width + 1)
     try:
-        found = png_pixels.inflate(File(b"", "m.png"), header, chunks)
+        found = png_stream.inflate(File(b"", "m.png"), header, chunks)
     except VocSegError:
         small = packed[:1] and packed[0] >> 4 < 7 and len(rows) > 1 << (packed[0] >> 4) + 8
         if expected is not None and not (small and packed != whole):

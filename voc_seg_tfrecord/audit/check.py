@@ -26,9 +26,9 @@ from voc_seg_tfrecord.folder.plan import MEANING, SPLITS, FolderPlan, advise_on_
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats import bands, images, index_masks, mask_samples, png_pixels
+from voc_seg_tfrecord.formats import bands, images, index_masks, mask_samples, png_values
 from voc_seg_tfrecord.formats.band_count import with_band_count
-from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.finding import IGNORED, LEFT_OUT, STOPS, Finding, as_finding
@@ -395,14 +395,14 @@ def _examine(
     if example[IMAGE] is not raw.image.data:  # it is stored anew, or as bands
         image = bands.as_file(example[IMAGE], str(pair.image))
     findings = [] if spec.bands is not None else [*_doubts(raw.image)]
-    mask = png_pixels.decode_values(File(example[MASK], str(pair.mask)))
+    mask = png_values.decode_values(File(example[MASK], str(pair.mask)))
     pixel_counts = None if is_blank else count_values(mask)
     if not labels:
         return _ReadResult(findings, pixel_counts)
     compared_mask = None if is_blank or raw.mask is None else mask
     objects = None
     if not is_blank and example.get(INSTANCES):
-        objects = png_pixels.decode_values(File(example[INSTANCES], INSTANCES))
+        objects = png_values.decode_values(File(example[INSTANCES], INSTANCES))
     evidence = examine(
         image,
         compared_mask,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from voc_seg_tfrecord.audit.statistics import Stats
 from voc_seg_tfrecord.core.names import INSTANCES, MASK, VOID
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.formats.png_pixels import count_pairs, count_values
+from voc_seg_tfrecord.formats.value_counts import count_pairs, count_values
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import (
     BuiltDataset,

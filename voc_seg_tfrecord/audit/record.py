@@ -37,7 +37,7 @@ from voc_seg_tfrecord.core.names import (
 )
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.formats import images, pillow
-from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.reading.fields import Field, fields_of
 from voc_seg_tfrecord.reading.records import Record

@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core import display
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError, counted, several
 from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.evaluation.result import Result
-from voc_seg_tfrecord.formats.png_pixels import count_pairs
+from voc_seg_tfrecord.formats.value_counts import count_pairs
 
 
 class Confusion:

@@ -29,7 +29,7 @@ from voc_seg_tfrecord.core.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, 
 from voc_seg_tfrecord.core.package_versions import package_version
 from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.exports import columns
-from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.reading.records import Record
 

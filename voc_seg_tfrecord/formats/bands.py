@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.bands import Bands, Dtype
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, counted
 from voc_seg_tfrecord.core.file import MAX_SIDE, File, Kind, damaged_error
-from voc_seg_tfrecord.formats import array_files, pillow, png, png_pixels, tiff
+from voc_seg_tfrecord.formats import array_files, pillow, png, png_stream, tiff
 
 _MAX_PIXEL_BYTES = 1 << 30
 """Bytes of the pixels of an image; more may be a decompression bomb."""
@@ -59,7 +59,7 @@ def read_chosen(file: File, chosen: Bands, size: tuple[int, int] | None = None) 
     if file.kind is Kind.PNG:
         with MaskError.raised_as(ImageError):  # decoders may not mind missing pixels
             header = png.read_header(file)
-            png_pixels.check(file, header, png.read_chunks(file, header))
+            png_stream.check(file, header, png.read_chunks(file, header))
     all_bands = read(file, size)
     count = all_bands.shape[2]
     if chosen.count not in (0, count):

@@ -30,7 +30,7 @@ from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.example import Decoding, Exif
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels, once_per_file
 from voc_seg_tfrecord.core.worker import in_turn
-from voc_seg_tfrecord.formats import bands, jpeg, narrow, pillow, png, png_pixels
+from voc_seg_tfrecord.formats import bands, jpeg, narrow, pillow, png, png_stream, png_strips
 
 # Orientations that EXIF numbers.
 _MIRRORED_OR_UPSIDE_DOWN = (2, 3, 4)
@@ -204,7 +204,7 @@ def _read_png(
         check_pixels(header.width, header.height, file, ImageError)
         keeps_bytes = _is_read_alike(header, chunks)
         if not keeps_bytes or decoding != "none":
-            png_pixels.check(file, header, chunks)
+            png_stream.check(file, header, chunks)
     if header.depth == 16 and not is_rgb_said:
         exact = narrow.open_deep_png(file, header, chunks)
         if exact is not file:
@@ -333,9 +333,8 @@ def decode(file: File, *, side: int | None = None) -> pillow.Still:
         return pillow.as_still(bands.shown(bands.read(file)), file.where, ImageError)
     if file.kind is Kind.PNG and _count_pixels(file) > LARGE:
         header = png.read_header(file)
-        is_plain = header.depth == 8 and header.color in (png.ColorType.RGB, png.ColorType.GRAY)
-        if is_plain and not header.interlaced:
-            return png_pixels.open_in_strips(file, header)
+        if png_strips.can_be_read_in_strips(header):
+            return png_strips.open_in_strips(file, header)
     return pillow.decode(file, ImageError, side=side)
 
 

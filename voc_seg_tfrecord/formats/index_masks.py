@@ -19,9 +19,9 @@ from voc_seg_tfrecord.core.example import SurveyedMask
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels
 from voc_seg_tfrecord.core.mask_rule import MaskKind, MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, Color
-from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_pixels, transparency
+from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_values, transparency
 from voc_seg_tfrecord.formats.mask_samples import Samples
-from voc_seg_tfrecord.formats.png_pixels import count_values, nonzero_counts
+from voc_seg_tfrecord.formats.value_counts import count_values, nonzero_counts
 
 UNKNOWN_COLOR = "unknown mask color"
 """The kind of the error about colors that have no class."""
@@ -123,7 +123,7 @@ def decode(file: File) -> np.ndarray:
 
 def _is_read_by_value(header: png.PngHeader, rule: MaskRule) -> bool:
     """Says whether the values of a PNG, which have 8 bits, give the classes without colors."""
-    return png_pixels.holds_values(header) and not rule.needs_colors(_kind_of_values(header))
+    return png_values.holds_values(header) and not rule.needs_colors(_kind_of_values(header))
 
 
 def _kind_of_values(header: png.PngHeader) -> MaskKind:
@@ -145,7 +145,7 @@ def _read_values(
         if _are_values_classes(counts, rule):
             gray = png.gray_index_png(file, header, chunks)
             return IndexMask(gray, header.height, header.width, counts)
-    values = png_pixels.read_values(file, header, chunks)
+    values = png_values.read_values(file, header, chunks)
     counts = nonzero_counts(values.counts())
     transparency.check_counts(counts, transparency.transparent_values(header, chunks), file)
     _check_values(counts, rule, file.where)

@@ -20,9 +20,11 @@ from voc_seg_tfrecord.formats import (
     bands,
     pillow,
     png,
-    png_pixels,
+    png_stream,
+    png_values,
     tiff,
     transparency,
+    value_counts,
 )
 from voc_seg_tfrecord.formats.png import Chunk
 
@@ -70,10 +72,10 @@ def _read_png(file: File) -> Samples:
     """Reads a PNG; of a file of another kind the error says what it is."""
     header = png.read_header(file)
     chunks = png.read_chunks(file, header)
-    if png_pixels.holds_values(header):
+    if png_values.holds_values(header):
         samples = _read_values(file, header, chunks)
     else:
-        png_pixels.check(file, header, chunks)
+        png_stream.check(file, header, chunks)
         without_metadata = File(png.critical_chunks(chunks), file.where)
         color = transparency.transparent_color(header, chunks)
         samples = _decode(without_metadata, header.depth, transparent_color=color)
@@ -85,7 +87,7 @@ def _read_png(file: File) -> Samples:
 
 def _read_values(file: File, header: png.PngHeader, chunks: tuple[Chunk, ...]) -> Samples:
     """Returns the samples of a PNG of 8 bits that holds values."""
-    values = png_pixels.read_values(file, header, chunks).pixels()
+    values = png_values.read_values(file, header, chunks).pixels()
     for chunk in chunks:
         if chunk.kind == b"PLTE":
             return Samples("palette", values, np.frombuffer(chunk.content, np.uint8).reshape(-1, 3))
@@ -240,7 +242,7 @@ _MAX_SORTED_PIXELS = 1 << 22  # up to which sorting is faster than a table of al
 def counts_by_value(values: np.ndarray) -> dict[int, int]:
     """Returns how many of the integers `[H, W]` have each value that occurs, ascending."""
     if values.dtype == np.uint8:
-        return png_pixels.nonzero_counts(png_pixels.count_values(values))
+        return value_counts.nonzero_counts(value_counts.count_values(values))
     counts: collections.Counter[int] = collections.Counter()
     for rows in _slices_of_rows(values):
         numbers, pixels = np.unique(values[rows], return_counts=True)

@@ -1,6 +1,6 @@
 """The one door to Pillow for files: it decodes still images to arrays and encodes PNGs and JPEGs.
 
-No other module imports Pillow, except those that draw and `png_pixels`, which counts. No file that
+No other module imports Pillow, except those that draw and `value_counts`. No file that
 it decodes is animated or larger than the limit. What Pillow raises becomes an error of this package
 that names the file.
 """

@@ -12,7 +12,7 @@ import numpy as np
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import images, pillow
-from voc_seg_tfrecord.formats.png_pixels import run_ends
+from voc_seg_tfrecord.formats.value_counts import run_ends
 from voc_seg_tfrecord.quality import appearance, fit, near_duplicates
 from voc_seg_tfrecord.quality.appearance import RegionAppearance
 from voc_seg_tfrecord.quality.fit import Fit

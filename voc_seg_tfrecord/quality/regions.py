@@ -15,7 +15,7 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.formats.png_pixels import run_ends
+from voc_seg_tfrecord.formats.value_counts import run_ends
 
 _BAND_PIXELS = 1 << 20  # of a band of rows, about
 _MAX_KEPT_REGIONS = 1 << 16  # of one mask, before those that nobody needs are dropped

@@ -37,7 +37,7 @@ from voc_seg_tfrecord.core.names import (
 from voc_seg_tfrecord.core.storage import size
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
-from voc_seg_tfrecord.formats import bands, frames, images, png, png_pixels
+from voc_seg_tfrecord.formats import bands, frames, images, png, png_values
 from voc_seg_tfrecord.reading.find import Part
 from voc_seg_tfrecord.reading.identity import check_unchanged
 from voc_seg_tfrecord.writing import serializer
@@ -299,8 +299,8 @@ def pixels(file: File) -> np.ndarray:
     remedy = "build the dataset again, or copy it again from where it is complete"
     with MaskError.raised_as(RecordError, remedy=remedy):
         header = png.read_header(file)
-        if header.color is png.ColorType.GRAY and png_pixels.holds_values(header):
-            return png_pixels.read_values(file, header, png.read_chunks(file, header)).pixels()
+        if header.color is png.ColorType.GRAY and png_values.holds_values(header):
+            return png_values.read_values(file, header, png.read_chunks(file, header)).pixels()
     raise RecordError(
         file.where,
         found=header.describe(),

@@ -15,7 +15,7 @@ from voc_seg_tfrecord.audit.record import decode_masks, digests_of, inner_proble
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, MASK, TILE_IMAGE_ID, VOID
-from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.fit import sample_pixels
 from voc_seg_tfrecord.reading import dataset, records

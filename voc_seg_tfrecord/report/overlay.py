@@ -10,7 +10,7 @@ import dataclasses
 import numpy as np
 
 from voc_seg_tfrecord.core.names import VOID, voc_palette
-from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.formats.value_counts import count_values
 
 _VOID_LINE_COLOR = (96, 96, 96)
 _HALF_TRANSPARENT = 128  # alpha

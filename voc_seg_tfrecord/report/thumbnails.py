@@ -13,7 +13,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.formats import images, pillow, png
-from voc_seg_tfrecord.formats.png_pixels import count_values
+from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.quality.finding import Correction
 from voc_seg_tfrecord.quality.fit import reduced_size
 from voc_seg_tfrecord.quality.regions import Box

@@ -28,10 +28,10 @@ from voc_seg_tfrecord.core.names import (
     WIDTH,
 )
 from voc_seg_tfrecord.core.tiling import MAX_TILES, Tile, Tiling
-from voc_seg_tfrecord.formats import bands, images, pillow, png_pixels
+from voc_seg_tfrecord.formats import bands, images, pillow, png_values
 from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.images import StoredImage
-from voc_seg_tfrecord.formats.png_pixels import count_values, nonzero_counts
+from voc_seg_tfrecord.formats.value_counts import count_values, nonzero_counts
 
 JPEG_QUALITY = 95
 """Quality of tiles that are stored as JPEG."""
@@ -75,7 +75,7 @@ def cut_tiles(
         return
     source = _decode_image(image, tiling, where)
     masks = {
-        name: png_pixels.decode_values(File(others[name], f"{where}, {name}"))
+        name: png_values.decode_values(File(others[name], f"{where}, {name}"))
         for name in FILL
         if name in others
     }

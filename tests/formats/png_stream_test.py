@@ -1,18 +1,14 @@
 import tracemalloc
 import zlib
 
-from hypothesis import given
-from hypothesis import strategies as st
 import numpy as np
 import pytest
-from support.encoding import decoded
 from support.png_writer import png_around, write_png
 
-from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.core import file
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import pillow, png, png_pixels
+from voc_seg_tfrecord.formats import png, png_stream
 
 ROWS = b"\0\1\2\0\3\4"  # two rows of two pixels
 
@@ -20,7 +16,7 @@ ROWS = b"\0\1\2\0\3\4"  # two rows of two pixels
 def inflate(data):
     file = File(data, "m.png")
     header = png.read_header(file)
-    return png_pixels.inflate(file, header, png.read_chunks(file, header)), header
+    return png_stream.inflate(file, header, png.read_chunks(file, header)), header
 
 
 def around(packed, width=2, height=2):
@@ -38,8 +34,8 @@ def test_every_depth_and_interlacing_has_the_length_that_its_header_says(depth, 
 def test_unfiltered_rows_are_the_samples():
     rows, header = inflate(around(zlib.compress(ROWS)))
     assert rows == ROWS
-    assert png_pixels.are_samples(rows, header)
-    assert not png_pixels.are_samples(b"\0\1\2\1\3\4", header)
+    assert png_stream.rows_are_unfiltered(rows, header)
+    assert not png_stream.rows_are_unfiltered(b"\0\1\2\1\3\4", header)
 
 
 @pytest.mark.parametrize(
@@ -86,75 +82,12 @@ def test_a_decompression_bomb_is_not_inflated(monkeypatch):
         inflate(around(zlib.compress(ROWS)))
 
 
-VALUES = np.random.default_rng(3).integers(0, 256, (9, 14)).astype(np.uint8)
-
-
-def decode(data):
-    return png_pixels.decode_values(File(data, "m.png"))
-
-
-@pytest.mark.parametrize("interlaced", [False, True])
-@pytest.mark.parametrize("palette", [None, voc_palette()])
-def test_values_are_those_that_pillow_decodes(palette, interlaced):
-    color = 0 if palette is None else 3
-    data = write_png(VALUES, color=color, palette=palette, interlaced=interlaced)
-    found = decode(data)
-    assert (found.dtype, found.flags.c_contiguous) == (np.uint8, True)
-    assert (found == VALUES).all()
-    assert (decoded(data) == VALUES).all()
-
-
-@pytest.mark.parametrize("kind", range(5))
-def test_rows_of_every_filter_are_decoded(kind):
-    rows = b"".join(bytes([kind]) + row.tobytes() for row in VALUES)
-    data = around(zlib.compress(rows), *VALUES.shape[::-1])
-    assert (decode(data) == decoded(data)).all()
-
-
-def test_rows_without_filters_are_inflated_once(monkeypatch):
-    monkeypatch.setattr(pillow, "decode", None)
-    assert (decode(write_png(VALUES, color=0)) == VALUES).all()
-
-
-@pytest.mark.parametrize("depth", [1, 2, 4, 16])
-def test_other_depths_are_refused(depth):
-    with pytest.raises(MaskError, match=f"{depth}-bit gray PNG"):
-        decode(write_png(VALUES % 2, depth=depth, color=0))
-
-
-def check(pixels):
-    counts = png_pixels.count_values(pixels)
-    assert (counts.dtype, counts.shape) == (np.int64, (256,))
-    assert counts.tolist() == np.bincount(pixels.ravel(), minlength=256).tolist()
-
-
-@given(st.integers(0, 2**32), st.integers(1, 60), st.integers(1, 60), st.integers(1, 100))
-def test_each_pixel_is_counted_once_whatever_the_runs(seed, height, width, run):
-    rng = np.random.default_rng(seed)
-    values = rng.integers(0, 256, -(-height * width // run), np.uint8)
-    check(np.repeat(values, run)[: height * width].reshape(height, width))
-
-
-@pytest.mark.parametrize("pixels", [1, 7, 100])
-def test_the_pieces_of_a_large_mask_are_counted_as_one(monkeypatch, pixels):
-    monkeypatch.setattr(png_pixels, "_PIXELS_AT_ONCE", pixels)
-    check(np.repeat(np.arange(250, dtype=np.uint8), 30).reshape(75, 100))
-    check(np.random.default_rng(0).integers(0, 256, (31, 17), np.uint8))
-
-
-def test_parts_of_an_array_and_columns_in_front_of_rows_are_counted():
-    pixels = np.repeat(np.arange(200, dtype=np.uint8), 40).reshape(80, 100)
-    check(pixels[3:60, 20:81])
-    check(pixels.T)
-    check(pixels[::-1, ::2])
-
-
 def test_a_large_png_is_checked_piece_by_piece():
     """All rows were in memory, and the bytes of the chunks three times."""
     file = File(around(zlib.compress(bytes(500 * 40_001)), 40_000, 500), "m.png")
     header = png.read_header(file)
     tracemalloc.start()
-    png_pixels.check(file, header, png.read_chunks(file, header))
+    png_stream.check(file, header, png.read_chunks(file, header))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 10_000_000  # of 20 million

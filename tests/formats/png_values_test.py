@@ -1,0 +1,46 @@
+import zlib
+
+import numpy as np
+import pytest
+from support.encoding import decoded
+from support.png_writer import png_around, write_png
+
+from voc_seg_tfrecord import voc_palette
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.formats import pillow, png_values
+
+VALUES = np.random.default_rng(3).integers(0, 256, (9, 14)).astype(np.uint8)
+
+
+def decode(data):
+    return png_values.decode_values(File(data, "m.png"))
+
+
+@pytest.mark.parametrize("interlaced", [False, True])
+@pytest.mark.parametrize("palette", [None, voc_palette()])
+def test_values_are_those_that_pillow_decodes(palette, interlaced):
+    color = 0 if palette is None else 3
+    data = write_png(VALUES, color=color, palette=palette, interlaced=interlaced)
+    found = decode(data)
+    assert (found.dtype, found.flags.c_contiguous) == (np.uint8, True)
+    assert (found == VALUES).all()
+    assert (decoded(data) == VALUES).all()
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_rows_of_every_filter_are_decoded(kind):
+    rows = b"".join(bytes([kind]) + row.tobytes() for row in VALUES)
+    data = png_around(zlib.compress(rows), *VALUES.shape[::-1])
+    assert (decode(data) == decoded(data)).all()
+
+
+def test_rows_without_filters_are_inflated_once(monkeypatch):
+    monkeypatch.setattr(pillow, "decode", None)
+    assert (decode(write_png(VALUES, color=0)) == VALUES).all()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4, 16])
+def test_other_depths_are_refused(depth):
+    with pytest.raises(MaskError, match=f"{depth}-bit gray PNG"):
+        decode(write_png(VALUES % 2, depth=depth, color=0))
