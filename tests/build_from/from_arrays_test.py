@@ -115,6 +115,21 @@ def test_ratios_and_names(tmp_path):
         ([np.zeros((4, 4, 3), "u1")], {"labels": [5]}, "label 5"),
         ([np.zeros((4, 4, 3), "u1")], {}, "neither masks nor labels"),
         ([np.zeros((4, 4, 3), "u1")] * 2, {"labels": [0, 1], "filenames": ["a", "a"]}, "twice"),
+        (
+            [np.zeros((4, 4, 3), "u1")] * 2,
+            {"labels": [0, 1], "filenames": ["a.png", "a.jpg"]},
+            "endings only",
+        ),
+        (
+            [np.zeros((4, 4, 3), "u1")] * 2,
+            {"labels": [0, 1], "filenames": ["a"]},
+            "fewer filenames",
+        ),
+        (
+            [np.zeros((4, 4, 3), "u1")] * 2,
+            {"labels": [0, 1], "filenames": ["a", "b", "c"]},
+            "more filenames",
+        ),
     ],
 )
 def test_wrong_arrays_are_named_and_nothing_is_left(tmp_path, images, said, words):

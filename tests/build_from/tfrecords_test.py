@@ -181,8 +181,9 @@ def test_the_tables_are_those_of_tensorflow_and_pillow():
 
 
 def test_palette_ruined_masks_are_refused_with_the_explanation(tmp_path):
-    indices = np.array([[0, 1, 3, 15, 255]] * 4, np.uint8)
-    image = np.zeros((4, 5, 3), np.uint8)
+    # No value of Pillow's is 14, so that TensorFlow decoded these masks.
+    indices = np.array([[0, 1, 3, 4, 15, 255]] * 4, np.uint8)
+    image = np.zeros((4, 6, 3), np.uint8)
     path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(image, ruined(indices))])
     with pytest.raises(VocSegError, match=r"(?s)luminances of VOC's palette.*Bicycle and sheep"):
         bring(path, tmp_path)
@@ -192,8 +193,8 @@ def test_palette_ruined_masks_are_refused_with_the_explanation(tmp_path):
 
 @pytest.mark.parametrize(("lost", "names"), [(2, "bicycle or sheep"), (20, "bottle or tvmonitor")])
 def test_what_collides_cannot_be_repaired(tmp_path, lost, names):
-    indices = np.array([[0, 1, 3, lost, 255]] * 4, np.uint8)
-    image = np.zeros((4, 5, 3), np.uint8)
+    indices = np.array([[0, 1, 3, 4, lost, 255]] * 4, np.uint8)
+    image = np.zeros((4, 6, 3), np.uint8)
     path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(image, ruined(indices))])
     with pytest.raises(VocSegError, match=names):
         bring(path, tmp_path, repair=True)
@@ -204,6 +205,14 @@ def test_true_class_indices_are_never_taken_for_luminances():
     assert not luminances.are_luminances(range(21))
     assert not luminances.are_luminances({0, 21})
     assert luminances.are_luminances({0, 38, 75, 220})
+
+
+def test_luminances_that_differ_between_decoders_are_refused():
+    # 75 is bicycle by Pillow, and bicycle or sheep by TensorFlow; 38 is aeroplane by TensorFlow,
+    # and aeroplane or pottedplant by Pillow.
+    for values in ({0, 75, 220}, {0, 38}):
+        with pytest.raises(VocSegError, match="which may be"):
+            luminances.find_classes(values, "records")
 
 
 def dry_run(path, capsys):

@@ -57,35 +57,73 @@ def array_items(
     """Yields an item for each image; see `from_arrays`.
 
     Raises:
-      ConfigError: at the first image without a mask or label, the reverse, or a name twice.
+      ConfigError: at the first image without a mask, label or name, the reverse, or a name twice.
     """
-    kind = "masks" if labels is None else "labels"
-    targets: Iterable[Any] = masks if labels is None else labels  # type: ignore[assignment]
-    if filenames is None:
-        filenames = (f"{number:08}.png" for number in itertools.count())
-    seen_keys: set[str] = set()
-    rows: Iterator[Any] = itertools.zip_longest(images, targets, fillvalue=_NOTHING)
-    for (image, target), filename in zip(rows, filenames, strict=False):
+    if labels is None:
+        rows = _match_targets(images, masks or (), "masks")
+    else:
+        rows = _match_targets(images, labels, "labels")
+    filename_by_key: dict[str, str] = {}
+    for (image, target), filename in _match_filenames(rows, filenames):
         key = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
-        if key in seen_keys:
-            raise _wrong_number(f"the name {filename!r} twice", kind)
+        if key in filename_by_key:
+            raise _same_key(filename_by_key[key], filename)
+        filename_by_key[key] = filename
+        if labels is None:
+            yield ArrayItem(key, filename, image, target, None)
+        else:
+            yield ArrayItem(key, filename, image, None, int(target))
+
+
+def _match_targets(
+    images: Iterable[np.ndarray], targets: Iterable[Any], kind: str
+) -> Iterator[tuple[np.ndarray, Any]]:
+    """Yields each image with its mask or label, which `kind` names."""
+    rows: Iterator[Any] = itertools.zip_longest(images, targets, fillvalue=_NOTHING)
+    for image, target in rows:
         if image is _NOTHING:
             raise _wrong_number(f"more {kind} than images", kind)
         if target is _NOTHING:
             raise _wrong_number(f"fewer {kind} than images", kind)
-        seen_keys.add(key)
-        if labels is None:
-            yield ArrayItem(key, str(filename), image, target, None)
-        else:
-            yield ArrayItem(key, str(filename), image, None, int(target))
+        yield image, target
+
+
+def _match_filenames(
+    rows: Iterable[tuple[np.ndarray, Any]], filenames: Iterable[str] | None
+) -> Iterator[tuple[tuple[np.ndarray, Any], str]]:
+    """Yields each row with its file name; by default `00000000.png` and so on."""
+    if filenames is None:
+        for number, row in enumerate(rows):
+            yield row, f"{number:08}.png"
+        return
+    names = iter(filenames)
+    for row in rows:
+        name = next(names, None)
+        if name is None:
+            raise _wrong_number("fewer filenames than images", "filenames")
+        yield row, str(name)
+    if next(names, None) is not None:
+        raise _wrong_number("more filenames than images", "filenames")
 
 
 def _wrong_number(found: str, kind: str) -> ConfigError:
     return ConfigError(
         "from_arrays",
         found=found,
-        expected=f"as many {kind} as images, and each name once",
+        expected=f"as many {kind} as images",
         remedy="give one for each image",
+    )
+
+
+def _same_key(first: str, second: str) -> ConfigError:
+    found = f"the name {second!r} twice"
+    if first != second:
+        found = f"the names {first!r} and {second!r}, which differ in their endings only"
+    return ConfigError(
+        "from_arrays",
+        found=found,
+        expected="names that differ without their endings, because they are the ids",
+        remedy="rename one of the two",
     )
 
 

@@ -73,21 +73,41 @@ def find_classes(values: Collection[int], where: object) -> dict[int, int]:
       where: the masks, for errors.
 
     Raises:
-      MaskError: if a luminance may be either of two classes.
+      MaskError: if a luminance may be one of two classes, also of one in each decoder's table.
+    """
+    classes_by_luminance = {value: _possible_classes(value, values) for value in sorted(values)}
+    for value, classes in classes_by_luminance.items():
+        if len(classes) > 1:
+            names = " or ".join(VOC_CLASSES[index] for index in classes)
+            rows = _rows_to_complete(classes_by_luminance)
+            raise MaskError(
+                where,
+                found=f"value {value}, which may be {names}",
+                expected="luminances that belong to one class each",
+                remedy="build from the original palette masks; or, if you know which decoder made "
+                f"the values, name the class of each with --classes {rows}",
+            )
+    return {value: classes[0] for value, classes in classes_by_luminance.items()}
+
+
+def _rows_to_complete(classes_by_luminance: Mapping[int, Sequence[int]]) -> str:
+    """Returns rows of a table of classes, with NAME for a luminance of several classes."""
+    rows = []
+    for value, classes in classes_by_luminance.items():
+        name = "NAME"
+        if len(classes) == 1:
+            name = "void" if classes[0] == VOID else VOC_CLASSES[classes[0]]
+        rows.append(f"{value}={name}")
+    return ",".join(rows)
+
+
+def _possible_classes(value: int, values: Collection[int]) -> list[int]:
+    """Returns the classes that a luminance may be, by every decoder that may have made `values`.
+
+    Example: 75 beside 0 and 220 is bicycle or sheep of TensorFlow's, or bicycle of Pillow's.
     """
     tables = _fitting_tables(values)
-    for table in tables:
-        if all(len(table[value]) == 1 for value in values):
-            return {value: table[value][0] for value in values}
-    table = tables[0]
-    shared = next(value for value in sorted(values) if len(table[value]) > 1)
-    names = " or ".join(VOC_CLASSES[index] for index in table[shared])
-    raise MaskError(
-        where,
-        found=f"value {shared}, which may be {names}",
-        expected="luminances that belong to one class each",
-        remedy="build from the original palette masks",
-    )
+    return sorted({index for table in tables for index in table[value]})
 
 
 def _fitting_tables(values: Collection[int]) -> list[ClassesByLuminance]:
