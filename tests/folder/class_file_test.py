@@ -3,12 +3,14 @@
 import re
 
 import numpy as np
+from PIL import Image
 import pytest
 from support import exports
 from support.building import examples, from_tree
 from support.folders import refused
 from support.own_tree import read_as
 from support.paths import REPOSITORY
+from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.build_from.tree import find_config
@@ -224,6 +226,81 @@ def test_splits_that_number_classes_in_their_own_way_are_refused(tmp_path):
     for said in ({}, {"class_names": ["background", "a", "b"]}, {"classes": {"b": "background"}}):
         with pytest.raises(LayoutError, match="'b' with the value 1, and 'a' with the value 1 in "):
             find_config(tmp_path, name="mine", **said)
+
+
+def put_files_of_root_and_split(root, in_root, in_split):
+    """Writes the split `train` of one image, and a `class_names.txt` in the root and in `train`."""
+    roboflow(root, train=[])
+    exports.put(root, "class_names.txt", in_root)
+    exports.put(root, "train/class_names.txt", in_split)
+
+
+def test_a_class_file_of_a_split_that_contradicts_the_one_of_its_name_in_the_root_is_asked_about(
+    tmp_path,
+):
+    put_files_of_root_and_split(tmp_path, ABC, "background\nb\na\n")
+    words = "(?s)'a' has the value 1 in class_names.txt and 2 in train/class_names.txt.*"
+    refused(tmp_path, words + "train/class_names.txt: background, b, a", class_names=None)
+
+
+def test_a_class_file_of_a_split_that_agrees_with_the_one_of_its_name_in_the_root_is_read(
+    tmp_path,
+):
+    put_files_of_root_and_split(tmp_path, ABC, ABC)
+    config, plan = find_config(tmp_path, name="mine")
+    assert list(config.class_names) == ["background", "a", "b"]
+    assert [plan.mask_rule.values[value] for value in (0, 1, 2)] == [0, 1, 2]
+
+
+def put_palette_masks_in_the_order_of_no_file(root, last_value):
+    """Writes masks of values 0 to `last_value`: black, blue, red, lime, yellow."""
+    colors = np.array([(0, 0, 0), (0, 0, 255), (255, 0, 0), (0, 255, 0), (255, 255, 0)])
+    values = np.arange(last_value + 1).repeat(4).reshape(last_value + 1, 4)
+    exports.put_image(root, "JPEGImages/a.png")
+    Image.new("RGB", (4, last_value + 1)).save(root / "JPEGImages/a.png")
+    exports.put(root, "SegmentationClass/a.png", write_png(values, palette=colors))
+    return values
+
+
+def test_a_star_completes_the_colors_by_which_the_masks_are_read(tmp_path):
+    values = put_palette_masks_in_the_order_of_no_file(tmp_path, 4)
+    colors = "background:0,0,0::\na:255,0,0::\nb:0,0,255::\n"
+    exports.put(tmp_path, "labelmap.txt", colors)
+    kept = {"a": "a", "b": "b", "#00ff00": "background"}
+    names = dict(enumerate(["background", "b", "a", "background", "background"]))
+    for rest in ("#ffff00", "*"):
+        expect_values(tmp_path, values, names, classes={**kept, rest: "background"})
+
+
+def test_a_star_over_values_of_which_some_have_colors_of_voc_is_asked_about(tmp_path):
+    values = put_palette_masks_in_the_order_of_no_file(tmp_path, 3)
+    colors = [(0, 0, 0), (9, 9, 9), (128, 0, 0), (0, 128, 0), (128, 128, 0)]
+    mask = write_png(values + (values > 0), palette=np.array(colors))
+    exports.put(tmp_path, "SegmentationClass/a.png", mask)
+    names = {"class_names": ["background", "a"], "classes": {4: "a", "*": "background"}}
+    refused(tmp_path, "no class for 1 of 4 values or colors: value 3", MaskError, **names)
+
+
+def test_rows_of_colors_alone_get_no_note_on_the_palette_of_voc(tmp_path):
+    values = put_palette_masks_in_the_order_of_no_file(tmp_path, 2)
+    rows = {"#000000": "background", "#0000ff": "x", "#ff0000": "y"}
+    pixels, notes = found(tmp_path, classes=rows)
+    assert (pixels == np.array(["background", "x", "y"])[values]).all()
+    assert "VOC's" not in notes
+    assert "you said" not in notes
+
+
+def test_rows_replace_values_of_a_file_with_two_names_of_void(tmp_path):
+    values = np.arange(4).repeat(4).reshape(4, 4)
+    put_palette_masks_in_the_order_of_no_file(tmp_path, 3)
+    exports.put_mask(tmp_path, "SegmentationClass/a.png", values)
+    exports.put(
+        tmp_path,
+        "labelmap.txt",
+        "background:0,0,0::\n__ignore__:9,9,9::\nneutral:224,224,192::\ncar:0,0,255::\n",
+    )
+    names = dict(enumerate(["background", "void", "void", "truck"]))
+    expect_values(tmp_path, values, names, classes={3: "truck"})
 
 
 def test_labelmes_names_of_one_split_that_has_more_are_numbered_as_those_of_the_others(tmp_path):

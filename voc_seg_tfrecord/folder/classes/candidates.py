@@ -4,7 +4,7 @@ They lie in the folder of the set or of a split. If there is none, those in the 
 count, and else those above the set.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 import dataclasses
 
 from etils import epath
@@ -74,7 +74,7 @@ def find_class_files(tree: VocTree) -> FoundClassFiles:
         splits contradict each other.
     """
     in_root = read_class_files(tree.root, CLASS_FILES, tree.images, tree.texts.read)
-    in_splits = _find_in_splits(tree)
+    in_splits = _find_in_splits(tree, {file.source for file in in_root.files})
     files = [*in_root.files, *in_splits.files]
     if not files:
         files = _find_beside_masks(tree)
@@ -91,7 +91,14 @@ class _ClassFilesOfSplits:
     notes: Sequence[str]
 
 
-def _find_in_splits(tree: VocTree) -> _ClassFilesOfSplits:
+def _find_in_splits(tree: VocTree, names_in_root: Container[str]) -> _ClassFilesOfSplits:
+    """Finds the class files in the folders of splits.
+
+    Args:
+      tree: the folder.
+      names_in_root: the names of the class files beside these folders. A file of such a name keeps
+        its folder in its source, such as `train/classes.txt`, because it is another file.
+    """
     files_by_name: dict[str, list[ClassFile]] = {}
     for folder in SplitFolders(tree).first_folders:
         in_folder = read_class_files(tree.root / folder, CLASS_FILES, read=tree.texts.read)
@@ -101,7 +108,8 @@ def _find_in_splits(tree: VocTree) -> _ClassFilesOfSplits:
     united = []
     notes = []
     for name, files in files_by_name.items():
-        united.append(_unite(tree.root, name, files))
+        source = files[0].source if name in names_in_root else name
+        united.append(_unite(tree.root, source, files))
         if len({file.entries for file in files}) > 1:
             notes.append(f"The splits have different files {name}; all are used.")
     return _ClassFilesOfSplits(united, notes)
@@ -112,8 +120,13 @@ def _with_prefix(prefix: str, file: ClassFile) -> ClassFile:
     return dataclasses.replace(file, source=prefix + file.source)
 
 
-def _unite(root: epath.Path, name: str, files: Sequence[ClassFile]) -> ClassFile:
+def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFile:
     """Returns one file with the classes of the files that several splits have.
+
+    Args:
+      root: the folder of the set.
+      source: the source of the file that is returned.
+      files: the files of one name, each with its folder in its source.
 
     Raises:
       LayoutError: if two of them give a class other values or colors, or one value two classes.
@@ -122,14 +135,14 @@ def _unite(root: epath.Path, name: str, files: Sequence[ClassFile]) -> ClassFile
     for file in files:
         for entry in file.entries:
             for key in (entry.value, entry.name):
-                other, source = first_uses.setdefault(key, (entry, file.source))
+                other, other_source = first_uses.setdefault(key, (entry, file.source))
                 if other != entry:
-                    raise _splits_contradict_error(root, entry, file.source, other, source)
+                    raise _splits_contradict_error(root, entry, file.source, other, other_source)
     longest = max(files, key=lambda file: len(file.entries))
     all_entries = {entry for entry, _ in first_uses.values()}
     missing = all_entries.difference(longest.entries)
     entries = (*longest.entries, *sorted(missing, key=lambda entry: entry.value))
-    return dataclasses.replace(longest, source=name, entries=entries)
+    return dataclasses.replace(longest, source=source, entries=entries)
 
 
 def _splits_contradict_error(

@@ -53,20 +53,24 @@ def names_at_values(file: ClassFile) -> tuple[str, ...]:
 
     An entry that means void by its color or value alone gets a name that means void: for
     `background`, `neutral` and `car` of which neutral is void, it is `background`, `__ignore__`
-    and `car`.
+    and `car`. No two entries get the same name.
 
     Returns:
-      The names; none if the values are not 0, 1, 2 and so on.
+      The names; none if the values are not 0, 1, 2 and so on, or if more entries mean void than
+      there are names for.
     """
     entries = [entry for entry in file.entries if 0 <= entry.value < VOID]
     entries.sort(key=lambda entry: entry.value)
     if [entry.value for entry in entries] != list(range(len(entries))):
         return ()
+    names_of_file = {entry.name.casefold() for entry in file.entries}
+    spare_void_names = [name for name in VOID_NAMES if name not in names_of_file]
     names = []
-    spare_void_names = iter(VOID_NAMES)
     for entry in entries:
         if is_void(entry) and not is_void_name(entry.name):
-            names.append(next(spare_void_names))
+            if not spare_void_names:
+                return ()
+            names.append(spare_void_names.pop(0))
         else:
             names.append(entry.name)
     return tuple(names)

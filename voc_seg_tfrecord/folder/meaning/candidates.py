@@ -70,6 +70,11 @@ class MeaningCandidate:
             star_classes=star_indices,
         )
 
+    @property
+    def has_rows_alone(self) -> bool:
+        """Whether the user's rows give all classes, without a class file or names."""
+        return not self.naming.entries
+
     @functools.cached_property
     def class_names(self) -> dict[int, str]:
         """The name of each class index of the dataset, and of 255."""

@@ -74,7 +74,7 @@ def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) 
     evidence, decision = _decide(survey, namings)
     taken = decision.taken
     if taken is None or not _reads_most_masks(taken, evidence):
-        taken = _candidate_for_star(list(evidence.classes), survey)
+        taken = _candidate_for_star(decision, survey) if table.star_takes_pixels else None
     if taken is None:
         raise ask_what_pixels_mean(survey, _list_left(decision), remedy)
     notes = list[str]()
@@ -170,22 +170,24 @@ def _reads_most_masks(candidate: MeaningCandidate, evidence: MeaningEvidence) ->
 
 
 def _candidate_for_star(
-    candidates: Sequence[MeaningCandidate], survey: Survey
+    decision: Decision[MeaningCandidate], survey: Survey
 ) -> MeaningCandidate | None:
-    """Returns the candidate over which the user's `*` stands, if it is clear which one.
+    """Returns the candidate that the user's `*` completes, if it is clear which one.
 
-    It is the first one if there are rows alone, or if each pixel has a value.
+    It is the one that the rules take, though it cannot read most masks: the pixels without a class
+    are those that `*` takes. With names, each pixel needs a value, too. For example, if the rules
+    take the colors of `labelmap.txt`, `*` takes the other colors of palette masks. The colors of
+    VOC's palette may be in use by chance, so it is not clear that they give the classes.
     """
-    first = candidates[0]
-    if not first.naming.table.star_takes_pixels:
+    taken = decision.taken
+    if taken is None or taken.has_rows_alone:
+        return taken
+    if taken.by == "color" and not taken.uses_file_colors:
         return None
-    has_rows_alone = not first.naming.entries
-    if has_rows_alone:
-        return first
     for pixel in survey.pixels:
         if pixel.value is None:
             return None
-    return first
+    return taken
 
 
 def _with_star(candidate: MeaningCandidate, survey: Survey) -> tuple[MeaningCandidate, list[str]]:

@@ -58,11 +58,13 @@ def _note_colors(
     if lost_to_file_colors:
         compared = compare_candidates(survey, [*lost_to_file_colors, taken])
         return f"The colors are {taken.source}, and give the classes. {compared}"
+    if taken.has_rows_alone:
+        return ""
     is_out_of_place = bool(palettes.entries_out_of_place(survey))
     if taken.by == "color" and not taken.uses_file_colors and is_out_of_place:
         meanings = compare_candidates(survey, [taken])
         return f"The colors are VOC's, in another order. {meanings}"
-    if taken.source == "a private palette" and taken.naming.entries:
+    if taken.source == "a private palette":
         return (
             "The palette's colors are not VOC's, so the values are taken as classes. Look at a "
             "preview."

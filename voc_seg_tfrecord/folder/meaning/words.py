@@ -16,6 +16,8 @@ def name_candidate(candidate: MeaningCandidate) -> str:
     """Returns what gives the classes, such as `value` or `the colors of labelmap.txt`."""
     if candidate.source.startswith("the grays"):
         return candidate.source
+    if candidate.by == "color" and candidate.has_rows_alone:
+        return "the colors that you gave"
     if candidate.by == "color":
         _, _, owner = candidate.source.partition(" ")
         return f"the colors of {owner}"
