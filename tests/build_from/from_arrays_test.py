@@ -138,6 +138,15 @@ def test_wrong_arrays_are_named_and_nothing_is_left(tmp_path, images, said, word
     assert version_folders(tmp_path) == []
 
 
+def test_one_array_of_all_images_and_one_of_all_masks_build(tmp_path):
+    images = np.zeros((3, 4, 5, 3), np.uint8)
+    masks = np.arange(3, dtype=np.uint8)[:, np.newaxis, np.newaxis] + np.zeros((3, 4, 5), np.uint8)
+    names = ["background", "a", "b"]
+    builder = from_arrays(images, masks, name="stacked", class_names=names, data_dir=tmp_path)
+    built = examples(builder, "train")
+    assert [built[f"{n:08}.png"]["segmentation_mask"][0, 0, 0] for n in range(3)] == [0, 1, 2]
+
+
 def test_a_name_that_means_void_is_void_in_masks_and_a_class_in_labels(tmp_path):
     image, mask = np.zeros((2, 2, 3), np.uint8), np.array([[0, 1], [2, 255]], np.uint8)
     names = ["void", "background", "a"]

@@ -7,7 +7,7 @@ from PIL import Image
 import pytest
 from support import exports
 from support.building import examples, from_tree
-from support.folders import refused
+from support.folders import plan_of, refused, write
 from support.own_tree import read_as
 from support.paths import REPOSITORY
 from support.png_writer import write_png
@@ -505,3 +505,13 @@ def test_the_page_lists_the_rules_as_the_table_has_them():
     _, _, table = section.partition("| rule | what it says |\n|---|---|\n")
     listed = re.findall(r"^\| (.*?) \| (.*?) \|$", table, re.M)
     assert listed == [(rule.name, rule.loses.__doc__.partition("\n")[0]) for rule in RULES]
+
+
+@pytest.mark.parametrize("head", ["label,class", "class,label", "category,label"])
+def test_of_two_columns_that_may_be_names_the_one_with_words_is(tmp_path, head):
+    write(tmp_path, "abc images/{}.jpg masks/{}.png")
+    number_first = head != "class,label"
+    rows = [(2, "tree"), (0, "background"), (1, "apple")]
+    lines = [f"{n},{name}" if number_first else f"{name},{n}" for n, name in rows]
+    exports.put(tmp_path, "classes.csv", "\n".join([head, *lines]) + "\n")
+    assert [*plan_of(tmp_path).config.class_names] == ["background", "apple", "tree"]

@@ -325,6 +325,11 @@ def with_a_box(root):
         file.write("\n1 0.5 0.5 0.5 0.6\n")
 
 
+def with_a_wrong_number_of_classes(root):
+    exports.put(root, "data.yaml", "nc: 3\nnames: [car, road]\n")
+    exports.put(root, "classes.txt", "road\ncar\n")
+
+
 def cut_short(root):
     os.truncate(path := root / "street_2.json", path.stat().st_size - 9)
 
@@ -338,6 +343,7 @@ REFUSED = [
     ("labelme", renamed, VocSegError, r"street_2\.jpg, and street_1\.jpg has the name of the file"),
     ("labelme", with_control_character, ConfigError, "names without control characters"),
     ("yolo", removed("data.yaml"), LayoutError, "0 files that name their classes"),
+    ("yolo", with_a_wrong_number_of_classes, LayoutError, r"data\.yaml"),
     ("yolo", two_lists_of_names, LayoutError, r"2 files that name their classes classes\.txt and"),
     ("yolo", without_a_name, LayoutError, r"data\.yaml: no 1"),
     ("coco", boxes_alone, VocSegError, "boxes only"),

@@ -11,8 +11,11 @@ from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_parsers import read_color, read_name, read_rgb, read_value
 from voc_seg_tfrecord.core.names import Color
 
-NAME_COLUMNS = ("name", "classname", "labelname", "label", "class", "category")
-"""What columns of names are called, in small letters. Of several, the first one here counts."""
+_PLAIN_NAME_COLUMNS = ("name", "classname", "labelname")
+_NAME_OR_NUMBER_COLUMNS = ("label", "class", "category")
+NAME_COLUMNS = (*_PLAIN_NAME_COLUMNS, *_NAME_OR_NUMBER_COLUMNS)
+"""What columns of names are called, in small letters. Of several plain ones, the first counts; of
+the others, one that holds no number."""
 
 _VALUE_COLUMNS = ("id", "value", "pixelvalue", "index", "classid", "labelid")
 _COLOR_COLUMNS = ("color", "colour", "rgb", "hex")
@@ -64,7 +67,7 @@ def read_cells(columns: Sequence[str], row: Sequence[Any]) -> ClassEntry:
     values = {read_value(cells[column]) for column in _VALUE_COLUMNS if column in cells}
     if len(values) > 1:
         raise ValueError(f"the line {shown!r} has several values")
-    name = _first_cell(cells, NAME_COLUMNS)
+    name = _find_name(cells, shown)
     value = _first_cell(cells, _VALUE_COLUMNS)
     if value is None:
         value = _number_beside_name(cells, name)
@@ -103,12 +106,34 @@ def _first_cell(cells: Mapping[str, Any], columns: Collection[str]) -> Any:
     return None
 
 
+def _find_name(cells: Mapping[str, Any], shown: str) -> Any:
+    """Returns the cell that is the name: of `0` and `crack` in `label` and `class`, `crack`.
+
+    Raises:
+      ValueError: if several columns may hold the name, and all hold numbers.
+    """
+    name = _first_cell(cells, _PLAIN_NAME_COLUMNS)
+    if name is not None:
+        return name
+    candidates = [cells[column] for column in _NAME_OR_NUMBER_COLUMNS if column in cells]
+    words = [cell for cell in candidates if not _is_number(cell)]
+    if words:
+        return words[0]
+    if len({str(cell) for cell in candidates}) > 1:
+        raise ValueError(f"the line {shown!r} has several numbers, and no name")
+    return candidates[0] if candidates else None
+
+
 def _number_beside_name(cells: Mapping[str, Any], name: Any) -> Any:
-    """Returns the number in a column `class` or `label` beside that of names; None if none is."""
-    number = _first_cell(cells, ("class", "label"))
-    if number is None or number == name:
-        return None
-    return number if re.fullmatch(r"-?\d+", str(number)) else None
+    """Returns the number in a column such as `class` beside that of names; None if none is."""
+    for column in _NAME_OR_NUMBER_COLUMNS:
+        if column in cells and cells[column] != name and _is_number(cells[column]):
+            return cells[column]
+    return None
+
+
+def _is_number(cell: Any) -> bool:
+    return re.fullmatch(r"-?\d+", str(cell)) is not None
 
 
 def _color_of_cells(cells: Mapping[str, Any]) -> Color | None:

@@ -60,7 +60,7 @@ def array_items(
       ConfigError: at the first image without a mask, label or name, the reverse, or a name twice.
     """
     if labels is None:
-        rows = _match_targets(images, masks or (), "masks")
+        rows = _match_targets(images, () if masks is None else masks, "masks")
     else:
         rows = _match_targets(images, labels, "labels")
     filename_by_key: dict[str, str] = {}

@@ -27,6 +27,11 @@ class NumberedNames:
         return [ListedClass(name, f"class {number}") for number, name in enumerate(self.names)]
 
 
+_NAMES_OF_LISTS = ("data.yaml", "data.yml", "classes.txt")
+"""What YOLO's lists of class names are called. An error in one of them counts, also if another
+file names classes."""
+
+
 def find_class_names(files: FolderFiles, first_text: str) -> NumberedNames:
     """Returns the class names of a folder, whose first text of polygons errors name.
 
@@ -38,8 +43,10 @@ def find_class_names(files: FolderFiles, first_text: str) -> NumberedNames:
     for path in _paths_of_names(files.names):
         try:
             names = read_names(files.read(path))
-        except (LayoutError, MaskError) as error:  # perhaps a file of another program
-            errors.append(error)
+        except (LayoutError, MaskError) as error:
+            if posixpath.basename(path).lower() in _NAMES_OF_LISTS:
+                raise error.changed(type="LayoutError", kind=UNUSABLE) from None
+            errors.append(error)  # perhaps a file of another program
             continue
         if names:
             plain_names = tuple(name.strip() for name in names)
