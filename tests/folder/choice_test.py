@@ -520,3 +520,15 @@ def test_said_folders_are_those_of_the_given_folder_though_it_holds_one_of_its_n
         assert_right(plan_of(root, **inner), {"train": "cde"})
         assert_right(plan_of(root, **outer), {"train": "ab"})
     assert_right(plan_of("set/data", images="set/data/img", masks="label"), {"train": "ab"})
+
+
+def test_parts_that_are_said_by_the_ends_of_their_paths_are_the_splits(tmp_path):
+    sets = (
+        "abc data/images/p/{}.jpg data/masks/p/{}.png",
+        "de data/images/q/{}.jpg data/masks/q/{}.png",
+    )
+    write(tmp_path, *sets)
+    options = "--images train=images/p,test=images/q --masks train=masks/p,test=masks/q"
+    assert_right(plan_of(tmp_path, **said_by(options)), {"train": "abc", "test": "de"})
+    write(tmp_path, "f more/images/q/{}.jpg more/masks/q/{}.png")
+    refused(tmp_path, "2 folders 'images/q' for the part 'test'", ConfigError, **said_by(options))

@@ -18,6 +18,9 @@ from voc_seg_tfrecord.folder.tree.listing import Listing
 Half = Literal["images", "masks"]
 """One of the two halves of a set, which is the name of the option for its folder too."""
 
+MAX_LISTED_FOLDERS = 4
+"""How many of the folders that one name means an error lists."""
+
 
 @dataclasses.dataclass(frozen=True)
 class NamedFolder:
@@ -93,7 +96,7 @@ class GivenLayout:
         If the path leads to no folder, these are the folders anywhere that end so.
 
         Raises:
-          ConfigError: if there is none.
+          ConfigError: if there is none, or several have the name of one part.
         """
         part, _, path_of_item = item.rpartition("=")
         path = self._path_in_listing(path_of_item)
@@ -108,7 +111,15 @@ class GivenLayout:
                 expected=f"the folder of {option}, relative to {self.listing.root}",
                 remedy="check the name",
             )
-        return [NamedFolder("", folder) for folder in folders]
+        if part and len(folders) > 1:
+            raise ConfigError(
+                f"option {option}",
+                found=f"{len(folders)} folders {path!r} for the part {part!r}: "
+                + ", ".join(folders[:MAX_LISTED_FOLDERS]),
+                expected=f"one folder, relative to {self.listing.root}",
+                remedy="give the whole path of the folder",
+            )
+        return [NamedFolder(part, folder) for folder in folders]
 
     def _folders_of_name(self, path: str) -> list[str]:
         """Returns the folders anywhere that a path names; `{split}` stands for any one name."""
