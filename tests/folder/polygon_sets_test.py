@@ -425,6 +425,17 @@ def test_masks_with_other_pixels_than_the_polygons_are_asked_about(street):
     assert "4 JSONs with the name of an image, such as street_1.json" in text
 
 
+@pytest.mark.parametrize("pattern", ["{id}_mask", "{id}_mask.png"])
+def test_a_pattern_of_masks_is_obeyed_beside_polygons(street, pattern):
+    root = street("labelme")
+    refused(root, "no masks among", mask_name=pattern)
+    for path in root.glob("*.json"):
+        exports.put_mask(root, f"{path.stem}_mask.png", np.ones(SIZE[::-1], np.uint8))
+    text = notes(root, mask_name=pattern, class_names=MANY)
+    assert "masks:            4 in ." in text
+    assert "drawn" not in text
+
+
 @pytest.mark.parametrize("tool", TOOLS)
 def test_splits_by_class_read_the_drawn_masks(street, tool):
     root = street(tool)

@@ -44,6 +44,12 @@ from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polyg
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS
+
+_ENDINGS_OF_POLYGONS = tuple(
+    tool.shapes.ending for tool in SHAPE_TOOLS if tool.shapes and tool.shapes.is_per_image
+)
+"""The endings of files that hold the polygons of one image each, such as `.json`."""
 
 
 def find_tree(
@@ -81,8 +87,8 @@ def find_tree(
 
 def _find_labels(given: GivenLayout, exif: str) -> VocTree:
     """Finds the tree of the masks, or that of polygons if there are no masks."""
-    if given.mask_name.lower().endswith(MASK_SUFFIXES):
-        polygons = FoundPolygons(None, ())
+    if given.mask_name and not given.mask_name.lower().endswith(_ENDINGS_OF_POLYGONS):
+        polygons = FoundPolygons(None, ())  # the pattern means masks, as `{id}_mask` does
     else:
         polygons = find_polygons(given, exif)
     if polygons.tree and (given.mask_name or not _may_have_masks(given)):
