@@ -1,15 +1,33 @@
+import unicodedata
+
 import pytest
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.ratios import assign, by_split_name, check_ratios
+from voc_seg_tfrecord.folder.splits.stratified import stratify
 
 RATIOS = {"train": 0.8, "validation": 0.1, "test": 0.1}
+
+
+def stratify_one_class(ids, ratios, seed):
+    return stratify({one: [0] for one in ids}, ratios, seed)
 
 
 def test_an_assignment_is_the_same_everywhere():
     splits = assign([f"img_{n}" for n in range(12)], RATIOS, seed=0)
     assert splits["validation"] == []
     assert splits["test"] == ["img_4", "img_7"]
+
+
+@pytest.mark.parametrize("divide", [assign, stratify_one_class])
+def test_an_accent_in_either_unicode_form_gives_the_same_split(divide):
+    ids = [f"caf\u00e9_{n}" for n in range(50)]
+    composed = divide(ids, RATIOS, 0)
+    decomposed = divide([unicodedata.normalize("NFD", one) for one in ids], RATIOS, 0)
+    assert {
+        split: {unicodedata.normalize("NFC", one) for one in ids}
+        for split, ids in decomposed.items()
+    } == {split: {*ids} for split, ids in composed.items()}
 
 
 def test_shares_come_near_the_ratios():

@@ -14,9 +14,11 @@ from voc_seg_tfrecord.core.split_names import (
 )
 
 SPLITS = {
-    "train": "train training Train TRAIN trn tr trainset train_set train_list train2017 datatrain",
+    "train": "train training Train TRAIN trn tr trainset train_set train_list train2017 datatrain"
+    " VOCtrain VOCtrain2012",
     "validation": "val valid validation validate dev eval evaluation va valset val_ids minival",
-    "test": "test testing tst ts te holdout hold_out test-dev voctest dataTest testset test2017",
+    "test": "test testing tst ts te holdout hold_out test-dev voctest dataTest testset test2017"
+    " VOCtest",
     "trainval": "trainval train_val train-and-val TrainVal training_validation train+val",
     "trainaug": "trainaug",
 }

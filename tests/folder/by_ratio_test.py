@@ -376,6 +376,8 @@ def test_a_class_that_a_split_lacks_is_named(tree, capsys):
         ([str(n) for n in range(300)], r"regex:^(\d+?)\d{0,1}(?!\d)", 30),
         ([f"f{n:03}_png.rf.{n * 97:x}" for n in range(200)], r"regex:^(f\d*?)\d{0,1}(?!\d)", 20),
         ([f"f{n}" for n in range(8)], r"regex:^(f\d*?)\d{0,1}(?!\d)", 1),
+        ([f"f{n}" for n in range(100_000, 100_300)], r"regex:^(f\d*?)\d{0,1}(?!\d)", 30),
+        ([str(n) for n in range(91_500, 93_500)], r"regex:^(\d+?)\d{0,2}(?!\d)", 20),
     ],
 )
 def test_a_rule_of_blocks_keeps_successive_numbers_together(ids, rule, blocks):

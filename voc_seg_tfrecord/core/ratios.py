@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import hashlib
 import itertools
 from typing import TypeVar
+import unicodedata
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.split_names import named_by_split
@@ -59,9 +60,10 @@ def assign(
 ) -> dict[str, list[str]]:
     """Assigns ids to splits.
 
-    An id's place depends on the id, the seed and the ratios alone: not on the machine, not
-    on the other ids. Adding images later moves none of the old ones. With groups, the name of an
-    id's group is what is hashed, so that a group stays together.
+    The split of an id depends on the id, the seed and the ratios alone: not on the machine, not
+    on the other ids, not on the Unicode form of its accents. Adding images later moves none of the
+    old ones. With groups, the name of an id's group is what is hashed, so that a group stays
+    together.
 
     Returns:
       The ids of each split, sorted; with few ids a split may get none.
@@ -72,6 +74,8 @@ def assign(
     inner_bounds = upper_bounds[:-1]  # rounding may leave the last one below 1
     for image_id in sorted(ids):
         key = groups[image_id] if groups else image_id
+        # File systems store a letter with an accent as one character or as two.
+        key = unicodedata.normalize("NFC", key)
         digest = hashlib.sha256(f"{seed}:{key}".encode()).digest()
         share = int.from_bytes(digest[:8]) / (1 << 64)
         number = bisect.bisect_right(inner_bounds, share)

@@ -9,6 +9,7 @@ Case does not matter. What the functions return for some names, where - is an em
     Train          train                train          True           -
     val_list       validation           validation     True           -
     train2017      train, rest 2017     train          True           -
+    VOCtrain       train                train          True           -
     test1          test, rest 1         -              -              -
     val_fold0      validation, fold 0   -              -              -
     train_val      trainval             trainval       True           -
@@ -87,7 +88,8 @@ WORDS_AROUND_SPLITS = frozenset(
 """Words around the name of a split that say no more than that, as in `train_list`."""
 
 _LETTERS_OR_DIGITS = re.compile(r"[A-Za-z]+|\d+")
-_PART_OF_CAMEL_CASE = re.compile("[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+# VOC is a word of its own also before a small letter: VOCtrain is VOC and train, not VO and Ctrain.
+_PART_OF_CAMEL_CASE = re.compile("VOC(?=[a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _PLAIN_WORD = re.compile("training|train|validation|valid|val|testing|test")
 _PLAIN_WORDS_ALONE = re.compile(f"(?:{_PLAIN_WORD.pattern})+")
 # What stands before the word for a split is a name of data sets, as in `voctest`. What stands

@@ -7,7 +7,7 @@ import json
 
 import pytest
 from support import exports
-from support.folders import plan_of, refused
+from support.folders import images_of, plan_of, refused, said_by, write
 
 from voc_seg_tfrecord.core.errors import VocSegError
 
@@ -108,6 +108,8 @@ def splits_of(root):
         ("train_val TEST", "trainval test"),
         ("TrainVal Test", "trainval test"),
         ("train-VAL HoldOut", "trainval test"),
+        ("VOCtrain VOCval", "train validation"),
+        ("VOCtrainval VOCtest", "trainval test"),
     ],
 )
 def test_the_case_of_a_name_does_not_matter(tmp_path, names, splits, form):
@@ -174,3 +176,42 @@ def test_images_beside_the_only_split_are_asked_about(tmp_path, name, form):
         assert found == {"a": split, "b": split, "c": "train", "d": "train"}
     else:
         assert found == ASKED
+
+
+def test_an_id_that_a_list_in_yaml_repeats_is_in_its_split_once(tmp_path):
+    text = "train: [a, b, a, c]\nval: [d]\n"
+    write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("splits.yaml", text))
+    plan = plan_of(tmp_path)
+    assert images_of(plan) == {"train": ["a", "b", "c"], "validation": ["d"]}
+    assert not any("several splits" in note for note in plan.notes)
+
+
+def test_yaml_with_an_image_in_two_lists_makes_no_split_and_is_named(tmp_path):
+    text = "train: [a, b, c]\nval: [d, a]\n"
+    write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("splits.yaml", text))
+    plan = plan_of(tmp_path)
+    assert images_of(plan) == {"train": ["a", "b", "c", "d"]}
+    assert any("splits.yaml names the same images for several" in note for note in plan.notes)
+
+
+@pytest.mark.parametrize(
+    ("folders", "splits"),
+    [
+        ("training val eval", "train validation eval"),
+        ("Training test holdout", "train test holdout"),
+        ("train val testing tst", "train validation testing tst"),
+    ],
+)
+def test_only_folders_of_the_same_split_keep_their_own_names(tmp_path, folders, splits):
+    ids_by_folder = dict(zip(folders.split(), ("ab", "cd", "ef", "gh"), strict=False))
+    put_folders(tmp_path, ids_by_folder)
+    expected = dict(zip(splits.split(), map(list, ids_by_folder.values()), strict=True))
+    assert images_of(plan_of(tmp_path)) == expected
+
+
+def test_the_option_for_two_folders_of_one_name_takes_a_folder(tmp_path):
+    put_folders(tmp_path, {"train": "ab", "val": "cd", "valid": "ef"})
+    told = refused(tmp_path, "'val' and 'valid', which would both be the split 'validation'")
+    option = told.partition("say which: ")[2].replace("...", "train=train/")
+    splits = images_of(plan_of(tmp_path, **said_by(option)))
+    assert splits == {"train": ["a", "b"], "validation": ["e", "f"]}

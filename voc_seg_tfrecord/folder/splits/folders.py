@@ -339,22 +339,39 @@ def _option_for(folder_by_split: Mapping[str, str], above: str = "") -> str:
 def _folder_by_split(folders: Sequence[str], where: object) -> dict[str, str]:
     """Returns the folder of each split: `val` is of `validation`, `training` of `train`.
 
-    If several folders say the same split, as `val` and `eval` do, each makes one of its own name.
+    If several folders say the same split, each of these makes one of its own name: `training`,
+    `val` and `eval` are of `train`, `validation` and `eval`.
 
     Raises:
       LayoutError: if two of them would be one split; `where` says where they lie.
     """
-    folder_by_split = {only_split_in(folder) or split_of(folder): folder for folder in folders}
-    if len(folder_by_split) == len(folders):
-        return folder_by_split
-    folder_by_own_name = {}
+    folders_by_said_split: dict[str, list[str]] = {}
+    for folder in folders:
+        said_split = only_split_in(folder) or split_of(folder)
+        folders_by_said_split.setdefault(said_split, []).append(folder)
+    folder_by_split = {}
+    for said_split, same_split in folders_by_said_split.items():
+        if len(same_split) == 1:
+            folder_by_split[said_split] = same_split[0]
+        else:
+            folder_by_split.update(_folder_by_own_name(same_split, where))
+    return folder_by_split
+
+
+def _folder_by_own_name(folders: Sequence[str], where: object) -> dict[str, str]:
+    """Returns folders that say the same split by their own names, as `split_of` makes them.
+
+    Raises:
+      LayoutError: if two of them would be one split; `where` says where they lie.
+    """
+    folder_by_split = {}
     for split, names in named_by_split(folders).items():
         if len(names) > 1:
             raise LayoutError(
                 where,
                 found=f"{names[0]!r} and {names[1]!r}, which would both be the split {split!r}",
                 expected="one folder for each split",
-                remedy=f"say which: {command(splits=f'{split}={names[1]},...')}",
+                remedy=f"say which: {command(splits=f'{split}={names[1]}/,...')}",
             )
-        folder_by_own_name[split] = names[0]
-    return folder_by_own_name
+        folder_by_split[split] = names[0]
+    return folder_by_split

@@ -314,8 +314,18 @@ def _find_film(ids: Sequence[str]) -> _Film | None:
 
 
 def _digits_of_a_block(numbers: Sequence[int], split_count: int) -> int:
-    """Returns how many last digits are left out, so that there are enough blocks for each split."""
+    """Returns how many last digits are left out, so that there are enough blocks for each split.
+
+    Numbers need not begin at 0: those from 100000 to 100299 are 30 blocks without their last digit.
+    """
+    min_blocks = _MIN_BLOCKS_OF_A_SPLIT * split_count
     digits = 1
-    while max(numbers) // 10 ** (digits + 1) + 1 >= _MIN_BLOCKS_OF_A_SPLIT * split_count:
+    while _count_blocks(numbers, digits + 1) >= min_blocks:
         digits += 1
     return digits
+
+
+def _count_blocks(numbers: Sequence[int], digits: int) -> int:
+    """Returns how many blocks there are from the lowest to the highest number."""
+    numbers_of_a_block = 10**digits
+    return max(numbers) // numbers_of_a_block - min(numbers) // numbers_of_a_block + 1

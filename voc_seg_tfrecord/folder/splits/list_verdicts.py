@@ -116,13 +116,19 @@ def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
     return TextVerdict(Use.NO_SPLITS, f"names images, but has {error.found}")
 
 
-def _judge_repeats(text: ListText) -> TextVerdict | None:
-    """Refuses YAML that names an image for two splits.
+def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
+    """Refuses YAML that names an image in two of its lists.
 
-    Example: YOLO's `data.yaml` with one folder for train and val, which divides nothing.
+    Example: YOLO's `data.yaml` with one folder for train and val, which divides nothing. An id that
+    one list repeats is in its split once.
     """
-    if text.has_ending(YAML_ENDINGS) and len({*text.ids}) < len(text.ids):
-        return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
+    if not text.has_ending(YAML_ENDINGS):
+        return None
+    ids_of_lists_before = set[str]()
+    for entry in text.listed:
+        if not ids_of_lists_before.isdisjoint(entry.ids):
+            return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
+        ids_of_lists_before.update(entry.ids)
     return None
 
 
@@ -235,7 +241,7 @@ def _judge_names_in_unread_form(text: ListText) -> TextVerdict | None:
 
 _JUDGES: Sequence[Callable[[ListText], TextVerdict | None]] = (
     _judge_unreadable_text,
-    _judge_repeats,
+    _judge_images_of_several_lists,
     _judge_wrong_names,
     _judge_names_of_other_images,
     _judge_mixed_key,

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import dataclasses
 from fractions import Fraction
 import hashlib
+import unicodedata
 
 _MAX_GROUPS_FOR_SEVERAL_ORDERS = 2000
 _MAX_ORDERS = 8
@@ -176,9 +177,7 @@ def _sorted_units(
     ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
     for image_id in sorted(classes):
         ids_by_group[groups[image_id]].append(image_id)
-    digest_by_group = {
-        group: hashlib.sha256(f"{salt}{group}".encode()).digest() for group in ids_by_group
-    }
+    digest_by_group = {group: _digest(salt, group) for group in ids_by_group}
     in_order = sorted(
         ids_by_group, key=lambda group: (-len(ids_by_group[group]), digest_by_group[group])
     )
@@ -189,6 +188,12 @@ def _sorted_units(
             image_counts.update({*classes[image_id]})
         units.append(Unit(tuple(ids_by_group[group]), image_counts))
     return units
+
+
+def _digest(salt: str, group: str) -> bytes:
+    """Returns the hash of a group's name, the same in both forms of an accent (NFC and NFD)."""
+    name = unicodedata.normalize("NFC", group)
+    return hashlib.sha256(f"{salt}{name}".encode()).digest()
 
 
 def _share_out(state: Assignment) -> None:
