@@ -11,11 +11,13 @@ from voc_seg_tfrecord.reading.dataset import open_built
 
 
 def side(name, images, role=""):
-    return leaks.Side(name, role or leaks.role_of(name), images)
+    return leaks.Side(name, role or leaks.guess_role(name), images)
 
 
 def examples(first, second):
-    return leaks.find_overlap(leaks.named_list(first), leaks.named_list(second)).examples
+    return leaks.find_overlap(
+        leaks.read_named_list(first), leaks.read_named_list(second)
+    ).example_count
 
 
 @pytest.mark.parametrize(
@@ -47,8 +49,8 @@ def test_train_and_evaluation_data_in_common_is_a_leak(ours, name, theirs, is_le
 
 def test_the_same_bytes_under_another_name_are_found():
     found = leaks.find_overlap(side("train", {"a": "1", "b": "2"}), side("val", {"c": "2"}))
-    assert found.ids == ()
-    assert found.images == (("b", "c"),)
+    assert found.shared_ids == ()
+    assert found.same_file_pairs == (("b", "c"),)
     assert found.is_leak
 
 
@@ -58,23 +60,23 @@ def test_images_that_look_alike_are_told_and_are_no_leak():
     nearly = np.clip(looks[1], 1, 254)
     val = leaks.Side("val", "evaluation", {"c": "3", "d": "1"}, {"c": nearly, "d": looks[0]})
     found = leaks.find_overlap(train, val)
-    assert found.alike == (("b", "c"),)
-    assert found.examples == 1  # those with the same bytes
-    assert leaks.find_overlap(train, side("val", {"c": "3"})).alike == ()
+    assert found.look_alike_pairs == (("b", "c"),)
+    assert found.example_count == 1  # those with the same bytes
+    assert leaks.find_overlap(train, side("val", {"c": "3"})).look_alike_pairs == ()
 
 
 def test_the_looks_of_built_images_are_compared(sample):
     builder = open_built(str(sample.data_dir))
-    (first,) = leaks.dataset(builder, ["train"])
-    copied = {f"copy of {i}": sha256[::-1] for i, sha256 in first.images.items()}
-    looks = {f"copy of {i}": look for i, look in first.looks.items()}
+    (first,) = leaks.read_splits(builder, ["train"])
+    copied = {f"copy of {i}": sha256[::-1] for i, sha256 in first.sha256_by_id.items()}
+    looks = {f"copy of {i}": look for i, look in first.brightness_by_id.items()}
     found = leaks.find_overlap(first, leaks.Side("val", "evaluation", copied, looks))
-    assert {(i, f"copy of {i}") for i in first.looks} <= set(found.alike)
+    assert {(i, f"copy of {i}") for i in first.brightness_by_id} <= set(found.look_alike_pairs)
 
 
 def test_two_own_images_that_only_share_a_name_are_no_leak():
     found = leaks.find_overlap(side("train", {"0001": "1"}), side("val", {"0001": "2"}))
-    assert found.unlike == ("0001",)
+    assert found.differing_ids == ("0001",)
     assert not found.is_leak
 
 
@@ -88,17 +90,48 @@ def test_two_own_images_that_only_share_a_name_are_no_leak():
         ("test", "evaluation"),
         ("seg11valid", "evaluation"),
         ("semi_92", "train"),
+        ("my_train", "train"),
+        ("semi_train", "train"),
+        ("my_trainaug", "train"),
+        ("val2017", "evaluation"),
+        ("test_val", "evaluation"),
+        ("train_test", ""),
+        ("interval", ""),
+        ("latest", ""),
+        ("device", ""),
         ("default", ""),
     ],
 )
 def test_a_splits_name_tells_its_role(name, role):
-    assert leaks.role_of(name) == role
+    assert leaks.guess_role(name) == role
 
 
 def test_a_dataset_without_leaks_is_fine(sample, capsys):
     folder = str(sample.data_dir)
     assert cli.main(["leaks", folder, folder]) == 0
     assert capsys.readouterr().out.count("nothing in common") == 3
+
+
+def test_two_builds_of_one_name_are_compared_split_by_split(sample, tmp_path, capsys):
+    first = str(sample.data_dir)
+    second = str(shutil.copytree(sample.data_dir, tmp_path / "voc_seg_tfrecord/sample/1.0.0"))
+    assert cli.main(["leaks", f"{first}@train", f"{second}@train"]) == 0
+    out = capsys.readouterr().out
+    assert f"@train (3) in {first} and " in out
+    assert f"@train (3) in {second}:" in out
+    assert "3 images in common, byte for byte" in out
+
+
+def test_one_split_by_two_paths_is_not_compared_with_itself(sample, tmp_path, capsys):
+    (tmp_path / "link").symlink_to(sample.data_dir)
+    assert cli.main(["leaks", f"{sample.data_dir}@train", f"{tmp_path}/link@train"]) == 2
+    assert "the same split twice" in capsys.readouterr().err
+
+
+def test_a_list_whose_name_has_other_words_than_train_leaks_too(tmp_path, capsys):
+    (tmp_path / "my_train.txt").write_text("\n".join(list_ids("voc2012_val")[:3]))
+    assert cli.main(["leaks", str(tmp_path / "my_train.txt"), "voc2012_val"]) == 1
+    assert "LEAK" in capsys.readouterr().out
 
 
 def test_an_image_of_train_in_validation_is_found_by_its_bytes(sample, tmp_path, capsys):

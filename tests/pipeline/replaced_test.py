@@ -52,7 +52,7 @@ READERS = {
 # Functions that read all records of a dataset.
 SCANS = {
     "stats": stats.compute,
-    "leaks": lambda builder: leaks.dataset(builder, ["train"]),
+    "leaks": lambda builder: leaks.read_splits(builder, ["train"]),
     "data_source": lambda builder: data_source(builder, "train"),
 }
 

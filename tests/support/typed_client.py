@@ -133,16 +133,16 @@ def examine(builder: Builder, root: pathlib.Path) -> None:
     assert_type([fault.found for fault in faults], list[str])
     assert_type(verified.splits, Mapping[str, verify.SplitReport])
 
-    sides = leaks.dataset(builder, ["train", "validation"])
+    sides = leaks.read_splits(builder, ["train", "validation"])
     sides = [
         *sides,
-        leaks.named_list("semi_92"),
-        leaks.list_file(root, "list", leaks.role_of("val")),
+        leaks.read_named_list("semi_92"),
+        leaks.read_list_file(root, "list", leaks.guess_role("val")),
     ]
     assert_type(sides, list[leaks.Side])
     assert_type(leaks.compare(sides, sides), list[leaks.Overlap])
     assert_type(leaks.find_overlap(*sides[:2]).is_leak, bool)
-    assert_type(leaks.canonical("a"), str)
+    assert_type(leaks.voc2012_id("a"), str)
 
 
 def score(builder: Builder, root: pathlib.Path) -> None:

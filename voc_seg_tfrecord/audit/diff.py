@@ -102,7 +102,7 @@ class Diff:
         """Ids that validation and test splits of the first side lost, or that changed in them."""
         ids: dict[str, list[str]] = {}
         for change in self.changes:
-            if change.before and leaks.role_of(change.before) == leaks.EVALUATION:
+            if change.before and leaks.guess_role(change.before) == leaks.EVALUATION:
                 ids.setdefault(change.before, []).append(change.id)
         return ids
 

@@ -1,22 +1,34 @@
-"""Finds what two datasets, splits or id lists share, by id and by the bytes of the images."""
+"""Finds what two datasets, splits or id lists share, by id and by the bytes of the images.
 
-from collections.abc import Iterable, Iterator, Mapping
+An example of the second side is in the first if one of these rules holds:
+
+    id in both sides     bytes of the image    in the first side because
+    any, or none         the same              it is the same file
+    yes                  one is unknown        nothing contradicts the id
+    yes, an id of VOC    different             the id names one photo, which was encoded again
+
+Other ids with different bytes, such as `0001` in two folders, name different images. Images that
+look alike are reported and not counted.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import hashlib
 import itertools
+import os
 import re
 
 from etils import epath
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core import display
+from voc_seg_tfrecord.core import display, split_names
 from voc_seg_tfrecord.core.errors import ImageError, ListError, counted
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE
-from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.core.storage import PathLike, is_bucket
 from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.quality.evidence import examine
 from voc_seg_tfrecord.reading import records
@@ -26,9 +38,8 @@ from voc_seg_tfrecord.reading.records import Record
 TRAIN = "train"
 EVALUATION = "evaluation"
 
-_EVALUATION_NAMES = re.compile("val|test|eval|dev")
-_VOC_2007_ID = re.compile(r"\d{6}")
-_VOC_ID = re.compile(r"\d{4}_\d{6}")
+_VOC2007_ID = re.compile(r"\d{6}")
+_VOC2012_ID = re.compile(r"\d{4}_\d{6}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,21 +48,25 @@ class Side:
 
     Attributes:
       name: for the report.
-      role: `TRAIN`, `EVALUATION`, or empty if the name does not tell.
-      images: sha256 of the image file's bytes by id; empty if only the id is known.
-      looks: each image squeezed, uint8 `[16, 18]`, by id, where they are compared; see
-        `quality.near_duplicates`.
+      role: `TRAIN`, `EVALUATION`, or empty if it is unknown.
+      sha256_by_id: the SHA-256 of each image file; empty text if only the id is known.
+      brightness_by_id: each decoded image as a small gray picture, uint8 `[16, 18]`; empty if
+        there are no images to compare. See `quality.near_duplicates`.
+      source: the dataset's folder or the list's file, which tells apart two sides of one name;
+        empty for a list of the package.
     """
 
     name: str
     role: str
-    images: Mapping[str, str]
-    looks: Mapping[str, np.ndarray] = dataclasses.field(
+    sha256_by_id: Mapping[str, str]
+    brightness_by_id: Mapping[str, np.ndarray] = dataclasses.field(
         default_factory=dict, repr=False, compare=False
     )
+    source: str = ""
 
     def __repr__(self) -> str:
-        return display.brief_line(self, self.name, counted(len(self.images), "image"), self.role)
+        images = counted(len(self.sha256_by_id), "image")
+        return display.brief_line(self, self.name, images, self.role)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,77 +76,114 @@ class Overlap:
     Attributes:
       first: one side.
       second: the other.
-      ids: ids that both sides have, in VOC2012's form, ascending.
-      images: pairs of ids, one of each side, whose image files have the same bytes.
-      unlike: those of `ids` whose image files differ between the sides.
-      alike: pairs of ids, one of each side, whose images look alike, though their files differ.
-      examples: how many examples of the second side are in the first. They are compared by
-        the images' bytes. The id decides if the bytes of one side are not known, or if it is
-        an id of VOC, which names one photo however it was encoded.
+      shared_ids: ids that both sides have, in VOC2012's form, ascending.
+      same_file_pairs: pairs of ids, one of each side, whose image files have the same bytes.
+      differing_ids: those of `shared_ids` whose image files differ between the sides.
+      example_ids: the examples of the second side that are in the first, by the rules at the top
+        of this module; ids in VOC2012's form, ascending.
+      look_alike_pairs: pairs of ids, one of each side, whose images look alike, though their
+        files differ.
     """
 
     first: Side
     second: Side
-    ids: tuple[str, ...]
-    images: tuple[tuple[str, str], ...]
-    unlike: tuple[str, ...]
-    examples: int
-    alike: tuple[tuple[str, str], ...] = ()
+    shared_ids: tuple[str, ...]
+    same_file_pairs: tuple[tuple[str, str], ...]
+    differing_ids: tuple[str, ...]
+    example_ids: tuple[str, ...]
+    look_alike_pairs: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
-        examples = counted(self.examples, "example")
-        names = f"{self.first.name} and {self.second.name}"
+        examples = counted(self.example_count, "example")
         verdict = "a leak" if self.is_leak else ""
-        return display.brief_line(self, f"{names} share {examples}", verdict)
+        return display.brief_line(
+            self, f"{self.first.name} and {self.second.name} share {examples}", verdict
+        )
+
+    @property
+    def example_count(self) -> int:
+        """How many examples of the second side are in the first."""
+        return len(self.example_ids)
 
     @property
     def is_leak(self) -> bool:
         """Whether training and evaluation data share examples."""
-        return bool(self.examples) and {self.first.role, self.second.role} == {TRAIN, EVALUATION}
+        if self.example_count == 0:
+            return False
+        return {self.first.role, self.second.role} == {TRAIN, EVALUATION}
 
 
-def canonical(image_id: str) -> str:
+def voc2012_id(image_id: str) -> str:
     """Returns VOC2012's id of an image: VOC2007's `000032` is `2007_000032` in VOC2012."""
-    return f"2007_{image_id}" if _VOC_2007_ID.fullmatch(image_id) else image_id
+    if _VOC2007_ID.fullmatch(image_id):
+        return f"2007_{image_id}"
+    return image_id
 
 
-def role_of(name: str) -> str:
-    """Returns what a split or list of this name is used for; empty if the name does not tell."""
+def guess_role(name: str) -> str:
+    """Returns what a split or a list of this name is used for; empty if the name does not tell.
+
+    `my_train`, `trainval` and `trainaug` are for training, `val2017` and `seg11valid` for
+    evaluation. `train_test` could be either, and `interval` is no split.
+    """
     if name in named_lists():
         return named_lists()[name].role
-    lowered = name.lower()
-    if lowered.startswith("train"):
-        return TRAIN
-    return EVALUATION if _EVALUATION_NAMES.search(lowered) else ""
+    splits = set(split_names.list_splits_in(name))
+    has_training_word = not split_names.TO_TRAIN_ON.isdisjoint(split_names.words(name))
+    if has_training_word or "train" in splits:
+        return "" if "test" in splits else TRAIN
+    if splits:
+        return EVALUATION
+    return ""
 
 
-def named_list(name: str) -> Side:
+def read_named_list(name: str) -> Side:
     """Returns one of the lists that come with the package."""
-    return Side(name, role_of(name), dict.fromkeys(list_ids(name), ""))
+    return Side(name, guess_role(name), dict.fromkeys(list_ids(name), ""))
 
 
-def list_file(path: PathLike, name: str = "", role: str = "") -> Side:
-    """Returns the side of a text file with one id per line; the file's name may say its role."""
+def read_list_file(path: PathLike, name: str = "", role: str = "") -> Side:
+    """Reads a text file with one id per line.
+
+    Args:
+      path: the file.
+      name: of the side, for the report; by default the path.
+      role: `TRAIN` or `EVALUATION`; by default the one that the file's name tells.
+    """
     file = epath.Path(path)
     ids = parse_ids(File.read(file, ListError).data, file, ())
-    return Side(name or str(file), role or role_of(file.stem), dict.fromkeys(ids, ""))
+    return Side(
+        name or str(file),
+        role or guess_role(file.stem),
+        dict.fromkeys(ids, ""),
+        source=_resolve(file),
+    )
 
 
-def dataset(
+def read_splits(
     builder: tfds.core.DatasetBuilder, splits: Iterable[str], *, progress: bool = False
 ) -> list[Side]:
     """Returns one side per split of a built dataset; reads all their records once."""
     check_features(builder, (IMAGE, FILENAME))
+    source = _resolve(builder.data_path)
     sides = []
     for split in splits:
-        images = {}
-        looks = {}
+        sha256_by_id = {}
+        brightness_by_id = {}
         for image in records.scan(builder, split, _read_image, progress=progress):
-            images[image.id] = image.sha256
-            if image.look is not None:
-                looks[image.id] = image.look
-        sides.append(Side(f"{builder.info.full_name}@{split}", role_of(split), images, looks))
+            sha256_by_id[image.id] = image.sha256
+            if image.brightness is not None:
+                brightness_by_id[image.id] = image.brightness
+        name = f"{builder.info.full_name}@{split}"
+        sides.append(Side(name, guess_role(split), sha256_by_id, brightness_by_id, source))
     return sides
+
+
+def _resolve(path: PathLike) -> str:
+    """Returns one text for all paths of a file or a folder; an address in a bucket as it is."""
+    if is_bucket(path):
+        return str(path)
+    return os.path.realpath(path)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -141,12 +193,12 @@ class _ReadImage:
     Attributes:
       id: the record's id.
       sha256: of the image file's bytes.
-      look: the image squeezed, uint8 `[16, 18]`; None if it cannot be decoded.
+      brightness: the image as a small gray picture, uint8 `[16, 18]`; None if it cannot be decoded.
     """
 
     id: str
     sha256: str
-    look: np.ndarray | None
+    brightness: np.ndarray | None
 
 
 def _read_image(record: Record) -> _ReadImage:
@@ -160,67 +212,119 @@ def _read_image(record: Record) -> _ReadImage:
 
 def find_overlap(first: Side, second: Side) -> Overlap:
     """Compares two sides."""
-    ours = {canonical(image_id): sha256 for image_id, sha256 in first.images.items()}
-    theirs = {canonical(image_id): sha256 for image_id, sha256 in second.images.items()}
-    ids = sorted(ours.keys() & theirs.keys())
-    unlike = [i for i in ids if ours[i] and theirs[i] and ours[i] != theirs[i]]
-    images = _same_bytes(first, second)
-    by_chance = {image_id for image_id in unlike if not _names_one_photo(image_id, first, second)}
-    shared = set(ids) - by_chance
-    for _, second_id in images:
-        shared.add(canonical(second_id))
+    first_sha256s = _sha256_by_voc2012_id(first)
+    second_sha256s = _sha256_by_voc2012_id(second)
+    shared_ids = sorted(first_sha256s.keys() & second_sha256s.keys())
+    differing_ids = [
+        image_id
+        for image_id in shared_ids
+        if _are_different_files(first_sha256s[image_id], second_sha256s[image_id])
+    ]
+    same_file_pairs = _pair_same_files(first, second)
+    ids_of_other_images = {
+        image_id for image_id in differing_ids if not _names_one_photo(image_id, first, second)
+    }
     return Overlap(
         first,
         second,
-        ids=tuple(ids),
-        images=tuple(images),
-        unlike=tuple(unlike),
-        examples=len(shared),
-        alike=tuple(_look_alikes(first, second)),
+        shared_ids=tuple(shared_ids),
+        same_file_pairs=tuple(same_file_pairs),
+        differing_ids=tuple(differing_ids),
+        example_ids=_list_examples(shared_ids, ids_of_other_images, same_file_pairs),
+        look_alike_pairs=tuple(_pair_look_alikes(first, second)),
     )
 
 
-def _same_bytes(first: Side, second: Side) -> list[tuple[str, str]]:
-    """Returns pairs of ids, one of each side, whose image files have the same bytes."""
-    id_of_sha256 = {sha256: image_id for image_id, sha256 in first.images.items() if sha256}
-    pairs = []
-    for image_id, sha256 in second.images.items():
-        if sha256 in id_of_sha256:
-            pairs.append((id_of_sha256[sha256], image_id))
-    return sorted(pairs)
+def _sha256_by_voc2012_id(side: Side) -> dict[str, str]:
+    return {voc2012_id(image_id): sha256 for image_id, sha256 in side.sha256_by_id.items()}
+
+
+def _are_different_files(sha256: str, other_sha256: str) -> bool:
+    """Says whether both hashes are known and differ."""
+    if not sha256 or not other_sha256:
+        return False
+    return sha256 != other_sha256
 
 
 def _names_one_photo(image_id: str, first: Side, second: Side) -> bool:
-    """Whether an id that both sides have names the same photo, though their files differ.
+    """Says whether a shared id names the same photo in both sides, though their files differ.
 
-    Any two folders may have a `0001`; a name such as 2008_000123 always names the same photo. So
-    does 2007_000032, unless one side has it only because 000032 was renamed.
+    True for an id of VOC2012, such as `2008_000123`. False for one that a side has only because
+    `voc2012_id` renamed it: six digits, such as `000032`, may be the id of any dataset's image.
     """
-    is_renamed = (image_id in first.images) != (image_id in second.images)
-    return not is_renamed and _VOC_ID.fullmatch(image_id) is not None
+    is_in_both = image_id in first.sha256_by_id and image_id in second.sha256_by_id
+    is_in_neither = image_id not in first.sha256_by_id and image_id not in second.sha256_by_id
+    is_renamed_in_one = not is_in_both and not is_in_neither
+    return _VOC2012_ID.fullmatch(image_id) is not None and not is_renamed_in_one
 
 
-def _look_alikes(first: Side, second: Side) -> Iterator[tuple[str, str]]:
+def _pair_same_files(first: Side, second: Side) -> list[tuple[str, str]]:
+    """Returns pairs of ids, one of each side, whose image files have the same bytes.
+
+    There is one pair for each image of the second side. If the first side has its file under
+    several ids, the last of them is taken.
+    """
+    first_id_by_sha256 = {}
+    for image_id, sha256 in first.sha256_by_id.items():
+        if sha256:
+            first_id_by_sha256[sha256] = image_id
+    pairs = []
+    for image_id, sha256 in second.sha256_by_id.items():
+        if sha256 in first_id_by_sha256:
+            pairs.append((first_id_by_sha256[sha256], image_id))
+    return sorted(pairs)
+
+
+def _list_examples(
+    shared_ids: Sequence[str],
+    ids_of_other_images: Collection[str],
+    same_file_pairs: Iterable[tuple[str, str]],
+) -> tuple[str, ...]:
+    """Returns the examples of the second side that are in the first, each once.
+
+    Args:
+      shared_ids: ids that both sides have.
+      ids_of_other_images: those of them that name a different image in each side.
+      same_file_pairs: pairs of ids, one of each side, of the same file.
+    """
+    ids_in_both = {image_id for image_id in shared_ids if image_id not in ids_of_other_images}
+    for _, second_id in same_file_pairs:
+        ids_in_both.add(voc2012_id(second_id))
+    return tuple(sorted(ids_in_both))
+
+
+def _pair_look_alikes(first: Side, second: Side) -> Iterator[tuple[str, str]]:
     """Yields ids of images that look alike, one of each side, whose files differ."""
-    if not first.looks or not second.looks:
+    if not first.brightness_by_id or not second.brightness_by_id:
         return
-    ids = [*first.looks, *second.looks]
-    looks = np.array([*first.looks.values(), *second.looks.values()])
-    for one, other in near_duplicates.find_pairs(looks):
-        of_both = one < len(first.looks) <= other
-        if of_both and first.images[ids[one]] != second.images[ids[other]]:
-            yield ids[one], ids[other]
+    ids = [*first.brightness_by_id, *second.brightness_by_id]
+    pictures = np.array([*first.brightness_by_id.values(), *second.brightness_by_id.values()])
+    first_count = len(first.brightness_by_id)
+    # The pairs are of all images together, those within one side too.
+    for one, other in near_duplicates.find_pairs(pictures):
+        is_across_sides = one < first_count <= other
+        if not is_across_sides:
+            continue
+        first_id, second_id = ids[one], ids[other]
+        if first.sha256_by_id[first_id] != second.sha256_by_id[second_id]:
+            yield first_id, second_id
 
 
 def compare(firsts: Iterable[Side], seconds: Iterable[Side]) -> list[Overlap]:
     """Compares each side of one group with each side of another.
 
     Leaks come first, then those that share most. A split is not compared with itself, and no
-    two splits are compared twice.
+    two splits are compared twice. Splits of one name in two folders are different splits.
     """
-    overlaps: dict[frozenset[str], Overlap] = {}
+    overlaps: dict[frozenset[tuple[str, str]], Overlap] = {}
     for first, second in itertools.product(firsts, seconds):
-        names = frozenset((first.name, second.name))
-        if len(names) == 2 and names not in overlaps:
-            overlaps[names] = find_overlap(first, second)
-    return sorted(overlaps.values(), key=lambda overlap: (not overlap.is_leak, -overlap.examples))
+        pair = frozenset({(first.name, first.source), (second.name, second.source)})
+        is_same_side = len(pair) == 1
+        if not is_same_side and pair not in overlaps:
+            overlaps[pair] = find_overlap(first, second)
+    return sorted(overlaps.values(), key=_rank)
+
+
+def _rank(overlap: Overlap) -> tuple[bool, int]:
+    """Returns the key that sorts leaks first, then by how much is shared."""
+    return not overlap.is_leak, -overlap.example_count

@@ -5,6 +5,7 @@ training split and an evaluation split share images.
 """
 
 import argparse
+from collections.abc import Sequence
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -61,11 +62,11 @@ def run(args: argparse.Namespace) -> int:
                 found="the same split twice",
                 expected="two datasets, splits or lists",
             )
-    is_leak = published is not None or any(shared.is_leak for shared in compared)
+    is_leak = published is not None or any(overlap.is_leak for overlap in compared)
     if args.json:
         document = {
             "leak": is_leak,
-            "compared": [_as_dict(shared) for shared in compared],
+            "compared": [_as_dict(overlap) for overlap in compared],
             "published": published and dataclasses.asdict(published),
         }
         screen.write_json(document)
@@ -76,8 +77,8 @@ def run(args: argparse.Namespace) -> int:
         )
         print(f"  source: {published.source}")
         print("  to count them yourself, give SBD's folder dataset with --sbd")
-    for shared in compared:
-        _print(shared)
+    for overlap in compared:
+        _print(overlap)
     if is_leak:
         print("LEAK: training data meets evaluation data")
     return int(is_leak)
@@ -113,12 +114,12 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
     from voc_seg_tfrecord.audit import leaks
 
     if name in named_lists():
-        return [leaks.named_list(name)]
+        return [leaks.read_named_list(name)]
     if name in _SBD_LISTS:
         return [_sbd_side(name, args.sbd)]
     path = epath.Path(name).expanduser()
     if path.suffix == ".txt" and path.exists():
-        return [leaks.list_file(path)]
+        return [leaks.read_list_file(path)]
     try:
         builder, splits = open_splits(name, args.data_dir)
     except ConfigError as error:
@@ -128,7 +129,7 @@ def _sides(name: str, args: argparse.Namespace) -> "list[Side]":
             expected=f"{error.expected}, a .txt file, or a list: {', '.join(_list_names())}",
             remedy=error.remedy,
         ) from None
-    return leaks.dataset(builder, splits or builder.info.splits, progress=True)
+    return leaks.read_splits(builder, splits or builder.info.splits, progress=True)
 
 
 def _sbd_side(name: str, sbd_folder: str | None) -> "Side":
@@ -152,44 +153,58 @@ def _sbd_side(name: str, sbd_folder: str | None) -> "Side":
             expected=error.expected,
             remedy=error.remedy,
         ) from None
-    return leaks.Side(name, leaks.role_of(list_name), dict.fromkeys(ids, ""))
+    return leaks.Side(name, leaks.guess_role(list_name), dict.fromkeys(ids, ""))
 
 
-def _as_dict(shared: "Overlap") -> dict[str, Any]:
+def _as_dict(overlap: "Overlap") -> dict[str, Any]:
     return {
-        "first": _side_as_dict(shared.first),
-        "second": _side_as_dict(shared.second),
-        "leak": shared.is_leak,
-        "examples": shared.examples,
-        "ids": list(shared.ids),
-        "images": [list(pair) for pair in shared.images],
-        "unlike": list(shared.unlike),
-        "alike": [list(pair) for pair in shared.alike],
+        "first": _side_as_dict(overlap.first),
+        "second": _side_as_dict(overlap.second),
+        "leak": overlap.is_leak,
+        "examples": overlap.example_count,
+        "ids": list(overlap.shared_ids),
+        "images": [list(pair) for pair in overlap.same_file_pairs],
+        "unlike": list(overlap.differing_ids),
+        "alike": [list(pair) for pair in overlap.look_alike_pairs],
     }
 
 
 def _side_as_dict(side: "Side") -> dict[str, Any]:
-    return {"name": side.name, "role": side.role, "images": len(side.images)}
+    return {
+        "name": side.name,
+        "source": side.source,
+        "role": side.role,
+        "images": len(side.sha256_by_id),
+    }
 
 
-def _print(shared: "Overlap") -> None:
-    first, second = shared.first, shared.second
-    print(f"{first.name} ({len(first.images)}) and {second.name} ({len(second.images)}):")
-    if not shared.ids and not shared.images and not shared.alike:
+def _print(overlap: "Overlap") -> None:
+    print(f"{_titles(overlap)}:")
+    if not overlap.shared_ids and not overlap.same_file_pairs and not overlap.look_alike_pairs:
         print("  nothing in common")
         return
-    if shared.ids:
-        print(f"  {len(shared.ids)} ids in common: {several(shared.ids, _MAX_LISTED)}")
-    if shared.images:
-        pairs = [a if a == b else f"{a} = {b}" for a, b in shared.images]
-        print(
-            f"  {len(shared.images)} images in common, byte for byte: {several(pairs, _MAX_LISTED)}"
-        )
-    if shared.unlike:
-        unlike = several(shared.unlike, _MAX_LISTED)
-        print(f"  {len(shared.unlike)} of these ids with other bytes: {unlike}")
-    if shared.alike:
-        pairs = [f"{a} ~ {b}" for a, b in shared.alike]
-        print(f"  {len(shared.alike)} images look alike: {several(pairs, _MAX_LISTED)}")
-    verdict = "  <- LEAK" if shared.is_leak else ""
-    print(f"  {shared.examples} examples of the second are in the first{verdict}")
+    _print_items("ids in common", overlap.shared_ids)
+    same_files = [a if a == b else f"{a} = {b}" for a, b in overlap.same_file_pairs]
+    _print_items("images in common, byte for byte", same_files)
+    _print_items("of these ids with other bytes", overlap.differing_ids)
+    look_alikes = [f"{a} ~ {b}" for a, b in overlap.look_alike_pairs]
+    _print_items("images look alike", look_alikes)
+    verdict = "  <- LEAK" if overlap.is_leak else ""
+    print(f"  {overlap.example_count} examples of the second are in the first{verdict}")
+
+
+def _titles(overlap: "Overlap") -> str:
+    """Returns the names of both sides; with their folders if they have one name."""
+    first, second = overlap.first, overlap.second
+    first_title = f"{first.name} ({len(first.sha256_by_id)})"
+    second_title = f"{second.name} ({len(second.sha256_by_id)})"
+    if first.name == second.name:
+        first_title += f" in {first.source}"
+        second_title += f" in {second.source}"
+    return f"{first_title} and {second_title}"
+
+
+def _print_items(title: str, items: Sequence[str]) -> None:
+    """Prints how many items there are and the first of them; nothing if there are none."""
+    if items:
+        print(f"  {len(items)} {title}: {several(items, _MAX_LISTED)}")

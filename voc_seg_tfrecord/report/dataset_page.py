@@ -151,7 +151,7 @@ def _find_shared_images(facts: Mapping[str, SplitFacts]) -> list[Overlap]:
     sides = []
     for split, of_split in facts.items():
         hashes = {example.id: example.image_sha256 for example in of_split.evidence}
-        sides.append(leaks.Side(split, leaks.role_of(split), hashes))
+        sides.append(leaks.Side(split, leaks.guess_role(split), hashes))
     return leaks.compare(sides, sides)
 
 

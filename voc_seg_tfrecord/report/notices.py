@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy as np
 
-from voc_seg_tfrecord.audit.leaks import Overlap
+from voc_seg_tfrecord.audit.leaks import Overlap, voc2012_id
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.quality.finding import (
@@ -19,7 +19,7 @@ from voc_seg_tfrecord.quality.finding import (
 )
 from voc_seg_tfrecord.report.gather import SplitFacts
 
-_MAX_ITEMS = 10  # of a notice
+_MAX_ITEMS_PER_NOTICE = 10
 
 _TEXT_OF_KIND = {
     SIMILAR_IMAGES_IN_TWO_SPLITS: "Images in two splits look alike, though their files differ. "
@@ -27,7 +27,7 @@ _TEXT_OF_KIND = {
     SIMILAR_IMAGES: "Images of one split look alike, though their files differ.",
     SAME_IMAGE: "Images of one split are the same file.",
 }
-"""What the page says of all findings of a kind; the messages of other kinds say all."""
+"""One text for all findings of a kind. Kinds without a row show their messages only."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,40 +48,48 @@ class Notice:
 
 
 def find_notices(
-    facts: Mapping[str, SplitFacts], shared: Sequence[Overlap], label_errors: Sequence[Finding]
+    facts: Mapping[str, SplitFacts], overlaps: Sequence[Overlap], label_errors: Sequence[Finding]
 ) -> list[Notice]:
-    """Returns what was found, the gravest first.
+    """Returns what was found: first what makes results wrong, then the rest.
 
     Args:
-      facts: of each split.
-      shared: what pairs of splits share.
+      facts: the facts of each split, by its name.
+      overlaps: one for each pair of splits.
       label_errors: labels that may be wrong, and notes on them, the most suspicious first.
     """
-    return [
-        *_about_shared_images(shared),
+    notices = [
+        *_about_overlaps(overlaps),
         *_about_damaged_records(facts),
         *_about_label_errors(label_errors),
         *_about_absent_classes(facts),
     ]
+    return sorted(notices, key=lambda notice: not notice.grave)
 
 
-def _about_shared_images(shared: Sequence[Overlap]) -> Iterator[Notice]:
-    for pair in shared:
-        if not pair.examples:
+def _about_overlaps(overlaps: Sequence[Overlap]) -> Iterator[Notice]:
+    for overlap in overlaps:
+        if overlap.example_count == 0:
             continue
-        title = "Training data meets evaluation data" if pair.is_leak else "Images in two splits"
-        examples = counted(pair.examples, "example")
-        items = [
-            first if first == second else f"{first} = {second}" for first, second in pair.images
-        ]
-        if not items:
-            items = [f"{image_id}, by its id" for image_id in pair.ids]
+        names = f"{overlap.first.name} and {overlap.second.name}"
         yield Notice(
-            title,
-            f"{pair.first.name} and {pair.second.name} share {examples}.",
-            grave=pair.is_leak,
-            items=_first_items(items),
+            "Training data meets evaluation data" if overlap.is_leak else "Images in two splits",
+            f"{names} share {counted(overlap.example_count, 'example')}.",
+            grave=overlap.is_leak,
+            items=_first_items(_describe_examples(overlap)),
         )
+
+
+def _describe_examples(overlap: Overlap) -> list[str]:
+    """Returns a line for each example that both sides have: those of one file, then the others."""
+    lines = []
+    ids_of_files = set()
+    for first_id, second_id in overlap.same_file_pairs:
+        ids_of_files.add(voc2012_id(second_id))
+        lines.append(first_id if first_id == second_id else f"{first_id} = {second_id}")
+    for image_id in overlap.example_ids:
+        if image_id not in ids_of_files:
+            lines.append(f"{image_id}, by its id")
+    return lines
 
 
 def _about_damaged_records(facts: Mapping[str, SplitFacts]) -> Iterator[Notice]:
@@ -104,10 +112,9 @@ def _about_label_errors(label_errors: Sequence[Finding]) -> Iterator[Notice]:
     messages_of_kind: dict[str, list[str]] = {}
     for finding in label_errors:
         messages_of_kind.setdefault(finding.kind, []).append(finding.message)
+    messages_of_kind.pop(SAME_IMAGE_IN_TWO_SPLITS, None)  # the overlaps have them
     for kind, messages in messages_of_kind.items():
         title = kind.capitalize()
-        if kind == SAME_IMAGE_IN_TWO_SPLITS:
-            continue  # it is among the shared images
         if kind in (ALL_MASKS, NOTE):
             sentences = " ".join(messages).removesuffix(".")
             yield Notice(title, f"{sentences}.")
@@ -133,6 +140,6 @@ def _about_absent_classes(facts: Mapping[str, SplitFacts]) -> Iterator[Notice]:
 
 def _first_items(items: Sequence[str]) -> tuple[str, ...]:
     """Returns the first lines, and how many more there are."""
-    if len(items) <= _MAX_ITEMS:
+    if len(items) <= _MAX_ITEMS_PER_NOTICE:
         return tuple(items)
-    return (*items[:_MAX_ITEMS], f"and {len(items) - _MAX_ITEMS:,} more")
+    return (*items[:_MAX_ITEMS_PER_NOTICE], f"and {len(items) - _MAX_ITEMS_PER_NOTICE:,} more")
