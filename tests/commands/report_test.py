@@ -1,3 +1,8 @@
+import numpy as np
+import pytest
+from support import doctoring, every_source
+
+from voc_seg_tfrecord import builder_from_tree, from_arrays
 from voc_seg_tfrecord.commands import cli
 
 
@@ -14,11 +19,12 @@ def test_a_card_is_written_into_a_folder(sample, tmp_path, capsys):
     assert "tfds.builder_from_directory" in (folder / "README.md").read_text()
 
 
-def test_a_file_of_somebody_else_is_not_replaced(sample, tmp_path, capsys):
-    (tmp_path / "README.md").write_text("# My project")
+@pytest.mark.parametrize("text", ["# My project", "Fingerprint of the 3 examples: see below\n"])
+def test_a_file_of_somebody_else_is_not_replaced(sample, tmp_path, capsys, text):
+    (tmp_path / "README.md").write_text(text)
     assert report(sample, "--card", tmp_path) == 2
     assert "a file that voc_seg_tfrecord did not write" in capsys.readouterr().err
-    assert (tmp_path / "README.md").read_text() == "# My project"
+    assert (tmp_path / "README.md").read_text() == text
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -34,3 +40,41 @@ def test_a_card_of_some_splits_or_nothing_to_write_is_a_wrong_call(sample, tmp_p
 def test_the_page_and_the_card_can_be_written_by_one_call_under_a_name_of_its_own(sample, tmp_path):
     assert report(sample, "--out", tmp_path / "a.html", "--card", tmp_path / "card.md") == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "card.md"]
+
+
+def with_a_wrong_label(tmp_path):
+    images = [np.full((5, 6, 3), number, np.uint8) for number in range(3)]
+    options = {"labels": [1, 0, 1], "class_names": ["a", "b"], "data_dir": tmp_path / "data"}
+    built = from_arrays(images, name="labels", **options)
+
+    def change(examples):
+        examples[0].features.feature["label"].int64_list.value[0] = 300
+        return examples
+
+    return doctoring.doctored(built, tmp_path / "copy", change)
+
+
+def with_a_damaged_array(tmp_path):
+    every_source.write_bands(tmp_path / "source")
+    options = {"bands": "all", "dtype": "uint16", "data_dir": tmp_path / "data"}
+    built = builder_from_tree(tmp_path / "source", name="b", class_names=["a", "b"], **options)
+
+    def change(examples):
+        doctoring.values(examples[0], "image/value")[0] = b"abc"
+        return examples
+
+    return doctoring.doctored(built, tmp_path / "copy", change)
+
+
+@pytest.mark.parametrize(
+    ("make", "problem"),
+    [
+        (with_a_wrong_label, "label: the label 300"),
+        (with_a_damaged_array, "image: an array that cannot be inflated"),
+    ],
+)
+def test_a_wrong_record_is_a_finding_of_the_page(tmp_path, make, problem):
+    assert report(make(tmp_path), "--out", tmp_path / "page.html") == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "1 problem in the records" in page
+    assert problem in page

@@ -269,10 +269,18 @@ def digests_of(record: Record, masks: Mapping[str, np.ndarray]) -> fingerprint.D
     """Hashes one record, whose masks are uint8 `[H, W]` by the name of their feature."""
     digests = {name: fingerprint.mask_digest(record.id, mask) for name, mask in masks.items()}
     return fingerprint.Digests(
-        fingerprint.image_digest(record.id, record.file(IMAGE).data),
+        fingerprint.image_digest(record.id, _image_data(record)),
         digests.get(MASK, b""),
         digests.get(INSTANCES, b""),
     )
+
+
+def _image_data(record: Record) -> bytes:
+    """Returns the image's file, or the stored bytes if they are a damaged array."""
+    try:
+        return record.file(IMAGE).data
+    except RecordError:
+        return record.bytes(IMAGE)
 
 
 def inner_problems(

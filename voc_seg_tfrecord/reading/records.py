@@ -284,9 +284,16 @@ def _call_with_split(
 
 
 def large_in_turn(record: Record) -> contextlib.AbstractContextManager[None]:
-    """Waits until no other large image or mask is being decoded, if one of the record is large."""
-    names = (name for name in (IMAGE, *MASKS) if name in record.features)
-    return images.large_in_turn(*map(record.file, names))
+    """Waits until no other large image or mask is being decoded, if one of the record is large.
+
+    It ignores an array that is damaged: who decodes it gets the error.
+    """
+    files = []
+    for name in (IMAGE, *MASKS):
+        if name in record.features:
+            with contextlib.suppress(RecordError):
+                files.append(record.file(name))
+    return images.large_in_turn(*files)
 
 
 def pixels(file: File) -> np.ndarray:

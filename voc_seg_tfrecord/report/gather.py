@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import functools
-import itertools
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -12,9 +11,9 @@ from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.counting import RecordCounts, Tally, find_objects
 from voc_seg_tfrecord.audit.fingerprint import Digests, Fingerprint
 from voc_seg_tfrecord.audit.record import decode_masks, digests_of, inner_problems
-from voc_seg_tfrecord.core.errors import ImageError
+from voc_seg_tfrecord.core.errors import ImageError, RecordError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, MASK, TILE_IMAGE_ID, VOID
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, TILE_IMAGE_ID, VOID
 from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.fit import sample_pixels
@@ -77,7 +76,7 @@ class SplitFacts:
     Attributes:
       stats: counts of pixels, images and objects; images with a label in place of a mask have no
         pixels.
-      void_shares: void's share of each image's pixels, float32 `[N]`; empty without masks.
+      void_shares: void's share of the pixels of each image with a mask, float32 `[K]`.
       present: which mask values each image has, bool `[N, 256]`.
       objects: the objects of all images.
       together: how many images have both of two mask values, int64 `[256, 256]`.
@@ -128,11 +127,10 @@ def gather(
     names = dataset.class_names(builder)
     background = dataset.background(builder) if MASK in builder.info.features else None
     read = functools.partial(_read_record, names, background, fits)
-    facts = {split: _add_up(names, ()) for split in splits}  # a split without records has one too
-    facts_of_records = records.scan_splits(builder, list(facts), read, progress=progress)
-    for split, of_split in itertools.groupby(facts_of_records, key=lambda pair: pair[0]):
-        facts[split] = _add_up(names, (of_record for _, of_record in of_split))
-    return facts
+    sums = {split: _SplitSums() for split in splits}
+    for split, record in records.scan_splits(builder, list(sums), read, progress=progress):
+        sums[split].add(record)
+    return {split: split_sums.facts(names) for split, split_sums in sums.items()}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -172,58 +170,76 @@ class _RecordFacts:
 def _read_record(
     names: tuple[str, ...], background: int | None, fits: bool, split: str, record: Record
 ) -> _RecordFacts:
-    """Decodes a record, and measures it."""
-    arrays, problems = decode_masks(record)
-    image = File(record.file(IMAGE).data, IMAGE)
+    """Decodes a record and measures it. An error of the record becomes one of its problems."""
+    masks, problems = decode_masks(record)
     evidence = None
     try:
+        image = File(record.file(IMAGE).data, IMAGE)  # so that an error names the feature alone
         size = records.image_size(image)
-        problems += inner_problems(record, size, arrays, names, background)
+        problems += inner_problems(record, size, masks, names, background)
         evidence = examine(
             image,
-            arrays.get(MASK),
+            masks.get(MASK),
             image_id=record.id,
             split=split,
             measure_fit=fits,
-            objects=arrays.get(INSTANCES),
+            objects=masks.get(INSTANCES),
         )
     except ImageError as error:
         problems.append(str(error))
-    counts, mask_facts = _count_record(record, arrays, background)
+    except RecordError as error:  # the stored array of bands is damaged
+        problems.append(str(error.changed(where=IMAGE)))
+    mask_facts = None
+    if MASK in masks:
+        counts, mask_facts = _count_mask(record, masks, background)
+    else:
+        try:
+            label_counts = record.label_counts()
+        except RecordError as error:
+            problems.append(str(error.changed(where=LABEL)))
+            label_counts = np.zeros(256, np.int64)
+        counts = _count_without_mask(record, label_counts)
     return _RecordFacts(
         counts,
         mask_facts,
         evidence,
-        digests_of(record, arrays),
+        digests_of(record, masks),
         source=record.bytes(TILE_IMAGE_ID).decode(errors="replace"),
         problems=tuple(dict.fromkeys(problems)),
     )
 
 
-def _count_record(
-    record: Record, arrays: Mapping[str, np.ndarray], background: int | None
-) -> tuple[RecordCounts, _MaskFacts | None]:
+def _count_without_mask(record: Record, label_counts: np.ndarray) -> RecordCounts:
+    """Returns the counts of a record with a label, or whose mask cannot be decoded.
+
+    Args:
+      record: the record.
+      label_counts: how often it has each label, int64 `[256]`.
+    """
+    has_instances = INSTANCES in record.features
+    no_objects = np.zeros(256, np.int64) if has_instances else None
+    return RecordCounts(record.id, records.size_of(record), label_counts, no_objects)
+
+
+def _count_mask(
+    record: Record, masks: Mapping[str, np.ndarray], background: int | None
+) -> tuple[RecordCounts, _MaskFacts]:
     """Counts the pixels and objects of a record.
 
     Args:
       record: the record.
-      arrays: those of its masks that can be decoded, uint8 `[H, W]`.
+      masks: those of its masks that can be decoded, uint8 `[H, W]`, with `segmentation_mask`.
       background: the index of the background class; None if there is none.
     """
-    has_instances = INSTANCES in record.features
-    if MASK not in arrays:
-        no_objects = np.zeros(256, np.int64) if has_instances else None
-        size = records.size_of(record)
-        return RecordCounts(record.id, size, record.label_counts(), no_objects), None
-    mask = arrays[MASK]
+    mask = masks[MASK]
     pixels = count_values(mask)
-    if has_instances:
+    if INSTANCES in record.features:
         objects = np.zeros((0, 3), np.int64)
-        if INSTANCES in arrays and arrays[INSTANCES].shape == mask.shape:
-            objects = find_objects(mask, arrays[INSTANCES])
+        if INSTANCES in masks and masks[INSTANCES].shape == mask.shape:
+            objects = find_objects(mask, masks[INSTANCES])
         objects_of_class = np.bincount(objects[:, 1], minlength=256)
     else:
-        objects = _classes_as_objects(pixels, background)
+        objects = _classes_as_objects(pixels, background)  # the second kind of `ObjectTable`
         objects_of_class = None
     counts = RecordCounts(record.id, mask.shape, pixels, objects_of_class)
     return counts, _MaskFacts(objects, sample_pixels(mask, _GRID_SIDE, _GRID_SIDE))
@@ -241,52 +257,72 @@ def _classes_as_objects(pixels: np.ndarray, background: int | None) -> np.ndarra
     return np.array(objects, np.int64).reshape(-1, 3)
 
 
-def _add_up(names: tuple[str, ...], records_of_split: Iterable[_RecordFacts]) -> SplitFacts:
-    """Adds up the records of a split."""
-    tally = Tally()
-    together = np.zeros((256, 256), np.int64)
-    images_at_points = np.zeros((256, _GRID_SIDE, _GRID_SIDE), np.int64)
-    rows, columns = np.ogrid[:_GRID_SIDE, :_GRID_SIDE]
-    void_shares: list[float] = []
-    packed_present: list[np.ndarray] = []
-    tables: list[ObjectTable] = []
-    evidence: list[Evidence] = []
-    digests: dict[str, Digests] = {}
-    sources: set[str] = set()
-    problems: list[RecordProblem] = []
-    for number, record in enumerate(records_of_split):
-        counts = record.counts
-        tally.add(counts)
-        values = np.flatnonzero(counts.pixels)
-        together[np.ix_(values, values)] += 1
-        packed_present.append(np.packbits(counts.pixels > 0))
-        digests[counts.id] = record.digests
-        problems += [RecordProblem(number, counts.id, text) for text in record.problems]
-        if record.evidence is not None:
-            evidence.append(record.evidence)
-        if record.source:
-            sources.add(record.source)
-        if record.mask is not None:
-            image_pixels = int(counts.pixels.sum())
-            void_shares.append(counts.pixels[VOID] / image_pixels)
-            images_at_points[record.mask.points, rows, columns] += 1
-            tables.append(_add_record(record.mask.objects, number, image_pixels))
-    present = np.unpackbits(np.array(packed_present, np.uint8).reshape(-1, 32), axis=1)
-    return SplitFacts(
-        stats=tally.stats(names),
-        void_shares=np.array(void_shares, np.float32),
-        present=present.astype(bool),
-        objects=join_tables(tables),
-        together=together,
-        images_at_points=images_at_points,
-        evidence=tuple(evidence),
-        fingerprint=fingerprint.of_split(digests),
-        sources=len(sources) if sources else None,
-        problems=tuple(problems),
+@dataclasses.dataclass(eq=False)
+class _SplitSums:
+    """The sums over the records of one split; see `SplitFacts` for those of the same name."""
+
+    tally: Tally = dataclasses.field(default_factory=Tally)
+    together: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros((256, 256), np.int64))
+    images_at_points: np.ndarray = dataclasses.field(
+        default_factory=lambda: np.zeros((256, _GRID_SIDE, _GRID_SIDE), np.int64)
     )
+    void_shares: list[float] = dataclasses.field(default_factory=list)
+    packed_present: list[np.ndarray] = dataclasses.field(default_factory=list)
+    tables: list[ObjectTable] = dataclasses.field(default_factory=list)
+    evidence: list[Evidence] = dataclasses.field(default_factory=list)
+    digests: dict[str, Digests] = dataclasses.field(default_factory=dict)
+    sources: set[str] = dataclasses.field(default_factory=set)
+    problems: list[RecordProblem] = dataclasses.field(default_factory=list)
+
+    def add(self, record: _RecordFacts) -> None:
+        """Adds the next record of the split."""
+        number = len(self.packed_present)
+        counts = record.counts
+        self.tally.add(counts)
+        values = np.flatnonzero(counts.pixels)
+        self.together[np.ix_(values, values)] += 1
+        self.packed_present.append(np.packbits(counts.pixels > 0))
+        self.digests[counts.id] = record.digests
+        self.problems += [RecordProblem(number, counts.id, text) for text in record.problems]
+        if record.evidence is not None:
+            self.evidence.append(record.evidence)
+        if record.source:
+            self.sources.add(record.source)
+        if record.mask is not None:
+            self._add_mask(record.mask, number, counts.pixels)
+
+    def _add_mask(self, mask: _MaskFacts, number: int, pixels: np.ndarray) -> None:
+        """Adds the mask of a record.
+
+        Args:
+          mask: what it shows.
+          number: of the record in the split.
+          pixels: how many pixels have each mask value, int64 `[256]`.
+        """
+        image_pixels = int(pixels.sum())
+        rows, columns = np.ogrid[:_GRID_SIDE, :_GRID_SIDE]
+        self.void_shares.append(pixels[VOID] / image_pixels)
+        self.images_at_points[mask.points, rows, columns] += 1
+        self.tables.append(_make_table(mask.objects, number, image_pixels))
+
+    def facts(self, class_names: tuple[str, ...]) -> SplitFacts:
+        """Returns what is known of the split after its last record."""
+        packed = np.array(self.packed_present, np.uint8).reshape(-1, 32)
+        return SplitFacts(
+            stats=self.tally.stats(class_names),
+            void_shares=np.array(self.void_shares, np.float32),
+            present=np.unpackbits(packed, axis=1).astype(bool),
+            objects=join_tables(self.tables),
+            together=self.together,
+            images_at_points=self.images_at_points,
+            evidence=tuple(self.evidence),
+            fingerprint=fingerprint.of_split(self.digests),
+            sources=len(self.sources) if self.sources else None,
+            problems=tuple(self.problems),
+        )
 
 
-def _add_record(objects: np.ndarray, number: int, image_pixels: int) -> ObjectTable:
+def _make_table(objects: np.ndarray, number: int, image_pixels: int) -> ObjectTable:
     """Returns the objects of a record, int64 `[M, 3]`, with its number and its pixels."""
     first = np.full((len(objects), 1), number)
     last = np.full((len(objects), 1), image_pixels)

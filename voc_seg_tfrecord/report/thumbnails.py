@@ -10,7 +10,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK, VOID
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.formats import images, pillow, png
 from voc_seg_tfrecord.formats.value_counts import count_values
@@ -189,7 +189,8 @@ def _make_thumbnails(
     image = _decode_image(record, in_full=needs_crops)
     mask = _decode_mask(record, MASK)
     height, width = records.size_of(record)
-    label_shares = dict.fromkeys(record.ints(LABEL), 1.0)
+    labels = [label for label in record.ints(LABEL) if 0 <= label <= VOID]
+    label_shares = dict.fromkeys(labels, 1.0)
     pictures_of_objects = {}
     if objects and image is not None:
         instances = _decode_mask(record, INSTANCES)
