@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import handwritten
+from support import every_source, handwritten
 from support.building import build, examples
 from support.paths import DUMMY_DATA
 import tensorflow as tf
@@ -18,7 +18,7 @@ from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.mask_rule import index_rule
-from voc_seg_tfrecord.exports.export import EXPORTED, export
+from voc_seg_tfrecord.exports.export import BASE_LAYOUTS, export
 from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.sources.arrays import ArrayItem
 from voc_seg_tfrecord.writing import examples as writing_examples
@@ -158,7 +158,7 @@ def test_an_image_without_an_ending_gets_one(tmp_path):
     assert sorted(path.name for path in (tmp_path / "out/SegmentationClass").iterdir()) == names
 
 
-@pytest.mark.parametrize("layout", EXPORTED)
+@pytest.mark.parametrize("layout", BASE_LAYOUTS)
 def test_a_stranger_s_dataset_without_sizes_is_exported_or_refused(sample, tmp_path, layout):
     folder = pathlib.Path(shutil.copytree(sample.data_dir, tmp_path / "1.0.0"))
     data = json.loads((folder / "features.json").read_text())
@@ -170,3 +170,25 @@ def test_a_stranger_s_dataset_without_sizes_is_exported_or_refused(sample, tmp_p
     else:
         with pytest.raises(ConfigError, match="no feature image/height"):
             export(open_built(str(folder)), tmp_path / "out", layout=layout)
+
+
+@pytest.mark.parametrize("layout", ["raw", "parquet", "voc"])
+def test_images_of_bands_without_masks_are_not_sent_from_layout_to_layout(tmp_path, layout):
+    every_source.write_bands(tmp_path / "source")
+    options = {"class_names": ["a", "b"], "bands": "all", "dtype": "uint16"}
+    builder = builder_from_tree(tmp_path / "source", name="b", data_dir=tmp_path / "d", **options)
+    folder = pathlib.Path(builder.data_dir)
+    data = json.loads((folder / "features.json").read_text())
+    for name in ("segmentation_mask", "labels"):
+        del data["featuresDict"]["features"][name]
+    (folder / "features.json").write_text(json.dumps(data))
+    (folder / "SHA256SUMS").unlink()
+    with pytest.raises(ConfigError) as caught:
+        export(open_built(str(folder)), tmp_path / "out", layout=layout)
+    assert caught.value.remedy.startswith("read it with tfds.load")
+
+
+def test_a_file_in_place_of_the_new_folder_is_a_wrong_call(sample, tmp_path):
+    (tmp_path / "out").touch()
+    with pytest.raises(ConfigError, match="a file"):
+        export(sample, tmp_path / "out", layout="raw")

@@ -7,7 +7,7 @@ import argparse
 
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.exports.export import EXPORTED, LAYOUTS, PALETTE, export
+from voc_seg_tfrecord.exports.export import BASE_LAYOUTS, LAYOUTS, PALETTE_SUFFIX, export
 from voc_seg_tfrecord.reading.dataset import open_built, parts_with
 
 SUMMARY = "write a built dataset as TFRecords, Parquet or a VOC tree"
@@ -19,8 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layout",
         required=True,
-        choices=EXPORTED,
-        help="; ".join(f"{name}: {layout.help}" for name, layout in EXPORTED.items()),
+        choices=BASE_LAYOUTS,
+        help="; ".join(f"{name}: {layout.help}" for name, layout in BASE_LAYOUTS.items()),
     )
     parser.add_argument(
         "--out", required=True, metavar="FOLDER", help="folder to write; must be new or empty"
@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     arguments.check_num_shards(args)
-    layout = args.layout + PALETTE if args.palette else args.layout
+    layout = args.layout + PALETTE_SUFFIX if args.palette else args.layout
     if layout not in LAYOUTS:
         raise ConfigError(
             f"--layout {args.layout} --palette",
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         args.out,
         layout=layout,
         num_shards=args.num_shards,
-        described=True,
+        with_card=True,
         splits=parts,
     )
     if parts is None:

@@ -6,6 +6,7 @@ A new layout is a function that writes a split, a row of `LAYOUTS`, and what the
 from collections.abc import Callable, Collection
 import dataclasses
 import functools
+import re
 
 from etils import epath
 import tensorflow_datasets as tfds
@@ -16,15 +17,18 @@ from voc_seg_tfrecord.core.file_names import show_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.exports import card, parquet, writers
-from voc_seg_tfrecord.exports.card import summarize
+from voc_seg_tfrecord.exports.card import Summary, summarize
 from voc_seg_tfrecord.exports.writers import ExportedSplit
 from voc_seg_tfrecord.reading import dataset
 
-_CARD_MARK = b"Fingerprint of "
-"""Stands in each card, so that a card of this package is known."""
+_LINE_OF_EACH_CARD = re.compile(
+    rb"^Fingerprint of the [\d,]+ examples \(`voc-seg-tfrecord verify` computes it again\):\r?$",
+    re.MULTILINE,
+)
+"""A line of the template that every card has. A file with this line is taken for a card."""
 
-PALETTE = "-palette"
-"""Ends the name of a layout whose masks are palette PNGs."""
+PALETTE_SUFFIX = "-palette"
+"""The end of a layout's name if its masks are palette PNGs; the option --palette adds it."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,7 +42,7 @@ class ExportLayout:
       check_split: raises a `ConfigError` if a split's name does not fit; takes the name, and the
         dataset's name.
       is_tree: whether it has one file per image or more, whose digests stand in SHA256SUMS.
-      has_bands: whether images may have other bands than RGB of 8 bits.
+      takes_any_bands: whether images may have other bands than RGB of 8 bits.
     """
 
     help: str
@@ -46,40 +50,44 @@ class ExportLayout:
     needs_masks: bool = True
     check_split: Callable[[str, str], None] | None = None
     is_tree: bool = False
-    has_bands: bool = False
+    takes_any_bands: bool = False
+
+    def can_hold(self, has_masks: bool, has_bands: bool) -> bool:
+        """Says whether a dataset fits; it `has_bands` if its images are not RGB of 8 bits."""
+        if self.needs_masks and not has_masks:
+            return False
+        return self.takes_any_bands or not has_bands
 
 
-EXPORTED: dict[str, ExportLayout] = {
+BASE_LAYOUTS: dict[str, ExportLayout] = {
     "raw": ExportLayout(
-        "TFRecords with pixels in image_raw and label_raw",
-        functools.partial(writers.write_records, writers.raw_features),
+        help="TFRecords with pixels in image_raw and label_raw",
+        write=functools.partial(writers.write_records, writers.raw_features),
         needs_masks=False,
     ),
     "deeplab": ExportLayout(
-        "TFRecords with DeepLab's features, image/encoded and others",
-        functools.partial(writers.write_records, writers.deeplab_features),
+        help="TFRecords with DeepLab's features, image/encoded and others",
+        write=functools.partial(writers.write_records, writers.deeplab_features),
     ),
     "voc": ExportLayout(
-        "a tree with JPEGImages, SegmentationClass and ImageSets",
-        writers.write_voc,
+        help="a tree with JPEGImages, SegmentationClass and ImageSets",
+        write=writers.write_voc,
         is_tree=True,
-        has_bands=True,
+        takes_any_bands=True,
     ),
     "parquet": ExportLayout(
-        "every feature as a column, for Hugging Face's datasets.load_dataset(FOLDER)",
-        parquet.write,
+        help="every feature as a column, for Hugging Face's datasets.load_dataset(FOLDER)",
+        write=parquet.write,
         needs_masks=False,
         check_split=parquet.check_split,
     ),
 }
-"""The layouts by name, without the one whose name ends with `PALETTE`."""
+"""The layouts by name, without the one whose name ends with `PALETTE_SUFFIX`."""
 
-_COLORED_PARQUET = dataclasses.replace(EXPORTED["parquet"], write=parquet.write_colored)
+_PARQUET_WITH_PALETTE = dataclasses.replace(BASE_LAYOUTS["parquet"], write=parquet.write_colored)
 
-LAYOUTS = EXPORTED | {f"parquet{PALETTE}": _COLORED_PARQUET}
+LAYOUTS = BASE_LAYOUTS | {f"parquet{PALETTE_SUFFIX}": _PARQUET_WITH_PALETTE}
 """All layouts by name."""
-
-_LAYOUTS_WITHOUT_MASKS = [name for name, row in EXPORTED.items() if not row.needs_masks]
 
 
 def export(
@@ -88,7 +96,7 @@ def export(
     *,
     layout: str,
     num_shards: int | None = None,
-    described: bool = False,
+    with_card: bool = False,
     splits: Collection[str] | None = None,
 ) -> list[str]:
     """Writes a built dataset in another layout, and nothing outside its folder.
@@ -100,7 +108,7 @@ def export(
         palette PNGs); see docs/guides/publishing.md.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
         500 MB.
-      described: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A
+      with_card: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A
         card describes a complete dataset, so there is none if `splits` are given.
       splits: what to write: splits, or `find.Part`s of them; by default all splits.
 
@@ -110,67 +118,96 @@ def export(
     Raises:
       ConfigError: if the folder is not empty or cannot be made, or if the layout cannot hold the
         dataset: it needs masks, or other names of splits.
+      KeyError: if there is no such layout.
       RecordError: if the name of an image or a split cannot be that of a file below the folder.
       StorageError: if the folder cannot be written, or the dataset cannot be read. The folder is
         there only if the export is complete.
     """
     folder = epath.Path(out).expanduser()
     folder = folder.resolve()  # so that "." has a name and a parent
-    row = LAYOUTS[layout]
-    _check_export(builder, folder, row)
+    export_layout = LAYOUTS[layout]
+    _check_out(folder)
+    _check_layout(builder, export_layout)
     output_files.check_folder(folder.parent, "--out")
+    chosen_splits = builder.info.splits if splits is None else splits
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
         incomplete.mkdir()
         notes: list[str] = []
-        for split in builder.info.splits if splits is None else splits:
-            notes += row.write(ExportedSplit(builder, split, incomplete, num_shards))
-        if described:
-            if row.is_tree:
-                dataset_files.write_sums(incomplete)
-            if splits is None:
-                text = card.write(builder, summarize(builder, progress=True), layout)
-                # Half a surrogate pair cannot be written.
-                (incomplete / card.NAME).write_bytes(text.encode("utf-8", "replace"))
+        for split in chosen_splits:
+            notes += export_layout.write(ExportedSplit(builder, split, incomplete, num_shards))
+        if with_card and export_layout.is_tree:
+            dataset_files.write_sums(incomplete)
+        if with_card and splits is None:
+            summary = summarize(builder, progress=True)
+            (incomplete / card.NAME).write_bytes(_encode_card(builder, summary, layout))
     return notes
 
 
-def _check_export(
-    builder: tfds.core.DatasetBuilder, folder: epath.Path, layout: ExportLayout
-) -> None:
-    """Refuses a folder that is not empty, and a dataset that a layout cannot hold."""
-    if folder.exists() and any(folder.iterdir()):
+def _check_out(folder: epath.Path) -> None:
+    """Raises a `ConfigError` if something is at the place of the new folder."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        found = "a file"
+    elif any(folder.iterdir()):
+        found = "a folder that is not empty"
+    else:
+        return
+    raise ConfigError(
+        folder, found=found, expected="a new folder", remedy="name a new or empty folder"
+    )
+
+
+def _check_layout(builder: tfds.core.DatasetBuilder, layout: ExportLayout) -> None:
+    """Raises a `ConfigError` if a layout cannot hold a dataset."""
+    dataset_name = builder.info.full_name
+    if layout.needs_masks and MASK not in builder.info.features:
         raise ConfigError(
-            folder,
-            found="a folder that is not empty",
-            expected="a new folder",
-            remedy="name a new or empty folder",
-        )
-    if MASK not in builder.info.features and layout.needs_masks:
-        raise ConfigError(
-            builder.info.full_name,
+            dataset_name,
             found=f"no {MASK}",
             expected="a segmentation dataset",
-            remedy=f"export it as {' or '.join(_LAYOUTS_WITHOUT_MASKS)}, or read it with tfds.load",
+            remedy=_advise_instead(builder),
         )
     dataset.check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
-    if not layout.has_bands:
-        dataset.check_rgb(builder, "this layout", "export it as voc (--layout voc)")
+    if not layout.takes_any_bands:
+        dataset.check_rgb(builder, "this layout", _advise_instead(builder))
     for split in builder.info.splits:
-        file_names.check_name(split, f"{builder.info.full_name}, split {show_name(split)}")
+        file_names.check_name(split, f"{dataset_name}, split {show_name(split)}")
         if layout.check_split is not None:
-            layout.check_split(split, builder.info.full_name)
+            layout.check_split(split, dataset_name)
+
+
+def _advise_instead(builder: tfds.core.DatasetBuilder) -> str:
+    """Returns what to do with a dataset that a layout cannot hold."""
+    has_masks = MASK in builder.info.features
+    has_bands = bool(dataset.bands_of(builder))
+    names = [name for name, layout in BASE_LAYOUTS.items() if layout.can_hold(has_masks, has_bands)]
+    if not names:
+        return "read it with tfds.load, no layout holds such images without masks"
+    return f"export it as {' or '.join(names)}, or read it with tfds.load"
+
+
+def _encode_card(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> bytes:
+    """Returns the card's file; half a surrogate pair, which UTF-8 cannot hold, becomes `?`."""
+    return card.write(builder, summary, layout).encode("utf-8", "replace")
 
 
 def write_card(
     builder: tfds.core.DatasetBuilder, out: PathLike, *, progress: bool = False
 ) -> epath.Path:
-    """Writes the card of a dataset as it was built, also over one that this package wrote.
+    """Writes the card of a dataset as it was built; replaces an earlier card.
 
-    It goes to a file whose name ends with `.md`; or to the folder for `README.md`, which is made if
-    it does not exist, and may be the dataset's own. Returns the file that was written.
+    Args:
+      builder: of the built dataset.
+      out: a file whose name ends with `.md`; or a folder, which may be the dataset's own, for
+        `README.md`. A folder that does not exist is made.
+      progress: whether to show a progress bar.
+
+    Returns:
+      The file that was written.
 
     Raises:
-      ConfigError: if somebody else's file has the name.
+      ConfigError: if the file exists and is no card.
       RecordError: if a record cannot be read.
       StorageError: if the file cannot be written.
     """
@@ -186,7 +223,7 @@ def write_card(
         )
     with storage.as_storage_error(path.parent):
         summary = summarize(builder, progress=progress)
-        data = card.write(builder, summary, card.BUILT).encode("utf-8", "replace")
+        data = _encode_card(builder, summary, card.BUILT)
         if path.parent.exists():
             with staging.staged_file(path) as file:
                 file.write_bytes(data)
@@ -196,8 +233,9 @@ def write_card(
 
 
 def _is_card(path: epath.Path) -> bool:
-    """Whether a file is a card that this package wrote."""
+    """Says whether a file is a card that this package wrote."""
     try:
-        return _CARD_MARK in storage.read_bytes(path, storage.MAX_FILE_BYTES[StorageError])
+        data = storage.read_bytes(path, storage.MAX_FILE_BYTES[StorageError])
     except OSError:
         return False
+    return _LINE_OF_EACH_CARD.search(data) is not None
