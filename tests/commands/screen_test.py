@@ -125,3 +125,31 @@ def test_progress_bars_go_to_a_terminal_alone(sample, capsys, monkeypatch, words
         monkeypatch.setattr(sys.stderr, "isatty", lambda is_terminal=is_terminal: is_terminal)
         assert cli.main(["verify", str(sample.data_dir), *words]) == 0
         assert ("%|" in capsys.readouterr().err) == (is_terminal and not words)
+
+
+def test_a_title_of_a_table_has_no_control_characters_either(monkeypatch):
+    shown = drawn(monkeypatch, [("a", 1)], columns=(EVIL, "\u200epixels"), NO_COLOR="1")
+    assert "a\\x1b]0;owned\\x07" in shown
+    assert "\\u200epixels" in shown
+    assert "\x1b]0" not in shown
+
+
+def test_with_json_the_answer_is_written_though_nobody_reads_the_messages():
+    program = (
+        "from voc_seg_tfrecord.commands import screen\n"
+        "with screen.screened(as_json=True):\n"
+        "    print('a message')\n"
+        "    print('another')\n"
+        "    screen.write_json({'a': 1})\n"
+    )
+    ours, theirs = os.pipe()
+    os.close(ours)
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(REPOSITORY)},
+    )
+    os.close(theirs)
+    assert (result.returncode, json.loads(result.stdout)) == (0, {"a": 1})

@@ -1,7 +1,6 @@
 """Checks the places of tiles: of one tile in its image, and of all tiles of a split together."""
 
-import collections
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 import dataclasses
 
 from voc_seg_tfrecord.core.names import (
@@ -15,7 +14,7 @@ from voc_seg_tfrecord.core.tiling import MAX_TILES, Tile, Tiling
 from voc_seg_tfrecord.reading.records import Record
 
 _MAX_NAMED_TILES = 1000
-"""Missing tiles of one image that are named one by one."""
+"""How many missing tiles of one image are named one by one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -78,29 +77,37 @@ def tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
 def missing_tiles(
     places: Mapping[str, TilePlace], tiling: Tiling | None
 ) -> Iterator[tuple[str, str]]:
-    """Yields id and problem of what no record by itself shows.
+    """Yields the id and the problem of each fault that only all tiles together show.
 
     Args:
       places: the places of all tiles of a split, by the id of the record.
       tiling: how the images were cut; None if they were not.
     """
-    sizes: dict[str, set[tuple[int, ...]]] = {}
-    tile_counts = collections.Counter(place.image_id for place in places.values())
+    places_by_image: dict[str, list[TilePlace]] = {}
     for place in places.values():
-        sizes.setdefault(place.image_id, set()).add(place.size)
-    for image_id, sizes_of_image in sorted(sizes.items()):
-        if len(sizes_of_image) > 1:
-            yield image_id, f"its tiles say different sizes of the image: {sorted(sizes_of_image)}"
-            continue
-        (size,) = sizes_of_image
-        if tiling is None or not TilePlace(image_id, size, ()).has_size:
-            continue
-        height, width = size
-        lacking = tiling.count(height, width) - tile_counts[image_id]
-        if lacking > _MAX_NAMED_TILES:
-            yield image_id, f"missing: at least {lacking:,} of its tiles"
-            continue
-        for tile in tiling.tiles(height, width):
-            tile_id = tile.name(image_id)
-            if tile_id not in places:
-                yield tile_id, "missing: other tiles of its image are there"
+        places_by_image.setdefault(place.image_id, []).append(place)
+    for image_id, places_of_image in sorted(places_by_image.items()):
+        sizes = {place.size for place in places_of_image}
+        if len(sizes) > 1:
+            yield image_id, f"its tiles give different sizes of the image: {sorted(sizes)}"
+        elif tiling is not None and places_of_image[0].has_size:
+            height, width = places_of_image[0].size
+            count = tiling.count(height, width)
+            if count - len(places_of_image) > _MAX_NAMED_TILES:
+                missing_count = count - len(places_of_image)
+                yield image_id, f"missing: at least {missing_count:,} of its tiles"
+            else:
+                yield from _name_missing_tiles(image_id, tiling.tiles(height, width), places)
+
+
+def _name_missing_tiles(
+    image_id: str, tiles: Iterable[Tile], places: Container[str]
+) -> Iterator[tuple[str, str]]:
+    """Yields id and problem of each missing tile of an image; of many only how many there are."""
+    tile_ids = [tile.name(image_id) for tile in tiles]
+    missing_ids = [tile_id for tile_id in tile_ids if tile_id not in places]
+    if len(missing_ids) > _MAX_NAMED_TILES:
+        yield image_id, f"missing: {len(missing_ids):,} of its tiles"
+        return
+    for tile_id in missing_ids:
+        yield tile_id, "missing, although the image has other tiles"

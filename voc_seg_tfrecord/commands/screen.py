@@ -35,7 +35,9 @@ from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.reading.dataset import ids_sha256
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
-_BIDIRECTIONAL = {*range(0x202A, 0x202F), *range(0x2066, 0x206A)}  # reverse the following letters
+# Letters may stand in another order after these. The marks 0x61C, 0x200E and 0x200F, which have no
+# width, are among them.
+_BIDIRECTIONAL = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)}
 _TEXT_BY_CHARACTER = {
     **{code: f"\\x{code:02x}" for code in _CONTROL},
     **{code: f"\\u{code:04x}" for code in _BIDIRECTIONAL},
@@ -43,7 +45,7 @@ _TEXT_BY_CHARACTER = {
 
 
 class ClosedPipeError(Exception):
-    """The program that reads standard output, such as `head`, has closed it."""
+    """The program that reads what is printed, such as `head`, has closed it."""
 
 
 class Screen:
@@ -57,9 +59,18 @@ class Screen:
         self.answer = answer
 
     def write(self, text: str) -> int:
-        """Writes text, with control characters as codes."""
-        with _closed_pipe_as_error():
-            return self.stream.write(literal(text))
+        """Writes text, with control characters as codes.
+
+        With --json the text goes to standard error. If nobody reads that, the text is lost, and the
+        command goes on.
+        """
+        try:
+            with _closed_pipe_as_error(self.stream):
+                return self.stream.write(literal(text))
+        except ClosedPipeError:
+            if self.stream is self.answer:
+                raise
+            return len(text)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stream, name)
@@ -85,7 +96,7 @@ def screened(*, as_json: bool = False, quiet: bool = False) -> Iterator[None]:
     try:
         with contextlib.nullcontext() if shows_bars else _without_bars():
             yield
-        with _closed_pipe_as_error():
+        with _closed_pipe_as_error(stdout):
             stdout.flush()
     finally:
         warnings.showwarning = old_showwarning
@@ -114,7 +125,7 @@ def _without_bars() -> Iterator[None]:
 def write_json(document: Mapping[str, Any]) -> None:
     """Writes the one document of a command that was called with --json."""
     answer = getattr(sys.stdout, "answer", sys.stdout)
-    with _closed_pipe_as_error():
+    with _closed_pipe_as_error(answer):
         answer.write(json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
@@ -137,18 +148,19 @@ def _csv_cell(value: object) -> object:
         text = literal(value).replace("\n", "\\x0a")
         is_formula = text.startswith(("=", "+", "-", "@", "\t"))
         return f"'{text}" if is_formula else text
-    is_nan = value != value
+    is_nan = value != value  # NaN alone differs from itself, in Python and in NumPy
     return "" if value is None or is_nan else value
 
 
 @contextlib.contextmanager
-def _closed_pipe_as_error() -> Iterator[None]:
+def _closed_pipe_as_error(stream: TextIO) -> Iterator[None]:
+    """Raises a `ClosedPipeError` if the program that reads a stream has closed it."""
     try:
         yield
     except BrokenPipeError:
         # What is still in the buffer would fail again when Python ends.
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
+        os.dup2(nowhere, stream.fileno())
         os.close(nowhere)
         raise ClosedPipeError from None
 
@@ -159,7 +171,7 @@ _UNLIMITED_WIDTH = 1_000_000
 def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Prints a table, in which columns of numbers are aligned on the right.
 
-    Cells are shown as they are, whatever is in them.
+    Titles and cells are never markup; control characters in them are shown as codes.
     """
     from rich import box, console, measure, table, text  # here, because most commands need no table
 
@@ -167,10 +179,9 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
     header_style = "" if os.environ.get("NO_COLOR") else "bold"  # rich keeps it without colors
     rich_table = table.Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style=header_style)
     for number, title in enumerate(columns):
-        side: Literal["left", "right"] = "left"
-        if all(_is_number(row[number]) for row in cells):
-            side = "right"
-        rich_table.add_column(text.Text(title), justify=side, overflow="fold")
+        is_number_column = all(_begins_as_number(row[number]) for row in cells)
+        justify: Literal["left", "right"] = "right" if is_number_column else "left"
+        rich_table.add_column(text.Text(literal(title)), justify=justify, overflow="fold")
     for row in cells:
         # A `Text` is shown as it is: [red] in a name is not a color.
         rich_table.add_row(*(text.Text(literal(cell)) for cell in row))
@@ -192,8 +203,8 @@ def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None
             print(line.rstrip())
 
 
-def _is_number(cell: str) -> bool:
-    """Returns whether a cell is a number, or stands for a missing one."""
+def _begins_as_number(cell: str) -> bool:
+    """Says whether a cell begins with a digit, as `12` and `3.5%` do, or stands for a number."""
     return cell in ("", "-") or cell.lstrip("-")[:1].isdigit()
 
 
