@@ -5,6 +5,7 @@ import pathlib
 import pickle
 
 import apache_beam
+from etils import epath
 import numpy as np
 import pytest
 from support.building import build, version_folders
@@ -19,6 +20,7 @@ from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.core.mask_rule import index_rule
 from voc_seg_tfrecord.sources.arrays import ArrayItem
 from voc_seg_tfrecord.writing import engines
+from voc_seg_tfrecord.writing.tasks import ShardCutter, ShardTask
 
 OWN = VocSegConfig(name="own")
 
@@ -131,6 +133,21 @@ def test_a_task_without_a_result_is_an_error_and_no_hole(tmp_path, monkeypatch):
     with pytest.raises(voc_seg_tfrecord.VocSegError, match="no result of this task"):
         beam_build(tmp_path / "data", TRAIN, DUMMY_DATA)
     assert version_folders(tmp_path / "data") == []
+
+
+def test_progress_on_beam_counts_examples(tmp_path):
+    chunk = tmp_path / "chunk"
+    chunk.write_bytes(b"abcde")
+    letters = [(0, offset, 1) for offset in range(5)]
+    tasks = [
+        ShardTask(str(tmp_path / "shard0"), [str(chunk)], letters[:3]),
+        ShardTask(str(tmp_path / "shard1"), [str(chunk)], letters[3:]),
+    ]
+    beam = tfds.download.DownloadConfig(beam_options=options("--direct_running_mode=in_memory"))
+    counts = []
+    engine = engines.BeamEngine(epath.Path(tmp_path / "tasks"), beam)
+    assert len(list(engine.run(ShardCutter(), tasks, counts.append))) == len(tasks)
+    assert counts == [3, 2]
 
 
 def test_a_builder_goes_back_to_the_generator_after_a_build_under_beam(devkit, root, tmp_path):

@@ -73,7 +73,8 @@ class BeamEngine:
       download_config: names the runner and its options.
     """
 
-    workers = 1  # The number is unknown, so that chunks are shards wherever they can be.
+    workers = 1
+    """The number is unknown. With 1, `shards` writes chunks as shards where it can, in one pass."""
 
     def __init__(self, folder: epath.Path, download_config: tfds.download.DownloadConfig):
         self._folder = folder
@@ -103,8 +104,9 @@ class BeamEngine:
                     expected="a result of each task, in the folder that is being built",
                     remedy="make sure that all workers reach the data_dir under the same path",
                 )
-            note(1)
-            yield number, TaskResult.from_json(_read_json(result_path))
+            report = _read_json(result_path)
+            note(report["examples"])
+            yield number, TaskResult.from_json(report["result"])
 
     def _write_tasks(self, tasks: Iterable[Any]) -> list[str]:
         """Writes one file per task; returns their paths."""
@@ -119,7 +121,9 @@ class BeamEngine:
 
 
 def _run_task(path: str, runner: Any) -> None:
-    """Runs the task of a file on a worker, unless it was done before a runner began anew.
+    """Runs the task of a file on a worker, and writes its result and the number of its examples.
+
+    A Beam runner may retry a task; one that has a result is skipped.
 
     The runner is a `TaskRunner`. Beam checks annotated types, and cannot check a protocol.
     """
@@ -127,14 +131,15 @@ def _run_task(path: str, runner: Any) -> None:
     if epath.Path(result_path).exists():
         return
     task = runner.task_from_json(_read_json(path))
-    result: TaskResult = runner(task, lambda _: None)
+    example_counts: list[int] = []
+    result: TaskResult = runner(task, example_counts.append)
     unfinished = f"{result_path}.{uuid.uuid4().hex}"
-    _write_json(unfinished, result.to_json())
+    _write_json(unfinished, {"examples": sum(example_counts), "result": result.to_json()})
     epath.Path(unfinished).replace(result_path)
 
 
 def _result_path(path: str) -> str:
-    return path.replace(".json.gz", ".result.json.gz")
+    return f"{path.removesuffix('.json.gz')}.result.json.gz"
 
 
 def _write_json(path: str, value: Any) -> None:
