@@ -17,6 +17,7 @@ import voc_seg_tfrecord
 from voc_seg_tfrecord import VocSegConfig, builder_from_tree
 from voc_seg_tfrecord.writing import shards
 from voc_seg_tfrecord.writing.serializer import StableSerializer
+from voc_seg_tfrecord.writing.streamed_items import StreamedItems
 
 
 def build(
@@ -70,7 +71,8 @@ def shuffled() -> Iterator[None]:
         infos = tfds.core.GeneratorBasedBuilder._generate_splits(builder, *config)
 
         def written(source, *_, **__):
-            assert all(map(list, source.splits.values()))  # each item was read
+            for items in source.splits.values():  # each item was read
+                assert list(items.read() if isinstance(items, StreamedItems) else items)
             return [_ShuffledSplit(info) for info in infos]
 
         patch.setattr(shards, "write", written)

@@ -49,18 +49,18 @@ def data_source(
     decode: bool = True,
     cache_dir: PathLike | None = None,
 ) -> Any:
-    """Opens a built dataset for reading by number, as `tfds.data_source` does, but its TFRecords.
+    """Opens a built dataset for reading by number, as `tfds.data_source` does, from TFRecords.
 
     Args:
       name: a built dataset: its name, such as `voc_seg_tfrecord/cracks`, with or without a
         version, the path of its folder, or its builder.
-      split: as everywhere in TFDS: `train`, `train[:10%]`, `train+validation`. A list of them
-        returns a list. None, the default, returns a dictionary of all splits.
+      split: as everywhere in TFDS: `train`, `train[:10%]`, `train+validation`. For a list of
+        them, a list of sources is returned; for None, the default, a dictionary of all splits.
       data_dir: the folder of all datasets; TFDS's default if not given.
       ids: the name of a list of papers, such as `semi_1_16`, or image ids; only these are in the
-        source. Tiles are if their image is.
+        source. A tile is in it if its image is in the list.
       partial: whether the split may lack ids of the list (False).
-      features: which features an example has; all by default. What is left out costs nothing.
+      features: which features an example has; all by default. Others are not decoded.
       decode: whether images and masks are decoded (True); else they are the bytes of their files.
       cache_dir: a folder on a disk; the shards of a dataset in a bucket are copied there, each
         once.
@@ -75,17 +75,19 @@ def data_source(
     """
     builder = as_builder(name, data_dir)
 
-    def open_one(one_split: Any) -> DataSource:
+    def open_split(one_split: Any) -> DataSource:
         source = DataSource(
             builder, one_split, features=features, decode=decode, cache_dir=cache_dir
         )
-        return source if ids is None else source.only(ids, partial=partial)
+        if ids is None:
+            return source
+        return source.only(ids, partial=partial)
 
     if split is None:
-        return {name: open_one(name) for name in builder.info.splits}
+        return {split_name: open_split(split_name) for split_name in builder.info.splits}
     if isinstance(split, list | tuple):
-        return [open_one(one_split) for one_split in split]
-    return open_one(split)
+        return [open_split(one_split) for one_split in split]
+    return open_split(split)
 
 
 class DataSource:
@@ -119,11 +121,12 @@ class DataSource:
         )
         self._opened_split: _OpenedSplit | None = _open_split(builder, self._request)
         self._identity = self._opened_split.identity
+        # The number in the split's index of each example, in the order of this source.
         self._numbers: Sequence[int] | np.ndarray = range(len(self._opened_split.index))
 
     @property
     def features(self) -> dict[str, Any]:
-        """The features of an example, as TFDS describes them."""
+        """The features of an example by name, as TFDS describes them."""
         return self._split.features
 
     @property
@@ -139,6 +142,8 @@ class DataSource:
           RecordError: if the dataset has other records or classes than when it was opened first.
         """
         if self._opened_split is None:
+            # The source stays closed until the identity is compared, so that a second access after
+            # the error, or one of another thread, does not read other records by the old numbers.
             opened = _open_split(datasets.open_built(self._request.folder), self._request)
             if opened.identity != self._identity:
                 changed_file = opened.index.first_changed_file(self._identity.seal)
@@ -182,11 +187,14 @@ class DataSource:
 
     def __getitems__(self, indices: Collection[int]) -> list[Example]:
         """Returns several examples, as PyTorch's loaders ask for them."""
-        return [self._example(number) for number in list(map(self._number, indices))]
+        numbers = [self._number(index) for index in indices]  # all are checked before one is read
+        return [self._example(number) for number in numbers]
 
     def _number(self, index: Any) -> int:
         if isinstance(index, bool | np.bool_):
-            raise TypeError("examples have numbers; of a mask of bools take np.flatnonzero")
+            raise TypeError(
+                "examples have numbers; to select by a boolean mask, use np.flatnonzero(mask)"
+            )
         return int(self._numbers[operator.index(index)])
 
     def _example(self, number: int) -> Example:
@@ -222,6 +230,7 @@ class DataSource:
     ) -> tuple["DataSource", "DataSource"]:
         """Returns the examples whose ids are in a list, and all others."""
         wanted_ids = ids_in(wanted)
+        # Of a tile, both its own id and that of the image it was cut from.
         ids_of_records = [(record.id, image_of(record)) for record in self._records()]
         present_ids = set(itertools.chain.from_iterable(ids_of_records))
         check_present(wanted_ids, present_ids, self._split.name, partial=partial)
@@ -255,7 +264,7 @@ class DataSource:
         """Returns the examples of some numbers of records."""
         part = object.__new__(DataSource)
         part.__dict__.update(self.__dict__)
-        part.__dict__.pop("ids", None)  # it may have been computed for all
+        part.__dict__.pop("ids", None)  # they are those of all examples, if they were read
         part._numbers = numbers
         return part
 
@@ -334,16 +343,20 @@ def _open_split(builder: tfds.core.DatasetBuilder, request: _Request) -> _Opened
     index = RecordIndex.open(builder, request.split, request.cache_dir)
     check_unchanged(builder)  # after its shards were read
     fields = fields_of(builder.info.features)
-    readers = {name: _value_reader(name, fields, request.decode) for name in request.features}
-    if IMAGE in readers and datasets.bands_of(builder):
-        readers[IMAGE] = functools.partial(_read_bands, request.decode)
+    has_bands = bool(datasets.bands_of(builder))
+    readers: dict[str, _ValueReader] = {}
+    for name in request.features:
+        if name == IMAGE and has_bands:
+            readers[name] = functools.partial(_read_bands, request.decode)
+        else:
+            readers[name] = _value_reader(name, fields, request.decode)
     return _OpenedSplit(
-        f"{builder.info.full_name}@{request.split}",
-        index,
-        {name: builder.info.features[name] for name in request.features},
-        datasets.class_names(builder),
-        readers,
-        _Identity(description_sha256(builder), index.seal),
+        name=f"{builder.info.full_name}@{request.split}",
+        index=index,
+        features={name: builder.info.features[name] for name in request.features},
+        class_names=datasets.class_names(builder),
+        readers=readers,
+        identity=_Identity(description_sha256(builder), index.seal),
     )
 
 

@@ -234,9 +234,10 @@ class _SplitPlan:
     def chunk_tasks(self, folder: epath.Path) -> Iterator[ChunkTask]:
         """Yields the task of each chunk."""
         paths = self.chunk_paths(folder)
-        if self.order is None:
-            yield ChunkTask(paths[0], itertools.count(), self.items, self.split)
+        if isinstance(self.items, StreamedItems):
+            yield ChunkTask(paths[0], itertools.count(), self.items.read(), self.split)
             return
+        assert self.order is not None  # only a stream has none
         salt = "" if self.order_is_final else self.split
         ends = boundaries(self.split, len(self.order), self.chunk_count)
         for path, (start, end) in zip(paths, itertools.pairwise([0, *ends]), strict=True):
