@@ -10,6 +10,7 @@ from support.folders import NAMES, pairs_of, plan_of, refused, write
 
 from voc_seg_tfrecord.audit.verify import find_originals, verify
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.core.errors import VocSegError
 
 MASK_OF = {"a": "c", "b": "a", "c": "d", "d": "b"}
 """The mask that the texts state for each image."""
@@ -136,6 +137,21 @@ def test_one_mask_may_be_that_of_several_images(tmp_path):
     assert masks_of(plan) == {"a": "a", "b": "b", "c": "a", "d": "a"}
 
 
+def test_an_image_without_a_row_shares_its_mask_with_no_other_image(tmp_path):
+    write(tmp_path, "acd images/{}.png masks/{}.png", "b images/{}.png")
+    with_table(tmp_path, {"b": "a", "c": "c", "d": "d"})
+    error = refused(tmp_path, "the mask masks/a.png for the image images/b.png")
+    assert "belongs to images/a.png, for which the text states no mask" in error
+    with_table(tmp_path, {"a": "a", "b": "a", "c": "c", "d": "d"})
+    assert masks_of(plan_of(tmp_path)) == {"a": "a", "b": "a", "c": "c", "d": "d"}
+
+
+def test_the_error_about_masks_of_other_images_names_the_first_of_them(tmp_path):
+    write(tmp_path, "abcdefgh images/{}.png masks/{}.png", "wxyz images/{}.png")
+    with_table(tmp_path, {"w": "h", "x": "g", "y": "b", "z": "e"})
+    refused(tmp_path, "masks/b.png for the image images/y.png. By its name it belongs to images/b")
+
+
 def test_images_whose_names_fit_no_mask_get_those_that_are_stated(tmp_path):
     write(tmp_path, "abc images/{}.png", "xyz - masks/{}.png")
     plan = plan_of(with_table(tmp_path, {"a": "y", "b": "z", "c": "x"}))
@@ -253,3 +269,30 @@ def test_folders_that_are_not_called_images_and_masks_are_read_as_stated(tmp_pat
         (image.relative_to(tmp_path).as_posix(), mask.relative_to(tmp_path).as_posix())
         for image, mask in found.items()
     } == set(files)
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        ("image,y", "{image},{mask}"),
+        ("y,image", "{mask},{image}"),
+        ("mask,file", "{mask},{image}"),
+        ("file,input", "{mask},{image}"),
+        ("label,photo", "{mask},{image}"),
+    ],
+)
+def test_one_column_called_as_images_or_masks_tells_which_folder_has_which(tmp_path, columns, row):
+    write(tmp_path, "abc north/{}.png", "xyz - south/{}.png")
+    rows_of_text = [
+        row.format(image=f"north/{image}.png", mask=f"south/{mask}.png")
+        for image, mask in zip("abc", "xyz", strict=True)
+    ]
+    exports.put(tmp_path, "pairs.csv", "\n".join([columns, *rows_of_text]))
+    assert masks_of(plan_of(tmp_path)) == {"a": "x", "b": "y", "c": "z"}
+
+
+@pytest.mark.parametrize("name", ["train.txt", "pairs.csv", "notes.json", "extra.yaml"])
+def test_a_text_that_is_a_link_to_nowhere_is_no_traceback(tmp_path, name):
+    write(tmp_path, "ab images/{}.png masks/{}.png")
+    (tmp_path / name).symlink_to(tmp_path / "nowhere")
+    refused(tmp_path, f"{name}: this file cannot be read", VocSegError)

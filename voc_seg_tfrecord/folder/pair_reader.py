@@ -51,14 +51,14 @@ def read_stated_masks(tree: VocTree, text: str, files: NamedFiles) -> Iterator[S
       LayoutError: if both names of a row may be those of an image and of a mask.
     """
     path = tree.given / text
-    if not 0 < path.stat().length <= MAX_TEXT_BYTES:
-        return
     try:
+        if not 0 < path.stat().length <= MAX_TEXT_BYTES:
+            return
         file = tree.texts.read(path, ListError)
         if not pair_tables.may_name_files(file.data):
             return
         content = decode(file.data, file.where)
-    except ListError:  # no text, which is said where lists are read
+    except (ListError, OSError):  # lists are read first, and say so
         return
     for table in pair_tables.read_tables(content, posixpath.splitext(text)[1].lower()):
         columns = find_pair_columns(table, files)

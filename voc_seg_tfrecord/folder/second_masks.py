@@ -132,8 +132,8 @@ class _NamesInUse:
     def __init__(self, tree: VocTree, used: Collection[str]):
         self._id_by_folder_and_stem: dict[tuple[str, str], str] = {}
         self._cores: set[str] = set()
-        for image_id in used:
-            if image_id not in tree.images or image_id not in tree.masks:
+        for image_id in tree.images:
+            if image_id not in used or image_id not in tree.masks:
                 continue
             core = posixpath.basename(image_id)
             self._cores.add(core)

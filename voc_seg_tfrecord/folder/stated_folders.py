@@ -94,7 +94,9 @@ def _folders_of(table: PairTable, index: PathIndex) -> StatedFolders | None:
     image_column, mask_column = paths_of_column
     if table.has_names:
         first_role, second_role = (role(table.columns[column]) for column in paths_of_column)
-        if first_role == "masks" and second_role != "masks":
+        are_masks_first = first_role == "masks" and second_role != "masks"
+        are_images_second = second_role == "images" and first_role != "images"
+        if are_masks_first or are_images_second:
             image_column, mask_column = mask_column, image_column
     masks = paths_of_column[mask_column]
     if not all(_ending_of(path) in MASK_SUFFIXES for path in masks):

@@ -197,16 +197,13 @@ def _check_unstated(
     Raises:
       LayoutError: if one has.
     """
-    image_of_taken_mask: dict[str, str] = {}
-    for image_id, stated_mask in changed.items():
-        if files.mask_by_name(image_id):
-            image_of_taken_mask[stated_mask.path] = image_id
-    for image_id in used:
-        if image_id in stated or image_id not in tree.images:
+    image_by_mask = {stated_mask.path: image_id for image_id, stated_mask in changed.items()}
+    for image_id in tree.images:
+        if image_id in stated or image_id not in used:
             continue
         mask = files.mask_by_name(image_id)
-        if mask in image_of_taken_mask:
-            other_id = image_of_taken_mask[mask]
+        if mask in image_by_mask:
+            other_id = image_by_mask[mask]
             raise LayoutError(
                 tree.given / stated[other_id].text,
                 found=f"the mask {mask} for the image {tree.paths.image(other_id)}. By its name it "

@@ -140,7 +140,10 @@ def _is_list_by_name(path: str, rank: int) -> bool:
 
 def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
     """Says whether a text is worth reading as a whole: of a long one parts are looked at."""
-    length = path.stat().length
+    try:
+        length = path.stat().length
+    except OSError:
+        return True  # reading it raises an error that says why
     if length > MAX_TEXT_BYTES or not length:
         return False
     if length <= _LONG_TEXT_BYTES or parse_split_name(stem(path.name)).split:
