@@ -63,6 +63,19 @@ def test_masks_of_two_people_are_a_question_with_a_line_for_each(tmp_path, image
         assert images_of(plan_of(tmp_path, **said_by(options))) == {"train": sorted(IDS)}
 
 
+def test_the_number_of_a_person_is_not_taken_for_that_of_an_image(tmp_path):
+    for image in "123":
+        exports.put_image(tmp_path, f"images/{image}.jpg")
+        for person in "12":
+            exports.put_mask(tmp_path, f"masks/person{person}_{image}.png", exports.truth(person))
+    text = refused(tmp_path, "2 ways to read the masks, of which images have several")
+    for person, (_, options) in enumerate(proposed(text), start=1):
+        pairs = pairs_of(plan_of(tmp_path, **said_by(options)))["train"]
+        assert {image.stem: pair.name for image, pair in pairs.items()} == {
+            image: f"person{person}_{image}.png" for image in "123"
+        }
+
+
 def put_kitti_road(root, *, lanes):
     """Writes KITTI's road set: scenes um, umm and uu, and masks of lanes in um alone."""
     for scene, images in {"um": "abc", "umm": "de", "uu": "f"}.items():

@@ -8,7 +8,7 @@ import posixpath
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
+from voc_seg_tfrecord.folder.files.affixes import is_within_token, parts_at_token_ends
 from voc_seg_tfrecord.folder.files.folder_names import role, role_of
 from voc_seg_tfrecord.folder.files.infixes import find_infix
 from voc_seg_tfrecord.folder.files.pixels import looks_like_mask
@@ -17,7 +17,8 @@ from voc_seg_tfrecord.folder.second_masks import MERGE_MASKS, ONE_MASK, SEVERAL_
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
-_MAX_PATTERNS = 8
+_MAX_MASKS = 8
+"""Masks of one image whose names are tried as patterns at most."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,11 +77,12 @@ def _question(
 
 def _list_patterns(found: _ImageWithMasks, find: Callable[[str], VocTree]) -> list[Alternative]:
     """Returns the patterns of masks' names that give pairs."""
+    image_stem = _stem(posixpath.basename(found.image))
+    patterns: list[str] = []
+    for mask in found.masks[:_MAX_MASKS]:
+        patterns += _patterns_of(posixpath.basename(mask), image_stem)
     alternatives: list[Alternative] = []
-    for mask in found.masks[:_MAX_PATTERNS]:
-        pattern = _pattern_of(posixpath.basename(mask), _stem(posixpath.basename(found.image)))
-        if pattern is None:
-            continue
+    for pattern in dict.fromkeys(patterns):
         try:
             tree = find(pattern)
         except VocSegError:
@@ -90,16 +92,42 @@ def _list_patterns(found: _ImageWithMasks, find: Callable[[str], VocTree]) -> li
     return alternatives
 
 
-def _pattern_of(mask_name: str, image_stem: str) -> str | None:
-    """Returns the pattern of a mask's name, with the name of its image as the id.
+def _patterns_of(mask_name: str, image_stem: str) -> list[str]:
+    """Returns the patterns of a mask's name, with the name of its image as the id.
 
-    Example: `{id}_1.png` for `a_1.png` and the image `a`. None if the mask has another name.
+    | mask | image | patterns |
+    | --- | --- | --- |
+    | `a_1.png` | `a` | `{id}_1.png` |
+    | `person1_1.png` | `1` | `person1_{id}.png` |
+    | `1_1.png` | `1` | `{id}_1.png` and `1_{id}.png` |
+    | `gt_a_1.png` | `a` | `gt_{id}_1.png` |
+    | `um_road_1.png` | `um_1` | `{a}_road_{b}.png` |
+    | `b.png` | `a` | none |
     """
     stem, ending = posixpath.splitext(mask_name)
-    if image_stem in stem:
-        return stem.replace(image_stem, ID, 1) + ending
+    texts_around = _texts_around(stem, image_stem)
+    # `parts_at_token_ends` pairs masks by the beginning or the end of their names.
+    at_an_end = [(before, behind) for before, behind in texts_around if not before or not behind]
+    patterns = [f"{before}{ID}{behind}{ending}" for before, behind in at_an_end or texts_around]
+    if patterns:
+        return patterns
     match = find_infix(mask_name, {image_stem})
-    return match.pattern if match else None
+    return [match.pattern] if match else []
+
+
+def _texts_around(stem: str, image_stem: str) -> list[tuple[str, str]]:
+    """Returns what stands before and behind the name of an image, wherever it cuts no token."""
+    texts_around: list[tuple[str, str]] = []
+    start = stem.find(image_stem)
+    while start >= 0:
+        end = start + len(image_stem)
+        before, behind = stem[:start], stem[end:]
+        cuts_token_before = before != "" and is_within_token(before[-1], image_stem[0])
+        cuts_token_behind = behind != "" and is_within_token(image_stem[-1], behind[0])
+        if not cuts_token_before and not cuts_token_behind:
+            texts_around.append((before, behind))
+        start = stem.find(image_stem, start + 1)
+    return texts_around
 
 
 def _find_images_with_masks(listing: Listing) -> Iterator[_ImageWithMasks]:
