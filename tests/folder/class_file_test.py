@@ -153,6 +153,34 @@ def test_a_line_of_options_chooses_one_of_class_files_that_contradict(tree, othe
         expect(tree, *names, class_names=names)
 
 
+@pytest.mark.parametrize(
+    ("names", "other_names", "values"),
+    [
+        (("apple", "pear"), ("pear", "apple"), (0, 1, 2)),
+        (("background", "apple", "pear"), ("background", "tree", "pear"), (0, 255)),
+    ],
+)
+def test_class_files_that_contradict_are_both_proposed_if_values_are_asked_about_next(
+    tmp_path, names, other_names, values
+):
+    exports.put_image(tmp_path, "images/a.png")
+    exports.put_mask(tmp_path, "masks/a.png", np.resize(np.uint8(values), exports.SIZE))
+    exports.put(tmp_path, "classes.txt", "\n".join(names))
+    exports.put(tmp_path, "labels.txt", "\n".join(other_names))
+    error = refused(tmp_path, "2 ways to name the classes", class_names=None)
+    assert f"--class_names {','.join(names)}\n" in error
+    assert f"--class_names {','.join(other_names)}\n" in error
+    assert "the next question is what the values of the masks mean" in error
+
+
+def test_a_class_file_whose_lines_become_rows_is_used(tmp_path):
+    exports.put_pairs(tmp_path, "ab", "images/{}.png", "masks/{}.png")
+    exports.put(tmp_path, "classes.json", '{"0": "background", "1": "apple", "7": "pear"}')
+    plan = find_config(tmp_path, name="mine", classes={2: "pear"})[1]
+    assert plan.config.built_class_names == ("background", "apple", "pear")
+    assert not plan.unused
+
+
 def test_names_that_an_option_would_take_apart_at_a_comma_are_not_proposed(tree):
     exports.put(tree, "class_names.txt", "background\ndry, road\nb\n")
     exports.put(tree, "classes.txt", "background\nb\ndry, road\n")

@@ -125,6 +125,18 @@ def test_all_that_a_value_may_mean_stands_side_by_side_in_its_row(tmp_path, writ
     assert {"sky", "crack"} <= {*rows[0].values()}
 
 
+@pytest.mark.parametrize("is_gray_first", [True, False])
+def test_a_candidate_that_gives_pixels_of_one_row_two_classes_has_none_in_it(
+    tmp_path, written, is_gray_first
+):
+    palette = voc_palette()
+    masks = [TRUTH, write_png(TRUTH, palette=palette[[0, 2, 1]])]
+    put(tmp_path / "t", *(masks if is_gray_first else masks[::-1]))
+    rows = written("--class_names", "voc")
+    rows_by_column = columns(rows, "value", "by value", "by the colors of VOC's palette")
+    assert rows_by_column[1:] == [("1", "aeroplane", "?"), ("2", "bicycle", "?")]
+
+
 def test_a_palette_of_its_own_for_each_mask_has_rows_of_colors(tmp_path, written):
     exports.supervisely(tmp_path / "t")
     assert columns(written(), "color", "class") == [

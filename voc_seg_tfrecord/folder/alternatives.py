@@ -19,6 +19,9 @@ MAX_TRIED_ALTERNATIVES = 3 * MAX_ALTERNATIVES
 _ONE_SPLIT: Mapping[str, Any] = {"splits": {"train": 1.0}}
 """Options with which nothing is asked about splits."""
 
+_CLASS_OPTIONS = ("class_names", "classes", "background")
+"""The options of an alternative that say what the classes are."""
+
 
 class Planner(Protocol):
     """Plans a folder."""
@@ -175,7 +178,14 @@ def _with_count(outcome: _Outcome, options: Mapping[str, Any], plan_with: Planne
     except VocSegError:
         return outcome
     count = _count_in_words(outcome.alternative, plan)
-    return dataclasses.replace(outcome, count=count, digest=_digest_of_plan(plan, []))
+    # The plan has a class for each value in place of the alternative's own classes.
+    options_of_classes = [
+        f"{name}={outcome.alternative.options[name]}"
+        for name in _CLASS_OPTIONS
+        if name in outcome.alternative.options
+    ]
+    digest = _digest_of_plan(plan, options_of_classes)
+    return dataclasses.replace(outcome, count=count, digest=digest)
 
 
 def _count_in_words(alternative: Alternative, plan: FolderPlan) -> str:

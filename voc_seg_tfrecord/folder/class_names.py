@@ -35,7 +35,8 @@ class FoundClasses:
 
     Attributes:
       fields: the fields of a config that hold them: `class_names` or `classes`, and `background`.
-      choice: the class file whose names these are; none if they are rows.
+      choice: the class file whose names these are, or whose lines became rows; none if the rows are
+        the user's own or those of the table.
       fault: why there are none, if names stand for the values of masks.
     """
 
@@ -82,7 +83,9 @@ def find_classes(
     if not names:
         rows = rows_of_file(file, rows, background)
         names = ClassTable((), rows, background).class_names
-        return _of_rows(rows, background or _background_of(file, names))
+        classes = _of_rows(rows, background or _background_of(file, names))
+        choice = dataclasses.replace(found, numberings=(), file_of_rows=file.source)
+        return dataclasses.replace(classes, choice=choice)
     fields = {
         "class_names": names,
         "classes": rows,

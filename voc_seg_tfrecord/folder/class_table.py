@@ -136,7 +136,13 @@ class _Row:
     pixels: int = 0
     masks: int = 0
     palette_color: str = ""
-    names_by_candidate: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    names_by_candidate: dict[str, str] = dataclasses.field(default_factory=dict)
+
+    def add_names(self, names: Mapping[str, str]) -> None:
+        """Adds what each candidate calls a pixel of the row: `?` if it calls another one not so."""
+        for candidate, name in names.items():
+            if self.names_by_candidate.setdefault(candidate, name) != name:
+                self.names_by_candidate[candidate] = UNKNOWN
 
 
 def _table_of_candidate(survey: Survey, candidate: MeaningCandidate) -> WrittenTable:
@@ -156,7 +162,7 @@ def _table_to_fill_in(survey: Survey, candidates: Sequence[MeaningCandidate]) ->
         for words, candidate in candidate_by_words.items():
             names[words] = candidate.class_of(pixel) or UNKNOWN
         row = _add_to_row(rows, key, pixel, _find_agreed_name(survey, pixel, names), survey)
-        row.names_by_candidate = names
+        row.add_names(names)
     return _write_csv(list(rows.values()))
 
 

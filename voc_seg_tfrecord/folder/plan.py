@@ -556,10 +556,10 @@ def _list_read_texts(
     names = [TABLE]
     for path in (*division.files, *stated.texts):
         names.append(posixpath.relpath(path, tree.root_below_given or "."))
-    if class_file is not None and class_file.file is not None:
+    if class_file is not None and class_file.path_of_read_file:
         # The folders of splits may have a copy each.
-        names.append(class_file.file.source)
-        name = posixpath.basename(class_file.file.source)
+        names.append(class_file.path_of_read_file)
+        name = posixpath.basename(class_file.path_of_read_file)
         for folder in division.evidence.split_folders.first_folders:
             names.append(posixpath.join(folder, name))
     return names

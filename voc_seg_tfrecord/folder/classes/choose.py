@@ -44,16 +44,24 @@ class ClassFileChoice:
         alone if the user gave the names, and none if there is no file.
       notes: what the user should look at.
       reasons: why each other candidate lost.
+      file_of_rows: the path below the tree of the file whose lines became rows of the config, which
+        then has no numberings; empty if there is none.
     """
 
     numberings: tuple[ClassFile, ...] = ()
     notes: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
+    file_of_rows: str = ""
 
     @property
     def file(self) -> ClassFile | None:
         """The file, numbered in the usual way."""
         return self.numberings[0] if self.numberings else None
+
+    @property
+    def path_of_read_file(self) -> str:
+        """The path of the file, also if its lines became rows; empty if no file is read."""
+        return self.file.source if self.file else self.file_of_rows
 
 
 def choose_class_file(
