@@ -28,9 +28,9 @@ class VocSegError(ValueError):
     ) -> None:
         self.kind: str = kind or self.KIND
         self.where: str = str(where)
-        self.found = found
-        self.expected = expected
-        self.remedy = remedy
+        self.found: str = found
+        self.expected: str = expected
+        self.remedy: str = remedy
         super().__init__(_message(self.where, found, expected, remedy))
 
     def to_json(self) -> dict[str, Any]:
@@ -56,7 +56,7 @@ class VocSegError(ValueError):
         self.found = self.found.replace(old, new)
         self.expected = self.expected.replace(old, new)
         self.remedy = self.remedy.replace(shlex.quote(old), shlex.quote(new))
-        self.args = (_message(self.where, self.found, self.expected, self.remedy),)
+        self.args: tuple[Any, ...] = (_message(self.where, self.found, self.expected, self.remedy),)
 
     @classmethod
     @contextlib.contextmanager
