@@ -116,7 +116,7 @@ def _find_name(cells: Mapping[str, Any], shown: str) -> Any:
     if name is not None:
         return name
     candidates = [cells[column] for column in _NAME_OR_NUMBER_COLUMNS if column in cells]
-    words = [cell for cell in candidates if not _is_number(cell)]
+    words = [cell for cell in candidates if not is_whole_number(cell)]
     if words:
         return words[0]
     if len({str(cell) for cell in candidates}) > 1:
@@ -127,12 +127,13 @@ def _find_name(cells: Mapping[str, Any], shown: str) -> Any:
 def _number_beside_name(cells: Mapping[str, Any], name: Any) -> Any:
     """Returns the number in a column such as `class` beside that of names; None if none is."""
     for column in _NAME_OR_NUMBER_COLUMNS:
-        if column in cells and cells[column] != name and _is_number(cells[column]):
+        if column in cells and cells[column] != name and is_whole_number(cells[column]):
             return cells[column]
     return None
 
 
-def _is_number(cell: Any) -> bool:
+def is_whole_number(cell: object) -> bool:
+    """Says whether a cell is a whole number, as text or not."""
     return re.fullmatch(r"-?\d+", str(cell)) is not None
 
 

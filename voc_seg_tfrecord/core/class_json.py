@@ -13,10 +13,9 @@ Each of them may stand behind a key such as `classes`.
 """
 
 from collections.abc import Mapping
-import re
 from typing import Any
 
-from voc_seg_tfrecord.core.class_cells import column_name, read_cells
+from voc_seg_tfrecord.core.class_cells import column_name, is_whole_number, read_cells
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.class_parsers import load_json, number_by_place, read_color, read_value
 
@@ -62,7 +61,7 @@ def read_member(key: str, item: object) -> ClassEntry:
     Raises:
       ValueError: if it is none of these.
     """
-    is_number = _is_whole_number(key)
+    is_number = _is_text_of_number(key)
     if isinstance(item, dict):
         column_of_key = "id" if is_number else "name"
         return _read_object_behind(key, column_of_key, item)
@@ -72,7 +71,7 @@ def read_member(key: str, item: object) -> ClassEntry:
         raise ValueError(f"the entry {key} {item!r:.80} has no name")
     if isinstance(item, bool):
         raise ValueError(f"the entry {key!r:.80} is {item}, which is neither a value nor a color")
-    if isinstance(item, int) or _is_whole_number(item):
+    if isinstance(item, int) or _is_text_of_number(item):
         return ClassEntry(read_value(item), key.strip())
     return ClassEntry(0, key.strip(), read_color(item), by_place=True)
 
@@ -88,6 +87,6 @@ def _read_object_behind(key: str, column: str, item: Mapping[str, Any]) -> Class
     return read_cells(columns, [key, *item.values()])
 
 
-def _is_whole_number(item: object) -> bool:
+def _is_text_of_number(item: object) -> bool:
     """Says whether a text is a whole number, as keys are in JSON and values may be."""
-    return isinstance(item, str) and re.fullmatch(r"-?\d+", item) is not None
+    return isinstance(item, str) and is_whole_number(item)

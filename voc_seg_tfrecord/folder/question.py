@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 import csv
 import dataclasses
 import io
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from etils import epath
 
@@ -14,17 +14,6 @@ MAX_ALTERNATIVES = 8
 """Alternatives that a question shows."""
 
 _Taken = TypeVar("_Taken")
-
-
-@dataclasses.dataclass(frozen=True)
-class Choice(Generic[_Taken]):
-    """What a step takes, and what a user should know of it.
-
-    A step that cannot choose raises a `QuestionError` instead.
-    """
-
-    taken: _Taken
-    notes: Sequence[str] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ import re
 from voc_seg_tfrecord.core.errors import LayoutError, command, counted
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES
 from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
-from voc_seg_tfrecord.folder.files.folder_names import role
+from voc_seg_tfrecord.folder.files.folder_names import role, stem
 from voc_seg_tfrecord.folder.files.pixels import are_same, looks_like_mask, sizes_agree
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -101,11 +101,11 @@ def _find_second_masks(
     names = _NamesInUse(tree, used)
     found: list[SecondMask] = []
     for path in left_over:
-        folder, name = posixpath.split(path)
-        stem = posixpath.splitext(name)[0]
-        if role(stem) == "drawn":
+        folder = posixpath.dirname(path)
+        name = stem(path)
+        if role(name) == "drawn":
             continue
-        for core, rest in parts_at_token_ends(stem):
+        for core, rest in parts_at_token_ends(name):
             image_id = names.find_image(folder, core)
             if image_id is not None and not names.has_ids_with(rest):
                 found.append(SecondMask(image_id, path))
@@ -141,8 +141,8 @@ class _NamesInUse:
             mask = tree.paths.mask(image_id)
             for path in (image, mask):
                 folder = posixpath.dirname(path)
-                for stem in (core, _stem(image), _stem(mask)):
-                    self._id_by_folder_and_stem[folder, stem] = image_id
+                for name in (core, stem(image), stem(mask)):
+                    self._id_by_folder_and_stem[folder, name] = image_id
 
     def find_image(self, folder: str, core: str) -> str | None:
         """Returns the image of a name whose image or mask lies in a folder."""
@@ -170,10 +170,6 @@ class _NamesInUse:
 def _shape(rest: str) -> str:
     """Returns what is around an id, whatever its numbers are."""
     return _NUMBER.sub("0", rest)
-
-
-def _stem(path: str) -> str:
-    return posixpath.splitext(posixpath.basename(path))[0]
 
 
 def _is_mask_of(tree: VocTree, mask: SecondMask) -> bool:

@@ -9,7 +9,7 @@ from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.folder.files.affixes import is_within_token, parts_at_token_ends
-from voc_seg_tfrecord.folder.files.folder_names import role, role_of
+from voc_seg_tfrecord.folder.files.folder_names import role, role_of, stem
 from voc_seg_tfrecord.folder.files.infixes import find_infix
 from voc_seg_tfrecord.folder.files.pixels import looks_like_mask
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
@@ -77,7 +77,7 @@ def _question(
 
 def _list_patterns(found: _ImageWithMasks, find: Callable[[str], VocTree]) -> list[Alternative]:
     """Returns the patterns of masks' names that give pairs."""
-    image_stem = _stem(posixpath.basename(found.image))
+    image_stem = stem(found.image)
     patterns: list[str] = []
     for mask in found.masks[:_MAX_MASKS]:
         patterns += _patterns_of(posixpath.basename(mask), image_stem)
@@ -104,8 +104,8 @@ def _patterns_of(mask_name: str, image_stem: str) -> list[str]:
     | `um_road_1.png` | `um_1` | `{a}_road_{b}.png` |
     | `b.png` | `a` | none |
     """
-    stem, ending = posixpath.splitext(mask_name)
-    texts_around = _texts_around(stem, image_stem)
+    mask_stem, ending = posixpath.splitext(mask_name)
+    texts_around = _texts_around(mask_stem, image_stem)
     # `parts_at_token_ends` pairs masks by the beginning or the end of their names.
     at_an_end = [(before, behind) for before, behind in texts_around if not before or not behind]
     patterns = [f"{before}{ID}{behind}{ending}" for before, behind in at_an_end or texts_around]
@@ -115,18 +115,18 @@ def _patterns_of(mask_name: str, image_stem: str) -> list[str]:
     return [match.pattern] if match else []
 
 
-def _texts_around(stem: str, image_stem: str) -> list[tuple[str, str]]:
+def _texts_around(mask_stem: str, image_stem: str) -> list[tuple[str, str]]:
     """Returns what stands before and behind the name of an image, wherever it cuts no token."""
     texts_around: list[tuple[str, str]] = []
-    start = stem.find(image_stem)
+    start = mask_stem.find(image_stem)
     while start >= 0:
         end = start + len(image_stem)
-        before, behind = stem[:start], stem[end:]
+        before, behind = mask_stem[:start], mask_stem[end:]
         cuts_token_before = before != "" and is_within_token(before[-1], image_stem[0])
         cuts_token_behind = behind != "" and is_within_token(image_stem[-1], behind[0])
         if not cuts_token_before and not cuts_token_behind:
             texts_around.append((before, behind))
-        start = stem.find(image_stem, start + 1)
+        start = mask_stem.find(image_stem, start + 1)
     return texts_around
 
 
@@ -184,11 +184,11 @@ def _masks_by_image(
       masks: the names of files that may be their masks.
       are_in_one_folder: whether both lie in the same folder, so that a file is no mask of itself.
     """
-    image_by_stem = {_stem(name): name for name in images}
+    image_by_stem = {stem(name): name for name in images}
     masks_by_image: dict[str, list[str]] = collections.defaultdict(list)
     for mask in masks:
-        stem, ending = posixpath.splitext(mask)
-        if ending.lower() not in MASK_SUFFIXES or role(stem) == "drawn":
+        ending = posixpath.splitext(mask)[1].lower()
+        if ending not in MASK_SUFFIXES or role(stem(mask)) == "drawn":
             continue
         image = _find_image(mask, image_by_stem, are_in_one_folder=are_in_one_folder)
         if image is not None:
@@ -200,7 +200,7 @@ def _find_image(
     mask: str, image_by_stem: Mapping[str, str], *, are_in_one_folder: bool
 ) -> str | None:
     """Returns the image whose name a mask has, with a word more; None if there is none."""
-    for core, _ in parts_at_token_ends(_stem(mask)):
+    for core, _ in parts_at_token_ends(stem(mask)):
         if core not in image_by_stem:
             continue
         is_the_mask_itself = are_in_one_folder and image_by_stem[core] == mask
@@ -208,8 +208,3 @@ def _find_image(
             return image_by_stem[core]
     match = find_infix(mask, image_by_stem.keys())
     return image_by_stem[match.image_stem] if match else None
-
-
-def _stem(name: str) -> str:
-    """Returns a name without its ending."""
-    return posixpath.splitext(name)[0]
