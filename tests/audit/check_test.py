@@ -113,6 +113,61 @@ def test_frames_that_many_folders_have_are_no_copies_of_each_other(tmp_path, cap
     assert found["messages"] == ["d/1 (train) and e/1 (validation)"]
 
 
+def write_splits(root, **ids_by_split):
+    """Writes images of noise, their masks, and lists of their ids."""
+    rng = np.random.default_rng(0)
+    for split, ids in ids_by_split.items():
+        for image_id in ids:
+            noise = rng.integers(0, 255, (16, 16, 3), np.uint8)
+            exports.put_mask(root, f"JPEGImages/{image_id}.png", noise)
+            mask = rng.integers(0, 2, (16, 16), np.uint8)
+            exports.put_mask(root, f"SegmentationClass/{image_id}.png", mask)
+        put_list(root, split, "".join(f"{image_id}\n" for image_id in ids))
+
+
+def copies_in(root, capsys):
+    _, report = check(root, capsys, "--class_names", "background,crack")
+    kind = "near-duplicate ids in two splits"
+    return [m for f in report["findings"] if f["kind"] == kind for m in f["messages"]]
+
+
+def test_folders_of_splits_that_number_their_images_from_1_have_no_copies(tmp_path, capsys):
+    train = [f"train/{number:04}" for number in range(1, 9)]
+    val = [f"val/{number:04}" for number in range(1, 4)]
+    test = [f"test/{number:04}" for number in range(1, 4)]
+    write_splits(tmp_path / "films", train=train, val=val, test=test)
+    assert copies_in(tmp_path / "films", capsys) == []
+
+
+def test_a_name_that_is_in_two_folders_of_splits_beside_other_names_is_a_copy(tmp_path, capsys):
+    train = [f"train/IMG_{number}" for number in range(4711, 4716)]
+    val = [f"val/IMG_{number}" for number in range(4715, 4719)]
+    write_splits(tmp_path / "films", train=train, val=val)
+    assert copies_in(tmp_path / "films", capsys) == [
+        "train/IMG_4715 (train) and val/IMG_4715 (validation)"
+    ]
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "cat - Copy",
+        "cat - Copy (2)",
+        "cat copy",
+        "cat copy 2",
+        "cat_copy2",
+        "cat (copy)",
+        "cat (another copy)",
+        "cat (3rd copy)",
+        "cat (1)",
+        "Cat.rf.0123456789abcdef0123456789abcdef",
+    ],
+)
+def test_the_marks_of_copies_by_systems_and_tools_are_recognized(tmp_path, capsys, copy):
+    write_splits(tmp_path / "set", train=["cat", "dog"], val=[copy, "copycat", "dog - (day)"])
+    assert copies_in(tmp_path / "set", capsys) == [f"cat (train) and {copy} (validation)"]
+
+
 def test_a_tree_with_overlapping_lists_is_still_read_by_their_names(cvat, capsys):
     put_list(cvat, "val", "000032\nunannotated\n")
     status, report = check(cvat, capsys)
@@ -258,7 +313,7 @@ def test_check_calls_images_as_the_dataset_does_and_lists_read_these_ids(tmp_pat
     report = check_module.check_plan(plan, labels=False)
     ids = {plan.tree.paths.record_id(i) for of_split in plan.splits.values() for i in of_split}
     assert ids == built
-    assert {report.tree_id(i) for i in ids} == {*itertools.chain(*plan.splits.values())}
+    assert {report.ids.tree_id(i) for i in ids} == {*itertools.chain(*plan.splits.values())}
     exports.put(root, "mine.txt", "\n".join(sorted(built)))
     splits = {"train": "mine.txt"}
     again = FolderPlanner(root, name="mine", class_names=NAMES, splits=splits).plan()

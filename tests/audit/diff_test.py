@@ -4,8 +4,9 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
-from support import planted
+from support import doctoring, planted
 from support.building import from_tree
+from support.encoding import decoded, encoded
 
 from voc_seg_tfrecord import from_arrays
 from voc_seg_tfrecord.audit import diff
@@ -79,7 +80,7 @@ def test_each_kind_of_change_is_found_and_what_breaks_a_benchmark(tree, as_folde
     found = diff.compare(before, tree if as_folder else build(tree, "next"))
     assert found.changes == [expected[0], Change("h", "", "test"), *expected[1:]]
     assert found.broken == {"test": ["f"], "validation": ["d", "e"]}
-    assert found.counts[1] == {"train": 4, "validation": 1, "test": 1}
+    assert found.after.counts == {"train": 4, "validation": 1, "test": 1}
 
 
 def test_classes_are_compared_by_name_and_not_by_number(tree):
@@ -239,3 +240,30 @@ def test_a_second_side_that_is_not_there_is_a_wrong_call(tree, second, tmp_path)
     before = build(tree)
     assert cli.main(["diff", str(before.data_path), str(tmp_path / second)]) == 2
     assert cli.main(["diff", str(tree), str(tree)]) == 2
+
+
+def test_a_value_that_is_no_class_of_its_side_is_not_called_by_a_class_of_the_other(tree, tmp_path):
+    def change(examples):
+        mask = decoded(doctoring.values(examples[0], "segmentation_mask")[0]).copy()
+        assert mask[0, 0] == 0
+        mask[0, 0] = len(NAMES)
+        doctoring.values(examples[0], "segmentation_mask")[0] = encoded(mask)
+        return examples
+
+    after = build(tree, "next", class_names=[*NAMES, "new"])
+    damaged = doctoring.doctored(build(tree), tmp_path / "damaged", change)
+    (changed,) = diff.compare(damaged, after).changes
+    assert changed.mask == MaskChange(1, ((f"value {len(NAMES)}", NAMES[0], 1),))
+
+
+def test_a_feature_with_another_name_is_a_change(tree, tmp_path):
+    def rename(examples):
+        features = examples[0].features.feature
+        features["image/widths"].CopyFrom(features["image/width"])
+        del features["image/width"]
+        return examples
+
+    before = build(tree)
+    renamed = doctoring.doctored(before, tmp_path / "renamed", rename)
+    (changed,) = diff.compare(before, renamed).changes
+    assert changed.others == ("image/width", "image/widths")

@@ -11,7 +11,7 @@ from support.building import build
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord import VocSegConfig
-from voc_seg_tfrecord.audit import fingerprint, verify
+from voc_seg_tfrecord.audit import fingerprint, pinned_facts, verify
 from voc_seg_tfrecord.audit.fingerprint import Digests
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import releases
@@ -57,7 +57,7 @@ def test_a_datasets_fingerprint_knows_its_splits():
     assert whole != fingerprint.of_dataset({"test": one, "train": two})
 
 
-OWN = fingerprint.Claim("", complete=False, voc_classes=True)
+OWN = pinned_facts.Claim("", complete=False, voc_classes=True)
 
 
 def digests_of(name, mask=b"m"):
@@ -65,7 +65,7 @@ def digests_of(name, mask=b"m"):
 
 
 def compare(claim, split, digests):
-    return fingerprint.compare_with_pinned(claim, split, fingerprint.of_split(digests), digests)
+    return pinned_facts.compare_with_pinned(claim, split, fingerprint.of_split(digests), digests)
 
 
 @pytest.fixture
@@ -84,8 +84,8 @@ def pin(monkeypatch):
     "claim",
     [
         OWN,
-        fingerprint.Claim("2012", complete=False, voc_classes=True),
-        fingerprint.Claim("2012", complete=True, voc_classes=True),
+        pinned_facts.Claim("2012", complete=False, voc_classes=True),
+        pinned_facts.Claim("2012", complete=True, voc_classes=True),
     ],
 )
 def test_other_masks_of_an_official_list_are_a_fault_whatever_the_config_is_called(claim):
@@ -128,7 +128,7 @@ def test_masks_of_other_classes_are_not_compared():
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_masks_of_mapped_classes_are_said_not_to_be_compared_and_ids_are(complete):
-    claim = fingerprint.Claim("2012", complete, voc_classes=True, mapped=True)
+    claim = pinned_facts.Claim("2012", complete, voc_classes=True, mapped=True)
     found = compare(claim, "train", digests_of("voc2012_train"))
     assert found.faults == ()
     assert found.checked.endswith(
@@ -141,8 +141,17 @@ def test_masks_of_mapped_classes_are_said_not_to_be_compared_and_ids_are(complet
     assert ("2000_000000" in faults) == complete
 
 
+def test_a_complete_release_without_masks_is_compared_by_its_ids():
+    claim = pinned_facts.Claim("2012", complete=True, voc_classes=False, masks=False)
+    found = compare(claim, "train", digests_of("voc2012_train", mask=b""))
+    assert found.faults == ()
+    assert found.checked == (
+        "ids agree with the pinned facts of VOC2012 train; images not checked (no public hash)"
+    )
+
+
 def test_a_part_of_a_release_is_said_not_to_be_compared():
-    claim = fingerprint.Claim("2012", complete=False, voc_classes=True)
+    claim = pinned_facts.Claim("2012", complete=False, voc_classes=True)
     found = compare(claim, "train", digests_of("semi_92"))
     assert found.faults == ()
     assert found.checked.startswith("a part of VOC2012, or another list of it: ids and masks not")
@@ -154,7 +163,7 @@ def test_own_data_has_no_pinned_facts():
 
 
 def test_what_is_not_pinned_of_an_official_split_is_named():
-    claim = fingerprint.Claim("2007", True, True, ("images", "instance masks", "objects"))
+    claim = pinned_facts.Claim("2007", True, True, ("images", "instance masks", "objects"))
     found = compare(claim, "train", digests_of("voc2007_train"))
     assert found.checked == (
         "ids agree with the pinned facts of VOC2007 train; "
@@ -163,7 +172,7 @@ def test_what_is_not_pinned_of_an_official_split_is_named():
 
 
 def test_a_release_of_which_only_numbers_are_known_says_so():
-    claim = fingerprint.Claim("2008", complete=True, voc_classes=True)
+    claim = pinned_facts.Claim("2008", complete=True, voc_classes=True)
     digests = {str(n): Digests(b"i", b"m") for n in range(511)}
     assert compare(claim, "train", digests).checked == (
         "number of ids agrees with the pinned facts of VOC2008 train; "
@@ -202,5 +211,5 @@ def test_a_tampered_mask_is_a_fault_in_a_release_under_a_name_of_its_own(release
 
 def test_the_claim_is_read_from_the_metadata(release, sample):
     extra = ("images", "instance masks", "objects")
-    assert fingerprint.claim_of(release) == fingerprint.Claim("2012", False, True, extra)
-    assert fingerprint.claim_of(sample) == fingerprint.Claim("", False, True, extra)
+    assert pinned_facts.claim_of(release) == pinned_facts.Claim("2012", False, True, extra)
+    assert pinned_facts.claim_of(sample) == pinned_facts.Claim("", False, True, extra)

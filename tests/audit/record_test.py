@@ -196,3 +196,31 @@ def test_a_source_whose_image_is_gone_bad_is_told_at_its_tiles(tiled, tmp_path):
     faults = found(tiled, tree)
     assert len(faults) == 1
     assert "1_r0_c0: its source cannot be used" in faults[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("tile/image_id", "tile/image_id: nothing, the source has "),
+        ("labels", "labels: nothing, the source has "),
+        ("segmentation_mask", "segmentation_mask: nothing, the source has "),
+    ],
+)
+def test_a_feature_that_a_record_lacks_is_told_and_not_added_by_the_check(
+    tiled, tree, name, sentence
+):
+    compared = audit_record.make_standard(tiled, verify.find_originals(tiled, tree))
+    record = records.parse(stored(tiled, "train")[0])
+    del record.features[name]
+    report = audit_record.examine(compared, "train", record)
+    assert name not in record.features
+    assert any(problem.startswith(sentence) for problem in report.problems)
+    assert (report.place is None) == (name == "tile/image_id")
+
+
+def test_a_mask_that_cannot_be_decoded_is_compared_with_the_source_in_one_short_line(tiled, tree):
+    compared = audit_record.make_standard(tiled, verify.find_originals(tiled, tree))
+    record = changed(stored(tiled, "train")[0], "segmentation_mask", b"\x89PNG" + bytes(9999))
+    found = [problem for problem in problems(compared, record) if "the source has" in problem]
+    assert len(found) == 1
+    assert found[0].startswith("segmentation_mask: 10,003 bytes, the source has ")

@@ -1,4 +1,4 @@
-from voc_seg_tfrecord.audit.tile_places import TilePlace, missing_tiles
+from voc_seg_tfrecord.audit.tile_places import TileFault, TilePlace, find_tile_faults
 from voc_seg_tfrecord.core.tiling import Tiling
 
 TILING = Tiling(4)
@@ -9,18 +9,19 @@ def places(ids, side):
 
 
 def test_a_missing_tile_is_named():
-    found = dict(missing_tiles(places(["wall_r0_c0", "wall_r1_c0", "wall_r1_c1"], 8), TILING))
-    assert found == {"wall_r0_c1": "missing, although the image has other tiles"}
+    there = places(["wall_r0_c0", "wall_r1_c0", "wall_r1_c1"], 8)
+    (found,) = find_tile_faults(there, TILING)
+    assert found == TileFault("wall_r0_c1", "missing, although the image has other tiles", True)
 
 
 def test_many_tiles_with_wrong_ids_are_one_finding():
     wrong_ids = [f"x{number}" for number in range(40 * 40)]
-    found = list(missing_tiles(places(wrong_ids, 160), TILING))
-    assert found == [("wall", "missing: 1,600 of its tiles")]
+    (found,) = find_tile_faults(places(wrong_ids, 160), TILING)
+    assert found == TileFault("wall", "missing: 1,600 of its tiles", True)
 
 
 def test_tiles_that_give_different_sizes_of_their_image_are_a_finding():
     both = places(["wall_r0_c0"], 8) | places(["wall_r0_c1"], 9)
-    ((image_id, problem),) = missing_tiles(both, TILING)
-    assert image_id == "wall"
-    assert problem == "its tiles give different sizes of the image: [(8, 8), (9, 9)]"
+    (found,) = find_tile_faults(both, TILING)
+    assert (found.id, found.is_missing) == ("wall", False)
+    assert found.problem == "its tiles give different sizes of the image: [(8, 8), (9, 9)]"

@@ -10,7 +10,7 @@ from support.paths import DUMMY_DATA
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord import VocSegConfig, pipeline, stats
-from voc_seg_tfrecord.audit import fingerprint, verify
+from voc_seg_tfrecord.audit import fingerprint, pinned_facts, verify
 from voc_seg_tfrecord.audit.fingerprint import Digests
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import releases
@@ -101,13 +101,13 @@ def test_verify_finds_a_wrong_size(built, tmp_path):
 
 
 def test_verify_checks_the_ids_by_the_official_list_of_the_test():
-    claim = fingerprint.Claim("2012_test", complete=True, voc_classes=False, masks=False)
+    claim = pinned_facts.Claim("2012_test", complete=True, voc_classes=False, masks=False)
     digests = dict.fromkeys(list_ids("voc2012_test"), Digests(b"i", b""))
 
     def compare():
         total = fingerprint.of_split(digests)
         assert total.masks == ""
-        return fingerprint.compare_with_pinned(claim, "test", total, digests)
+        return pinned_facts.compare_with_pinned(claim, "test", total, digests)
 
     assert compare().faults == ()
     assert compare().checked == (
@@ -123,8 +123,8 @@ def test_verify_checks_the_ids_by_the_official_list_of_the_test():
 
 
 def test_images_alone_that_hold_an_official_list_are_not_asked_for_its_masks():
-    claim = fingerprint.Claim("", complete=False, voc_classes=False, masks=False)
+    claim = pinned_facts.Claim("", complete=False, voc_classes=False, masks=False)
     digests = dict.fromkeys(list_ids("voc2012_val"), Digests(b"i", b""))
-    found = fingerprint.compare_with_pinned(claim, "x", fingerprint.of_split(digests), digests)
+    found = pinned_facts.compare_with_pinned(claim, "x", fingerprint.of_split(digests), digests)
     assert found.faults == ()
     assert found.checked == "holds the ids of VOC2012 validation, and no masks"

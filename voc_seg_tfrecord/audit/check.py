@@ -4,20 +4,19 @@ import collections
 from collections.abc import Callable, Iterable, Mapping
 import dataclasses
 import functools
-import hashlib
 import itertools
-import re
-from typing import Any, NamedTuple
-import unicodedata
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
 
+from voc_seg_tfrecord.audit.copies_by_id import find_copies_by_id
+from voc_seg_tfrecord.audit.finding_ids import FindingIds
 from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
-from voc_seg_tfrecord.core.decisions import called_right
+from voc_seg_tfrecord.core.decisions import SuspectName, called_right
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
-from voc_seg_tfrecord.core.example import ALL_PARTS, ExampleSpec, RawExample
+from voc_seg_tfrecord.core.example import ExampleSpec, RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule, index_rule
 from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, MASK, VOID, background_index
@@ -35,8 +34,28 @@ from voc_seg_tfrecord.quality.finding import IGNORED, LEFT_OUT, STOPS, Finding, 
 from voc_seg_tfrecord.quality.regions import Box, RegionTable, find_regions
 from voc_seg_tfrecord.writing.examples import make_example
 
+MISSING_CLASS = "class missing in a split"
+"""The kind of the finding that a split has no image of a class."""
+
 _MAX_UNKNOWN_BOXES = 8
 """How many regions of unknown pixels of a mask are named."""
+
+_MAX_NAMED_ABSENT_IDS = 10_000
+"""How many ids of a split without an image are named one by one."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DroppedFindings:
+    """The effect of a person's decisions on a report.
+
+    Attributes:
+      count: how many findings were dropped.
+      stale_decisions: how many decisions were about images that are not in the tree, or whose files
+        were changed since.
+    """
+
+    count: int
+    stale_decisions: int
 
 
 @dataclasses.dataclass
@@ -66,102 +85,35 @@ class Report:
         """Whether a build would go through."""
         return not any(finding.effect == STOPS for finding in self.findings)
 
-    def ids_of(self, finding: Finding) -> tuple[str, ...]:
-        """Returns the ids of images that a finding is about, as a dataset has them."""
-        if self.tree is None:
-            return ()
-        if finding.ids:
-            return finding.ids
-        if self.tree_id(finding.where) in self.tree.images:
-            return (finding.where,)
-        if finding.where in self._record_id_by_file:
-            return (self._record_id_by_file[finding.where],)
-        return self._ids_of_absent_file(self.tree, finding.where)
-
-    def _ids_of_absent_file(self, tree: VocTree, file: str) -> tuple[str, ...]:
-        """Returns the id of a file that should be there, by the folder that it should be in."""
-        for place in tree.files_by_part("", ALL_PARTS).values():
-            folder = f"{place.folder}/"
-            image_id = file.removeprefix(folder)
-            if file.startswith(folder) and (image_id in tree.images or image_id in tree.masks):
-                return (tree.paths.record_id(image_id),)
-        return ()
-
-    def tree_id(self, record_id: str) -> str:
-        """Returns the tree's id of an image by the id that a dataset has for it."""
-        return self._tree_id_by_record_id.get(record_id, record_id)
-
     @functools.cached_property
-    def _tree_id_by_record_id(self) -> dict[str, str]:
-        if self.tree is None:
-            return {}
-        return {self.tree.paths.record_id(image_id): image_id for image_id in self.tree.images}
+    def ids(self) -> FindingIds:
+        """Tells which images a finding is about."""
+        return FindingIds(self.tree)
 
-    def mark_of(self, finding: Finding) -> str:
-        """Returns what a decision about a finding is about: files, and the place in them."""
-        return f"{self._sha256_of(self.ids_of(finding))} {finding.place}".strip()
+    def drop_findings_called_right(self, decisions: Iterable[Mapping[str, Any]]) -> DroppedFindings:
+        """Drops the findings about labels that a person called right; see `called_right`."""
+        sha256_by_suspect = called_right(decisions)
+        current_suspects: set[SuspectName] = set()
+        for suspect, sha256 in sha256_by_suspect.items():
+            _, ids, _ = suspect
+            if self.ids.sha256_of(ids) == sha256:
+                current_suspects.add(suspect)
+        count_before = len(self.findings)
+        self.findings = [
+            finding
+            for finding in self.findings
+            if self._suspect_of(finding) not in current_suspects
+        ]
+        return DroppedFindings(
+            count=count_before - len(self.findings),
+            stale_decisions=len(sha256_by_suspect) - len(current_suspects),
+        )
 
-    def _sha256_of(self, ids: Iterable[str]) -> str:
-        """Returns a digest of the images and labels of ids; shapes are labels too."""
-        if self.tree is None:
-            return ""
-        digest = hashlib.sha256()
-        for record_id in ids:
-            image_id = self.tree_id(record_id)
-            image = self._bytes_of(self.tree, image_id, "image")
-            shapes = self.tree.labels.shapes_of(image_id).encode()
-            label = shapes or self._bytes_of(self.tree, image_id, "mask")
-            for data in (image, label):
-                digest.update(b"%d " % len(data) + data)
-        return digest.hexdigest()[:32]
-
-    def _bytes_of(self, tree: VocTree, image_id: str, part: str) -> bytes:
-        """Returns a file of an id; nothing if it is not there or cannot be read."""
-        files = tree.files_of(image_id)
-        if part not in files:
-            return b""
-        try:
-            return File.read(files[part][0]).data
-        except VocSegError:
-            return b""
-
-    def without_right(self, decisions: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
-        """Leaves out findings about labels that a person called right; see `called_right`.
-
-        Returns:
-          How many findings were left out; and how many decisions were about images that are not in
-          the tree, or whose files were changed since.
-        """
-        right = called_right(decisions)
-        valid = set()
-        for decided, sha256 in right.items():
-            _, ids, _ = decided
-            if self._sha256_of(ids) == sha256:
-                valid.add(decided)
-        kept = []
-        for finding in self.findings:
-            is_about_labels = finding.score and finding.effect == IGNORED
-            decided = (finding.kind, self.ids_of(finding), finding.place)
-            if not is_about_labels or decided not in valid:
-                kept.append(finding)
-        left_out = len(self.findings) - len(kept)
-        self.findings = kept
-        return left_out, len(right) - len(valid)
-
-    @functools.cached_property
-    def _record_id_by_file(self) -> dict[str, str]:
-        """The id of each file that belongs to one image alone."""
-        if self.tree is None:
-            return {}
-        ids_by_file: dict[str, set[str]] = collections.defaultdict(set)
-        for image_id in {**self.tree.images, **self.tree.masks}:
-            for file in itertools.chain(*self.tree.files_of(image_id).values()):
-                ids_by_file[str(file)].add(image_id)
-        return {
-            file: self.tree.paths.record_id(min(ids))
-            for file, ids in ids_by_file.items()
-            if len(ids) == 1
-        }
+    def _suspect_of(self, finding: Finding) -> SuspectName | None:
+        """Returns the name of a finding in decisions; None if it is not about labels."""
+        if not finding.is_about_labels:
+            return None
+        return (finding.kind, self.ids.record_ids(finding), finding.place)
 
 
 def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
@@ -176,16 +128,6 @@ def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]
         return effect != STOPS, -highest_score, key
 
     return {key: kinds[key] for key in sorted(kinds, key=urgency)}
-
-
-# What tools append to an id when they copy or augment an image: Roboflow's hash, " copy".
-_COPY_MARK = re.compile(r"(\.rf\.[0-9a-f]{32}|[ _-]copy\d*|[ _-]?\(\d+\))$")
-
-MISSING_CLASS = "class missing in a split"
-"""The kind of the finding that a split has no image of a class."""
-
-_MAX_NAMED_ABSENT_IDS = 10_000
-"""How many ids of a split without an image are named one by one."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -241,7 +183,7 @@ def check_plan(
     if report.plan and report.total.pixels.any():
         for sentence in missing_classes(report.class_names, report.by_split):
             report.findings.append(Finding(MISSING_CLASS, "", sentence, IGNORED))
-    report.findings += [*_unused(plan), *_copies_by_id(plan)]
+    report.findings += [*_unused(plan), *find_copies_by_id(plan)]
     background = background_index(report.class_names, config.built_background)
     report.findings += rules.find_all(evidence, report.class_names, background)
     return report
@@ -468,48 +410,3 @@ def _unused(plan: FolderPlan) -> Iterable[Finding]:
             where = str(tree.root / folder / names[image_id])
             remedy = "list it in a split, or remove it"
             yield Finding(kind, where, f"{where} is in no split", IGNORED, remedy=remedy)
-
-
-class _ListedId(NamedTuple):
-    """An id and the split that lists it."""
-
-    split: str
-    image_id: str
-
-
-def _copies_by_id(plan: FolderPlan) -> Iterable[Finding]:
-    """Yields images of two splits that have the same id, but for the marks of copies."""
-    listed_by_name: dict[str, list[_ListedId]] = collections.defaultdict(list)
-    for split, ids in plan.splits.items():
-        for image_id in ids:
-            name = _name_without_copy_mark(image_id)
-            listed_by_name[name].append(_ListedId(split, image_id))
-    for listed in listed_by_name.values():
-        if not _may_be_copies(listed):
-            continue
-        record_ids = [plan.tree.paths.record_id(one.image_id) for one in listed]
-        texts = [
-            f"{record_id} ({one.split})" for record_id, one in zip(record_ids, listed, strict=True)
-        ]
-        text = " and ".join(texts)
-        remedy = "look whether they show the same; if so, keep them in one split"
-        kind = "near-duplicate ids in two splits"
-        yield Finding(kind, text, text, IGNORED, tuple(record_ids), remedy=remedy)
-
-
-def _name_without_copy_mark(image_id: str) -> str:
-    """Returns the last part of an id in lower case, without the mark of a copy."""
-    name = _COPY_MARK.sub("", unicodedata.normalize("NFC", image_id).casefold())
-    return name.rpartition("/")[2]
-
-
-def _may_be_copies(listed: list[_ListedId]) -> bool:
-    """Whether ids of one name may be copies of one photo in two splits.
-
-    They are not if several folders of one split have the name: frames have numbers, so that
-    `train/a/0001` and `train/b/0001` are two photos.
-    """
-    splits = {one.split for one in listed}
-    folders = {(one.split, one.image_id.rpartition("/")[0]) for one in listed}
-    different_ids = {one.image_id for one in listed}
-    return len(splits) > 1 and len(folders) == len(splits) and len(different_ids) > 1

@@ -1,7 +1,10 @@
 """Finds what changed between two datasets, or between a dataset and a folder in the same layout.
 
-Each side is read once, and only hashes of it are kept. Masks are decoded where their bytes differ,
-or where the classes of the two sides have other numbers. Classes are compared by their names.
+Each side is read once, and of most examples only hashes are kept. Of an example that may differ all
+features but the image are kept: those of the second side at once, those of the first one in another
+reading. If the classes of the two sides have other numbers, all examples may differ.
+
+Masks are decoded only of examples that may differ. Classes are compared by their names.
 """
 
 import collections
@@ -19,7 +22,7 @@ from tensorflow_datasets.proto import tf_feature_pb2
 from voc_seg_tfrecord.audit import leaks, source_records
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.id_lists import id_list_sha256, last_part
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     IMAGE,
@@ -80,21 +83,34 @@ class Change:
 
 
 @dataclasses.dataclass(frozen=True)
+class DiffSide:
+    """What one side of a comparison holds.
+
+    Attributes:
+      name: of the dataset or folder.
+      counts: how many examples each split has.
+      ids_sha256: of the image ids of each split; see `id_lists.id_list_sha256`.
+      classes: the class names, in mask order.
+    """
+
+    name: str
+    counts: Mapping[str, int]
+    ids_sha256: Mapping[str, str]
+    classes: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
 class Diff:
     """The changes between two sides.
 
     Attributes:
-      names: the names of both sides.
-      counts: how many examples each split of both sides has.
-      ids_sha256: of the image ids of each split of both sides; see `id_lists.id_list_sha256`.
-      classes: the class names of both sides, in mask order.
+      before: the first side.
+      after: the second side.
       changes: every example that is not the same, in the order of splits and ids.
     """
 
-    names: tuple[str, str]
-    counts: tuple[Mapping[str, int], Mapping[str, int]]
-    ids_sha256: tuple[Mapping[str, str], Mapping[str, str]]
-    classes: tuple[tuple[str, ...], tuple[str, ...]]
+    before: DiffSide
+    after: DiffSide
     changes: Sequence[Change]
 
     @property
@@ -149,6 +165,28 @@ class _Hashes:
 
 
 @dataclasses.dataclass(frozen=True)
+class _ReadSide:
+    """A side that was read.
+
+    Attributes:
+      hashes: of each example, by its place.
+      features: of the examples that may differ, by their place.
+    """
+
+    hashes: dict[_Place, _Hashes] = dataclasses.field(default_factory=dict)
+    features: dict[_Place, _Features] = dataclasses.field(default_factory=dict)
+
+    def summarize(self, name: str, classes: tuple[str, ...]) -> DiffSide:
+        """Returns the summary of the side for a report."""
+        counts = collections.Counter(place.split for place in self.hashes)
+        ids: dict[str, set[str]] = collections.defaultdict(set)
+        for place, hashes in self.hashes.items():
+            ids[place.split].add(hashes.image_id)
+        ids_sha256 = {split: id_list_sha256(ids_of_split) for split, ids_of_split in ids.items()}
+        return DiffSide(name, dict(counts), ids_sha256, classes)
+
+
+@dataclasses.dataclass(frozen=True)
 class _SecondSide:
     """The second side of a comparison: another dataset, or a folder.
 
@@ -188,42 +226,72 @@ def compare(
     """
     second = _open_second_side(before, after, name, progress)
     classes = _ClassPair(dataset.class_names(before), second.class_names)
-    hashes_before = {e.place: _hash_example(e) for e in _read_dataset(before, progress)}
-    hashes_after: dict[_Place, _Hashes] = {}
-    features_after: dict[_Place, _Features] = {}
-    for example in second.examples:
-        hashes = _hash_example(example)
-        hashes_after[example.place] = hashes
-        if hashes_before.get(example.place) != hashes or not classes.numbers_agree:
-            features_after[example.place] = example.features
-    matches = _match(hashes_before, hashes_after)
-    to_compare = {
-        place
-        for place, place_after in matches.pairs.items()
-        if place_after in features_after and place_after not in second.unusable
-    }
-    features_before = _read_features(before, to_compare, progress)
+    read_before = _ReadSide()
+    for example in _read_dataset(before, progress):
+        read_before.hashes[example.place] = _hash_example(example)
+    read_after = _read_second_side(second, read_before, classes)
+    matches = _match(read_before.hashes, read_after.hashes)
+    places_to_compare = set()
+    for place, place_after in matches.pairs.items():
+        if place_after in read_after.features and place_after not in second.unusable:
+            places_to_compare.add(place)
+    read_before.features.update(_read_features(before, places_to_compare, progress))
+
     changes = _lost_and_new(matches, second.unusable)
     for place, place_after in matches.pairs.items():
         change = _move(place, place_after, second.unusable.get(place_after, ""))
-        if place in features_before:
-            ours = features_before[place]
-            theirs = features_after[place_after]
-            change = dataclasses.replace(
-                change,
-                image=hashes_before[place].image != hashes_after[place_after].image,
-                mask=classes.mask_or_label_change(ours, theirs),
-                others=classes.other_changes(ours, theirs, is_renamed=bool(change.id_after)),
-            )
+        if place in read_before.features:
+            change = _add_content(change, place, place_after, read_before, read_after, classes)
         if change != Change(place.id, place.split, place.split):
             changes.append(change)
     changes.sort(key=lambda change: (change.before or change.after, change.id))
+    name_before, name_after = second.names
     return Diff(
-        names=second.names,
-        counts=(_count_examples(hashes_before), _count_examples(hashes_after)),
-        ids_sha256=(_ids_sha256(hashes_before), _ids_sha256(hashes_after)),
-        classes=(classes.before, classes.after),
+        before=read_before.summarize(name_before, classes.before),
+        after=read_after.summarize(name_after, classes.after),
         changes=changes,
+    )
+
+
+def _read_second_side(second: _SecondSide, before: _ReadSide, classes: "_ClassPair") -> _ReadSide:
+    """Reads the second side, and keeps the features of examples that differ from the first side's.
+
+    It keeps those of all examples if classes have other numbers.
+    """
+    after = _ReadSide()
+    for example in second.examples:
+        hashes = _hash_example(example)
+        after.hashes[example.place] = hashes
+        if before.hashes.get(example.place) != hashes or not classes.numbers_agree:
+            after.features[example.place] = example.features
+    return after
+
+
+def _add_content(
+    change: Change,
+    place: _Place,
+    place_after: _Place,
+    before: _ReadSide,
+    after: _ReadSide,
+    classes: "_ClassPair",
+) -> Change:
+    """Returns the change of an example with how its image, its mask and its other features differ.
+
+    Args:
+      change: what its places show.
+      place: its place on the first side.
+      place_after: its place on the second side.
+      before: the first side, with the features of the example.
+      after: the second side, likewise.
+      classes: by which masks are compared.
+    """
+    features = before.features[place]
+    features_after = after.features[place_after]
+    return dataclasses.replace(
+        change,
+        image=before.hashes[place].image != after.hashes[place_after].image,
+        mask=classes.mask_or_label_change(features, features_after),
+        others=classes.other_changes(features, features_after, is_renamed=bool(change.id_after)),
     )
 
 
@@ -327,13 +395,13 @@ def _match(before: Mapping[_Place, _Hashes], after: Mapping[_Place, _Hashes]) ->
     pairs = {place: place for place in before if place in after}
     lost = [place for place in before if place not in pairs]
     new = dict.fromkeys(place for place in after if place not in before)  # an ordered set
-    for name_of in (_complete_id, _last_part_of_id):
+    for name_of in (_complete_id, last_part):
         candidates: dict[tuple[bytes, str], list[_Place]] = {}
         for place in new:
-            key = (after[place].image, name_of(place))
+            key = (after[place].image, name_of(place.id))
             candidates.setdefault(key, []).append(place)
         for place in lost:
-            same = candidates.get((before[place].image, name_of(place)), [])
+            same = candidates.get((before[place].image, name_of(place.id)), [])
             moved = [candidate for candidate in same if candidate.split != place.split]
             if moved:
                 pairs[place] = moved[0]
@@ -358,12 +426,8 @@ def _move(place: _Place, place_after: _Place, unusable: str) -> Change:
     return Change(place.id, place.split, place_after.split, unusable=unusable, id_after=id_after)
 
 
-def _complete_id(place: _Place) -> str:
-    return place.id
-
-
-def _last_part_of_id(place: _Place) -> str:
-    return place.id.rpartition("/")[2]
+def _complete_id(image_id: str) -> str:
+    return image_id
 
 
 @dataclasses.dataclass(frozen=True)
@@ -438,16 +502,22 @@ class _ClassPair:
 
     @functools.cached_property
     def _all_names(self) -> list[str]:
-        """The classes of both sides, a name for each other value, and void."""
-        names = list(dict.fromkeys((*self.before, *self.after)))
-        unnamed = [f"value {number}" for number in range(len(names), VOID)]
-        return [*names, *unnamed, "void"]
+        """The classes of both sides, a name for each value that is no class, and void."""
+        values = [f"value {value}" for value in range(VOID)]
+        return [*self._class_names, *values, "void"]
+
+    @functools.cached_property
+    def _class_names(self) -> list[str]:
+        """The classes of both sides, each once."""
+        return list(dict.fromkeys((*self.before, *self.after)))
 
     def _numbers_in_all(self, names: tuple[str, ...]) -> np.ndarray:
-        """Returns the place in `_all_names` of each value of a side's masks, int64 `[256]`."""
-        numbers = np.arange(256)
-        numbers[: len(names)] = [self._all_names.index(name) for name in names]
-        numbers[VOID] = len(self._all_names) - 1
+        """Returns the index in `_all_names` of each value of a side's masks, int64 `[256]`.
+
+        A value that is no class of the side is none of the other side either, whatever its number.
+        """
+        numbers = len(self._class_names) + np.arange(256)
+        numbers[: len(names)] = [self._class_names.index(name) for name in names]
         return numbers
 
 
@@ -476,17 +546,7 @@ def _hash_example(example: _Example) -> _Hashes:
         values = tf_feature_pb2.Feature.FromString(tile_image_id).bytes_list.value
         if values:
             image_id = values[0].decode()
-    return _Hashes(example.image_hash, _hash(*example.features.values()), image_id)
-
-
-def _count_examples(hashes: Mapping[_Place, _Hashes]) -> dict[str, int]:
-    """Returns how many examples each split has."""
-    return dict(collections.Counter(place.split for place in hashes))
-
-
-def _ids_sha256(hashes: Mapping[_Place, _Hashes]) -> dict[str, str]:
-    """Returns the digest of the image ids of each split."""
-    ids: dict[str, set[str]] = {}
-    for place, of_example in hashes.items():
-        ids.setdefault(place.split, set()).add(of_example.image_id)
-    return {split: id_list_sha256(of_split) for split, of_split in ids.items()}
+    names_and_values = []
+    for name, value in example.features.items():
+        names_and_values += [name.encode(), value]
+    return _Hashes(example.image_hash, _hash(*names_and_values), image_id)

@@ -252,10 +252,11 @@ def _names_one_photo(image_id: str, first: Side, second: Side) -> bool:
     True for an id of VOC2012, such as `2008_000123`. False for one that a side has only because
     `voc2012_id` renamed it: six digits, such as `000032`, may be the id of any dataset's image.
     """
-    is_in_both = image_id in first.sha256_by_id and image_id in second.sha256_by_id
-    is_in_neither = image_id not in first.sha256_by_id and image_id not in second.sha256_by_id
-    is_renamed_in_one = not is_in_both and not is_in_neither
-    return _VOC2012_ID.fullmatch(image_id) is not None and not is_renamed_in_one
+    # A side that does not have the id itself has an id that was renamed to it. If both sides are
+    # of VOC2007, the id names the same photo in both.
+    first_has_it = image_id in first.sha256_by_id
+    second_has_it = image_id in second.sha256_by_id
+    return first_has_it == second_has_it and bool(_VOC2012_ID.fullmatch(image_id))
 
 
 def _pair_same_files(first: Side, second: Side) -> list[tuple[str, str]]:

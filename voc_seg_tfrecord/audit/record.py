@@ -246,9 +246,15 @@ def _shape_problems(standard: Standard, sizes: Mapping[str, tuple[int, ...]]) ->
         if name not in standard.fields:
             continue
         shape = standard.fields[name].shape
-        sides = zip(shape, size, strict=False)
-        if any(expected not in (None, side) for expected, side in sides):
+        if not _fits(size, shape):
             yield f"{name}: height and width {size}, the feature's shape is {shape}"
+
+
+def _fits(size: tuple[int, ...], shape: tuple[int | None, ...]) -> bool:
+    """Says whether a height and width are those of a shape `[H, W, C]`; None is any length."""
+    return all(
+        expected is None or side == expected for side, expected in zip(size, shape[:2], strict=True)
+    )
 
 
 def decode_masks(record: Record) -> tuple[dict[str, np.ndarray], list[str]]:
@@ -340,18 +346,34 @@ def _source_problems(
             yield f"{IMAGE}: {difference}"
         names -= {IMAGE, IMAGE_SHAPE, IMAGE_VALUE}
     for name in sorted(names):
-        if record.features[name] == original.features[name]:
-            continue
-        if name in masks:
-            mask = records.pixels(File(original.bytes(name), name))
-            difference = _array_difference(masks[name], mask, "pixel")
-        elif name == IMAGE:
-            difference = _image_difference(record, original)
-        else:
-            difference = f"{_show_values(record, name)}, the source has "
-            difference += _show_values(original, name)
+        difference = _feature_difference(name, record, original, masks)
         if difference:
             yield f"{name}: {difference}"
+
+
+def _feature_difference(
+    name: str, record: Record, original: Record, masks: Mapping[str, np.ndarray]
+) -> str:
+    """Returns how a feature of a record differs from the source's; empty if it does not.
+
+    Args:
+      name: the feature.
+      record: the record.
+      original: the record that its source files give.
+      masks: the masks of the record that can be decoded, uint8 `[H, W]`, by feature.
+    """
+    both_values = f"{_show_values(record, name)}, the source has {_show_values(original, name)}"
+    # The features are a map of protobuf, which adds what it does not have when it is read.
+    if name not in record.features or name not in original.features:
+        return both_values
+    if record.features[name] == original.features[name]:
+        return ""
+    if name == IMAGE:
+        return _image_difference(record, original)
+    if name in masks:
+        expected_mask = records.pixels(File(original.bytes(name), name))
+        return _array_difference(masks[name], expected_mask, "pixel")
+    return both_values
 
 
 def _image_difference(record: Record, original: Record) -> str:
@@ -413,8 +435,17 @@ def _array_difference(stored: np.ndarray, expected: np.ndarray, unit: str) -> st
     )
 
 
+_MAX_SHOWN_CHARACTERS = 200
+"""How many characters of a feature's values a problem shows."""
+
+
 def _show_values(record: Record, name: str) -> str:
-    """Returns the values of a feature in one line."""
+    """Returns the values of a feature in one line; of an image or a mask the number of bytes."""
     if name not in record.features:
         return "nothing"
-    return " ".join(str(record.features[name]).split())
+    if name in (IMAGE, *MASKS):
+        return counted(len(record.bytes(name)), "byte")
+    line = " ".join(str(record.features[name]).split())
+    if len(line) > _MAX_SHOWN_CHARACTERS:
+        return f"{line[:_MAX_SHOWN_CHARACTERS]}..."
+    return line

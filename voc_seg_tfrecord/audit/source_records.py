@@ -44,15 +44,14 @@ class Originals:
     Attributes:
       features: the dataset's features, which turn examples into records.
       spec: what examples hold.
-      splits: the item that each record is made from, by split and the record's id; None if its
-        files cannot be used.
+      items: the item that each record is made from, by split and the record's id.
       digests: the digest of the record that each must have, likewise.
-      unusable: images whose files cannot be used, by split and id, with the reason.
+      unusable: why the files of an image cannot be used, by split and the image's id.
     """
 
     features: tfds.features.FeaturesDict
     spec: ExampleSpec
-    splits: dict[str, dict[str, Item | None]] = dataclasses.field(default_factory=dict)
+    items: dict[str, dict[str, Item]] = dataclasses.field(default_factory=dict)
     digests: dict[str, dict[str, bytes]] = dataclasses.field(default_factory=dict)
     unusable: dict[str, dict[str, VocSegError]] = dataclasses.field(default_factory=dict)
 
@@ -60,19 +59,31 @@ class Originals:
         """Whether a record is, byte for byte, the one that its files give."""
         return self.digests[split].get(record.id) == _digest(record)
 
+    def expected_ids(self, split: str) -> set[str]:
+        """Returns the ids that the records of a split must have.
+
+        An image that cannot be used is expected too. If images are cut, the ids of its tiles are
+        not known.
+        """
+        ids = set(self.items[split])
+        if self.spec.tiling is None:
+            ids.update(self.unusable[split])
+        return ids
+
     def record(self, split: str, record_id: str) -> Record | None:
         """Returns the record that an id must have, None if the source has no such id.
 
         Raises:
           VocSegError: if its files cannot be used.
         """
-        unusable = self.unusable[split]
-        for image in (record_id, image_of(record_id)):
-            if image in unusable:
-                raise unusable[image]
-        item = self.splits[split].get(record_id)
-        if item is None:
+        image = record_id
+        if self.spec.tiling is not None:
+            image = image_of(record_id) or record_id
+        if image in self.unusable[split]:
+            raise self.unusable[split][image]
+        if record_id not in self.items[split]:
             return None
+        item = self.items[split][record_id]
         examples = try_examples(self.spec, item)
         if isinstance(examples, VocSegError):
             raise examples
@@ -167,7 +178,7 @@ def find_originals(
         )
     originals = Originals(builder.info.features, source.spec)
     for split in source.splits:
-        items: dict[str, Item | None] = {}
+        items: dict[str, Item] = {}
         digests: dict[str, bytes] = {}
         unusable: dict[str, VocSegError] = {}
         for item, result in _read_split(builder, source, split, f"source of {split}", progress):
@@ -177,9 +188,7 @@ def find_originals(
             for record in result:
                 items[record.id] = item
                 digests[record.id] = _digest(record)
-        if source.spec.tiling is None:
-            items.update(dict.fromkeys(unusable))
-        originals.splits[split] = items
+        originals.items[split] = items
         originals.digests[split] = digests
         originals.unusable[split] = unusable
     return originals
@@ -223,7 +232,7 @@ def read_folder(
 def _read_split(
     builder: tfds.core.DatasetBuilder, source: Source, split: str, title: str, progress: bool
 ) -> Iterator[tuple[Item, RecordsOrError]]:
-    """Yields items of a split and their records.
+    """Reads the items of a split, and returns an iterator over them with their records.
 
     Args:
       builder: of the dataset.
@@ -240,6 +249,7 @@ def _read_split(
         return [_as_record(builder.info.features, keyed.features) for keyed in examples]
 
     items = source.splits[split]
+    # Each item, and what `read` returns for it.
     results = ordered_map(read, items, ahead=THREADS)
     return tqdm(
         results,
@@ -267,8 +277,8 @@ def _config_of_build(builder: tfds.core.DatasetBuilder) -> VocSegConfig:
         )
     try:
         config = VocSegConfig(**fields)
+        if config.ratios and not config.group_by:  # it is built, so nobody is asked
+            return VocSegConfig(**{**fields, "group_by": NO_GROUPS})
     except ConfigError as error:  # another version built it
         raise error.changed(remedy=remedy) from None
-    if config.ratios and not config.group_by:
-        config.group_by = NO_GROUPS  # it is built, so nobody is asked
     return config

@@ -74,10 +74,23 @@ def tile_problems(record: Record, tiling: Tiling | None) -> Iterator[str]:
         yield f"height and width {record.size}, a tile at {place.at} has {size}"
 
 
-def missing_tiles(
-    places: Mapping[str, TilePlace], tiling: Tiling | None
-) -> Iterator[tuple[str, str]]:
-    """Yields the id and the problem of each fault that only all tiles together show.
+@dataclasses.dataclass(frozen=True)
+class TileFault:
+    """A fault that only all tiles of a split together show.
+
+    Attributes:
+      id: of the tile, or of the image if the fault is about many of its tiles.
+      problem: what is wrong.
+      is_missing: whether the tile, or many of the image, are missing.
+    """
+
+    id: str
+    problem: str
+    is_missing: bool
+
+
+def find_tile_faults(places: Mapping[str, TilePlace], tiling: Tiling | None) -> Iterator[TileFault]:
+    """Yields the faults that only all tiles of a split together show.
 
     Args:
       places: the places of all tiles of a split, by the id of the record.
@@ -89,25 +102,29 @@ def missing_tiles(
     for image_id, places_of_image in sorted(places_by_image.items()):
         sizes = {place.size for place in places_of_image}
         if len(sizes) > 1:
-            yield image_id, f"its tiles give different sizes of the image: {sorted(sizes)}"
+            problem = f"its tiles give different sizes of the image: {sorted(sizes)}"
+            yield TileFault(image_id, problem, is_missing=False)
         elif tiling is not None and places_of_image[0].has_size:
             height, width = places_of_image[0].size
             count = tiling.count(height, width)
             if count - len(places_of_image) > _MAX_NAMED_TILES:
                 missing_count = count - len(places_of_image)
-                yield image_id, f"missing: at least {missing_count:,} of its tiles"
+                problem = f"missing: at least {missing_count:,} of its tiles"
+                yield TileFault(image_id, problem, is_missing=True)
             else:
                 yield from _name_missing_tiles(image_id, tiling.tiles(height, width), places)
 
 
 def _name_missing_tiles(
     image_id: str, tiles: Iterable[Tile], places: Container[str]
-) -> Iterator[tuple[str, str]]:
-    """Yields id and problem of each missing tile of an image; of many only how many there are."""
+) -> Iterator[TileFault]:
+    """Yields each missing tile of an image; if they are many, one fault with their number."""
     tile_ids = [tile.name(image_id) for tile in tiles]
     missing_ids = [tile_id for tile_id in tile_ids if tile_id not in places]
     if len(missing_ids) > _MAX_NAMED_TILES:
-        yield image_id, f"missing: {len(missing_ids):,} of its tiles"
+        problem = f"missing: {len(missing_ids):,} of its tiles"
+        yield TileFault(image_id, problem, is_missing=True)
         return
     for tile_id in missing_ids:
-        yield tile_id, "missing, although the image has other tiles"
+        problem = "missing, although the image has other tiles"
+        yield TileFault(tile_id, problem, is_missing=True)

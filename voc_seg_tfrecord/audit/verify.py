@@ -3,17 +3,19 @@
 Enter at `verify`, which lists the checks.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import collections
+from collections.abc import Iterable, Iterator, Mapping
 import dataclasses
 import functools
 import itertools
 
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.audit import fingerprint, record
+from voc_seg_tfrecord.audit import fingerprint, pinned_facts
+from voc_seg_tfrecord.audit.record import Standard, examine, make_standard
 from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.source_records import find_originals as find_originals
-from voc_seg_tfrecord.audit.tile_places import TilePlace, missing_tiles
+from voc_seg_tfrecord.audit.tile_places import TilePlace, find_tile_faults
 from voc_seg_tfrecord.core import dataset_files, display
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
@@ -31,11 +33,13 @@ class Fault:
       split: the split; empty if a file belongs to no split.
       id: the record's id; empty if no single record is wrong.
       found: what is wrong.
+      is_missing: whether the record is not there, which more than one check may find.
     """
 
     split: str
     id: str
     found: str
+    is_missing: bool = False
 
     def __str__(self) -> str:
         where = f"{self.split} {self.id}".strip()
@@ -130,7 +134,7 @@ def verify(
     4. With a source, each record is compared with the one that its files give, and the ids with
        the tree's lists.
     5. Counts, ids and masks of a release are compared with `checksums/splits.tsv`, see
-       `fingerprint`.
+       `pinned_facts`.
 
     Args:
       dataset: a built dataset: its builder, its name, such as `voc_seg_tfrecord/2012`, or the
@@ -148,7 +152,7 @@ def verify(
     """
     builder = as_builder(dataset, data_dir)
     records.check_tfrecord(builder)
-    standard = record.make_standard(builder, source)
+    standard = make_standard(builder, source)
     sums = dataset_files.read_sums(builder.data_path)
     shards = {
         path.name: split
@@ -158,20 +162,22 @@ def verify(
     read_splits = {
         split: _read_split(builder, split, standard, progress) for split in builder.info.splits
     }
-    faults = list(_file_faults(builder, sums, shards))
-    faults += _faults_across_splits(builder, read_splits)
-    claim = fingerprint.claim_of(builder)
+    faults_by_split: dict[str, list[Fault]] = collections.defaultdict(list)
+    for fault in _file_faults(builder, sums, shards):
+        faults_by_split[fault.split].append(fault)
+    for fault in _faults_across_splits(builder, read_splits):
+        faults_by_split[fault.split].append(fault)
+    claim = pinned_facts.claim_of(builder)
     reports = {}
     for split, read in read_splits.items():
-        faults_of_split = [fault for fault in faults if fault.split == split]
-        reports[split] = _report(claim, split, read, faults_of_split)
+        reports[split] = _report(claim, split, read, [*faults_by_split[split], *read.faults])
     fingerprints = {split: report.fingerprint for split, report in reports.items()}
     return VerificationReport(
         reports,
         fingerprint.of_dataset(fingerprints),
         tuple((builder.info.metadata or {}).get("archives", ())),
         has_sums=bool(sums),
-        files=tuple(fault for fault in faults if not fault.split),
+        files=tuple(faults_by_split[""]),
     )
 
 
@@ -199,13 +205,15 @@ class _ReadSplit:
 
 
 def _read_split(
-    builder: tfds.core.DatasetBuilder, split: str, standard: record.Standard, progress: bool
+    builder: tfds.core.DatasetBuilder, split: str, standard: Standard, progress: bool
 ) -> _ReadSplit:
     """Reads a split once and checks each record, then all of them together."""
     read = _ReadSplit()
-    examine = functools.partial(record.examine, standard, split)
+    examine_record = functools.partial(examine, standard, split)
     try:
-        for report in records.scan(builder, split, examine, progress=progress, complete=False):
+        for report in records.scan(
+            builder, split, examine_record, progress=progress, complete=False
+        ):
             if report.id in read.digests:
                 message = "duplicate: more than one record has this id"
                 read.faults.append(Fault(split, report.id, message))
@@ -222,7 +230,10 @@ def _read_split(
 
 
 def _split_faults(
-    builder: tfds.core.DatasetBuilder, split: str, read: _ReadSplit, standard: record.Standard
+    builder: tfds.core.DatasetBuilder,
+    split: str,
+    read: _ReadSplit,
+    standard: Standard,
 ) -> Iterator[Fault]:
     """Yields what the records of a split show together."""
     expected = builder.info.splits[split].num_examples
@@ -236,11 +247,12 @@ def _split_faults(
         if stated is not None and stated != read.ids_sha256:
             message = f"ids: sha256 {read.ids_sha256}, the dataset's metadata says {stated}"
             yield Fault(split, "", message)
-    for tile_id, problem in missing_tiles(read.places, standard.tiling):
-        yield Fault(split, tile_id, problem)
+    for fault in find_tile_faults(read.places, standard.tiling):
+        yield Fault(split, fault.id, fault.problem, fault.is_missing)
     if standard.source is not None:
-        for image_id in sorted(set(standard.source.splits[split]) - set(read.digests)):
-            yield Fault(split, image_id, "missing: the source lists it, no record has it")
+        message = "missing: the source lists it, no record has it"
+        for record_id in sorted(standard.source.expected_ids(split) - set(read.digests)):
+            yield Fault(split, record_id, message, is_missing=True)
 
 
 def _faults_across_splits(
@@ -268,17 +280,12 @@ def _shared_ids(ids: Mapping[str, set[str]], words: str) -> Iterator[Fault]:
 
 
 def _report(
-    claim: fingerprint.Claim, split: str, read: _ReadSplit, faults: Sequence[Fault]
+    claim: pinned_facts.Claim, split: str, read: _ReadSplit, faults: Iterable[Fault]
 ) -> SplitReport:
-    """Returns the report of a split, with faults that were found outside of its records."""
+    """Returns the report of a split, whose faults were all found but those by pinned facts."""
     total = fingerprint.of_split(read.digests)
-    pinned = fingerprint.compare_with_pinned(claim, split, total, read.digests)
-    once: dict[tuple[str, str], Fault] = {}
-    for fault in (*faults, *read.faults):
-        # A missing tile is named once, though two checks find it.
-        reason = "missing" if fault.found.startswith("missing") else fault.found
-        once[fault.id, reason] = fault
-    in_order = sorted(once.values(), key=lambda fault: fault.id)
+    pinned = pinned_facts.compare_with_pinned(claim, split, total, read.digests)
+    in_order = sorted(_drop_repeats(faults), key=lambda fault: fault.id)
     in_order += [Fault(split, "", message) for message in pinned.faults]
     return SplitReport(
         fingerprint=total,
@@ -287,6 +294,15 @@ def _report(
         facts=pinned.checked,
         published_as=pinned.published_as,
     )
+
+
+def _drop_repeats(faults: Iterable[Fault]) -> Iterable[Fault]:
+    """Returns each fault once, and a missing record once, though two checks find it."""
+    distinct: dict[tuple[str, str], Fault] = {}
+    for fault in faults:
+        reason = "missing" if fault.is_missing else fault.found
+        distinct[fault.id, reason] = fault
+    return distinct.values()
 
 
 def _file_faults(

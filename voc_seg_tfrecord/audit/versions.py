@@ -4,6 +4,7 @@ It warns of a number that means another class now, and of ids that are in anothe
 that were trained before, and their scores, no longer fit, and no reader could see it.
 """
 
+import collections
 from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import warnings
@@ -12,7 +13,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, command, counted
-from voc_seg_tfrecord.core.id_lists import id_list_sha256
+from voc_seg_tfrecord.core.id_lists import id_list_sha256, last_part
 from voc_seg_tfrecord.core.names import background_index
 from voc_seg_tfrecord.reading import dataset, records
 from voc_seg_tfrecord.reading.find import versions_in
@@ -91,10 +92,11 @@ class OlderVersion:
             text = f"Classes have other numbers than in version {self.name}: {named}."
             warnings.warn(text, stacklevel=2)
             return
+        old_names = list(before)
         if backgrounds == (0, 0):
-            before = (names[0], *before[1:])
-        new_names = [name for name in names if name not in before]
-        same_numbers = [*before, *new_names]
+            old_names[0] = names[0]  # the new spelling of background
+        new_names = [name for name in names if name not in old_names]
+        same_numbers = [*old_names, *new_names]
         raise ConfigError(
             f"version {self.name}",
             found=f"classes that get other numbers: {_list_first(changed)}. Nobody numbered them, "
@@ -128,8 +130,8 @@ class OlderVersion:
         except VocSegError as error:
             _warn_unread(self.name, error)
             return
-        ids_now = {split: ids_now.get(split, set()) for split in changed_splits}
-        moved = _find_moved(_splits_by_id(ids_before), _splits_by_id(ids_now))
+        changed_ids_now = {split: ids_now.get(split, set()) for split in changed_splits}
+        moved = _find_moved(_splits_by_id(ids_before), _splits_by_id(changed_ids_now))
         if moved:
             verb = "is" if len(moved) == 1 else "are"
             warnings.warn(
@@ -175,30 +177,38 @@ def _find_moved(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -
 def _match_ids(before: Mapping[str, list[str]], now: Mapping[str, list[str]]) -> dict[str, str]:
     """Returns the old id of each image id that has one; each old id has one new id at most.
 
-    In the folder of another split an image has another id, so ids that are gone are compared by
-    their last part too: of `train/1` and `val/1`, both of which are gone, `all/1` in train is
-    `train/1`. `diff` also compares bytes.
+    In the folder of another split an image has another id. So ids that are gone are compared by
+    their last part too, first within the same split: `all/1` (in train) is matched with `train/1`,
+    not with `val/1`. `diff` also compares bytes.
     """
     old_ids = {image_id: image_id for image_id in now if image_id in before}
-    gone_ids: dict[str, list[str]] = {}
-    for image_id in sorted(before.keys() - now.keys()):
-        gone_ids.setdefault(_last_part(image_id), []).append(image_id)
+    gone_ids: dict[str, list[str]] = collections.defaultdict(list)
+    for gone_id in sorted(before.keys() - now.keys()):
+        gone_ids[last_part(gone_id)].append(gone_id)
     new_ids = sorted(now.keys() - before.keys())
     for image_id in new_ids:
-        candidates = gone_ids.get(_last_part(image_id), [])
-        same_split = [old for old in candidates if not set(before[old]).isdisjoint(now[image_id])]
-        if same_split:
-            old_ids[image_id] = same_split[0]
-            candidates.remove(same_split[0])
+        old_id = _take_id(gone_ids[last_part(image_id)], before, splits=now[image_id])
+        if old_id is not None:
+            old_ids[image_id] = old_id
+    any_split = {split for splits in before.values() for split in splits}
     for image_id in new_ids:
-        candidates = gone_ids.get(_last_part(image_id), [])
-        if candidates and image_id not in old_ids:
-            old_ids[image_id] = candidates.pop(0)
+        if image_id in old_ids:
+            continue
+        old_id = _take_id(gone_ids[last_part(image_id)], before, splits=any_split)
+        if old_id is not None:
+            old_ids[image_id] = old_id
     return old_ids
 
 
-def _last_part(image_id: str) -> str:
-    return image_id.rpartition("/")[2]
+def _take_id(
+    candidates: list[str], splits_by_id: Mapping[str, list[str]], *, splits: Iterable[str]
+) -> str | None:
+    """Removes from the candidates the first id of some splits, and returns it; None without one."""
+    for candidate in candidates:
+        if not set(splits).isdisjoint(splits_by_id[candidate]):
+            candidates.remove(candidate)
+            return candidate
+    return None
 
 
 def _list_first(texts: Sequence[str]) -> str:

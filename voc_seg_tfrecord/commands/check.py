@@ -144,7 +144,8 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
     fixes = output_files.check_file(args.csv, "--csv") if args.csv else None
     decisions = arguments.read_decisions(args)
     config, report = check_folder(root, fits=not args.no_fit, **arguments.tree_fields(args))
-    right, stale = report.without_right(decisions)
+    dropped = report.drop_findings_called_right(decisions)
+    stale = dropped.stale_decisions
     if html:
         from voc_seg_tfrecord.report import tree_page  # of the page only
 
@@ -156,15 +157,17 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
     summary = _summary(report)
     summary["root"] = summary["root"].replace(str(root), str(args.root))
     if args.json:
-        screen.write_json(summary | {"called_right": right, "decisions_not_used": stale})
+        screen.write_json(
+            summary | {"called_right": dropped.count, "decisions_not_used": dropped.stale_decisions}
+        )
         return 0 if report.ok else 1
     if report.plan and config:
         print(describe(report.plan, config).replace(str(root), str(args.root)))
-        if summary["findings"] or right or stale:
+        if summary["findings"] or dropped.count or stale:
             print()
     _print_findings(summary)
-    if right:
-        print(f"{right:6} x called right in {several(args.decisions)}, and so not named")
+    if dropped.count:
+        print(f"{dropped.count:6} x called right in {several(args.decisions)}, and so not named")
     if stale:
         print(f"{stale:6} x called right, but the files changed since, or are not in this tree")
     if report.total.pixels.any():
@@ -282,8 +285,8 @@ def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
 
 def _csv_row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...]:
     """Returns the cells of `_CSV_COLUMNS` about a finding."""
-    record_id = next(reversed(report.ids_of(finding)), "")
-    image_id = report.tree_id(record_id)
+    record_id = next(reversed(report.ids.record_ids(finding)), "")
+    image_id = report.ids.tree_id(record_id)
     box = finding.box or ("", "", "", "")
     score = round(finding.score, 2) if finding.score else ""
     return (

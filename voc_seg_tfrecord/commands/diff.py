@@ -18,7 +18,7 @@ from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.reading.dataset import open_built
 
 if TYPE_CHECKING:
-    from voc_seg_tfrecord.audit.diff import Change, Diff, MaskChange
+    from voc_seg_tfrecord.audit.diff import Change, Diff, DiffSide, MaskChange
 
 SUMMARY = "show what changed between two datasets, or a dataset and a folder"
 EXAMPLE = "voc-seg-tfrecord diff cracks:1.0.0 cracks:1.1.0"
@@ -87,41 +87,40 @@ def _as_dict(diff: "Diff", naming: _FolderNaming) -> dict[str, Any]:
     for change in changes:
         change["unusable"] = naming.rename(change["unusable"])
     return {
-        "before": _side_as_dict(diff, 0),
-        "after": _side_as_dict(diff, 1),
+        "before": _side_as_dict(diff.before),
+        "after": _side_as_dict(diff.after),
         "changes": changes,
         "broken": diff.broken,
     }
 
 
-def _side_as_dict(diff: "Diff", side: int) -> dict[str, Any]:
-    """Returns what is known of A, side 0, or of B, side 1."""
+def _side_as_dict(side: "DiffSide") -> dict[str, Any]:
     return {
-        "name": diff.names[side],
-        "splits": diff.counts[side],
-        "ids_sha256": diff.ids_sha256[side],
-        "classes": list(diff.classes[side]),
+        "name": side.name,
+        "splits": side.counts,
+        "ids_sha256": side.ids_sha256,
+        "classes": list(side.classes),
     }
 
 
 def _print(diff: "Diff", naming: _FolderNaming) -> None:
-    print(f"{diff.names[0]} -> {diff.names[1]}")
-    _print_classes(*diff.classes)
+    print(f"{diff.before.name} -> {diff.after.name}")
+    _print_classes(diff.before.classes, diff.after.classes)
     changes_by_kind = {
         kind: [change for change in diff.changes if has_kind(change)]
         for kind, (_, has_kind) in _KINDS.items()
     }
-    splits = list(dict.fromkeys([*diff.counts[0], *diff.counts[1]]))
+    splits = list(dict.fromkeys([*diff.before.counts, *diff.after.counts]))
     rows = []
     for split in splits:
-        row = [split, diff.counts[0].get(split, 0), diff.counts[1].get(split, 0)]
+        row = [split, diff.before.counts.get(split, 0), diff.after.counts.get(split, 0)]
         for changes in changes_by_kind.values():
             row.append(len([c for c in changes if (c.before or c.after) == split]))
         rows.append(row)
     screen.show_table(["split", "before", "after", *changes_by_kind], rows)
     for split in splits:
-        before = diff.ids_sha256[0].get(split, "none")
-        after = diff.ids_sha256[1].get(split, "none")
+        before = diff.before.ids_sha256.get(split, "none")
+        after = diff.after.ids_sha256.get(split, "none")
         digests = f"{before} on both sides" if before == after else f"{before} -> {after}"
         print(f"ids of {split}: sha256 {digests}")
     for kind, changes in changes_by_kind.items():

@@ -46,6 +46,16 @@ def image_id(filename: str) -> str:
     return _without_suffix(filename)
 
 
+def last_part(image_id: str) -> str:
+    """Returns an id without its folders: `0001` for `train/0001`."""
+    return image_id.rpartition("/")[2]
+
+
+def parent_folder(image_id: str) -> str:
+    """Returns the folder of an id, empty if it has none: `train/a` for `train/a/0001`."""
+    return image_id.rpartition("/")[0]
+
+
 def parse_ids(
     data: bytes,
     where: object,

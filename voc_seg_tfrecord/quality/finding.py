@@ -109,6 +109,11 @@ class Finding:
     beside: tuple[ComparedRegion, ...] = ()
 
     @property
+    def is_about_labels(self) -> bool:
+        """Whether it says that a label may be wrong."""
+        return self.score > 0
+
+    @property
     def place(self) -> str:
         """The box as text, if an image may have several findings of the kind; else empty."""
         if not self.suggested or self.box is None:
@@ -134,6 +139,6 @@ def as_dict(finding: Finding) -> dict[str, Any]:
 
 def suspicious_first(findings: Iterable[Finding]) -> list[Finding]:
     """Returns the findings about labels, the most likely ones first."""
-    about_labels = [finding for finding in findings if finding.score]
+    about_labels = [finding for finding in findings if finding.is_about_labels]
     about_labels.sort(key=lambda finding: (-finding.score, finding.kind, finding.where))
     return about_labels

@@ -159,7 +159,7 @@ class CardMaker:
 
     def _images_to_show(self, finding: Finding) -> Sequence[str]:
         """Returns the later one of copies whose masks differ; else the first ids of a finding."""
-        ids = self.report.ids_of(finding)
+        ids = self.report.ids.record_ids(finding)
         if finding.box and finding.score:
             return ids[-1:]
         return ids[:_MAX_CARDS_OF_FINDING]
@@ -168,8 +168,8 @@ class CardMaker:
         finding = item.finding
         return Card(
             kind=finding.kind,
-            ids=self.report.ids_of(finding),
-            sha256=self.report.mark_of(finding),
+            ids=self.report.ids.record_ids(finding),
+            sha256=self.report.ids.mark_of(finding),
             splits=self._splits_of(item.image_id),
             detail=finding.detail or finding.message.partition("\n")[0],
             example=ExampleThumbnails(item.image_id, item.image_id, 0, 0),
@@ -179,7 +179,7 @@ class CardMaker:
     def _splits_of(self, image_id: str) -> str:
         plan = self.report.plan
         splits = plan.splits if plan else {}
-        tree_id = self.report.tree_id(image_id)
+        tree_id = self.report.ids.tree_id(image_id)
         return ", ".join(split for split, ids in splits.items() if tree_id in ids) or "in no split"
 
     def _draw_card(self, item: _CardItem) -> Card:
@@ -235,7 +235,7 @@ class CardMaker:
         tree = self.report.tree
         if tree is None:
             return ""
-        return str(tree.images.get(self.report.tree_id(image_id), "no image"))
+        return str(tree.images.get(self.report.ids.tree_id(image_id), "no image"))
 
     def _draw_compared_regions(self, finding: Finding) -> None:
         """Draws the regions that a finding is to be compared with, each once on the page."""
@@ -283,7 +283,7 @@ class CardMaker:
         tree = self.report.tree
         if tree is None:
             return _Files()
-        files = tree.files_of(self.report.tree_id(image_id))
+        files = tree.files_of(self.report.ids.tree_id(image_id))
         first = {part: paths[0] for part, paths in files.items()}
         return _Files(first.get("image"), first.get("mask"))
 
@@ -295,7 +295,7 @@ class CardMaker:
         spec = self.config.example_spec(self.report.plan.mask_rule)
         spec = dataclasses.replace(spec, decoding="none", instances=False, objects=False)
         try:
-            raw = tree.items()[self.report.tree_id(image_id)].read()
+            raw = tree.items()[self.report.ids.tree_id(image_id)].read()
             example = make_example(raw, spec)
             return pillow.decode(File(example[MASK], image_id), MaskError).values()
         except Exception:  # a page is written, whatever a file does to a decoder

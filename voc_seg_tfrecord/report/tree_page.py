@@ -131,7 +131,7 @@ def _used_classes(report: Report) -> list[int]:
 
 def _thumbnail_side(report: Report) -> int:
     """Returns the side of thumbnails, which is smaller on a page of many cards."""
-    cards = sum(len(report.ids_of(finding)) for finding in report.findings)
+    cards = sum(len(report.ids.record_ids(finding)) for finding in report.findings)
     return _SMALL_SIDE_PX if cards > _MAX_CARDS_WITH_LARGE_THUMBNAILS else SIDE_PX
 
 
