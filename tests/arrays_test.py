@@ -127,3 +127,21 @@ def test_the_example_that_is_given_is_not_changed():
 def test_an_example_without_images_is_refused():
     with pytest.raises(ConfigError, match="expected: one of image"):
         arrays.center_crop_or_pad({"labels": np.array([1])}, 4)
+
+
+def test_masks_without_an_axis_of_channels_are_padded_with_void():
+    example = {"image": np.ones((2, 2, 3), np.uint8), "segmentation_mask": np.ones((2, 2), "u1")}
+    padded = arrays.center_crop_or_pad(example, 4)["segmentation_mask"]
+    assert padded.tolist() == [
+        [255, 255, 255, 255],
+        [255, 1, 1, 255],
+        [255, 1, 1, 255],
+        [255, 255, 255, 255],
+    ]
+
+
+def test_one_hot_masks_are_padded_with_0():
+    example = {"image": np.ones((2, 2, 3), np.uint8), "segmentation_mask": np.ones((2, 2, 5), "u1")}
+    padded = arrays.center_crop_or_pad(example, 4)["segmentation_mask"]
+    assert (padded[0] == 0).all()
+    assert padded.sum() == 20

@@ -18,6 +18,12 @@ from voc_seg_tfrecord.core.names import FILL, IMAGE, MASKS, WHOLE_IMAGE_FEATURES
 
 Size: TypeAlias = int | tuple[int, int]
 
+SAMPLE_WEIGHT: str = "sample_weight"
+"""Name of one weight per pixel beside the features, `[H, W]`."""
+
+_DEFAULT_SCALE_STEP = 0.25
+_MAX_ROUNDING_ERROR = 1e-6
+
 
 def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> dict[str, Any]:
     """Crops to the middle where the image is larger than `size`, pads all sides where smaller.
@@ -49,8 +55,8 @@ def random_crop_or_pad(
       The example with image and masks `[height, width, channels]`.
     """
     canvas = _size_array(size)
-    place = rng.integers(0, np.abs(_size_of(example) - canvas), endpoint=True)
-    return _crop_or_pad(example, canvas, place)
+    offset = rng.integers(0, np.abs(_size_of(example) - canvas), endpoint=True)
+    return _crop_or_pad(example, canvas, offset)
 
 
 def random_scaled_crop(
@@ -88,19 +94,19 @@ def random_scaled_crop(
     scaled = _scale_size(current, scale)
     # Each axis is either cropped or padded. A crop is cut out before it is resized.
     is_cropped = scaled > canvas
-    crop = np.clip(_scale_size(canvas, 1 / scale), 1, current)
-    kept = np.where(is_cropped, crop, current)
-    room = np.where(is_cropped, current - kept, canvas - scaled)
-    place = rng.integers(0, room, endpoint=True)
-    top, left = np.where(is_cropped, place, 0)
-    height, width = kept
+    cropped_size = np.clip(_scale_size(canvas, 1 / scale), 1, current)
+    part_size = np.where(is_cropped, cropped_size, current)
+    max_offset = np.where(is_cropped, current - part_size, canvas - scaled)
+    offset = rng.integers(0, max_offset, endpoint=True)
+    top, left = np.where(is_cropped, offset, 0)
+    height, width = part_size
     moved = _without_whole_image_features(example)
-    for name in fills(moved):
+    for name in find_fill_values(moved):
         part = moved[name][top : top + height, left : left + width]
         resize = _resize_bilinear if name == IMAGE else _resize_nearest
         moved[name] = resize(part, np.minimum(scaled, canvas))
-    # A cropped axis is now as long as the canvas, so only padding needs a place.
-    padded = _crop_or_pad(moved, canvas, np.where(is_cropped, 0, place))
+    # A cropped axis is as long as the canvas now, so only padding needs an offset.
+    padded = _crop_or_pad(moved, canvas, np.where(is_cropped, 0, offset))
     return random_flip(padded, rng) if flip else padded
 
 
@@ -116,38 +122,44 @@ def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[st
     """
     step = -1 if rng.random() < 0.5 else 1
     moved = _without_whole_image_features(example)
-    for name in fills(moved):
+    for name in find_fill_values(moved):
         moved[name] = np.ascontiguousarray(moved[name][:, ::step])
     return moved
 
 
 def _crop_or_pad(
-    example: Mapping[str, Any], canvas: np.ndarray, place: np.ndarray
+    example: Mapping[str, Any], canvas: np.ndarray, offset: np.ndarray
 ) -> dict[str, Any]:
-    """Crops at `place` along the axes that are too long, pads by it along the others."""
+    """Crops the axes that are longer than the canvas, and pads the others.
+
+    Args:
+      example: image and masks of one size.
+      canvas: height and width of the result, int `[2]`.
+      offset: int `[2]`. On an axis that is cropped it is the first pixel that stays; on one that is
+        padded it is the padding before the first pixel.
+    """
     moved = _without_whole_image_features(example)
-    for name, fill in fills(moved).items():
+    for name, fill in find_fill_values(moved).items():
         source = moved[name]
         current = np.array(source.shape[:2])
         is_cropped = current > canvas
-        top, left = np.where(is_cropped, place, 0)
-        y, x = np.where(is_cropped, 0, place)
+        source_y, source_x = np.where(is_cropped, offset, 0)
+        target_y, target_x = np.where(is_cropped, 0, offset)
         height, width = np.minimum(current, canvas)
+        part = source[source_y : source_y + height, source_x : source_x + width]
         target = np.full((*canvas, *source.shape[2:]), fill, source.dtype)
-        target[y : y + height, x : x + width] = source[top : top + height, left : left + width]
+        target[target_y : target_y + height, target_x : target_x + width] = part
         moved[name] = target
     return moved
 
 
-SAMPLE_WEIGHT: str = "sample_weight"
-"""Name of one weight per pixel beside the features, `[H, W]`."""
+def find_fill_values(example: Mapping[str, Any]) -> dict[str, int]:
+    """Finds the features that are moved with the image, and the value of padding in each.
 
-
-def fills(example: Mapping[str, Any]) -> dict[str, int]:
-    """Returns the features that are moved with the image, and the value that padding has in them.
+    Padding is 0 in a one-hot mask `[H, W, classes]`, and 255 in a mask `[H, W]` or `[H, W, 1]`.
 
     Args:
-      example: arrays or tensors, or what describes tensors.
+      example: arrays or tensors, or what describes tensors; no batch.
 
     Raises:
       ConfigError: naming an unknown feature that may belong to pixels.
@@ -159,7 +171,7 @@ def fills(example: Mapping[str, Any]) -> dict[str, int]:
         shape = value.shape
         rank = shape.rank if hasattr(shape, "rank") else len(shape)
         if name in FILL:
-            is_one_hot = name in MASKS and rank and shape[-1] not in (1, None)
+            is_one_hot = name in MASKS and rank == 3 and shape[-1] not in (1, None)
             fill_by_name[name] = 0 if is_one_hot else FILL[name]
         elif name == SAMPLE_WEIGHT:
             fill_by_name[name] = 0
@@ -188,8 +200,8 @@ def scale_step(scales: tuple[float, float], step: float | None) -> float:
     """
     smallest, largest = scales
     if step is None:
-        are_quarters = all(_is_whole(scale / _DEFAULT_STEP) for scale in scales)
-        step = _DEFAULT_STEP if are_quarters else 0
+        are_multiples = all(_is_whole(scale / _DEFAULT_SCALE_STEP) for scale in scales)
+        step = _DEFAULT_SCALE_STEP if are_multiples else 0
     is_range = 0 < smallest <= largest < np.inf
     is_step = step == 0 or (step > 0 and _is_whole((largest - smallest) / step))
     if not is_range or not is_step:
@@ -201,10 +213,6 @@ def scale_step(scales: tuple[float, float], step: float | None) -> float:
             remedy="give step=0 for any number between",
         )
     return step
-
-
-_DEFAULT_STEP = 0.25
-_MAX_ROUNDING_ERROR = 1e-6
 
 
 def _is_whole(number: float) -> bool:
@@ -260,11 +268,11 @@ def _resize_nearest(mask: np.ndarray, size: np.ndarray) -> np.ndarray:
     return mask
 
 
-def sides(name: str, size: Size) -> tuple[int, int]:
+def parse_size(argument: str, size: Size) -> tuple[int, int]:
     """Returns height and width of a size.
 
     Args:
-      name: the argument that has the size, for the error.
+      argument: the name of the argument that has the size, for the error.
       size: the size.
 
     Raises:
@@ -274,7 +282,7 @@ def sides(name: str, size: Size) -> tuple[int, int]:
     is_pair = isinstance(pair, Sequence | np.ndarray) and len(pair) == 2
     if not is_pair or not all(_is_side(side) for side in pair):
         expected = "a whole number of 1 or more, or a height and a width"
-        raise ConfigError(name, found=repr(size), expected=expected)
+        raise ConfigError(argument, found=repr(size), expected=expected)
     height, width = pair
     return int(height), int(width)
 
@@ -285,7 +293,7 @@ def _is_side(side: object) -> bool:
 
 def _size_array(size: Size) -> np.ndarray:
     """Returns height and width of a size, int `[2]`."""
-    return np.array(sides("size", size))
+    return np.array(parse_size("size", size))
 
 
 def _without_whole_image_features(example: Mapping[str, Any]) -> dict[str, Any]:

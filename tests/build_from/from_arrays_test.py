@@ -3,7 +3,7 @@ import pytest
 from support import handwritten
 from support.building import examples, version_folders
 
-from voc_seg_tfrecord import VocSegError, data_source, from_arrays
+from voc_seg_tfrecord import VOC_CLASSES, VocSegError, data_source, from_arrays
 from voc_seg_tfrecord.core.errors import MaskError
 
 TEN = [str(n) for n in range(10)]
@@ -209,3 +209,41 @@ def test_255_stays_void_where_it_can_be(tmp_path, values, names):
         assert all(
             np.array_equal(found[f"{n:08}.png".encode()], mask) for n, mask in enumerate(masks)
         )
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [([0, 0.9], r"00000001\.png: the label 0\.9"), (np.eye(2), r"a label of shape \[2\]")],
+)
+def test_labels_that_are_no_class_index_are_refused(tmp_path, labels, words):
+    images = [np.zeros((4, 4, 3), np.uint8)] * 2
+    with pytest.raises(VocSegError, match=words):
+        from_arrays(images, labels=labels, name="x", class_names=TEN, data_dir=tmp_path)
+    assert version_folders(tmp_path) == []
+
+
+@pytest.mark.parametrize("labels", [np.array([[1], [0]]), [1.0, 0.0], np.array([True, False])])
+def test_labels_may_be_numbers_of_any_kind(tmp_path, labels):
+    images = [np.zeros((4, 4, 3), np.uint8)] * 2
+    built = from_arrays(images, labels=labels, name="x", class_names=TEN, data_dir=tmp_path)
+    found = examples(built, "train")
+    assert [found[f"{n:08}.png"]["label"] for n in range(2)] == [1, 0]
+
+
+def test_an_empty_name_is_refused(tmp_path):
+    said = {"name": "x", "class_names": TEN, "data_dir": tmp_path}
+    with pytest.raises(VocSegError, match="the name '', which names no file"):
+        from_arrays([np.zeros((4, 4, 3), np.uint8)], labels=[1], filenames=[""], **said)
+
+
+def test_names_that_differ_after_a_dot_have_ids_of_their_own(tmp_path):
+    images = [np.zeros((4, 4, 3), np.uint8)] * 2
+    said = {"name": "x", "class_names": TEN, "data_dir": tmp_path}
+    built = from_arrays(images, labels=[0, 1], filenames=["img.1", "img.2"], **said)
+    assert set(examples(built, "train")) == {"img.1", "img.2"}
+
+
+def test_voc_stands_for_its_21_classes(tmp_path):
+    image, mask = np.zeros((2, 2, 3), np.uint8), np.full((2, 2), 15, np.uint8)
+    built = from_arrays([image], [mask], name="x", class_names=["voc"], data_dir=tmp_path)
+    assert built.info.features["segmentation_mask"].names == list(VOC_CLASSES)

@@ -303,3 +303,73 @@ def test_the_command_imports(tmp_path, capsys):
     assert "train 4" in capsys.readouterr().out
     names = tfds.load("voc_seg_tfrecord/old", data_dir=tmp_path / "data", with_info=True)[1]
     assert names.features["labels"].feature.names == list(VOC_CLASSES)
+
+
+def with_label_and_mask():
+    """Returns records that have an image, a label and a mask each, by what they are."""
+    ((image, mask),) = handwritten.pairs(1)
+    files = {"image": encoded(image), "label": 1, "mask": encoded(mask)}
+    pixels = handwritten.raw(image, mask, "seg") | {"label": 1}
+    tensor = handwritten.tensor(image, 1) | {"seg": tf.io.serialize_tensor(mask).numpy()}
+    return {"files": files, "pixels": pixels, "tensor": tensor}
+
+
+@pytest.mark.parametrize("kind", ["files", "pixels", "tensor"])
+def test_a_mask_beside_a_label_is_not_lost(tmp_path, kind):
+    path = handwritten.write(tmp_path / "a.tfrecord", [with_label_and_mask()[kind]])
+    with pytest.raises(VocSegError, match="the label label, and features that may be a mask") as e:
+        bring(path, tmp_path, class_names=TEN)
+    as_label, as_mask = [
+        dict(pair.split("=") for pair in option.split("--keys ")[1].split(","))
+        for option in str(e.value).partition("choose it: ")[2].split("; or ")
+    ]
+    built = bring(path, tmp_path, name="labels", class_names=TEN, keys=as_label)
+    assert "label" in built.info.features
+    built = bring(path, tmp_path, name="masks", keys=as_mask)
+    assert "segmentation_mask" in built.info.features
+
+
+def test_a_text_that_is_called_label_beside_a_label_is_no_mask(tmp_path):
+    ((image, _),) = handwritten.pairs(1)
+    record = {"image": encoded(image), "label": 1, "label/text": b"cat"}
+    path = handwritten.write(tmp_path / "a.tfrecord", [record])
+    assert "label" in bring(path, tmp_path, class_names=TEN).info.features
+
+
+def test_a_file_that_two_names_match_gives_its_records_once(tmp_path):
+    records = [handwritten.raw(*pair) for pair in handwritten.pairs(3)]
+    path = handwritten.write(tmp_path / "a.tfrecord", records)
+    said = {"name": "old", "class_names": ["voc"], "data_dir": tmp_path / "data"}
+    builder = import_records([path, tmp_path / "*.tfrecord"], **said)
+    assert builder.info.splits["train"].num_examples == 3
+
+
+@pytest.mark.parametrize(
+    "names_of_files", [["train_val.tfrecord"], ["part1.tfrecord", "train.tfrecord"]]
+)
+def test_ratios_divide_records_whatever_their_files_are_called(tmp_path, capsys, names_of_files):
+    for name in names_of_files:
+        handwritten.write(tmp_path / name, [handwritten.raw(*p) for p in handwritten.pairs()])
+    with pytest.raises(VocSegError, match=r"a name that says|no split in the name"):
+        bring(tmp_path, tmp_path)
+    ratios = {"train": 0.5, "validation": 0.5}
+    builder = bring(tmp_path, tmp_path, splits=ratios)
+    counts = {name: split.num_examples for name, split in builder.info.splits.items()}
+    assert set(counts) == {"train", "validation"}
+    assert sum(counts.values()) == 6 * len(names_of_files)
+    words = ["import", str(tmp_path), "--dry_run", "--splits", "train=0.5,validation=0.5"]
+    assert cli.main(words) == 0
+    assert f"split validation: {counts['validation']} examples" in capsys.readouterr().out
+
+
+def test_masks_of_255_alone_of_two_classes_are_refused(tmp_path):
+    mask = Image.fromarray(np.full((4, 4), 255, np.uint8))
+    path = with_mask(mask, tmp_path / "a.tfrecord")
+    with pytest.raises(VocSegError, match="only the value 255, of two classes"):
+        bring(path, tmp_path, class_names=["wall", "crack"])
+
+
+def test_images_alone_take_no_class_names(tmp_path):
+    ((image, _),) = handwritten.pairs(1)
+    path = handwritten.write(tmp_path / "a.tfrecord", [{"image": encoded(image)}])
+    assert "label" not in bring(path, tmp_path, class_names=None).info.features

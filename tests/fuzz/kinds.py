@@ -293,7 +293,7 @@ def hand_record(rng: random.Random) -> str:
         if scan.problems:
             raise scan.problems[0]
         spec = ExampleSpec(CLASSES, RULE)
-        for item in (item for split in make_items(scan).values() for item in split):
+        for item in make_items(scan):
             example = make_example(item.read(), spec)
             if not _inside(example["image/filename"]):
                 return f"WRONG name {example['image/filename']!r}"

@@ -234,6 +234,14 @@ def test_images_of_any_size_batch_with_void_around_them_and_their_true_sizes(mul
             assert np.array_equal(example[name][:height, :width], painted(*size)[name])
 
 
+def test_masks_without_an_axis_of_channels_are_refused_with_what_to_do():
+    def without_channels(example):
+        return {**example, "segmentation_mask": example["segmentation_mask"][..., 0]}
+
+    with pytest.raises(ConfigError, match=r"(?s)rank 2.*\[\.\.\., tf\.newaxis\]"):
+        pipeline.padded_batch(dataset([(2, 2), (1, 1)]).map(without_channels), 2)
+
+
 def test_labels_are_filled_up_with_what_is_no_class():
     examples = dataset(SIZES[:2]).enumerate()
     cut = examples.map(lambda n, e: {**e, "labels": e["labels"][: n + 1]})

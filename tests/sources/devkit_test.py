@@ -3,8 +3,10 @@ import hashlib
 from etils import epath
 import pytest
 
-from voc_seg_tfrecord.core.errors import SourceError
+from voc_seg_tfrecord.core.config import VocSegConfig
+from voc_seg_tfrecord.core.errors import ConfigError, SourceError
 from voc_seg_tfrecord.core.releases import RELEASES, Archive
+from voc_seg_tfrecord.sources.devkit import open_trees
 from voc_seg_tfrecord.sources.fetcher import NotDownloaded, find_archive
 
 DATA = b"an archive"
@@ -47,3 +49,9 @@ def test_another_file_under_an_archives_name_is_refused_with_both_hashes(tmp_pat
         find(fetcher)
     assert ARCHIVE.sha256s[0] in str(caught.value)
     assert fetcher.verified == []
+
+
+def test_a_split_that_no_archive_has_is_refused_before_any_is_downloaded(tmp_path):
+    config = VocSegConfig(name="part", release="2012", strict=False, splits={"test": "test"})
+    with pytest.raises(ConfigError, match=r"the split test, which no archive of VOC2012 has"):
+        open_trees(RELEASES["2012"], config, Folder(tmp_path))

@@ -92,8 +92,8 @@ def read_without_tensorflow(example: Mapping[str, Any]) -> None:
     part: DataSource = source.shard(0, 2)[:5]
     assert_type(part[0], dict[str, Any])
     assert_type(arrays.scale_step((0.5, 2), 0.25), float)
-    assert_type(arrays.fills(example), dict[str, int])
-    assert_type(arrays.sides("size", 32), tuple[int, int])
+    assert_type(arrays.find_fill_values(example), dict[str, int])
+    assert_type(arrays.parse_size("size", 32), tuple[int, int])
     assert_type(arrays.SAMPLE_WEIGHT, str)
 
 

@@ -21,11 +21,8 @@ from voc_seg_tfrecord.core.example import Item, Source, Task
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID
 from voc_seg_tfrecord.core.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.sources.arrays import (
-    array_items,
-    copy_if_refilled,
-    read_255_as_second_class,
-)
+from voc_seg_tfrecord.sources.arrays import array_items, copy_if_refilled
+from voc_seg_tfrecord.sources.two_classes import read_255_as_second_class
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 NamedItem = TypeVar("NamedItem", bound=Item)
@@ -161,6 +158,14 @@ def expand_class_names(class_names: Sequence[str]) -> Sequence[str]:
     return list(VOC_CLASSES) if names == ["voc"] else names
 
 
+def names_two_classes(config: VocSegConfig) -> bool:
+    """Says whether a config names two classes, of which none means void.
+
+    If one of two names means void, masks without any class are right.
+    """
+    return len(config.class_names) == len(config.named_classes) == 2
+
+
 def check_name(name: str) -> None:
     """Checks that TFDS takes a config's name, and that no release and not the sample has it.
 
@@ -200,11 +205,11 @@ def from_arrays(
       masks: integers `[H, W]` or `[H, W, 1]` each: class index, 255 is void, and so are the
         masked pixels of a masked array. If there are two classes, and no value but 0 and 255, then
         255 is the second class, as in `build`; 255 alone is refused.
-      labels: a class index for each image, in place of masks.
+      labels: a class index for each image, in place of masks: whole numbers.
       filenames: a name for each image; `00000000.png` and so on by default.
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
-      class_names: in the order of the indices. With masks a name such as `void` or `ignore` is
-        no class, and its pixels are void (255).
+      class_names: in the order of the indices; `['voc']` for VOC's. With masks a name such as
+        `void` or `ignore` is no class, and its pixels are void (255).
       splits: ratios by which images are assigned to splits by a hash of their names; by default
         all images are in `train`.
       seed: seed for assigning images to splits by ratio.
@@ -230,16 +235,20 @@ def from_arrays(
     task: Task = "segmentation" if labels is None else "classification"
     # The images are PNGs that this package makes of the arrays.
     config = VocSegConfig(
-        name=name, class_names=class_names, task=task, exif="ignore", trust_images=True
+        name=name,
+        class_names=expand_class_names(class_names),
+        task=task,
+        exif="ignore",
+        trust_images=True,
     )
     images = copy_if_refilled(images)
     if masks is not None:
         masks = copy_if_refilled(masks)
-    # If one of two names means void, masks without any class are right.
-    if masks is not None and len(config.class_names) == len(config.built_class_names) == 2:
-        masks, is_second_class = read_255_as_second_class(masks, config.built_class_names)
-        if is_second_class:
-            first, second = config.built_class_names
+    if masks is not None and names_two_classes(config):
+        masks_of_two_classes = read_255_as_second_class(masks, config.class_names)
+        masks = masks_of_two_classes.masks
+        if masks_of_two_classes.was_255_second_class:
+            first, second = config.class_names
             warnings.warn(
                 f"from_arrays: the masks hold only the values 0 and {VOID}, and there are two "
                 f"classes. So 0 is {first} and {VOID} is {second}",

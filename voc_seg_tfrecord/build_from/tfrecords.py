@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 import dataclasses
-import itertools
 import posixpath
 from typing import Any, Literal
 import warnings
@@ -12,6 +11,7 @@ from voc_seg_tfrecord.build_from.run import (
     check_name,
     divide_by_ratio,
     expand_class_names,
+    names_two_classes,
 )
 from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.class_rows import table_error
@@ -22,7 +22,9 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.sources.records import luminances
-from voc_seg_tfrecord.sources.records.scan import Scan, make_items, scan_records
+from voc_seg_tfrecord.sources.records.file_splits import divide_by_file
+from voc_seg_tfrecord.sources.records.scan import RecordItem, Scan, make_items, scan_records
+from voc_seg_tfrecord.sources.two_classes import only_255_error
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
 
 _MAX_SHOWN_VALUES = 8
@@ -32,7 +34,7 @@ def import_records(
     files: Sequence[PathLike],
     *,
     name: str,
-    class_names: Sequence[str] = (),
+    class_names: Sequence[str] | None = (),
     classes: Sequence[Sequence[Any]] | Mapping[Any, str] = (),
     splits: Mapping[str, float] | None = None,
     keys: Mapping[str, str] | None = None,
@@ -51,7 +53,7 @@ def import_records(
       name: the config's name: the dataset is `voc_seg_tfrecord/<name>`.
       class_names: in the order of the masks' values, or of the labels; `['voc']` for VOC's. A
         name such as `void` or `ignore` is no class, and its pixels are void (255).
-        None for records with neither mask nor label.
+        Leave it out for records with neither mask nor label.
       classes: pairs of a value, or a class's name, and the class that it becomes, as in
         `VocSegConfig`.
       splits: ratios by which all records are assigned to splits. By default the names of the
@@ -76,7 +78,7 @@ def import_records(
       VocSegError: if a file or record is damaged or of no known layout, naming it.
     """
     check_name(name)
-    names = expand_class_names(class_names)
+    names = () if class_names is None else expand_class_names(class_names)
     with staging.temporary_folder() as folder:
         scan = scan_records(files, folder, keys, shape)
         task = _task_of(scan)
@@ -94,12 +96,23 @@ def import_records(
         if scan.problems:
             total = len(scan.records) + len(scan.problems)
             raise SplitError("records", scan.problems, total)
-        by_split = make_items(scan)
-        if splits is not None:
-            by_split = divide_by_ratio(itertools.chain(*by_split.values()), splits, seed)
+        by_split = divide_records(make_items(scan), splits, seed)
         spec = dataclasses.replace(config.example_spec(rule), can_keep_bands=False)
         source = Source(by_split, spec)
         return build_source(source, config, data_dir=data_dir, **options)
+
+
+def divide_records(
+    items: Sequence[RecordItem], splits: Mapping[str, float] | None, seed: int
+) -> dict[str, list[RecordItem]]:
+    """Returns records by split: by ratios if the user gave any, else by the names of their files.
+
+    Raises:
+      ConfigError: if the ratios are wrong, or names of files do not say one split each.
+    """
+    if splits is None:
+        return divide_by_file(items)
+    return divide_by_ratio(items, splits, seed)
 
 
 def _task_of(scan: Scan) -> Task:
@@ -125,6 +138,8 @@ def _find_mask_rule(
     _check_palettes(scan, table.class_by_value)
     if table.class_by_value:
         return config.index_rule()
+    if scan.values == {VOID} and names_two_classes(config):
+        raise only_255_error("masks of the records", config.class_names)
     if scan.values == {0, VOID} and config.task == "segmentation":
         return _rule_of_0_and_255(config, note)
     rule = config.index_rule()
@@ -146,7 +161,7 @@ def _find_mask_rule(
 def _rule_of_0_and_255(config: VocSegConfig, note: Callable[[str], object]) -> MaskRule:
     """Returns the rule of masks that hold no other values: 255 is the second of two classes."""
     values = f"The masks hold only the values 0 and {VOID}."
-    if len(config.class_names) == len(config.named_classes) == 2:
+    if names_two_classes(config):
         note(f"{values} {VOID} is read as {config.class_names[1]}.")
         return config.index_rule({0: 0, VOID: 1})
     note(f"{values} {VOID} is read as void; if it is a class, give two class names.")

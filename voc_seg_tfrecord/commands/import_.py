@@ -6,13 +6,12 @@ the command only shows a file's features, types, sizes, counts and first records
 
 import argparse
 import collections
-from collections.abc import Sequence
 import re
 from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.build_from.tfrecords import import_records
+from voc_seg_tfrecord.build_from.tfrecords import divide_records, import_records
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import staging
 from voc_seg_tfrecord.core.bands import RGB
@@ -85,14 +84,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     keys = arguments.pairs("--keys", args.keys) if args.keys else None
     size = _size(args.shape) if args.shape else ()
+    ratios = _ratios(args.splits) if args.splits else None
     if args.dry_run:
-        document = _show_scan(args.files, keys, size, silent=args.json)
+        document = _show_scan(args, keys, size, ratios)
         if args.json:
             screen.write_json(document)
         return 0 if document["complete"] else 1
     if not args.name:
         raise ConfigError("--name", found="no value", expected="--name with a value")
-    ratios = _ratios(args.splits) if args.splits else None
     notes: list[str] = []
     with screen.one_progress_bar():
         builder = import_records(
@@ -132,7 +131,10 @@ def _size(text: str) -> tuple[int, ...]:
 
 
 def _show_scan(
-    files: Sequence[str], keys: dict[str, str] | None, size: tuple[int, ...], *, silent: bool
+    args: argparse.Namespace,
+    keys: dict[str, str] | None,
+    size: tuple[int, ...],
+    ratios: dict[str, float] | None,
 ) -> dict[str, Any]:
     """Prints what files hold and what an import would make of it, and returns the same.
 
@@ -141,15 +143,15 @@ def _show_scan(
     files_found = []
     outcome = None
     with staging.temporary_folder() as folder:
-        for path in find_files(files):
+        for path in find_files(args.files):
             file = _describe_file(path, unpack_gzip(path, folder))
             files_found.append(file)
-            if not silent:
+            if not args.json:
                 _print_file(file)
         is_complete = all(file["error"] is None for file in files_found)
         if is_complete:
-            outcome = _describe_import(files, folder, keys, size)
-            if not silent:
+            outcome = _describe_import(args, folder, keys, size, ratios)
+            if not args.json:
                 _print_import(outcome)
     return {"complete": is_complete, "files": files_found, "import": outcome}
 
@@ -197,15 +199,20 @@ def _print_file(file: dict[str, Any]) -> None:
 
 
 def _describe_import(
-    files: Sequence[str], folder: epath.Path, keys: dict[str, str] | None, size: tuple[int, ...]
+    args: argparse.Namespace,
+    folder: epath.Path,
+    keys: dict[str, str] | None,
+    size: tuple[int, ...],
+    ratios: dict[str, float] | None,
 ) -> dict[str, Any]:
     """Returns what an import would make, or why there cannot be one."""
     try:
-        scan = scan_records(files, folder, keys, size)
+        scan = scan_records(args.files, folder, keys, size)
     except ConfigError:
         raise
     except VocSegError as error:
         return {"error": str(error)}
+    by_split = divide_records(make_items(scan), ratios, args.seed)
     return {
         "error": None,
         "layout": scan.name,
@@ -213,7 +220,7 @@ def _describe_import(
         "unused": list(scan.unused),
         "splits": {
             split: {"examples": len(items), "such_as": items[0].filename}
-            for split, items in make_items(scan).items()
+            for split, items in by_split.items()
         },
         "mask_values": [int(value) for value in sorted(scan.values)],
         "problems": [str(problem) for problem in scan.problems],

@@ -6,7 +6,7 @@ import dataclasses
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.arrays import Size, fills, sides
+from voc_seg_tfrecord.arrays import Size, find_fill_values, parse_size
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING
 from voc_seg_tfrecord.core.names import (
@@ -289,7 +289,7 @@ def _check_multiple(size: Size | None, multiple: int) -> None:
     check_count("multiple", multiple)
     if size is None:  # batches are padded to the next multiples
         return
-    height, width = sides("size", size)
+    height, width = parse_size("size", size)
     if height % multiple or width % multiple:
         raise ConfigError(
             "multiple",
@@ -344,7 +344,7 @@ def padded_batch(
         raise ConfigError(
             "padded_batch", found=OBJECTS, expected=expected, remedy="drop `objects` before"
         )
-    image_fills = fills(spec)
+    image_fills = find_fill_values(spec)
     padding = {**image_fills, LABELS: ABSENT_LABEL}
     values = {}
     for name, tensor in spec.items():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from voc_seg_tfrecord.arrays import Size, scale_step, sides
+from voc_seg_tfrecord.arrays import Size, parse_size, scale_step
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import LABELS, MASK, VOID
 from voc_seg_tfrecord.pipeline.crop_choice import limit_to_class, sample_mixed_offset
@@ -104,7 +104,7 @@ def random_scaled_crop(
         _check_features(example, "class_crop", (MASK, LABELS))
     if cat_max_ratio < 1:
         _check_features(example, "cat_max_ratio", (MASK,))
-    height, width = sides("size", size)
+    height, width = parse_size("size", size)
     canvas = tf.constant((height, width))
     image_sides = image_size(example)
     example = dict(example)

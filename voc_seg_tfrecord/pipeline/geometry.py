@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, Size, fills, sides
+from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, Size, find_fill_values, parse_size
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, VOID, WHOLE_IMAGE_FEATURES
 from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_names, image_size
@@ -29,7 +29,7 @@ def center_crop_or_pad(example: Mapping[str, Any], size: Size) -> Example:
       The example with image and masks of that size. Where the number of rows or columns to
       crop or pad is odd, the extra one is at the bottom or at the right.
     """
-    canvas = sides("size", size)
+    canvas = parse_size("size", size)
     room = tf.abs(image_size(example) - canvas)
     return _crop_or_pad(example, canvas, room // 2)
 
@@ -45,7 +45,7 @@ def random_crop_or_pad(example: Mapping[str, Any], size: Size, *, seed: tf.Tenso
     Returns:
       The example with image and masks of that size.
     """
-    canvas = sides("size", size)
+    canvas = parse_size("size", size)
     room = tf.abs(image_size(example) - canvas)
     (offset,) = random_offsets(seed, room)
     return _crop_or_pad(example, canvas, offset)
@@ -61,7 +61,7 @@ def resize(example: Mapping[str, Any], size: Size) -> Example:
     Returns:
       The example with image and masks of that size. Nothing is smoothed before it is scaled down.
     """
-    return Window(size=tf.constant(sides("size", size))).apply(example)
+    return Window(size=tf.constant(parse_size("size", size))).apply(example)
 
 
 def random_flip(example: Mapping[str, Any], *, seed: tf.Tensor) -> Example:
@@ -100,7 +100,7 @@ def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) ->
     image_names(example)  # it must be one, and no batch
     decoded = decode(example)
     moved = {name: value for name, value in decoded.items() if name not in WHOLE_IMAGE_FEATURES}
-    mask_fills = {name: fill for name, fill in fills(moved).items() if name != IMAGE}
+    mask_fills = {name: fill for name, fill in find_fill_values(moved).items() if name != IMAGE}
     masks = {}
     for name in mask_fills:
         has_channels = moved[name].shape.rank != 2  # weights have none

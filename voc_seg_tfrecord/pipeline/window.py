@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import tensorflow as tf
 
-from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, fills
+from voc_seg_tfrecord.arrays import SAMPLE_WEIGHT, find_fill_values
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import CHANNELS, FILL, HEIGHT, IMAGE, WHOLE_IMAGE_FEATURES, WIDTH
 
@@ -52,7 +52,8 @@ def image_names(example: Mapping[str, Any]) -> list[str]:
                 name,
                 found=f"a tensor of rank {rank}",
                 expected="one example: rank 3, or 0 if it is not decoded",
-                remedy="map the function before batching",
+                remedy="map the function before batching; give a mask [H, W] its third axis with "
+                "mask[..., tf.newaxis]",
             )
     return names
 
@@ -101,7 +102,7 @@ class Window:
         """Applies the window; leaves out features that describe only the complete image."""
         image_names(example)  # it must be one, and no batch
         moved = {name: value for name, value in example.items() if name not in WHOLE_IMAGE_FEATURES}
-        for name, fill in fills(moved).items():
+        for name, fill in find_fill_values(moved).items():
             if name == SAMPLE_WEIGHT:  # `[H, W]`
                 moved[name] = self._apply_to(example[name][..., tf.newaxis], name, fill)[..., 0]
             else:

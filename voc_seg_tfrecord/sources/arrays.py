@@ -1,9 +1,8 @@
 """Arrays in memory as the items of a build."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 import dataclasses
 import itertools
-import pathlib
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,12 @@ import numpy as np
 from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import bands, pillow
+
+_NOTHING = object()
+"""Stands for the image or the target that one of two iterables lacks at its end."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -36,16 +39,24 @@ class ArrayItem:
     def read(self) -> RawExample:
         """Returns the example with its image as a PNG."""
         where = f"{self.filename}, mask"
+        mask = None
+        if self.mask is not None:
+            mask = bands.as_file(_check_mask(self.mask, where), where)
+        image = pillow.encode_png(_check_image(self.image, self.filename))
         return RawExample(
-            image=File(pillow.encode_png(_image(self.image, self.filename)), self.filename),
+            image=File(image, self.filename),
             filename=self.filename,
-            mask=None if self.mask is None else bands.as_file(_mask(self.mask, where), where),
+            mask=mask,
             label=self.label,
         )
 
 
-_NOTHING = object()
-"""Stands for the image or the mask that one of two iterables lacks at its end."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class _ImageWithTarget:
+    """An image with its target: its mask, or its label."""
+
+    image: np.ndarray
+    target: Any
 
 
 def array_items(
@@ -57,65 +68,73 @@ def array_items(
     """Yields an item for each image; see `from_arrays`.
 
     Raises:
-      ConfigError: at the first image without a mask, label or name, the reverse, or a name twice.
+      ConfigError: at the first image without a mask, label or name, the reverse, a name twice, or
+        a label that is no whole number.
     """
     if labels is None:
         rows = _match_targets(images, () if masks is None else masks, "masks")
     else:
         rows = _match_targets(images, labels, "labels")
-    filename_by_key: dict[str, str] = {}
-    for (image, target), filename in _match_filenames(rows, filenames):
-        key = pathlib.PurePosixPath(filename).with_suffix("").as_posix()
-        if key in filename_by_key:
-            raise _same_key(filename_by_key[key], filename)
-        filename_by_key[key] = filename
+    filename_by_id: dict[str, str] = {}
+    for filename, row in _match_filenames(rows, filenames):
+        item_id = image_id(filename)
+        if item_id in filename_by_id:
+            raise _same_id_error(filename_by_id[item_id], filename)
+        filename_by_id[item_id] = filename
         if labels is None:
-            yield ArrayItem(key, filename, image, target, None)
+            yield ArrayItem(item_id, filename, row.image, row.target, None)
         else:
-            yield ArrayItem(key, filename, image, None, int(target))
+            label = _parse_label(row.target, filename)
+            yield ArrayItem(item_id, filename, row.image, None, label)
 
 
 def _match_targets(
-    images: Iterable[np.ndarray], targets: Iterable[Any], kind: str
-) -> Iterator[tuple[np.ndarray, Any]]:
-    """Yields each image with its mask or label, which `kind` names."""
+    images: Iterable[np.ndarray], targets: Iterable[Any], noun: str
+) -> Iterator[_ImageWithTarget]:
+    """Yields each image with its target.
+
+    Args:
+      images: the images.
+      targets: their masks or labels.
+      noun: `masks` or `labels`.
+    """
     rows: Iterator[Any] = itertools.zip_longest(images, targets, fillvalue=_NOTHING)
     for image, target in rows:
         if image is _NOTHING:
-            raise _wrong_number(f"more {kind} than images", kind)
+            raise _wrong_number_error(f"more {noun} than images", noun)
         if target is _NOTHING:
-            raise _wrong_number(f"fewer {kind} than images", kind)
-        yield image, target
+            raise _wrong_number_error(f"fewer {noun} than images", noun)
+        yield _ImageWithTarget(image, target)
 
 
 def _match_filenames(
-    rows: Iterable[tuple[np.ndarray, Any]], filenames: Iterable[str] | None
-) -> Iterator[tuple[tuple[np.ndarray, Any], str]]:
-    """Yields each row with its file name; by default `00000000.png` and so on."""
+    rows: Iterable[_ImageWithTarget], filenames: Iterable[str] | None
+) -> Iterator[tuple[str, _ImageWithTarget]]:
+    """Yields the file name of each row, and the row; by default `00000000.png` and so on."""
     if filenames is None:
         for number, row in enumerate(rows):
-            yield row, f"{number:08}.png"
+            yield f"{number:08}.png", row
         return
     names = iter(filenames)
     for row in rows:
         name = next(names, None)
         if name is None:
-            raise _wrong_number("fewer filenames than images", "filenames")
-        yield row, str(name)
+            raise _wrong_number_error("fewer filenames than images", "filenames")
+        yield str(name), row
     if next(names, None) is not None:
-        raise _wrong_number("more filenames than images", "filenames")
+        raise _wrong_number_error("more filenames than images", "filenames")
 
 
-def _wrong_number(found: str, kind: str) -> ConfigError:
+def _wrong_number_error(found: str, noun: str) -> ConfigError:
     return ConfigError(
         "from_arrays",
         found=found,
-        expected=f"as many {kind} as images",
+        expected=f"as many {noun} as images",
         remedy="give one for each image",
     )
 
 
-def _same_key(first: str, second: str) -> ConfigError:
+def _same_id_error(first: str, second: str) -> ConfigError:
     found = f"the name {second!r} twice"
     if first != second:
         found = f"the names {first!r} and {second!r}, which differ in their endings only"
@@ -127,18 +146,39 @@ def _same_key(first: str, second: str) -> ConfigError:
     )
 
 
+def _parse_label(label: Any, filename: str) -> int:
+    """Returns a label as an integer. An array of one number counts, and so does 3.0.
+
+    Raises:
+      ConfigError: if it is no whole number, such as 0.5 or a one-hot vector.
+    """
+    array = np.asarray(label)
+    is_number = array.size == 1 and array.dtype.kind in "iubf"
+    if is_number and float(array.item()).is_integer():
+        return int(array.item())
+    found = f"the label {label!r:.40}"
+    if array.size != 1:
+        found = f"a label of shape {list(array.shape)}"
+    raise ConfigError(
+        f"from_arrays, {filename}",
+        found=found,
+        expected="one class index for each image, such as 0, 1 or 2",
+        remedy="for one-hot labels or scores take .argmax(-1) first",
+    )
+
+
 def copy_if_refilled(arrays: Iterable[np.ndarray]) -> Iterable[np.ndarray]:
     """Returns arrays that nobody writes into later.
 
     An iterator may fill one array again and again, as readers of videos do, and examples are
-    encoded after the next ones were drawn. What a list or an array holds stays.
+    encoded after the next ones were read. What a list or an array holds stays.
     """
-    if _can_be_read_twice(arrays):
+    if can_be_read_twice(arrays):
         return arrays
     return map(_copy, arrays)
 
 
-def _can_be_read_twice(arrays: Iterable[np.ndarray]) -> bool:
+def can_be_read_twice(arrays: Iterable[np.ndarray]) -> bool:
     """Says whether arrays come from a list or an array, and not from an iterator."""
     return hasattr(arrays, "__len__") and hasattr(arrays, "__getitem__")
 
@@ -152,82 +192,12 @@ def _copy(array: Any) -> Any:
     return array
 
 
-def read_255_as_second_class(
-    masks: Iterable[np.ndarray], class_names: Sequence[str]
-) -> tuple[Iterable[np.ndarray], bool]:
-    """Reads 255 as the second of two classes if the masks hold only 0 and 255.
-
-    As void it would leave this class without pixels.
-
-    Args:
-      masks: integers `[H, W]` or `[H, W, 1]` each.
-      class_names: the two classes.
-
-    Returns:
-      The masks, in which 255 became 1 if it is the second class; and whether it is.
+def _check_image(image: np.ndarray, where: str) -> np.ndarray:
+    """Returns an image as uint8 `[H, W]` or `[H, W, 3]`.
 
     Raises:
-      MaskError: if the masks hold nothing but 255; or, when the last mask of an iterator is drawn,
-        if they held only 0 and 255, as the first ones are written by then.
+      ImageError: if it has another dtype or shape, masked values or no pixels.
     """
-    if not _can_be_read_twice(masks):
-        return _check_that_255_is_void(masks), False
-    kinds: set[int] = set()
-    for mask in masks:
-        kinds |= _kinds_of_values(mask)
-        if _OTHER in kinds:
-            return masks, False
-    if kinds == {VOID}:
-        raise MaskError(
-            "from_arrays, masks",
-            found=f"only the value {VOID}, of two classes",
-            expected="masks that tell whether it is void or the second class",
-            remedy=f"make it 1 if it is {class_names[1]}, or leave out what is all void",
-        )
-    if kinds != {0, VOID}:
-        return masks, False
-    return ((np.asanyarray(mask) == VOID).astype(np.uint8) for mask in masks), True
-
-
-def _check_that_255_is_void(masks: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    """Yields the masks of an iterator; raises at the end if 255 may be the second class."""
-    kinds: set[int] = set()
-    for mask in masks:
-        if _OTHER not in kinds:
-            kinds |= _kinds_of_values(mask)
-        yield mask
-    if VOID in kinds and _OTHER not in kinds:
-        raise MaskError(
-            "from_arrays, masks",
-            found=f"only the values 0 and {VOID}, of two classes, in masks from an iterator",
-            expected=f"{VOID} as void beside both classes",
-            remedy=f"give the masks as a list or an array, in which {VOID} is the second class "
-            "then, or make it 1 yourself",
-        )
-
-
-_OTHER = 1
-"""Stands for all values but 0 and 255."""
-
-
-def _kinds_of_values(mask: np.ndarray) -> set[int]:
-    """Returns which of 0, 255 and other values a mask has; masked pixels do not count."""
-    array = np.ma.compressed(mask) if np.ma.is_masked(mask) else np.asarray(mask)
-    if array.dtype.kind not in "iu":
-        return {_OTHER}
-    is_void = array == VOID
-    is_zero = array == 0
-    kinds = set[int]()
-    if is_zero.any():
-        kinds.add(0)
-    if is_void.any():
-        kinds.add(VOID)
-    if not (is_void | is_zero).all():
-        kinds.add(_OTHER)
-    return kinds
-
-
-def _image(image: np.ndarray, where: str) -> np.ndarray:
     if np.ma.is_masked(image):
         raise ImageError(
             where,
@@ -255,7 +225,12 @@ def _image(image: np.ndarray, where: str) -> np.ndarray:
     return np.ascontiguousarray(array)
 
 
-def _mask(mask: np.ndarray, where: str) -> np.ndarray:
+def _check_mask(mask: np.ndarray, where: str) -> np.ndarray:
+    """Returns a mask whose masked pixels are void.
+
+    Raises:
+      MaskError: if it does not hold integers.
+    """
     array = np.asarray(mask)
     if array.dtype.kind not in "iub":
         raise MaskError(

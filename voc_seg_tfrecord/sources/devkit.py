@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import dataclasses
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import SourceError
+from voc_seg_tfrecord.core.errors import ConfigError, SourceError
 from voc_seg_tfrecord.core.layout import find_release
 from voc_seg_tfrecord.core.releases import VOC_SPLITS, Archive, Release
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -39,6 +39,7 @@ def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict
         root = find_release(fetcher.manual_dir, release.year)
         if root is not None:
             return _lists_of_unpacked_tree(VocTree(root), release, config)
+    _check_splits_are_in_archives(release, config)
     trees: dict[str, VocTree] = {}
     for archive in release.archives:
         splits = [split for split in config.split_lists if _may_have_split(archive, split)]
@@ -48,6 +49,24 @@ def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict
         for split in splits:
             trees.setdefault(split, tree)  # a split of the user's own is in the first archive
     return {split: ReleaseList(trees[split], name) for split, name in config.split_lists.items()}
+
+
+def _check_splits_are_in_archives(release: Release, config: VocSegConfig) -> None:
+    """Checks that an archive of a release may have each split of a config.
+
+    Raises:
+      ConfigError: if none may have one of them.
+    """
+    for split in config.split_lists:
+        if not any(_may_have_split(archive, split) for archive in release.archives):
+            raise ConfigError(
+                f"config {config.name!r}, option splits",
+                found=f"the split {split}, which no archive of VOC{release.year} has",
+                expected=f"splits of the archives: {', '.join(release.splits)}; or an unpacked "
+                f"tree in --manual_dir that has the list {config.split_lists[split]}",
+                remedy=f"leave {split} out, or unpack a VOC{release.year} with this list into "
+                "--manual_dir",
+            )
 
 
 def _may_have_split(archive: Archive, split: str) -> bool:

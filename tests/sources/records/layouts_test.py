@@ -8,7 +8,7 @@ from support.encoding import encoded
 import tensorflow as tf
 
 from voc_seg_tfrecord.core.errors import RecordError
-from voc_seg_tfrecord.sources.records import features, layouts
+from voc_seg_tfrecord.sources.records import features, layouts, possible_masks
 from voc_seg_tfrecord.sources.records.layouts import RecordLayout
 
 RAW = layouts.KNOWN["raw with label_raw"]
@@ -64,13 +64,13 @@ def raw(data, height=2, width=4, **more):
 @pytest.mark.parametrize("pixels", [PIXELS, PIXELS[..., 0]], ids=["colors", "gray"])
 def test_raw_pixels_and_tensors_have_the_records_height_and_width(pixels):
     for data in (pixels.tobytes(), tf.io.serialize_tensor(pixels).numpy()):
-        found = features.read_pixels_or_file(raw(data), RAW, "image_raw", "")
+        found = features.read_image(raw(data), RAW, "")
         assert np.array_equal(found, pixels)
 
 
 def test_an_encoded_file_stays_as_it_is():
     data = encoded(PIXELS)
-    assert features.read_pixels_or_file(raw(data), RAW, "image_raw", "") == data
+    assert features.read_image(raw(data), RAW, "") == data
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_an_encoded_file_stays_as_it_is():
 )
 def test_what_cannot_be_an_image_is_refused_with_what_was_found(record, words):
     with pytest.raises(RecordError, match=words) as caught:
-        features.read_pixels_or_file(record, RAW, "image_raw", "a.tfrecord, record 0")
+        features.read_image(record, RAW, "a.tfrecord, record 0")
     assert str(caught.value).startswith("a.tfrecord, record 0: ")
 
 
@@ -111,16 +111,25 @@ IMAGE = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
     ],
 )
 def test_raw_pixels_are_read_in_the_order_that_the_record_states(hints, stored):
-    record = {"image_raw": [stored.tobytes()], "height": [2], "width": [4]} | hints
-    found = features.read_pixels_or_file(record, RAW, "image_raw", "a record")
-    assert np.array_equal(found, IMAGE)
+    for data in (stored.tobytes(), tf.io.serialize_tensor(stored).numpy()):
+        record = {"image_raw": [data], "height": [2], "width": [4]} | hints
+        found = features.read_image(record, RAW, "a record")
+        assert np.array_equal(found, IMAGE)
 
 
 @pytest.mark.parametrize("hint", [{"colorspace": [b"YCbCr"]}, {"data_format": [b"WHC"]}])
-def test_an_unknown_order_of_raw_pixels_is_refused(hint):
-    record = {"image_raw": [IMAGE.tobytes()], "height": [2], "width": [4]} | hint
-    with pytest.raises(RecordError, match="raw pixels whose feature"):
-        features.read_pixels_or_file(record, RAW, "image_raw", "a record")
+def test_an_unknown_order_of_pixels_is_refused(hint):
+    for data in (IMAGE.tobytes(), tf.io.serialize_tensor(IMAGE).numpy()):
+        record = {"image_raw": [data], "height": [2], "width": [4]} | hint
+        with pytest.raises(RecordError, match="pixels whose feature"):
+            features.read_image(record, RAW, "a record")
+
+
+@pytest.mark.parametrize("shape", [(2, 4), (2, 4, 1)])
+def test_a_gray_tensor_has_no_order_of_colors(shape):
+    gray = IMAGE[..., 0].reshape(shape)
+    record = raw(tf.io.serialize_tensor(gray).numpy(), colorspace=[b"grayscale"])
+    assert np.array_equal(features.read_image(record, RAW, ""), IMAGE[..., 0])
 
 
 @pytest.mark.parametrize(
@@ -138,7 +147,7 @@ def test_an_unknown_order_of_raw_pixels_is_refused(hint):
 )
 def test_a_second_feature_that_may_be_the_mask_is_found(more, others):
     record = {"image_raw": [bytes(24)], "label_raw": [bytes(8)], "height": [2], "width": [4]} | more
-    assert layouts.other_masks(RAW, record) == others
+    assert possible_masks.list_possible_masks(record, RAW) == others
 
 
 def test_text_is_decoded_and_empty_without_a_feature():
@@ -154,33 +163,29 @@ def test_text_is_decoded_and_empty_without_a_feature():
 def test_a_shape_that_is_none_is_refused(shape):
     layout = layouts.KNOWN["shape with a label"]
     with pytest.raises(RecordError, match=r"a size of .* in shape"):
-        features.read_pixels_or_file(
-            {"data": [PIXELS.tobytes()], "shape": shape}, layout, "data", ""
-        )
+        features.read_image({"data": [PIXELS.tobytes()], "shape": shape}, layout, "")
 
 
 @pytest.mark.parametrize("channels", [2, 5])
 def test_a_tensor_of_other_channels_is_refused(channels):
     data = tf.io.serialize_tensor(np.zeros((2, 4, channels), np.uint8)).numpy()
     with pytest.raises(RecordError, match=f"a tensor of 2 x 4 x {channels}"):
-        features.read_pixels_or_file(raw(data), RAW, "image_raw", "")
+        features.read_image(raw(data), RAW, "")
 
 
 def test_a_mask_of_three_channels_is_refused():
     record = {"label_raw": [PIXELS.tobytes()], "height": [2], "width": [4]}
     with pytest.raises(RecordError, match=r"(?s)24 bytes in feature 'label_raw'.*2 x 4 x 1 bytes"):
-        features.read_pixels_or_file(record, RAW, "label_raw", "")
+        features.read_mask(record, RAW, "")
 
 
 def test_pixels_that_no_feature_gives_a_size_have_that_of_the_layout():
     for size in ((2, 4, 3), (2, 4)):
         layout = RecordLayout("image", size=size)
-        found = features.read_pixels_or_file({"image": [PIXELS.tobytes()]}, layout, "image", "")
+        found = features.read_image({"image": [PIXELS.tobytes()]}, layout, "")
         assert (found == PIXELS).all()
     with pytest.raises(RecordError, match=r"(?s)24 bytes .*such as --shape 32x32x3"):
-        features.read_pixels_or_file(
-            {"image": [PIXELS.tobytes()]}, RecordLayout("image"), "image", ""
-        )
+        features.read_image({"image": [PIXELS.tobytes()]}, RecordLayout("image"), "")
 
 
 VALUES = np.random.default_rng(5).integers(0, 256, (5, 7, 3), np.uint8)
@@ -215,7 +220,7 @@ def test_a_tensor_that_claims_more_than_it_holds_is_no_image():
     # dtype uint8, a shape of 2^40 x 2^40, and no values
     claim = b"\x08\x04\x12\x12" + b"\x12\x07\x08\x80\x80\x80\x80\x80\x20" * 2
     with pytest.raises(RecordError, match=f"{len(claim)} bytes in feature 'image_raw'"):
-        features.read_pixels_or_file(raw(claim), RAW, "image_raw", "")
+        features.read_image(raw(claim), RAW, "")
 
 
 def test_what_is_read_of_damaged_bytes_tensorflow_reads_alike():

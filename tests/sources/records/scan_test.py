@@ -12,7 +12,13 @@ from support.building import build
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, SourceError
 from voc_seg_tfrecord.sources.records import features, layouts, record_files
-from voc_seg_tfrecord.sources.records.scan import RecordItem, make_items, scan_records
+from voc_seg_tfrecord.sources.records.file_splits import divide_by_file
+from voc_seg_tfrecord.sources.records.scan import (
+    RecordItem,
+    ScannedRecord,
+    make_items,
+    scan_records,
+)
 
 
 @pytest.fixture
@@ -28,6 +34,22 @@ def test_a_name_a_folder_and_a_pattern_find_the_same_files_sorted(tmp_path):
     assert record_files.find_files([tmp_path]) == both
     assert record_files.find_files([tmp_path / "*.tfrecord*"]) == both
     assert record_files.find_files(both) == both
+
+
+def test_a_file_that_several_names_match_is_read_once(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "a.tfrecord"
+    path.touch()
+    assert record_files.find_files([path, "a.tfrecord", tmp_path / "*.tfrecord"]) == [path]
+
+
+@pytest.mark.parametrize("pattern", ["*/train.tfrecord", "one/trai?.tfrecord", "o*/[t]rain*"])
+def test_patterns_may_be_in_folders_and_of_any_kind(tmp_path, pattern):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "train.tfrecord").touch()
+    found = record_files.find_files([tmp_path / pattern])
+    assert tmp_path / "one" / "train.tfrecord" in found
 
 
 @pytest.mark.parametrize("name", ["nothing.tfrecord", "*.tfrecord"])
@@ -136,7 +158,7 @@ def test_the_split_is_the_word_in_the_files_name(tmp_path, copies):
     for name in names:
         write(tmp_path / name, 1)
     found = scan_records([tmp_path / name for name in names], copies)
-    splits = make_items(found)
+    splits = divide_by_file(make_items(found))
     assert {split: len(found) for split, found in splits.items()} == {
         "train": 1,
         "validation": 2,
@@ -158,7 +180,7 @@ def test_ids_are_the_records_names_or_where_these_are_not_unique_their_numbers(
     pairs = zip(handwritten.pairs(2), names, strict=True)
     made = [handwritten.raw(*pair) | {"name": name.encode()} for pair, name in pairs]
     path = handwritten.write(tmp_path / "a.tfrecord", made)
-    found = make_items(scan_records([path], copies))["train"]
+    found = make_items(scan_records([path], copies))
     assert [item.id for item in found] == ids
     assert [item.filename for item in found] == (names if "folder/two" in ids else ids)
 
@@ -166,14 +188,22 @@ def test_ids_are_the_records_names_or_where_these_are_not_unique_their_numbers(
 def test_an_item_reads_its_own_record(tmp_path, copies):
     pairs = handwritten.pairs(3)
     path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(*p) for p in pairs])
-    found = make_items(scan_records([path], copies))["train"]
+    found = make_items(scan_records([path], copies))
     image = Image.open(io.BytesIO(found[1].read().image.data))
     assert (np.asarray(image) == pairs[1][0]).all()
 
 
 def test_a_record_item_can_be_sent_to_another_machine():
     layout = layouts.KNOWN["DeepLab"]
-    item = RecordItem("a", "a.png", "x", 0, "/data/x.tfrecord", 12, 345, layout)
+    record = ScannedRecord(
+        image_name="a.png",
+        file="x",
+        number=0,
+        path="/data/x.tfrecord",
+        offset=12,
+        length=345,
+    )
+    item = RecordItem(id="a", filename="a.png", record=record, layout=layout)
     assert RecordItem.from_json(json.loads(json.dumps(item.to_json()))) == item
 
 
@@ -187,7 +217,7 @@ def test_a_name_that_is_no_files_name_is_refused_with_file_and_record(tmp_path, 
     assert second.where == f"{path}, record 1"
     keys = {"image": "image_raw", "mask": "label_raw", "height": "height", "width": "width"}
     found = scan_records([path], copies, keys)
-    assert [item.id for item in make_items(found)["train"]] == [
+    assert [item.id for item in make_items(found)] == [
         "a.tfrecord-000000",
         "a.tfrecord-000001",
     ]
@@ -198,7 +228,7 @@ def test_files_of_one_name_in_two_folders_give_different_ids(tmp_path, copies):
         (tmp_path / folder).mkdir()
         write(tmp_path / folder / "train.tfrecord", 1)
     found = make_items(scan_records([tmp_path / "one", tmp_path / "two"], copies))
-    assert [item.id for item in found["train"]] == [
+    assert [item.id for item in found] == [
         "0-train.tfrecord-000000",
         "1-train.tfrecord-000000",
     ]
@@ -207,5 +237,7 @@ def test_files_of_one_name_in_two_folders_give_different_ids(tmp_path, copies):
 def test_a_packed_file_is_called_by_its_own_name(tmp_path, copies):
     made = [handwritten.raw(*pair) for pair in handwritten.pairs(1)]
     path = handwritten.write(tmp_path / "val.tfrecord.gz", made, "GZIP")
-    (item,) = make_items(scan_records([path], copies))["validation"]
+    items = make_items(scan_records([path], copies))
+    assert [*divide_by_file(items)] == ["validation"]
+    (item,) = items
     assert (item.id, item.where) == ("val.tfrecord.gz-000000", f"{path}, record 0")

@@ -1,7 +1,8 @@
 """The values of a hand-written record: its features, read by a layout."""
 
 import collections
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+import dataclasses
 import math
 from typing import Any
 
@@ -44,12 +45,16 @@ _ARE_CHANNELS_FIRST = {
 _DTYPE_BY_NUMBER = {4: np.uint8, 3: np.int32, 9: np.int64}
 """The types of tensors that are read, by TensorFlow's numbers."""
 
-_TYPE_OF_TENSOR = 1
-_SHAPE_OF_TENSOR = 2
-_CONTENT_OF_TENSOR = 4
-_DIMENSION_OF_SHAPE = 2
-_SIZE_OF_DIMENSION = 1
-"""Numbers of fields in `TensorProto` and `TensorShapeProto`."""
+_FIELD_TYPE = (1, int)
+_FIELD_SHAPE = (2, bytes)
+_FIELD_CONTENT = (4, bytes)
+"""Fields of `TensorProto`: the number of each, and the Python type of its value on the wire."""
+
+_FIELD_DIMENSION = (2, bytes)
+_FIELD_SIZE = (1, int)
+"""Fields of `TensorShapeProto` and of its dimensions, likewise."""
+
+Field = tuple[int, type]
 
 
 def parse(serialized: bytes, where: object) -> Record:
@@ -114,37 +119,74 @@ def read_integer(record: Record, key: str, where: object) -> int:
     return value
 
 
-def read_pixels_or_file(
-    record: Record, layout: RecordLayout, key: str, where: object
-) -> np.ndarray | bytes:
-    """Returns an image or mask: uint8 `[H, W]` or `[H, W, C]`, or the bytes of its file.
+def read_image(record: Record, layout: RecordLayout, where: object) -> np.ndarray | bytes:
+    """Returns the image of a record.
 
     Returns:
-      The bytes of a file as they are. Pixels of an image, C being 3 or 4 where it is not gray;
-      or of a mask, always `[H, W]`.
+      uint8 `[H, W]`, `[H, W, 3]` or `[H, W, 4]`, red first; or the bytes of its file as they are.
 
     Raises:
       RecordError: if the bytes are neither a file nor a tensor and their number is not
         height x width x channels, or if the sizes or channels are impossible.
     """
+    data = _read_bytes(record, layout.image, where)
+    size = _find_size(record, layout, where)
+    possible_channels = _possible_image_channels(size)
+    channels = _find_raw_channels(data, size, possible_channels)
+    if channels is not None:
+        height, width = size[:2]
+        return _read_raw_image(data, (height, width, channels), record, where)
+    if kind_of(data) in IMAGE_KINDS:
+        return data
+    tensor = tensor_pixels(data)
+    if tensor is None:
+        raise _unreadable_bytes_error(data, layout.image, size, possible_channels[0], where)
+    return _read_tensor_image(tensor, layout.image, record, where)
+
+
+def read_mask(record: Record, layout: RecordLayout, where: object) -> np.ndarray | bytes:
+    """Returns the mask of a record: uint8 `[H, W]`, or the bytes of its file as they are.
+
+    Raises:
+      RecordError: if the bytes are neither a file nor a tensor and their number is not
+        height x width, or if the sizes or channels are impossible.
+    """
+    data = _read_bytes(record, layout.mask, where)
+    size = _find_size(record, layout, where)
+    if _find_raw_channels(data, size, _CHANNELS_OF_MASKS) is not None:
+        return np.frombuffer(data, np.uint8).reshape(size[:2])
+    if kind_of(data) in IMAGE_KINDS:
+        return data
+    tensor = tensor_pixels(data)
+    if tensor is None:
+        raise _unreadable_bytes_error(data, layout.mask, size, 1, where)
+    _check_channels(
+        tensor, _CHANNELS_OF_MASKS, "a mask of 1 channel", f"{where}, feature {layout.mask!r}"
+    )
+    return _without_single_channel(tensor)
+
+
+def _read_bytes(record: Record, key: str, where: object) -> bytes:
+    """Returns a feature of one string of bytes.
+
+    Raises:
+      RecordError: if the record does not have it, or it is of another kind.
+    """
     data = _one_value(record, key, where)
     if not isinstance(data, bytes):
         raise _wrong_feature(where, f"feature {key!r}: {data!r:.40}", "bytes")
-    is_image = key == layout.image
-    size = _find_size(record, layout, where)
-    shape = _raw_shape(len(data), size, is_image=is_image)
-    if shape and not data.startswith(PNG_SIGNATURE):
-        pixels = np.frombuffer(data, np.uint8)
-        if shape[2] == 1:
-            return pixels.reshape(shape[:2])
-        return _order_pixels(pixels, shape, record, where)
-    if kind_of(data) in IMAGE_KINDS:
-        return data
-    array = tensor_pixels(data)
-    if array is not None:
-        return _check_channels(array, f"{where}, feature {key!r}", is_image=is_image)
-    raw_size = _describe_size(size, is_image=is_image)
-    raise RecordError(
+    return data
+
+
+def _unreadable_bytes_error(
+    data: bytes, key: str, size: Sequence[int], channels: int, where: object
+) -> RecordError:
+    """Returns the error about bytes that are neither pixels of a size, nor a file, nor a tensor."""
+    raw_size = "height x width x channels"
+    if size:
+        height, width = size[:2]
+        raw_size = f"{height} x {width} x {channels}"
+    return RecordError(
         where,
         found=f"{len(data)} bytes in feature {key!r}",
         expected=f"{raw_size} bytes of pixels, an encoded image, or a serialized tensor",
@@ -153,22 +195,86 @@ def read_pixels_or_file(
     )
 
 
-def _order_pixels(
-    pixels: np.ndarray, shape: tuple[int, int, int], record: Record, where: object
-) -> np.ndarray:
-    """Returns raw pixels as uint8 `[H, W, C]`, red first, by what the record says of their order.
+@dataclasses.dataclass(frozen=True)
+class _PixelOrder:
+    """The order in which the pixels of an image are stored.
+
+    Attributes:
+      are_channels_first: whether the channels are the first axis, and not the last one.
+      is_blue_first: whether the colors are blue, green, red, and not red, green, blue.
+    """
+
+    are_channels_first: bool
+    is_blue_first: bool
+
+
+def _read_order(record: Record, where: object) -> _PixelOrder:
+    """Returns the order of pixels that a record states.
 
     Raises:
       RecordError: if it names an order that is not known.
     """
+    return _PixelOrder(
+        are_channels_first=_is_stated(record, _AXIS_KEYS, _ARE_CHANNELS_FIRST, where),
+        is_blue_first=_is_stated(record, _COLOR_KEYS, _IS_BLUE_FIRST, where),
+    )
+
+
+def _read_raw_image(
+    data: bytes, shape: tuple[int, int, int], record: Record, where: object
+) -> np.ndarray:
+    """Returns raw pixels as uint8 `[H, W]` or `[H, W, C]`, red first.
+
+    Args:
+      data: the pixels.
+      shape: height, width and channels.
+      record: the record, which may state the order of its pixels.
+      where: the record, for errors.
+    """
     height, width, channels = shape
-    if _is_stated(record, _AXIS_KEYS, _ARE_CHANNELS_FIRST, where):
+    pixels = np.frombuffer(data, np.uint8)
+    if channels == 1:
+        return pixels.reshape(height, width)
+    order = _read_order(record, where)
+    if order.are_channels_first:
         image = np.moveaxis(pixels.reshape(channels, height, width), 0, -1)
     else:
-        image = pixels.reshape(shape)
-    if _is_stated(record, _COLOR_KEYS, _IS_BLUE_FIRST, where):
-        image = image[..., [2, 1, 0, 3][:channels]]
-    return image
+        image = pixels.reshape(height, width, channels)
+    return _with_red_first(image, order)
+
+
+def _read_tensor_image(tensor: np.ndarray, key: str, record: Record, where: object) -> np.ndarray:
+    """Returns a tensor as uint8 `[H, W]` or `[H, W, C]`, red first.
+
+    Args:
+      tensor: uint8 `[H, W]`, `[H, W, C]` or `[C, H, W]`.
+      key: the feature that holds it, for errors.
+      record: the record, which may state the order of its pixels.
+      where: the record, for errors.
+    """
+    is_gray = tensor.ndim == 2 or tensor.shape[2] == 1
+    if is_gray:
+        return _without_single_channel(tensor)
+    order = _read_order(record, where)
+    image = np.moveaxis(tensor, 0, -1) if order.are_channels_first else tensor
+    expected = "an image of 1, 3 or 4 channels"
+    _check_channels(image, _CHANNELS_OF_IMAGES, expected, f"{where}, feature {key!r}")
+    return _without_single_channel(_with_red_first(image, order))
+
+
+def _with_red_first(image: np.ndarray, order: _PixelOrder) -> np.ndarray:
+    """Returns an image `[H, W, C]` with its colors as red, green, blue; alpha stays the last."""
+    channels = image.shape[2]
+    if not order.is_blue_first or channels == 1:
+        return image
+    return image[..., [2, 1, 0, 3][:channels]]
+
+
+def _without_single_channel(pixels: np.ndarray) -> np.ndarray:
+    """Returns pixels `[H, W, 1]` as `[H, W]`; others as they are."""
+    if pixels.ndim == 3 and pixels.shape[2] == 1:
+        return pixels[..., 0]
+    return pixels
 
 
 def _is_stated(
@@ -193,7 +299,7 @@ def _is_stated(
         if is_other is None:
             raise RecordError(
                 where,
-                found=f"raw pixels whose feature {key!r} is {text[:40]!r}",
+                found=f"pixels whose feature {key!r} is {text[:40]!r}",
                 expected=f"one of {', '.join(name for name in is_other_order if name)}",
                 remedy="convert the pixels to RGB, channels last, and write the records again",
             )
@@ -234,57 +340,48 @@ def _check_size(size: tuple[Any, ...], keys: str, where: object) -> tuple[int, .
     return size
 
 
-def _raw_shape(
-    length: int, size: tuple[int, ...], *, is_image: bool
-) -> tuple[int, int, int] | None:
-    """Returns the shape of raw pixels; None if so many bytes are none of this size."""
-    if not size or size[0] * size[1] > MAX_PIXELS:
+def _find_raw_channels(
+    data: bytes, size: tuple[int, ...], possible_channels: Sequence[int]
+) -> int | None:
+    """Returns how many channels bytes have as raw pixels of a size; None if they are none.
+
+    Bytes are raw pixels if there are as many of them as pixels. A PNG of just that many bytes is
+    still a file, because no pixels begin with its signature of 8 bytes by chance. The 3 bytes of a
+    JPEG's signature may well be a pixel, so they do not count.
+    """
+    if not size or size[0] * size[1] > MAX_PIXELS or data.startswith(PNG_SIGNATURE):
         return None
     height, width = size[:2]
-    for channels in _possible_channels(size, is_image=is_image):
-        if channels in _CHANNELS_OF_IMAGES and length == height * width * channels:
-            return height, width, channels
+    for channels in possible_channels:
+        if channels in _CHANNELS_OF_IMAGES and len(data) == height * width * channels:
+            return channels
     return None
 
 
-def _possible_channels(size: tuple[int, ...], *, is_image: bool) -> tuple[int, ...]:
-    """Returns the numbers of channels that pixels of a size may have, the likeliest first."""
-    if not is_image:
-        return _CHANNELS_OF_MASKS
-    if len(size) == 3:
-        return size[2:]
-    return 3, 1
+def _possible_image_channels(size: tuple[int, ...]) -> Sequence[int]:
+    """Returns the numbers of channels that an image of a size may have, the likeliest first."""
+    has_channels = len(size) == 3
+    return size[2:] if has_channels else (3, 1)
 
 
-def _describe_size(size: tuple[int, ...], *, is_image: bool) -> str:
-    """Returns how many bytes of pixels are expected: `32 x 32 x 3`."""
-    if not size:
-        return "height x width x channels"
-    height, width = size[:2]
-    channels = _possible_channels(size, is_image=is_image)[0]
-    return f"{height} x {width} x {channels}"
-
-
-def _check_channels(array: np.ndarray, where: str, *, is_image: bool) -> np.ndarray:
-    """Returns a tensor, of one channel as `[H, W]`.
+def _check_channels(
+    array: np.ndarray, allowed: Collection[int], expected: str, where: object
+) -> None:
+    """Checks the number of channels of a tensor.
 
     Args:
-      array: uint8 `[H, W]` or `[H, W, C]`.
-      where: the feature, for errors.
-      is_image: whether it is an image, or else a mask.
+      array: `[H, W]` or `[H, W, C]`.
+      allowed: the numbers of channels that it may have.
+      expected: the same in words, for the error.
+      where: the feature, for the error.
 
     Raises:
-      RecordError: if it has another number of channels than images or masks have.
+      RecordError: if it has another number.
     """
     channels = array.shape[2] if array.ndim == 3 else 1
-    allowed = _CHANNELS_OF_IMAGES if is_image else _CHANNELS_OF_MASKS
     if channels not in allowed:
         shape = " x ".join(map(str, array.shape))
-        expected = "an image of 1, 3 or 4 channels" if is_image else "a mask of 1 channel"
         raise _wrong_feature(where, f"a tensor of {shape}", expected)
-    if array.ndim == 3 and channels == 1:
-        return array[..., 0]
-    return array
 
 
 def _one_value(record: Record, key: str, where: object) -> Value:
@@ -320,8 +417,8 @@ def tensor_pixels(data: bytes) -> np.ndarray | None:
         shape = _read_shape(tensor)
     except DecodeError:
         return None
-    dtype = _DTYPE_BY_NUMBER.get(_last(tensor[_TYPE_OF_TENSOR, int]))
-    contents = tensor[_CONTENT_OF_TENSOR, bytes]
+    dtype = _DTYPE_BY_NUMBER.get(_last(tensor[_FIELD_TYPE]))
+    contents = tensor[_FIELD_CONTENT]
     content = contents[-1] if contents else b""
     if dtype is None or len(shape) not in (2, 3) or min(shape) < 1:
         return None
@@ -332,22 +429,22 @@ def tensor_pixels(data: bytes) -> np.ndarray | None:
     return array.astype(np.uint8) if fits else None
 
 
-def _read_shape(tensor: Mapping[tuple[int, type], list[Any]]) -> list[int]:
+def _read_shape(tensor: Mapping[Field, list[Any]]) -> list[int]:
     """Returns the sizes of a tensor's axes."""
     sizes = []
-    for shape in tensor[_SHAPE_OF_TENSOR, bytes]:
-        for dimension in _read_fields(shape)[_DIMENSION_OF_SHAPE, bytes]:
-            sizes.append(_last(_read_fields(dimension)[_SIZE_OF_DIMENSION, int]))
+    for shape in tensor[_FIELD_SHAPE]:
+        for dimension in _read_fields(shape)[_FIELD_DIMENSION]:
+            sizes.append(_last(_read_fields(dimension)[_FIELD_SIZE]))
     return sizes
 
 
-def _read_fields(message: bytes) -> Mapping[tuple[int, type], list[Any]]:
-    """Returns the values of a message's fields by number and type, whatever message it is.
+def _read_fields(message: bytes) -> Mapping[Field, list[Any]]:
+    """Returns the values of a message's fields, whatever message it is.
 
     References:
       tensorflow/core/framework/tensor.proto and tensor_shape.proto, for the numbers.
     """
-    values: dict[tuple[int, type], list[Any]] = collections.defaultdict(list)
+    values: dict[Field, list[Any]] = collections.defaultdict(list)
     for field in UnknownFieldSet(empty_pb2.Empty.FromString(message)):
         values[field.field_number, type(field.data)].append(field.data)
     return values

@@ -1,10 +1,22 @@
 """Which split the records of a file belong to, by the names of the file and of its folder."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import posixpath
 
 from voc_seg_tfrecord.core.errors import ConfigError, several
 from voc_seg_tfrecord.core.split_names import list_splits_in
+from voc_seg_tfrecord.sources.records.scan import RecordItem
+
+
+def divide_by_file(items: Iterable[RecordItem]) -> dict[str, list[RecordItem]]:
+    """Returns records by the splits that the names of their files say; see `splits_of_files`."""
+    items = list(items)
+    files = {item.record.file for item in items}
+    split_by_file = splits_of_files(sorted(files))
+    items_by_split: dict[str, list[RecordItem]] = {}
+    for item in items:
+        items_by_split.setdefault(split_by_file[item.record.file], []).append(item)
+    return items_by_split
 
 
 def splits_of_files(files: Sequence[str]) -> dict[str, str]:

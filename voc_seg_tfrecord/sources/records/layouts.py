@@ -2,10 +2,7 @@
 
 from collections.abc import Collection, Mapping
 import dataclasses
-import re
 from typing import Any
-
-from voc_seg_tfrecord.core.file import IMAGE_KINDS, kind_of
 
 NAMES = ("name", "filename", "image/filename", "file_name", "image_name")
 """Features that hold the name of a record's image."""
@@ -80,7 +77,7 @@ KNOWN = {
 _OPTIONAL_FIELDS = {"channels", "filename"}
 """Fields of a layout whose features a record may lack."""
 
-_REDUNDANT_FEATURES = {
+REDUNDANT_FEATURES = {
     "image/format",
     "format",
     "encoding",
@@ -93,18 +90,15 @@ _REDUNDANT_FEATURES = {
 }
 """Features that say no more than an image's bytes do, and so may stand beside any layout."""
 
-_MASK_NAME = re.compile(r"(?:^|[/_])(?:mask|label|seg|segmentation|annotation|gt)s?(?:[/_]|$)")
-"""The name of a feature that may be a mask: `mask`, `image/labels`, `seg_map`."""
-
 
 def detect(
     record: Mapping[str, Any], size: tuple[int, ...] = ()
 ) -> tuple[str, RecordLayout] | None:
     """Finds the layout of records by the features of one of them.
 
-    Records whose image has neither mask nor label may have no other feature: that could be the
-    mask or the label under another name, and would be lost silently. A label that is
-    bytes is a mask.
+    A layout without mask and label matches only records that have no unknown feature: that could
+    be the mask or the label under another name, and would be lost silently. Beside a mask or a
+    label there may be others; `possible_masks.check_one_mask` looks for masks among them.
 
     Args:
       record: the first record.
@@ -115,8 +109,8 @@ def detect(
     """
     for name, known in KNOWN.items():
         layout = _with_given_size(known, size) if size else known
-        if _fits(layout, record):
-            return name, _completed(layout, record)
+        if _has_features(layout, record):
+            return name, _add_features(layout, record)
     return None
 
 
@@ -125,51 +119,41 @@ def _with_given_size(layout: RecordLayout, size: tuple[int, ...]) -> RecordLayou
     return dataclasses.replace(layout, size=size, height="", width="", channels="", shape="")
 
 
-def _fits(layout: RecordLayout, record: Mapping[str, Any]) -> bool:
+def _has_features(layout: RecordLayout, record: Mapping[str, Any]) -> bool:
     """Says whether a record has the features of a layout; see `detect`."""
     needed = {key for field, key in layout.keys.items() if field not in _OPTIONAL_FIELDS}
     if not needed <= set(record):
         return False
     if layout.mask or layout.label:
         return True
-    allowed = {*layout.keys.values(), *NAMES, *_REDUNDANT_FEATURES}
+    allowed = {*layout.keys.values(), *NAMES, *REDUNDANT_FEATURES}
     return set(record) <= allowed
 
 
-def _completed(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
-    """Returns the layout with what this record holds beside the features that are needed."""
-    fields: dict[str, Any] = {}
+def _add_features(layout: RecordLayout, record: Mapping[str, Any]) -> RecordLayout:
+    """Returns the layout with the features of a record beside those that the layout needs."""
     if layout.filename not in record:
-        fields["filename"] = next((key for key in NAMES if key in record), "")
-    has_no_size = not (layout.height or layout.shape or layout.size)
-    if has_no_size and {"height", "width"} <= set(record):
-        fields |= {"height": "height", "width": "width"}
-    labels = record.get(layout.label, [])
-    is_label_a_mask = layout.label != "" and len(labels) > 0 and isinstance(labels[0], bytes)
-    if is_label_a_mask:
-        fields |= {"mask": layout.label, "label": ""}
-    return dataclasses.replace(layout, **fields)
+        layout = dataclasses.replace(layout, filename=_find_name_key(record))
+    has_size = bool(layout.height or layout.shape or layout.size)
+    if not has_size and {"height", "width"} <= set(record):
+        layout = dataclasses.replace(layout, height="height", width="width")
+    if _is_label_a_mask(layout, record):
+        layout = dataclasses.replace(layout, mask=layout.label, label="")
+    return layout
 
 
-def other_masks(layout: RecordLayout, record: Mapping[str, Any]) -> list[str]:
-    """Returns the features beside a layout's mask that may be the mask as well.
+def _find_name_key(record: Mapping[str, Any]) -> str:
+    """Returns the feature that holds the name of a record's image; empty if there is none."""
+    for key in NAMES:
+        if key in record:
+            return key
+    return ""
 
-    Such a feature is named like a mask, and holds an image file or as many bytes as the mask.
-    """
-    if not layout.mask:
-        return []
-    masks = record[layout.mask]
-    mask = masks[0] if masks else b""
-    others = []
-    for key, values in record.items():
-        is_known = key in layout.keys.values() or key in _REDUNDANT_FEATURES
-        if is_known or not _MASK_NAME.search(key):
-            continue
-        if len(values) != 1 or not isinstance(values[0], bytes):
-            continue
-        if len(values[0]) == len(mask) or kind_of(values[0]) in IMAGE_KINDS:
-            others.append(key)
-    return sorted(others)
+
+def _is_label_a_mask(layout: RecordLayout, record: Mapping[str, Any]) -> bool:
+    """Says whether the feature of the label holds bytes, which are a mask."""
+    labels = record.get(layout.label, []) if layout.label else []
+    return len(labels) > 0 and isinstance(labels[0], bytes)
 
 
 def sizes_in(record: Mapping[str, Any]) -> list[str]:
@@ -182,4 +166,4 @@ def sizes_in(record: Mapping[str, Any]) -> list[str]:
 
 def unused(layout: RecordLayout, keys: Collection[str]) -> list[str]:
     """Returns the features of a record that an import does not read."""
-    return sorted(set(keys) - set(layout.keys.values()) - _REDUNDANT_FEATURES)
+    return sorted(set(keys) - set(layout.keys.values()) - REDUNDANT_FEATURES)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 import gzip
+import os
 from typing import IO, BinaryIO
 import zlib
 
@@ -13,15 +14,21 @@ from voc_seg_tfrecord.formats import frames
 
 _GZIP_SIGNATURE = b"\x1f\x8b"
 _PIECE_BYTES = 1 << 20
+_WILDCARDS = "*?["
 
 
 def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
-    """Returns the files that names, folders and patterns match, sorted.
+    """Returns the files that names, folders and patterns match, each once.
+
+    The files of one name are sorted.
+
+    Args:
+      names: files, folders of files named `*tfrecord*`, and patterns such as `*/train-?.tfrecord`.
 
     Raises:
       SourceError: if a name matches no file.
     """
-    files: list[epath.Path] = []
+    file_by_resolved_path: dict[epath.Path, epath.Path] = {}
     for name in names:
         path = epath.Path(name).expanduser()
         paths = _list_matches(path)
@@ -32,8 +39,9 @@ def find_files(names: Sequence[epath.PathLike]) -> list[epath.Path]:
                 expected="a TFRecord file, or a folder of files named *tfrecord*",
                 remedy="check the path",
             )
-        files += sorted(paths)
-    return files
+        for file in sorted(paths):
+            file_by_resolved_path.setdefault(file.resolve(), file)
+    return list(file_by_resolved_path.values())
 
 
 def _list_matches(path: epath.Path) -> list[epath.Path]:
@@ -42,9 +50,9 @@ def _list_matches(path: epath.Path) -> list[epath.Path]:
         return [path]
     if path.is_dir():
         return [file for file in path.iterdir() if file.is_file() and "tfrecord" in file.name]
-    if "*" in path.name:
-        return list(path.parent.glob(path.name))
-    return []
+    if not any(wildcard in os.fspath(path) for wildcard in _WILDCARDS):
+        return []
+    return [file for file in path.parent.glob(path.name) if file.is_file()]
 
 
 def unpack_gzip(path: epath.Path, folder: epath.Path) -> epath.Path:

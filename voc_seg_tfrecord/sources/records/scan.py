@@ -1,6 +1,6 @@
-"""The first look at hand-written records: their layout, where each lies, what is wrong with it.
+"""Reads hand-written records once: their layout, where each lies, what is wrong with it.
 
-Then each record gets an id and a split, by its own name and its file's.
+Then each record gets an id, by its own name or its file's.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,79 +13,19 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.core import file_names, storage
-from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError, command
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.formats import bands, mask_samples, pillow
 from voc_seg_tfrecord.sources.records import features, layouts
 from voc_seg_tfrecord.sources.records.features import Record, parse
-from voc_seg_tfrecord.sources.records.file_splits import splits_of_files
 from voc_seg_tfrecord.sources.records.layouts import RecordLayout
+from voc_seg_tfrecord.sources.records.possible_masks import check_one_mask
 from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip
 
 _LAYOUT_AS_GIVEN = "as given"
 """The name of a layout that the user gave with `--keys`."""
-
-
-@dataclasses.dataclass(frozen=True)
-class RecordItem:
-    """One record as an item of a build: where it lies, and what it is called.
-
-    Attributes:
-      id: the example's key.
-      filename: the image's name.
-      file: the file that the user gave.
-      number: of the record in it, from 0.
-      path: the uncompressed file.
-      offset: where the record's data starts, in bytes.
-      length: length of the data, in bytes.
-      layout: which feature holds what.
-    """
-
-    id: str
-    filename: str
-    file: str
-    number: int
-    path: str
-    offset: int
-    length: int
-    layout: RecordLayout
-
-    @property
-    def where(self) -> str:
-        """File and number of the record, for errors."""
-        return f"{self.file}, record {self.number}"
-
-    def size(self) -> int:
-        """Returns how many bytes the record has."""
-        return self.length
-
-    def to_json(self) -> dict[str, Any]:
-        """Returns the item as plain data, for `from_json` on a worker."""
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """Returns the item that `to_json` made plain data of."""
-        return cls(**{**data, "layout": RecordLayout(**data["layout"])})
-
-    def read(self) -> RawExample:
-        """Reads the record again by its offset."""
-        with storage.open_file(self.path) as file:
-            file.seek(self.offset)
-            record = parse(file.read(self.length), self.where)
-        image = features.read_pixels_or_file(record, self.layout, self.layout.image, self.where)
-        if not isinstance(image, bytes):
-            image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
-        mask = None
-        if self.layout.mask:
-            values = features.read_pixels_or_file(record, self.layout, self.layout.mask, self.where)
-            mask = bands.as_file(values, f"{self.where}, mask")
-        label = None
-        if self.layout.label:
-            label = features.read_integer(record, self.layout.label, self.where)
-        return RawExample(File(image, self.where), self.filename, mask, label=label)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -107,6 +47,63 @@ class ScannedRecord:
     path: str
     offset: int
     length: int
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RecordItem:
+    """One record as an item of a build.
+
+    Attributes:
+      id: the example's key.
+      filename: the image's name.
+      record: where the record lies.
+      layout: which feature holds what.
+    """
+
+    id: str
+    filename: str
+    record: ScannedRecord
+    layout: RecordLayout
+
+    @property
+    def where(self) -> str:
+        """File and number of the record, for errors."""
+        return f"{self.record.file}, record {self.record.number}"
+
+    def size(self) -> int:
+        """Returns how many bytes the record has."""
+        return self.record.length
+
+    def to_json(self) -> dict[str, Any]:
+        """Returns the item as plain data, for `from_json` on a worker."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Returns the item that `to_json` made plain data of."""
+        return cls(
+            id=data["id"],
+            filename=data["filename"],
+            record=ScannedRecord(**data["record"]),
+            layout=RecordLayout(**data["layout"]),
+        )
+
+    def read(self) -> RawExample:
+        """Reads the record again by its offset."""
+        with storage.open_file(self.record.path) as file:
+            file.seek(self.record.offset)
+            record = parse(file.read(self.record.length), self.where)
+        image = features.read_image(record, self.layout, self.where)
+        if not isinstance(image, bytes):
+            image = pillow.encode_png(image)  # smaller than raw pixels, and lossless
+        mask = None
+        if self.layout.mask:
+            values = features.read_mask(record, self.layout, self.where)
+            mask = bands.as_file(values, f"{self.where}, mask")
+        label = None
+        if self.layout.label:
+            label = features.read_integer(record, self.layout.label, self.where)
+        return RawExample(File(image, self.where), self.filename, mask, label=label)
 
 
 @dataclasses.dataclass
@@ -281,22 +278,8 @@ def _detect_layout(record: Record, size: tuple[int, ...], where: str) -> tuple[s
             remedy="say which feature holds what, such as --keys image=img,mask=seg",
         )
     _, layout = detected
-    other_masks = layouts.other_masks(layout, record)
-    if other_masks:
-        masks = (layout.mask, *other_masks)
-        choices = [_option_keys({**layout.keys, "mask": mask}) for mask in masks]
-        raise RecordError(
-            where,
-            found=f"{len(masks)} features that may be the mask: {', '.join(masks)}",
-            expected="one mask",
-            remedy="choose it: " + "; or ".join(choices),
-        )
+    check_one_mask(record, layout, where)
     return detected
-
-
-def _option_keys(keys: Mapping[str, str]) -> str:
-    """Returns the option that says which feature holds what."""
-    return command(keys=",".join(f"{field}={key}" for field, key in keys.items()))
 
 
 def _check_record(record: Record, scan: Scan, where: str) -> str:
@@ -314,47 +297,33 @@ def _check_record(record: Record, scan: Scan, where: str) -> str:
             f"import without names, so that records are named by file and number: --keys {text}"
         )
         file_names.check_name(image_name, where, remedy)
-    features.read_pixels_or_file(record, layout, layout.image, where)
+    features.read_image(record, layout, where)
     if layout.label:
         features.read_integer(record, layout.label, where)
     if layout.mask:
-        scan.add_mask(features.read_pixels_or_file(record, layout, layout.mask, where), where)
+        scan.add_mask(features.read_mask(record, layout, where), where)
     return image_name
 
 
-def make_items(scan: Scan) -> dict[str, list[RecordItem]]:
-    """Returns the records by split, as their files' names say; see `splits_of_files`.
+def make_items(scan: Scan) -> list[RecordItem]:
+    """Returns the records as items.
 
-    Where names are missing, or two of them without an image's ending are the same, all records
-    are named by file and number.
+    They are named by their images. Where names are missing, or two of them without an image's
+    ending are the same, all records are named by file and number.
     """
     ids = [image_id(record.image_name) for record in scan.records]
-    names_are_keys = all(ids) and len(set(ids)) == len(ids)
+    are_names_unique = all(ids) and len(set(ids)) == len(ids)
     name_by_file = _distinct_names([record.file for record in scan.records])
-    split_by_file = splits_of_files(sorted(name_by_file))
-    items_by_split: dict[str, list[RecordItem]] = {}
+    items = []
     for record, own_id in zip(scan.records, ids, strict=True):
-        if names_are_keys:
-            item = _make_item(scan, record, own_id, record.image_name)
+        if are_names_unique:
+            item_id, filename = own_id, record.image_name
         else:
-            numbered = f"{name_by_file[record.file]}-{record.number:06}"
-            item = _make_item(scan, record, numbered, numbered)
-        items_by_split.setdefault(split_by_file[record.file], []).append(item)
-    return items_by_split
-
-
-def _make_item(scan: Scan, record: ScannedRecord, key: str, filename: str) -> RecordItem:
-    """Returns the item of a record with a key and a name."""
-    return RecordItem(
-        id=key,
-        filename=filename,
-        file=record.file,
-        number=record.number,
-        path=record.path,
-        offset=record.offset,
-        length=record.length,
-        layout=scan.layout,
-    )
+            item_id = f"{name_by_file[record.file]}-{record.number:06}"
+            filename = item_id
+        item = RecordItem(id=item_id, filename=filename, record=record, layout=scan.layout)
+        items.append(item)
+    return items
 
 
 def _distinct_names(files: Sequence[str]) -> dict[str, str]:
