@@ -445,15 +445,15 @@ BY_LINE = ["void", "bg", "weed", "soil"]
 
 
 @pytest.mark.parametrize("name", IGNORED_FILES)
-def test_ignore_in_the_first_line_counts_if_the_values_need_it(tree, name):
+def test_ignore_in_the_first_line_takes_value_0_if_the_masks_need_it(tree, name):
     exports.put(tree, name, IGNORED_FILES[name])
     for values, names in ((1, 3), BY_LINE), ((0, 1, 2, 255), BY_LINE[1:]):
         mask = put_masks(tree, *values)
         for said in ({}, {"class_names": [name.replace("void", "__ignore__") for name in names]}):
             pixels, notes = found(tree, **said)
             assert (pixels == np.array([*names, *["void"] * 253])[mask]).all()
-            counts = f"__ignore__ in the first line of {name} counts" in notes
-            assert counts == (names == BY_LINE)
+            takes_value_0 = f"__ignore__ in the first line of {name} takes value 0" in notes
+            assert takes_value_0 == (names == BY_LINE)
 
 
 @pytest.mark.parametrize("name", IGNORED_FILES)

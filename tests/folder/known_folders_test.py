@@ -667,10 +667,10 @@ def test_each_list_and_class_file_is_read_once_and_each_mask_at_most_twice(
 def test_a_folder_of_too_many_files_and_one_that_cannot_be_listed_are_named(tmp_path, monkeypatch):
     exports.put_pair(tmp_path / "data", "a")
     exports.put_pair(tmp_path / "data", "b")
-    monkeypatch.setattr(listing, "MOST_FILES", 3)
+    monkeypatch.setattr(listing, "MAX_LISTED_FILES", 3)
     refused(tmp_path, r"SegmentationClass: more than 3 files at and below")
     (tmp_path / "data" / "x").symlink_to("/")
-    monkeypatch.setattr(listing, "MOST_FILES", 100)
+    monkeypatch.setattr(listing, "MAX_LISTED_FILES", 100)
     assert "The link data/x leads to /, so it is left out." in read(tmp_path)[1].notes
 
 

@@ -77,7 +77,7 @@ class FindingIds:
             return {}
         ids_by_file: dict[str, set[str]] = collections.defaultdict(set)
         for tree_id in {**self._tree.images, **self._tree.masks}:
-            for file in itertools.chain(*self._tree.files_of(tree_id).values()):
+            for file in itertools.chain(*self._tree.existing_paths_by_part(tree_id).values()):
                 ids_by_file[str(file)].add(tree_id)
         return {
             file: self._tree.paths.record_id(min(ids))
@@ -104,7 +104,7 @@ def _read_label(tree: VocTree, tree_id: str) -> bytes:
 
 def _read_part(tree: VocTree, tree_id: str, part: str) -> bytes:
     """Returns a file of an image; nothing if it is not there or cannot be read."""
-    files = tree.files_of(tree_id)
+    files = tree.existing_paths_by_part(tree_id)
     if part not in files:
         return b""
     try:

@@ -307,7 +307,7 @@ def _file_to_fix(finding: Finding, report: check.Report, record_id: str, image_i
     is_about_image = bool(finding.ids) or finding.where == record_id
     if not tree or image_id not in tree.images or not is_about_image:
         return finding.where
-    files = tree.files_of(image_id)
+    files = tree.existing_paths_by_part(image_id)
     part = "mask" if finding.box and "mask" in files else "image"
     return str(files[part][0])
 
@@ -397,7 +397,7 @@ def _files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) -> _Fil
     tree = opened.tree
     by_part: dict[str, dict[epath.Path, None]] = {}
     for image_id in ids:
-        for part, files in tree.files_of(image_id).items():
+        for part, files in tree.existing_paths_by_part(image_id).items():
             by_part.setdefault(part, {}).update(dict.fromkeys(files))
     of_images = set(itertools.chain(*by_part.values()))
     lists = []

@@ -85,7 +85,7 @@ class Naming:
         return cls(prefix, suffix, "", names_folders, infix)  # `{id}.orig` has no ending
 
     @property
-    def narrow(self) -> tuple[int, int]:
+    def narrowness(self) -> tuple[int, int]:
         """How much of a name the pattern gives; of two patterns that fit, the larger one counts."""
         return len(self.prefix + self.infix + self.suffix), len(self.ending)
 

@@ -91,11 +91,12 @@ class Predictions:
         self.names: Names = index_files(self.folder, (".png", ".npy"))
         if not self.names:
             raise _no_predictions_error(self.folder, "no .png and no .npy file")
-        if self.names.twins:
-            image_id, files = next(iter(self.names.twins.items()))
+        ambiguous = self.names.names_by_ambiguous_id
+        if ambiguous:
+            image_id, files = next(iter(ambiguous.items()))
             raise ConfigError(
                 self.folder,
-                found=f"{counted(len(self.names.twins), 'id')} with more than one file, "
+                found=f"{counted(len(ambiguous), 'id')} with more than one file, "
                 f"such as {image_id}: {' and '.join(files)}",
                 expected="one prediction per image",
                 remedy="keep the file that is to be scored, and take the others out of the folder",

@@ -69,7 +69,7 @@ def list_unused_files(
     known_names = _KnownNames(tree)
     used = files.used | {_path_below_given(tree, name) for name in read}
     account: dict[tuple[str, str], list[str]] = {}
-    for folder, names_in_folder in tree.listing.folders.items():
+    for folder, names_in_folder in tree.listing.files_by_folder.items():
         for name in names_in_folder:
             path = f"{folder}/{name}" if folder else name
             if path in used:
@@ -172,7 +172,7 @@ class _KnownNames:
         """The names of all images in the given folder, without their endings."""
         assert self._tree.listing
         stems: set[str] = set()
-        for names in self._tree.listing.folders.values():
+        for names in self._tree.listing.files_by_folder.values():
             images = [name for name in names if name.lower().endswith(ENDINGS_OF["images"])]
             stems.update(map(_stem, images))
         return stems

@@ -13,7 +13,11 @@ from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.names import VOID, background_index
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice, choose_class_file
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable
-from voc_seg_tfrecord.folder.classes.names import names_at_values, names_from_file, rows_of_file
+from voc_seg_tfrecord.folder.classes.names import (
+    names_from_file,
+    names_in_order_of_values,
+    rows_of_file,
+)
 from voc_seg_tfrecord.folder.meaning.advice import advise_table
 from voc_seg_tfrecord.folder.meaning.label_meaning import choose_numbering
 from voc_seg_tfrecord.folder.meaning.proposals import (
@@ -79,7 +83,7 @@ def find_classes(
         return _of_rows(rows, background)
     names = names_from_file(file, rows)
     if _rows_replace_values(file, rows):
-        names = names_at_values(file)
+        names = names_in_order_of_values(file)
     if not names:
         rows = rows_of_file(file, rows, background)
         names = ClassTable((), rows, background).class_names

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import UNKNOWN, Key, Rows, color_key
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_class_file_of_names
+from voc_seg_tfrecord.folder.classes.choose import choose_class_file, choose_class_file_for_names
 from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.pixels import sizes_agree
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
@@ -72,8 +72,7 @@ def write_table(opened: OpenFolder) -> WrittenTable:
 def _ids_that_count(opened: OpenFolder) -> list[str]:
     """Returns the ids of the masks that count: those of the splits, if these are decided."""
     tree = opened.tree
-    ids_of_pairs = [image_id for image_id in tree.images if image_id in tree.masks]
-    ids = ids_of_pairs or list(tree.masks)
+    ids = [*(tree.labeled_ids or tree.masks)]
     are_splits_decided = not opened.problems.found
     if not are_splits_decided:
         return ids
@@ -108,7 +107,7 @@ def _list_namings(opened: OpenFolder) -> list[ClassNaming]:
     has_names = opened.fault is None
     files: Sequence[ClassFile] = ()
     if config.class_names and has_names:
-        files = choose_class_file_of_names(opened.tree, config, opened.read_table()).numberings
+        files = choose_class_file_for_names(opened.tree, config, opened.read_table()).numberings
     elif config.class_names:
         files = choose_class_file(opened.tree, config, opened.read_table()).numberings
     if len(files) > 1:

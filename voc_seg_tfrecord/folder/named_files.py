@@ -123,7 +123,7 @@ class NamedFiles:
         """The files that may be masks, and are neither images nor masks of the set."""
         assert self._tree.listing
         paths: list[str] = []
-        for folder, names in self._tree.listing.folders.items():
+        for folder, names in self._tree.listing.files_by_folder.items():
             for name in names:
                 path = posixpath.join(folder, name)
                 is_of_set = path in self._id_by_path or path in self._paths_of_masks

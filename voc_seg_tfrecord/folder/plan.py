@@ -25,7 +25,7 @@ from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.choose import (
     ClassFileChoice,
-    choose_class_file_of_names,
+    choose_class_file_for_names,
 )
 from voc_seg_tfrecord.folder.classes.folder_table import FolderTable, read_folder_table
 from voc_seg_tfrecord.folder.classes.names import note_spelling, note_void
@@ -491,7 +491,7 @@ def _choose_class_file(opened: OpenFolder) -> ClassFileChoice:
     if opened.class_file is not None:
         choice = opened.class_file
     elif config.class_names:
-        choice = choose_class_file_of_names(opened.tree, config, opened.read_table())
+        choice = choose_class_file_for_names(opened.tree, config, opened.read_table())
     else:
         choice = ClassFileChoice()
     notes = (*choice.notes, *note_void(choice.file, config), *note_spelling(config))

@@ -255,8 +255,12 @@ def _with_masks(tree: VocTree, changed: Mapping[str, StatedMask]) -> VocTree:
     name_by_id = dict(labels.names.items())
     for image_id, mask in changed.items():
         name_by_id[image_id] = posixpath.relpath(mask.path, folder)
-    twins = {i: files for i, files in labels.names.twins.items() if i not in changed}
-    names = Names(dict(sorted(name_by_id.items())), twins)
+    names_by_ambiguous_id = {
+        image_id: files
+        for image_id, files in labels.names.names_by_ambiguous_id.items()
+        if image_id not in changed
+    }
+    names = Names(dict(sorted(name_by_id.items())), names_by_ambiguous_id)
     return dataclasses.replace(tree, given_labels=dataclasses.replace(labels, names=names))
 
 
@@ -267,7 +271,7 @@ def _texts_of(tree: VocTree) -> Iterator[str]:
     stems: set[str] = set()
     for name in tree.images.values():
         stems.add(without_ending(posixpath.basename(name)))
-    for folder, files in tree.listing.folders.items():
+    for folder, files in tree.listing.files_by_folder.items():
         if role_of(folder) == "drawn":
             continue
         texts = [name for name in files if name.lower().endswith(endings)]
@@ -275,7 +279,7 @@ def _texts_of(tree: VocTree) -> Iterator[str]:
         for name in texts_of_many_images[:_MAX_TEXTS_OF_FOLDER]:
             path = posixpath.join(folder, name)
             is_class_file = name in CLASS_FILE_NAMES and name not in COMMON_CLASS_FILE_NAMES
-            if not is_class_file and path not in tree.labels.sheets:
+            if not is_class_file and path not in tree.labels.label_files:
                 yield path
 
 

@@ -149,7 +149,7 @@ def _find_images_with_masks(listing: Listing) -> Iterator[_ImageWithMasks]:
 def _list_pictures(listing: Listing) -> dict[str, list[str]]:
     """Returns the names of the pictures in each folder that is not called as drawings are."""
     pictures_by_folder: dict[str, list[str]] = {}
-    for folder, files in listing.folders.items():
+    for folder, files in listing.files_by_folder.items():
         pictures = [name for name in files if posixpath.splitext(name)[1].lower() in PICTURES]
         if pictures and role_of(folder) != "drawn":
             pictures_by_folder[folder] = pictures

@@ -283,7 +283,7 @@ class CardMaker:
         tree = self.report.tree
         if tree is None:
             return _Files()
-        files = tree.files_of(self.report.ids.tree_id(image_id))
+        files = tree.existing_paths_by_part(self.report.ids.tree_id(image_id))
         first = {part: paths[0] for part, paths in files.items()}
         return _Files(first.get("image"), first.get("mask"))
 

@@ -23,8 +23,9 @@ from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import Layout, find_release
 from voc_seg_tfrecord.core.releases import CONTEXT_LABELS, CONTEXT_NUMBERS, Release
+from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.names import index_files
-from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
+from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import array_files, pillow
 from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in, open_archive

@@ -20,8 +20,9 @@ from voc_seg_tfrecord.core.id_lists import parse_ids
 from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.releases import Archive, Release
+from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
-from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair
+from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import array_files, pillow
 from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in

@@ -38,7 +38,7 @@ def test_files_are_found_in_sub_folders_and_by_any_ending_sorted(tmp_path, files
 def test_all_files_of_one_id_are_told_and_the_first_ending_comes_first(tmp_path):
     found = index_files(put(tmp_path, "a.gif", "a.png", "a.npy", "b.png"), (".png", ".npy", ".gif"))
     assert found == {"a": "a.png", "b": "b.png"}
-    assert found.twins == {"a": ["a.png", "a.npy", "a.gif"]}
+    assert found.names_by_ambiguous_id == {"a": ["a.png", "a.npy", "a.gif"]}
 
 
 def test_a_loop_of_links_and_a_second_way_to_a_folder_give_no_file_twice(tmp_path):

@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.folder.tree.names import Names
-from voc_seg_tfrecord.folder.tree.pairs import PartFiles
+from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -124,6 +124,13 @@ def test_a_word_that_an_image_and_its_mask_share_leaves_neither_out_beside_other
         exports.put(tmp_path, name, "")
     root = epath.Path(tmp_path)
     layout = Layout("photos", "masks")
-    tree = VocTree(root, layout, files=SetFiles(root, layout, excluded_names=["{id}_old"]))
+    tree = VocTree(root, layout, given_files=SetFiles(root, layout, excluded_names=["{id}_old"]))
     assert dict(tree.images) == {"hall_old": "hall_old.jpg"}
     assert dict(tree.masks) == {"hall_old": "hall_old.png"}
+
+
+def test_the_size_of_an_image_of_several_channels_is_that_of_all_its_files(tmp_path):
+    exports.put(tmp_path, "case_0000.png", "12345")
+    exports.put(tmp_path, "case_0001.png", "123")
+    pair = Pair("case", "case_0000.png", tmp_path / "case_0000.png", channels=2)
+    assert pair.size() == 8

@@ -4,7 +4,7 @@ They lie in the folder of the set or of a split. If there is none, those in the 
 count, and else those above the set.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 import dataclasses
 
 from etils import epath
@@ -27,9 +27,11 @@ class ClassFileCandidate:
 
     Attributes:
       file: the class file.
+      position: its position among all candidates, in the order in which the files are searched.
     """
 
     file: ClassFile
+    position: int
 
     @property
     def source(self) -> str:
@@ -43,7 +45,8 @@ class FoundClassFiles:
 
     Attributes:
       files: the files, in the order in which they are looked for.
-      misnamed: what is wrong with files that are named as class files and hold something else.
+      misnamed: what is wrong with files in the set's folder that are named as class files and hold
+        something else. Those in other folders are reported as unused files.
       notes: what the user should know.
     """
 
@@ -59,11 +62,15 @@ def list_candidates(files: Sequence[ClassFile], background: str = "") -> list[Cl
       files: the class files.
       background: the name of the class that is background, if the user said so.
     """
-    candidates = []
+    numberings = []
     for file in files:
-        for numbering in list_numberings(file, background):
-            candidates.append(ClassFileCandidate(numbering))
-    return candidates
+        numberings += list_numberings(file, background)
+    return as_candidates(numberings)
+
+
+def as_candidates(files: Iterable[ClassFile]) -> list[ClassFileCandidate]:
+    """Returns numbered class files as candidates, in their order."""
+    return [ClassFileCandidate(file, position) for position, file in enumerate(files)]
 
 
 def find_class_files(tree: VocTree) -> FoundClassFiles:
@@ -131,26 +138,37 @@ def _unite(root: epath.Path, source: str, files: Sequence[ClassFile]) -> ClassFi
     Raises:
       LayoutError: if two of them give a class other values or colors, or one value two classes.
     """
-    first_uses: dict[int | str, tuple[ClassEntry, str]] = {}  # of each value and each name
+    first_by_value: dict[int, _EntryOfFile] = {}
+    first_by_name: dict[str, _EntryOfFile] = {}
     for file in files:
         for entry in file.entries:
-            for key in (entry.value, entry.name):
-                other, other_source = first_uses.setdefault(key, (entry, file.source))
-                if other != entry:
-                    raise _splits_contradict_error(root, entry, file.source, other, other_source)
+            use = _EntryOfFile(entry, file.source)
+            first_of_value = first_by_value.setdefault(entry.value, use)
+            first_of_name = first_by_name.setdefault(entry.name, use)
+            for first in (first_of_value, first_of_name):
+                if first.entry != entry:
+                    raise _splits_contradict_error(root, use, first)
     longest = max(files, key=lambda file: len(file.entries))
-    all_entries = {entry for entry, _ in first_uses.values()}
+    all_entries = {first.entry for first in first_by_name.values()}
     missing = all_entries.difference(longest.entries)
     entries = (*longest.entries, *sorted(missing, key=lambda entry: entry.value))
     return dataclasses.replace(longest, source=source, entries=entries)
 
 
+@dataclasses.dataclass(frozen=True)
+class _EntryOfFile:
+    """A class, and the class file that has it."""
+
+    entry: ClassEntry
+    source: str
+
+
 def _splits_contradict_error(
-    root: epath.Path, entry: ClassEntry, source: str, other: ClassEntry, other_source: str
+    root: epath.Path, use: _EntryOfFile, first: _EntryOfFile
 ) -> LayoutError:
     return LayoutError(
-        root / source,
-        found=f"{_describe_entry(entry)}, and {_describe_entry(other)} in {other_source}",
+        root / use.source,
+        found=f"{_describe_entry(use.entry)}, and {_describe_entry(first.entry)} in {first.source}",
         expected="the same value and color of each class in all splits",
         remedy="export all splits from one project. Only if the masks of all mean the same, keep "
         "the file that is right, and delete the others",
@@ -176,9 +194,7 @@ def _find_beside_masks(tree: VocTree) -> list[ClassFile]:
 def _find_above(tree: VocTree) -> list[ClassFile]:
     """Returns the class files of the nearest folder above a set that has any.
 
-    Folders up to the one that the user gave are looked at, or one level above the set if the user
-    gave the set itself. What lies above the folder that the user gave may belong to other data, if
-    there are more folders than that of the set.
+    Its source is a path such as `../classes.txt`.
     """
     path_up = ""
     for folder in _folders_above(tree):
@@ -190,7 +206,13 @@ def _find_above(tree: VocTree) -> list[ClassFile]:
 
 
 def _folders_above(tree: VocTree) -> list[epath.Path]:
-    """Returns the folders above a set that may have its class file, the nearest first."""
+    """Returns the folders above a set that may have its class file, the nearest first.
+
+    If the set lies below the folder that the user gave, these are all folders up to that one.
+
+    If the user gave the set itself, it is the folder above it, unless this one has other folders
+    too: then its files may belong to other data, and are not read. A VOCdevkit is the exception.
+    """
     root = epath.Path(tree.root)
     parent = root.parent
     is_below_given = tree.root != tree.given and parent.is_relative_to(tree.given)

@@ -11,6 +11,8 @@ from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, several
 from voc_seg_tfrecord.core.names import background_index
 from voc_seg_tfrecord.folder.classes.candidates import (
     ClassFileCandidate,
+    FoundClassFiles,
+    as_candidates,
     find_class_files,
     list_candidates,
 )
@@ -67,7 +69,7 @@ class ClassFileChoice:
 def choose_class_file(
     tree: VocTree, config: VocSegConfig, table: FolderTable, background: str = ""
 ) -> ClassFileChoice:
-    """Chooses the class file of a folder whose class names are looked for.
+    """Chooses the class file of a folder if the config has no class names.
 
     Args:
       tree: the folder.
@@ -83,28 +85,33 @@ def choose_class_file(
     found = find_class_files(tree)
     if not found.files:
         _check_misnamed(found.misnamed)
-    notes = [*found.notes, *_note_misnamed(found.misnamed), *table.notes(config)]
+    notes = _notes_of_search(found, table, config)
     if not found.files:
         return ClassFileChoice(notes=tuple(notes))
     candidates = list_candidates(found.files, background)
     return _choose(tree, config, candidates, (), notes)
 
 
-def _check_misnamed(errors: Sequence[LayoutError]) -> None:
-    """Raises the first error about a file that is called as a class file, and may be none.
+def _notes_of_search(found: FoundClassFiles, table: FolderTable, config: VocSegConfig) -> list[str]:
+    """Returns the notes on the files that were searched: class files, misnamed ones, the table."""
+    return [*found.notes, *_note_misnamed(found.misnamed), *table.notes(config)]
 
-    Most files of some names, such as `dataset.json`, are none.
+
+def _check_misnamed(errors: Sequence[LayoutError]) -> None:
+    """Raises the first error of a misnamed class file, but for names such as `dataset.json`.
+
+    Most files of these names are something else.
     """
-    names_of_others = tuple(kind.name for kind in CLASS_FILES if kind.needs_its_folder)
+    ambiguous_names = tuple(kind.name for kind in CLASS_FILES if kind.needs_its_folder)
     for error in errors:
-        if not error.where.endswith(names_of_others):
+        if not error.where.endswith(ambiguous_names):
             raise error
 
 
-def choose_class_file_of_names(
+def choose_class_file_for_names(
     tree: VocTree, config: VocSegConfig, table: FolderTable
 ) -> ClassFileChoice:
-    """Chooses the class file of a folder whose class names the config has.
+    """Chooses the class file of a folder if the config has the class names.
 
     Args:
       tree: the folder.
@@ -119,7 +126,7 @@ def choose_class_file_of_names(
         _check_names_of_labels(tree.labels.class_file, config)
         return ClassFileChoice((tree.labels.class_file,))
     found = find_class_files(tree)
-    notes = [*found.notes, *_note_misnamed(found.misnamed), *table.notes(config)]
+    notes = _notes_of_search(found, table, config)
     with_names = _find_files_with_names(found.files, config)
     for file in with_names.other_files:
         if not _is_above(file):
@@ -146,17 +153,17 @@ def _find_files_with_names(files: Sequence[ClassFile], config: VocSegConfig) -> 
       ConfigError: if a file of the set with values or colors has only some of the names, at other
         values.
     """
-    candidates = []
+    numberings = []
     other_files = []
     for file in files:
         numbering = numbering_of_given_names(list_numberings(file, config.background), config)
         if numbering is not None:
-            candidates.append(ClassFileCandidate(numbering))
+            numberings.append(numbering)
         elif not _is_above(file) and _is_contradicted_by_names(file, config):
             raise _other_names_error(file, config)
         else:
             other_files.append(file)
-    return _FilesWithNames(candidates, other_files)
+    return _FilesWithNames(as_candidates(numberings), other_files)
 
 
 def _is_above(file: ClassFile) -> bool:
@@ -248,8 +255,12 @@ def _is_contradicted_by_names(file: ClassFile, config: VocSegConfig) -> bool:
     """Says whether a file with values or colors has some of the user's names at other values."""
     if file.has_names_alone:
         return False
-    places = {name: place for place, name in enumerate(config.class_names)}
-    return any(places.get(entry.name, entry.value) != entry.value for entry in file.entries)
+    value_by_name = {name: value for value, name in enumerate(config.class_names)}
+    for entry in file.entries:
+        value = value_by_name.get(entry.name)
+        if value is not None and value != entry.value:
+            return True
+    return False
 
 
 def _other_names_error(file: ClassFile, config: VocSegConfig) -> ConfigError:

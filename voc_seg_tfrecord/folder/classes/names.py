@@ -16,39 +16,41 @@ from voc_seg_tfrecord.core.errors import ConfigError, command
 from voc_seg_tfrecord.core.names import VOID, Color
 from voc_seg_tfrecord.core.spelling import group_by_case
 
-_BLACK = (0, 0, 0)
-
 
 def class_of_entry(entry: ClassEntry, table: ClassTable) -> str | int:
     """Returns an entry's name, or 255 if it means void and no row says something else."""
-    if is_void(entry) and entry.name not in table.class_by_name:
-        return VOID
-    return entry.name
+    return VOID if _is_void_without_row(entry, table) else entry.name
+
+
+def _is_void_without_row(entry: ClassEntry, table: ClassTable) -> bool:
+    """Says whether an entry means void, and no row says what its name becomes."""
+    return is_void(entry) and entry.name not in table.class_by_name
 
 
 def names_from_file(file: ClassFile, rows: Rows = ()) -> tuple[str, ...]:
-    """Returns the class names of a file, labelme's `__ignore__` before them if it counts.
+    """Returns the class names of a file, in its order.
 
-    A name that means void is among them only if a row says what it becomes.
+    Entries that mean void are left out, with two exceptions: a name that a row gives a class, and
+    `__ignore__` if it takes value 0.
     """
-    keys = {key for key, _ in rows}
+    names_with_row = {key for key, _ in rows}
     names = []
     for entry in file.entries:
-        is_void_with_row = is_void_name(entry.name) and entry.name in keys
-        if is_void_with_row or not is_void(entry):
+        has_row = is_void_name(entry.name) and entry.name in names_with_row
+        if has_row or not is_void(entry):
             names.append(entry.name)
-    if _counts_ignored(file) and IGNORED not in names:
+    if _ignored_takes_value_0(file) and IGNORED not in names:
         names.insert(0, IGNORED)
     return tuple(names)
 
 
-def _counts_ignored(file: ClassFile) -> bool:
+def _ignored_takes_value_0(file: ClassFile) -> bool:
     """Says whether `__ignore__` in the first line of a file is value 0."""
     first = file.entries[0]
     return first.name == IGNORED and first.by_place and first.value == 0
 
 
-def names_at_values(file: ClassFile) -> tuple[str, ...]:
+def names_in_order_of_values(file: ClassFile) -> tuple[str, ...]:
     """Returns the names of a class file, each at its value, for rows with values to replace.
 
     An entry that means void by its color or value alone gets a name that means void: for
@@ -85,17 +87,18 @@ def rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:
     check_void(file, table)
     class_by_key: dict[Key, str] = {}
     for entry in file.entries:
-        name = class_of_entry(entry, table)
-        target = VOID_CLASS if isinstance(name, int) else table.target(name)
+        is_void_class = _is_void_without_row(entry, table)
+        target = VOID_CLASS if is_void_class else table.target(entry.name)
         if entry.value >= 0:
             class_by_key[entry.value] = target
         if entry.color:
             class_by_key[color_key(entry.color)] = target
-    order = list(dict.fromkeys([*table.class_by_name.values(), *class_by_key.values()]))
-    in_order = sorted(class_by_key.items(), key=lambda row: order.index(row[1]))
-    whole = dict(in_order)
-    whole |= {key: name for key, name in rows if not is_name(key)}
-    return tuple(whole.items())
+    position_by_class: dict[str, int] = {}
+    for name in (*table.class_by_name.values(), *class_by_key.values()):
+        position_by_class.setdefault(name, len(position_by_class))
+    rows_of_entries = sorted(class_by_key.items(), key=lambda row: position_by_class[row[1]])
+    rows_by_value_or_color = [row for row in rows if not is_name(row[0])]
+    return tuple(dict([*rows_of_entries, *rows_by_value_or_color]).items())
 
 
 def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:
@@ -113,8 +116,7 @@ def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:
     if file:
         check_void(file, table)
         for entry in file.entries:
-            is_void_without_row = is_void(entry) and entry.name not in table.class_by_name
-            if is_void_without_row and not is_void_name(entry.name):
+            if _is_void_without_row(entry, table) and not is_void_name(entry.name):
                 names.append(entry.name)
     return [
         f"{name} means void. So it is no class of the dataset, its pixels are {VOID}, and the "
@@ -184,8 +186,8 @@ def class_colors(file: ClassFile | None, config: VocSegConfig) -> dict[int, Colo
         name = VOID_CLASS if is_void(entry) else table.target(entry.name)
         if name != VOID_CLASS and name not in table.class_names:
             continue
-        color = entry.color or _BLACK  # each entry has one
-        first_colors.setdefault(table.index(name), color)
+        assert entry.color  # as `has_colors` says
+        first_colors.setdefault(table.index(name), entry.color)
         if name == entry.name:
-            own_colors[table.index(name)] = color
+            own_colors[table.index(name)] = entry.color
     return first_colors | own_colors

@@ -1,9 +1,10 @@
 """How to number a class file that gives no values.
 
-Its names count by their lines then, and the first one is value 0. There are two exceptions:
+Its names take values in the order of their lines then, and the first one takes value 0. There are
+two exceptions:
 
 1. Lists of objects omit the background, which is value 0 or black, unless another class is.
-2. Some tools write `__ignore__` into the first line and do not count it.
+2. Some tools write `__ignore__` into the first line and skip it, so the second line is value 0.
 
 The `ClassFileFormat` of a tool's file says which of these hold. For other files both numberings are
 candidates. The user's class names choose one, or else the masks do, by the rules of
@@ -55,8 +56,8 @@ def numbering_of_given_names(
 ) -> ClassFile | None:
     """Returns which numbering has the class names that the user gave; None if none has.
 
-    If `__ignore__` in the first line is all that differs, it counts if the user gave it as the
-    first name.
+    If the numberings differ only in whether `__ignore__` takes value 0, it does if the user gave it
+    as the first name.
     """
     given_names = set(config.named_classes)
     fitting = [file for file in numberings if set(file.class_names) == given_names]
@@ -73,30 +74,27 @@ def _format_of(file: ClassFile) -> ClassFileFormat | None:
     return class_file_named(posixpath.basename(file.source))
 
 
-# `__ignore__` in the first line.
-
-
 def _may_skip_ignored(file: ClassFile) -> bool:
-    """Says whether a file has `__ignore__` in its first line, which may not count.
+    """Says whether a file has `__ignore__` in its first line, which its tool may skip.
 
-    It counts where the tool says which class is background, or that none is.
+    It takes value 0 if the tool's format omits the background.
     """
     has_ignored_first = len(file.entries) > 1 and file.entries[0].name == IGNORED
     return has_ignored_first and not _omits_background(file)
 
 
 def _list_numberings_of_ignored(file: ClassFile) -> list[ClassFile]:
-    """Numbers `__ignore__`, `cat`: cat is value 0 where `__ignore__` does not count, or else 1."""
+    """Returns both numberings: with `__ignore__` skipped, and with `__ignore__` as value 0."""
     return [_without_ignored(file), _with_ignored(file)]
 
 
 def _without_ignored(file: ClassFile) -> ClassFile:
-    """Returns a file in which `__ignore__` in the first line does not count."""
+    """Returns a file in which `__ignore__` in the first line is skipped."""
     ignored, *others = file.entries
     moved = [dataclasses.replace(entry, value=entry.value - 1) for entry in others]
     note = (
-        f"{IGNORED} in the first line of {file.source} does not count, because the tools that "
-        f"write it do not count it. So value 0 is {others[0].name}."
+        f"{IGNORED} in the first line of {file.source} is skipped, because the tools that write it "
+        f"skip it. So value 0 is {others[0].name}."
     )
     return dataclasses.replace(
         file,
@@ -107,16 +105,16 @@ def _without_ignored(file: ClassFile) -> ClassFile:
 
 
 def _with_ignored(file: ClassFile) -> ClassFile:
-    """Returns a file in which `__ignore__` in the first line counts."""
+    """Returns a file in which `__ignore__` in the first line takes value 0."""
     note = (
-        f"{IGNORED} in the first line of {file.source} counts. So value 0 is void, and value 1 is "
-        f"{file.entries[1].name}."
+        f"{IGNORED} in the first line of {file.source} takes value 0. So value 0 is void, and "
+        f"value 1 is {file.entries[1].name}."
     )
     return dataclasses.replace(file, numbering_note=note)
 
 
 def _mostly_skips_ignored(file: ClassFile) -> bool:
-    """Says whether the tool that wrote a file mostly does not count `__ignore__`."""
+    """Says whether the tool that wrote a file mostly skips `__ignore__`."""
     if _always_skips_ignored(file):
         return True
     if not file.has_names_alone:
@@ -126,9 +124,9 @@ def _mostly_skips_ignored(file: ClassFile) -> bool:
 
 
 def _always_skips_ignored(file: ClassFile) -> bool:
-    """Says whether the tool that wrote a file does not count `__ignore__`.
+    """Says whether the tool that wrote a file always skips `__ignore__`.
 
-    Tools that do not count it write `_background_` into the next line.
+    Tools that skip it write `_background_` into the next line.
     """
     if not file.has_names_alone:
         return False
@@ -136,9 +134,6 @@ def _always_skips_ignored(file: ClassFile) -> bool:
         return True
     file_format = _format_of(file)
     return file_format is not None and file_format.skips_ignored == "always"
-
-
-# Background.
 
 
 def _has_background(file: ClassFile, background: str) -> bool:
@@ -159,18 +154,25 @@ def _omits_background(file: ClassFile) -> bool:
 
 
 def _list_numberings_of_objects(file: ClassFile) -> list[ClassFile]:
-    """Numbers a list in which its tool does not name the background."""
+    """Returns both numberings of a list whose tool does not name the background.
+
+    The first name is value 1 after an added background, or else it is value 0.
+    """
     has_background_by_name = background_index(file.class_names) is not None
-    as_written = dataclasses.replace(_without_background(file), is_usual=has_background_by_name)
-    return [_with_background(file), as_written]
+    without = dataclasses.replace(_without_background(file), is_usual=has_background_by_name)
+    return [_with_background(file), without]
 
 
 def _list_numberings_of_lines(file: ClassFile) -> list[ClassFile]:
-    """Numbers a list in which the first name is value 0, or else value 1 after background."""
+    """Returns both numberings of a list without a background.
+
+    The first name is value 0, which is usual if the format lists the background, or else it is
+    value 1 after an added background.
+    """
     file_format = _format_of(file)
     lists_background = file_format is not None and file_format.lists_background
-    as_written = dataclasses.replace(_without_background(file), is_usual=lists_background)
-    return [as_written, _with_background(file)]
+    without = dataclasses.replace(_without_background(file), is_usual=lists_background)
+    return [without, _with_background(file)]
 
 
 def _without_background(file: ClassFile) -> ClassFile:

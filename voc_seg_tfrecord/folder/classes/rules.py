@@ -42,31 +42,32 @@ def names_are_in_another_order(
     return None
 
 
-def another_file_numbers_otherwise(
+def contradicts_another_file(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
 ) -> str | None:
-    """A numbering of a class file loses to another one of it with which the other files agree.
+    """If a file can be numbered in two ways and other files contradict one, that one loses.
 
     Example: `classes.txt` has a and b, and `class_names.txt` has background, a and b. So `a` is
     value 1 in `classes.txt`, too.
     """
     if candidate.source != other.source:
         return None
-    opponents = _sources_against(candidate, evidence)
-    if opponents and not _sources_against(other, evidence):
-        return f"{opponents[0]} numbers the classes so"
+    contradicting_files = _find_contradicting_files(candidate, evidence)
+    if contradicting_files and not _find_contradicting_files(other, evidence):
+        return f"{contradicting_files[0]} numbers the classes so"
     return None
 
 
-def _sources_against(candidate: ClassFileCandidate, evidence: ClassFileEvidence) -> list[str]:
-    """Returns the other files that contradict a candidate in each way to number them."""
-    sources: list[str] = []
-    sources_that_agree = {candidate.source}
+def _find_contradicting_files(
+    candidate: ClassFileCandidate, evidence: ClassFileEvidence
+) -> list[str]:
+    """Returns the other files of which no numbering agrees with a candidate."""
+    agreeing_files = {candidate.source}
     for other in evidence.candidates:
-        sources.append(other.source)
         if not find_difference(candidate.file, other.file):
-            sources_that_agree.add(other.source)
-    return [source for source in dict.fromkeys(sources) if source not in sources_that_agree]
+            agreeing_files.add(other.source)
+    all_files = dict.fromkeys(other.source for other in evidence.candidates)
+    return [source for source in all_files if source not in agreeing_files]
 
 
 def says_less(
@@ -89,13 +90,14 @@ def says_less(
 def says_the_same(
     candidate: ClassFileCandidate, other: ClassFileCandidate, evidence: ClassFileEvidence
 ) -> str | None:
-    """Of two class files that say the same, the one that is looked for later loses.
+    """If two class files have the same classes, the one that is searched later loses.
 
     Example: `classes.txt` and `labels.txt` have the same names in the same order.
     """
+    del evidence
     if candidate.source == other.source or find_difference(candidate.file, other.file):
         return None
-    is_later = evidence.candidates.index(candidate) > evidence.candidates.index(other)
+    is_later = candidate.position > other.position
     return "both say the same" if is_later else None
 
 
@@ -104,7 +106,7 @@ NAMES_IN_ORDER = Rule("names are in another order", names_are_in_another_order)
 
 RULES: tuple[Rule[ClassFileCandidate, ClassFileEvidence], ...] = (
     NAMES_IN_ORDER,
-    Rule("another file numbers otherwise", another_file_numbers_otherwise),
+    Rule("contradicts another file", contradicts_another_file),
     Rule("says less", says_less),
     SAME_NAMES,
 )

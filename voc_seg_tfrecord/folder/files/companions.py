@@ -239,7 +239,7 @@ def _count_kinds(
 ) -> Mapping[_NameKind, int]:
     """Counts the names of each kind that have one of a few ids, but for some files."""
     counts: collections.Counter[_NameKind] = collections.Counter()
-    for folder, names in listing.folders.items():
+    for folder, names in listing.files_by_folder.items():
         for image_id, name in _names_with(sampled_ids, names):
             stem, ending = posixpath.splitext(name)
             if ending.lower() not in PICTURES or posixpath.join(folder, name) in own_paths:
@@ -267,7 +267,7 @@ def _make_companion(
       kind: how the files are named.
       may_touch_words: whether a word may stand beside an id without a sign between them.
     """
-    names_in_folder = set(listing.folders[kind.folder])
+    names_in_folder = set(listing.files_by_folder[kind.folder])
     file_stem_by_id: dict[str, str] = {}
     for image_id in stem_by_id:
         if kind.stem_of(image_id) + kind.ending in names_in_folder:

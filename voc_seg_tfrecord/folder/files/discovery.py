@@ -168,7 +168,7 @@ def _tree_of_layout(given: GivenLayout, root: str, layout: Layout) -> VocTree:
     """
     folder = given.listing.root / root
     files = SetFiles(folder, layout, given.listing, image_endings=given.endings)
-    return VocTree(folder, layout, given.listing, files=files)
+    return VocTree(folder, layout, given.listing, given_files=files)
 
 
 def _list_pairings(given: GivenLayout) -> list[Pairing]:
@@ -274,7 +274,7 @@ def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
         copies=[relative(folder, arranged.root) for folder in choice.copies],
         image_endings=given.endings,
     )
-    return VocTree(files.root, arranged.layout, listing, files=files, reasons=choice.reasons)
+    return VocTree(files.root, arranged.layout, listing, given_files=files, reasons=choice.reasons)
 
 
 def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:
@@ -298,7 +298,7 @@ def _tree_of_channels(given: GivenLayout, used_mask_folders: Set[str]) -> VocTre
     """
     if given.image_name:
         return None
-    folders = given.listing.folders
+    folders = given.listing.files_by_folder
     image_folders = [f for f in folders if given.path_below_named("images", f) is not None]
     mask_folders = {f for f in folders if given.path_below_named("masks", f) is not None}
     images = find_channel_images(given.listing, image_folders, mask_folders - used_mask_folders)

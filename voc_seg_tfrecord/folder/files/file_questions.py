@@ -259,7 +259,7 @@ def _have_files_of_same_stems(listing: Listing, pairings: Sequence[Pairing]) -> 
             continue
         images, masks = pairing.paths()
         paired_names = {posixpath.basename(path) for path in (*images, *masks)}
-        for name in listing.folders[pairing.images.folder]:
+        for name in listing.files_by_folder[pairing.images.folder]:
             is_picture = ending_of(name) in PICTURES
             if is_picture and name not in paired_names and stem_of(name) in pairing.pairs:
                 return True

@@ -173,7 +173,7 @@ def list_file_sets(listing: Listing, endings: Sequence[str]) -> tuple[list[FileS
         halves.add(_sets_below(listing, top, id_by_folder, mask_endings_alone))
     of_one_image = {folder for ids in folders_by_top.values() for folder in ids}
     shared_names = SharedNames(listing)
-    for folder, files in listing.folders.items():
+    for folder, files in listing.files_by_folder.items():
         if folder in of_one_image:
             continue
         pictures = [name for name in files if ending_of(name) in PICTURES]
@@ -237,7 +237,7 @@ def _folders_of_one_image(listing: Listing) -> dict[str, dict[str, str]]:
     `a/rgb.jpg` and `a/label.png` beside `b/rgb.jpg` and `b/label.png`.
     """
     ids_by_top: dict[str, dict[str, str]] = {}
-    for folder, names in listing.folders.items():
+    for folder, names in listing.files_by_folder.items():
         top, image_id = posixpath.split(folder)
         if not image_id or is_split(image_id) or len(names) >= MIN_SAMPLED_NAMES:
             continue
@@ -262,7 +262,7 @@ def _sets_below(
     """Returns the sets of files that have the same name in most folders of one image each."""
     names_of_kind: dict[tuple[str, str], dict[str, str]] = {}
     for folder, image_id in id_by_folder.items():
-        for name in listing.folders[folder]:
+        for name in listing.files_by_folder[folder]:
             ending = ending_of(name)
             if ending in PICTURES:
                 of_kind = names_of_kind.setdefault((stem_of(name), ending), {})

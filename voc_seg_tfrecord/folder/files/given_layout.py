@@ -107,7 +107,7 @@ class GivenLayout:
             raise ConfigError(
                 f"option {option}",
                 found=f"no folder {path!r} in {self.listing.root}"
-                + did_you_mean(path, self.listing.folders),
+                + did_you_mean(path, self.listing.files_by_folder),
                 expected=f"the folder of {option}, relative to {self.listing.root}",
                 remedy="check the name",
             )
@@ -127,7 +127,7 @@ class GivenLayout:
             return []
         any_name = re.escape(path).replace(re.escape(SPLIT), "[^/]+")
         pattern = re.compile(f"(.*/)?{any_name}")
-        return [folder for folder in self.listing.folders if pattern.fullmatch(folder)]
+        return [folder for folder in self.listing.files_by_folder if pattern.fullmatch(folder)]
 
     def _path_in_listing(self, text: str) -> str:
         """Returns a path that the user gave as the listing has it; empty for the root.
@@ -138,7 +138,7 @@ class GivenLayout:
         root = self.listing.root
         # A folder may hold one of its own name; then the path is relative to the outer one.
         first_name = path.partition("/")[0]
-        if first_name not in self.listing.folders:
+        if first_name not in self.listing.files_by_folder:
             path = path.removeprefix(f"{root}/")
         real_root = f"{posixpath.realpath(str(root))}/"
         for link, target in self.listing.links.items():
@@ -191,7 +191,7 @@ class GivenLayout:
         naming = Naming.parse(pattern)
         affix = naming.prefix, naming.suffix
         sets: list[FileSet] = []
-        for folder, files in self.listing.folders.items():
+        for folder, files in self.listing.files_by_folder.items():
             name_by_id: dict[str, str] = {}
             for name in files:
                 image_id = naming.id_of(name) if ending_of(name) in endings else None
@@ -217,7 +217,8 @@ class GivenLayout:
             return None
         path = self._path_in_listing(text)
         folder, name = posixpath.split(path)
-        if not self.listing.is_folder(path) and name not in self.listing.folders.get(folder, ()):
+        is_file = name in self.listing.files_by_folder.get(folder, ())
+        if not is_file and not self.listing.is_folder(path):
             raise ConfigError(
                 "option lists",
                 found=f"no folder or file {text!r} in {self.listing.root}",

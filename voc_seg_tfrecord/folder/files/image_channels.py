@@ -54,12 +54,13 @@ def find_channel_images(
     labeled_ids: set[str] = set()
     for folder in mask_folders:
         if role_of(folder) == "masks":
-            labeled_ids.update(posixpath.splitext(name)[0] for name in listing.folders[folder])
+            masks = listing.files_by_folder[folder]
+            labeled_ids.update(posixpath.splitext(name)[0] for name in masks)
     for folder in image_folders:
         if role_of(folder) != "images" or not is_split_word(find_split_word(folder).word):
             continue
         files_of_channel: dict[str, list[str]] = collections.defaultdict(list)
-        for name in listing.folders[folder]:
+        for name in listing.files_by_folder[folder]:
             match = _match_channel(name)
             if match and match["id"] in labeled_ids:
                 files_of_channel[match["channel"]].append(name)

@@ -214,7 +214,7 @@ class SharedNames:
     def _files(self) -> _FilesByName:
         by_stem: dict[str, set[_NamedFile]] = {}
         by_core: dict[str, set[_NamedFile]] = {}
-        for folder, names in self._listing.folders.items():
+        for folder, names in self._listing.files_by_folder.items():
             for name in names:
                 ending = ending_of(name)
                 if ending not in PICTURES:

@@ -276,7 +276,7 @@ def _parts_without_masks(listing: Listing, root: str, parts: Sequence[Part]) -> 
     """
     used_names = {part.name for part in parts}
     used_folders = {folder for part in parts for folder in (part.images, part.masks)}
-    folders = [relative(folder, root) for folder in listing.folders]
+    folders = [relative(folder, root) for folder in listing.files_by_folder]
     unused_folders = [folder for folder in folders if folder not in used_folders]
     new_parts: dict[str, Part] = {}
     for template in _templates(parts):

@@ -30,7 +30,7 @@ def check_pixels_are_classes(listing: Listing, mask_folders: Iterable[str]) -> N
 def _check_not_refused(listing: Listing, mask_folder: str, refused: RefusedMasks) -> None:
     above, name = posixpath.split(mask_folder)
     file_name = refused.file.format(folder=name)
-    if file_name not in listing.folders.get(above, ()):
+    if file_name not in listing.files_by_folder.get(above, ()):
         return
     path = listing.root / above / file_name
     with open_file(path) as file:
@@ -68,7 +68,7 @@ def _check_same_names(
     """Checks that the files of names in some folders have the same text."""
     first_path_by_text: dict[bytes, str] = {}
     for folder in folders:
-        if names_per_mask.name in listing.folders.get(folder, ()):
+        if names_per_mask.name in listing.files_by_folder.get(folder, ()):
             path = tree.given / folder / names_per_mask.name
             first_path_by_text.setdefault(tree.texts.read(path).data, str(path))
     if len(first_path_by_text) > 1:

@@ -202,10 +202,10 @@ _EXPLANATIONS: tuple[Callable[[FolderContent], Explanation | None], ...] = (
 
 def _explain_without_reason(listing: Listing) -> Explanation:
     """Lists what lies in a folder about which nothing else is known."""
-    names = sorted({*listing.children(), *listing.folders[""]})
+    names = sorted({*listing.children(), *listing.files_by_folder[""]})
     listed = ", ".join(names[:_MAX_SHOWN_NAMES])
     found = "no masks in an empty folder"
-    if any(role_of(folder) == "masks" for folder in listing.folders):
+    if any(role_of(folder) == "masks" for folder in listing.files_by_folder):
         found = f"no pair of image and mask among {listed}"
     elif names:
         found = f"no masks among {listed}"

@@ -144,13 +144,15 @@ def check_masks_of_many_images(
     if name not in images or name == name_of_image_folder:  # frames may be called as their film
         return
     sibling_names: set[str] = set()
-    for folder in listing.folders:
+    for folder in listing.files_by_folder:
         if posixpath.dirname(folder) == parent:
             sibling_names.add(posixpath.basename(folder))
     names_of_images = (sibling_names & images.keys()) - {name_of_image_folder}
     if len(names_of_images) < 2 or 2 * len(names_of_images) <= len(images):
         return
-    masks = [posixpath.join(mask_folder, mask) for mask in sorted(listing.folders[mask_folder])]
+    masks = [
+        posixpath.join(mask_folder, mask) for mask in sorted(listing.files_by_folder[mask_folder])
+    ]
     if len(masks) > 1:
         image = posixpath.join(image_folder, images[name])
         raise several_masks_error(listing.root, masks, image)

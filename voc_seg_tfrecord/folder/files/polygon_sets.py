@@ -36,9 +36,9 @@ from voc_seg_tfrecord.folder.files.sheets import (
 )
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
+from voc_seg_tfrecord.folder.tree.labels import LabelSplit
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.names import Names
-from voc_seg_tfrecord.folder.tree.pairs import LabelSplit
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.tools.registry import tool_named
@@ -402,7 +402,7 @@ def _make_tree(
         listing.root,
         Names({image.id: image.filed.file for image in images}),
         images={image.id: image.name for image in images},
-        sheets={*chosen.sheets},
+        label_files={*chosen.sheets},
         splits=splits,
         class_file=classes.class_file,
         tool=tool.name,

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.folder.meaning.notes import note_possible_background
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
 from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
-from voc_seg_tfrecord.folder.tree.pairs import Labels
+from voc_seg_tfrecord.folder.tree.labels import Labels
 
 
 def choose_meaning_of_labels(

@@ -29,7 +29,7 @@ from voc_seg_tfrecord.folder.splits.alike import LooksAlike
 from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal, propose_groups
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.folder.splits.stratified import stratify
-from voc_seg_tfrecord.folder.tree.pairs import Labels
+from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.formats.index_masks import read_mask
 
 POOL = "all images"

@@ -43,7 +43,7 @@ class SplitEvidence:
         image_folder = posixpath.join(tree.root_below_given, tree.layout.images)
         mask_folder = posixpath.join(tree.root_below_given, tree.layout.masks)
         # A file with the shapes of many images is no mask that a list may name.
-        mask_names = Names() if tree.labels.sheets else tree.masks
+        mask_names = Names() if tree.labels.label_files else tree.masks
         image_names = ImageNames(
             tree.images, mask_names, image_folder=image_folder, mask_folder=mask_folder
         )

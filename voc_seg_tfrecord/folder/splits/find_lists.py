@@ -105,11 +105,11 @@ def _paths_of_texts(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
 
     Labels of many images are the sheets of the tree; those of one image have its name.
     """
-    for folder, names in cast(Listing, tree.listing).folders.items():
+    for folder, names in cast(Listing, tree.listing).files_by_folder.items():
         texts_of_any_name = 0
         for name in names:
             path = posixpath.join(folder, name)
-            if path in tree.labels.sheets or not _may_be_list(name):
+            if path in tree.labels.label_files or not _may_be_list(name):
                 continue
             if only_split_in(stem(name)):
                 yield path

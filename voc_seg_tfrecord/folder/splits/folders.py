@@ -130,7 +130,7 @@ class SplitFolders:
         """
         tree = self.tree
         paths = {posixpath.dirname(tree.paths.image(image_id)) for image_id in image_ids}
-        paths |= {posixpath.splitext(sheet)[0] for sheet in tree.labels.sheets}
+        paths |= {posixpath.splitext(sheet)[0] for sheet in tree.labels.label_files}
         for path in sorted(paths):
             for name in path.split("/"):
                 self._check_not_mixed(name, tree.given / path)

@@ -187,7 +187,7 @@ def _read_text_that_is_no_list(evidence: SplitEvidence, option: str) -> SplitLis
     folders = [*(posixpath.join(tree.root_below_given, folder) for folder in usual_folders), ""]
     for folder, name in itertools.product(folders, (f"{option}.txt", option)):
         path = posixpath.normpath(posixpath.join(folder, name))
-        files = tree.listing.folders.get(posixpath.dirname(path), ())
+        files = tree.listing.files_by_folder.get(posixpath.dirname(path), ())
         if posixpath.basename(path) in files:
             text = tree.texts.read(tree.given / path, ListError)
             return read_given_list(text, path, evidence.image_names)

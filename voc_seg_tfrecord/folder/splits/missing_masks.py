@@ -222,7 +222,7 @@ class MissingMasks:
         paths = [posixpath.normpath(posixpath.join(mask_folder, n)) for n in tree.masks.values()]
         read_folders = {posixpath.dirname(path) for path in paths}
         files = []
-        for folder, names in tree.listing.folders.items():
+        for folder, names in tree.listing.files_by_folder.items():
             if folder in read_folders or role_of(folder) != "masks":
                 continue
             for name in names:
@@ -400,7 +400,7 @@ class MissingMasks:
         patterns = {
             (part.image_name or ID, part.mask_name or ID) for part in self.tree.layout.folders()
         }
-        if user_gave_pattern or self.tree.labels.sheets or len(patterns) > 1:
+        if user_gave_pattern or self.tree.labels.label_files or len(patterns) > 1:
             return []
         ((image_name, mask_name),) = patterns
         if image_name == ID and mask_name in (ID, f"{ID}.png"):

@@ -10,7 +10,8 @@ import os
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.folder.tree.pairs import WORDS_BY_PART, PartFiles
+from voc_seg_tfrecord.folder.tree.pairs import PartFiles
+from voc_seg_tfrecord.folder.tree.part_errors import WORDS_BY_PART
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,6 +7,7 @@ import csv
 import dataclasses
 import hashlib
 import io
+import math
 from typing import Any, Self, cast
 
 from etils import epath
@@ -19,11 +20,12 @@ from voc_seg_tfrecord.core.errors import (
     VocSegError,
     counted,
 )
-from voc_seg_tfrecord.core.example import NeededFiles, RawExample
+from voc_seg_tfrecord.core.example import NeededFiles, RawExample, SurveyedMask
 from voc_seg_tfrecord.core.file import File, check_pixels
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.processes import ordered_map
-from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair, PartFiles
+from voc_seg_tfrecord.folder.tree.labels import Labels
+from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
 from voc_seg_tfrecord.formats import mask_samples, pillow, png
 from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey
 from voc_seg_tfrecord.tools.drawing import DrawnMask, draw
@@ -33,15 +35,43 @@ from voc_seg_tfrecord.tools.shapes import Annotation, wrong
 _MAX_PIXELS_BELIEVED = 1 << 24
 """If the file of the shapes gives more, the size is read from the image."""
 
-_BACKGROUND = "background"
-"""A kind of counts: images without a shape, where other counts are those of shapes."""
-
-_WORDS_BY_ORDER = {
-    "later": "The later one in the file lies above",
-    "smaller": "The smaller one lies above",
-    "level": "That of the higher z-order lies above",
+_SENTENCE_BY_ORDER = {
+    "later": "The later one in the file lies above.",
+    "smaller": "The smaller one lies above.",
+    "level": "That of the higher z-order lies above.",
 }
-"""Which of two shapes lies above, in words, by `Annotation.order`."""
+"""Which of two shapes lies above, by `Annotation.order`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _NoteOnCount:
+    """The words of a note about what was counted: `3 points` and what is noteworthy about them.
+
+    Attributes:
+      noun: what was counted, in the singular.
+      text: what follows it.
+    """
+
+    noun: str
+    text: str
+
+    def sentence(self, count: int) -> str:
+        """Returns the note."""
+        return f"{counted(count, self.noun)} {self.text}."
+
+
+_CONTESTED = "contested"
+
+_NOTE_BY_COUNT = {
+    "outside": _NoteOnCount("point", "outside of the image, where shapes are cut off"),
+    _CONTESTED: _NoteOnCount("pixel", "in shapes of several classes"),
+    "discs": _NoteOnCount("point", "drawn as a disc with a radius of 5 pixels"),
+    "boxes": _NoteOnCount("shape", "with the outline of a box; all pixels in it have the class"),
+    "empty": _NoteOnCount("shape", "without a pixel in the image"),
+}
+"""The note on each count of `DrawnMask.counts`."""
+
+_NOTE_ON_BACKGROUND = _NoteOnCount("image", "without a shape: background everywhere")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,10 +79,10 @@ class DrawnPair(Pair):
     """An image and its shapes. See `Pair`; its `mask` is the file of the shapes.
 
     Attributes:
-      shapes: what is drawn; None if all of it was drawn already.
+      shapes: what is drawn; None if the mask was drawn already, and no object mask is needed.
       values: the value of each label in the mask.
       exif: what an EXIF orientation means, where the file does not say the image's size.
-      drawn_mask: the mask as a PNG in base64, if it was drawn already.
+      drawn_mask: the mask as a PNG in base64, if it was drawn already; read if there are no shapes.
       embedded_by: the tool whose file of the shapes holds the image too; empty if none does.
     """
 
@@ -70,7 +100,7 @@ class DrawnPair(Pair):
         if self.shapes is None:
             mask = base64.b64decode(self.drawn_mask)
         else:
-            drawn = self.draw(self.drawn_size(image))
+            drawn = self.draw(self.find_size(image))
             mask = png.encode(drawn.mask, runs=True)
             if drawn.objects is not None:
                 objects = File(png.encode(drawn.objects, runs=True), where)
@@ -88,30 +118,63 @@ class DrawnPair(Pair):
         assert self.shapes
         return draw(self.shapes, self.values, size, objects=self.instances is not None)
 
-    def drawn_size(self, image: File | None = None) -> tuple[int, int]:
-        """Returns height and width of the masks. The image is read only if they need it."""
+    def find_size(self, image: File | None = None) -> tuple[int, int]:
+        """Returns height and width of the masks: the size that the shapes state, or the image's.
+
+        Args:
+          image: the image, if it was read already. Otherwise it is read only if it is needed.
+
+        Raises:
+          VocSegError: if the image has another size than the shapes state, or it is not known
+            whether the image was rotated when they were drawn.
+        """
         assert self.shapes
-        size = self.shapes.size
-        where = self.shapes.where
-        if size is not None and size[0] * size[1] <= _MAX_PIXELS_BELIEVED:
-            return size
+        stated_size = self.shapes.size
+        if stated_size is not None and math.prod(stated_size) <= _MAX_PIXELS_BELIEVED:
+            return stated_size
         image = image or self._read_image()
-        height, width = pillow.read_size(image, ImageError)
-        check_pixels(width, height, image, ImageError)
-        if size is None and pillow.is_turned(image) and self.exif != "ignore":
-            if self.exif == "auto":
-                raise wrong(
-                    where,
-                    f"no size of the image {self.filename}, which has an EXIF orientation",
-                    "polygons that show whether the image was rotated when they were drawn",
-                    "say --exif apply if the tool showed it rotated, or --exif ignore",
-                )
-            still = pillow.decode(image, ImageError).upright()
-            height, width = still.height, still.width
-        if size is not None and sorted(size) != sorted((height, width)):
-            found = f"{size[1]} x {size[0]} pixels for the image {self.filename}"
-            raise wrong(where, found, f"{width} x {height}, as the image has")
-        return size or (height, width)
+        if stated_size is None:
+            return self._size_as_shown(image)
+        self._check_size(image, stated_size)
+        return stated_size
+
+    def _check_size(self, image: File, stated_size: tuple[int, int]) -> None:
+        """Checks that an image has the sides that its shapes state.
+
+        They may be swapped: the tool may have shown the image rotated, and states that size.
+
+        Raises:
+          VocSegError: if it has others.
+        """
+        assert self.shapes
+        height, width = _read_size(image)
+        if sorted(stated_size) != sorted((height, width)):
+            stated_height, stated_width = stated_size
+            raise wrong(
+                self.shapes.where,
+                f"{stated_width} x {stated_height} pixels for the image {self.filename}",
+                f"{width} x {height}, as the image has",
+            )
+
+    def _size_as_shown(self, image: File) -> tuple[int, int]:
+        """Returns height and width of an image, as the tool showed it.
+
+        Raises:
+          VocSegError: if the image has an EXIF orientation, and nothing says what it means.
+        """
+        assert self.shapes
+        size = _read_size(image)
+        if self.exif == "ignore" or not pillow.is_turned(image):
+            return size
+        if self.exif == "auto":
+            raise wrong(
+                self.shapes.where,
+                f"no size of the image {self.filename}, which has an EXIF orientation",
+                "polygons that show whether the image was rotated when they were drawn",
+                "say --exif apply if the tool showed it rotated, or --exif ignore",
+            )
+        upright = pillow.decode(image, ImageError).upright()
+        return upright.height, upright.width
 
     def size(self) -> int:
         """Returns how many bytes the image and its shapes have together."""
@@ -136,6 +199,17 @@ class DrawnPair(Pair):
         return File.read(self.image, ImageError)
 
 
+def _read_size(image: File) -> tuple[int, int]:
+    """Returns height and width of an image by its header.
+
+    Raises:
+      ImageError: if it is no image, or too large.
+    """
+    height, width = pillow.read_size(image, ImageError)
+    check_pixels(width, height, image, ImageError)
+    return height, width
+
+
 @dataclasses.dataclass(frozen=True)
 class _SurveyedDrawing:
     """A mask that was drawn for a survey.
@@ -143,7 +217,7 @@ class _SurveyedDrawing:
     Attributes:
       png: the mask as a PNG in base64.
       content: what is in it.
-      counts: how often each thing occurs in its shapes that is worth a note.
+      counts: `DrawnMask.counts`, for notes.
     """
 
     png: str
@@ -157,7 +231,7 @@ def _draw_mask(pair: DrawnPair) -> _SurveyedDrawing | None:
     It is None if its shapes cannot be drawn: whoever reads the pair says what is wrong.
     """
     try:
-        drawn = pair.draw(pair.drawn_size())
+        drawn = pair.draw(pair.find_size())
     except ConfigError:  # about what is not installed
         raise
     except VocSegError:
@@ -187,12 +261,10 @@ class DrawnLabels(Labels):
     shapes: Mapping[str, Annotation]
     embedded: Set[str]
     exif: str
-    _drawn_by_id: dict[str, str] = dataclasses.field(default_factory=dict, init=False)
-    """The masks that `survey` has drawn so far, as PNGs in base64."""
-    _counts_by_id: dict[str, Mapping[str, int]] = dataclasses.field(
+    _drawing_by_id: dict[str, _SurveyedDrawing | None] = dataclasses.field(
         default_factory=dict, init=False
     )
-    """How often each thing worth a note occurs in the shapes that `survey` has drawn so far."""
+    """The masks that were surveyed; None of shapes that cannot be drawn."""
 
     @property
     def objects(self) -> PartFiles:
@@ -200,19 +272,19 @@ class DrawnLabels(Labels):
         return PartFiles(self.folder, self.names)
 
     def complete_pair(self, pair: Pair, parts: NeededFiles) -> Pair:
-        """Returns a pair that draws its mask; without shapes it is one without a mask."""
+        """Returns a pair that draws its mask, or the pair of an image without a mask."""
         if pair.mask is None:
             return super().complete_pair(pair, parts)
         image_id = pair.id
-        drawn_mask = self._drawn_by_id.get(image_id, "")
-        is_drawn = drawn_mask != "" and not parts.instances
+        drawing = self._drawing_by_id.get(image_id)
+        needs_shapes = drawing is None or parts.instances
         fields = {**vars(pair), "surveyed": self.surveyed_mask(image_id)}
         return DrawnPair(
             **fields,
-            shapes=None if is_drawn else self.shapes[image_id],
+            shapes=self.shapes[image_id] if needs_shapes else None,
             values=self.values,
             exif=self.exif,
-            drawn_mask=drawn_mask,
+            drawn_mask=drawing.png if drawing else "",
             embedded_by=self.tool if image_id in self.embedded else "",
         )
 
@@ -239,18 +311,21 @@ class DrawnLabels(Labels):
     def survey(self, ids: Collection[str], *, all_colors: bool = False) -> Survey:
         """Draws the masks of ids, and keeps them: a few kilobytes each."""
         del all_colors  # there are none
-        new_ids = [i for i in ids if i not in self._counts_by_id and i in self.names]
-        for image_id in new_ids:
-            shapes = self.shapes[image_id]
-            is_background = not shapes.shapes and not shapes.error
-            self._counts_by_id[image_id] = {_BACKGROUND: int(is_background), **shapes.left_out}
-        pairs = [self._pair_of_mask(i) for i in new_ids if not self.shapes[i].error]
-        for pair, drawn in ordered_map(_draw_mask, pairs, count=len(pairs)):
-            if drawn is not None:
-                self._content_by_id[pair.id] = drawn.content
-                self._drawn_by_id[pair.id] = drawn.png
-                self._counts_by_id[pair.id] = {**self._counts_by_id[pair.id], **drawn.counts}
+        pairs = []
+        for image_id in ids:
+            is_new = image_id in self.names and image_id not in self._drawing_by_id
+            if is_new and self.shapes[image_id].error:
+                self._drawing_by_id[image_id] = None
+            elif is_new:
+                pairs.append(self._pair_of_mask(image_id))
+        for pair, drawing in ordered_map(_draw_mask, pairs, count=len(pairs)):
+            self._drawing_by_id[pair.id] = drawing
         return Survey()
+
+    def surveyed_mask(self, image_id: str) -> SurveyedMask | None:
+        """Returns the content of an id's mask if it was surveyed, for `index_masks.read_mask`."""
+        drawing = self._drawing_by_id.get(image_id)
+        return drawing.content.as_surveyed() if drawing else None
 
     def table(self, ids: Collection[str]) -> str:
         """Returns the table of classes by name as CSV, with the pixels and masks of each."""
@@ -258,8 +333,9 @@ class DrawnLabels(Labels):
         pixels = collections.Counter[int]()
         masks = collections.Counter[int]()
         for image_id in ids:
-            if image_id in self._content_by_id:
-                values = self._content_by_id[image_id].values
+            drawing = self._drawing_by_id.get(image_id)
+            if drawing is not None:
+                values = drawing.content.values
                 pixels.update(values)
                 masks.update([*values])
         out = io.StringIO()
@@ -273,34 +349,56 @@ class DrawnLabels(Labels):
 
     def notes(self) -> list[str]:
         """Returns what a user should know of the masks that were drawn."""
+        return [
+            *self._notes_on_drawings(),
+            *self._notes_on_background(),
+            *self._notes_on_kinds_left_out(),
+        ]
+
+    def _notes_on_drawings(self) -> list[str]:
         totals = collections.Counter[str]()
-        for counts in self._counts_by_id.values():
-            totals.update(counts)
-        order = next(iter(self.shapes.values())).order
-        texts = {
-            "outside": ("point", "outside of the image, where shapes are cut off"),
-            "contested": ("pixel", f"in shapes of several classes. {_WORDS_BY_ORDER[order]}"),
-            "discs": ("point", "drawn as a disc with a radius of 5 pixels"),
-            "boxes": ("shape", "with the outline of a box; all pixels in it have the class"),
-            "empty": ("shape", "without a pixel in the image"),
-            _BACKGROUND: ("image", "without a shape: background everywhere"),
-        }
-        shapes = tool_named(self.tool).shapes
-        for kind in sorted(totals.keys() - texts):
-            not_drawn = shapes.not_drawn if shapes else ""
-            texts[kind] = ("shape", f"of the kind {kind}, {not_drawn}")
+        for drawing in self._drawings:
+            totals.update(drawing.counts)
+        order = next(iter(self.shapes.values())).order  # one tool wrote all shapes
         notes = []
-        for kind, (noun, text) in texts.items():
-            if totals[kind]:
-                notes.append(f"{counted(totals[kind], noun)} {text}.")
+        for kind, note in _NOTE_BY_COUNT.items():
+            if not totals[kind]:
+                continue
+            sentence = note.sentence(totals[kind])
+            if kind == _CONTESTED:
+                sentence = f"{sentence} {_SENTENCE_BY_ORDER[order]}"
+            notes.append(sentence)
         return notes
+
+    def _notes_on_background(self) -> list[str]:
+        surveyed_shapes = [self.shapes[image_id] for image_id in self._drawing_by_id]
+        count = sum(1 for one in surveyed_shapes if not one.shapes and not one.error)
+        return [_NOTE_ON_BACKGROUND.sentence(count)] if count else []
+
+    def _notes_on_kinds_left_out(self) -> list[str]:
+        """Returns a note on each kind of shapes that the tool does not draw."""
+        totals = collections.Counter[str]()
+        for image_id in self._drawing_by_id:
+            totals.update(self.shapes[image_id].left_out)
+        shape_files = tool_named(self.tool).shapes
+        not_drawn = shape_files.not_drawn if shape_files else ""
+        notes = []
+        for kind in sorted(totals):
+            note = _NoteOnCount("shape", f"of the kind {kind}, {not_drawn}")
+            notes.append(note.sentence(totals[kind]))
+        return notes
+
+    @property
+    def _drawings(self) -> list[_SurveyedDrawing]:
+        """The masks that were surveyed and can be drawn."""
+        return [drawing for drawing in self._drawing_by_id.values() if drawing is not None]
 
     def pixels_by_class(self) -> collections.Counter[str]:
         """Returns how many pixels each class has in the masks that were drawn; void is one name."""
         assert self.class_file  # the classes of shapes are known
         names = {entry.value: entry.name for entry in self.class_file.entries}
         pixels = collections.Counter[str]()
-        for content in self._content_by_id.values():
-            for value, count in content.values.items():
+        for drawing in self._drawings:
+            for value, count in drawing.content.values.items():
                 pixels[names[value]] += count
         return pixels

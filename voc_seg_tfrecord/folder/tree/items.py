@@ -9,12 +9,8 @@ from typing import Protocol, overload
 from voc_seg_tfrecord.core.errors import LayoutError, SplitError
 from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.folder.tree.names import Names
-from voc_seg_tfrecord.folder.tree.pairs import (
-    Pair,
-    PartFiles,
-    missing_file_error,
-    several_files_error,
-)
+from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
+from voc_seg_tfrecord.folder.tree.part_errors import missing_file_error, several_files_error
 
 
 class PairMaker(Protocol):
@@ -116,7 +112,7 @@ class Items(Mapping[str, Pair]):
             if files.needed and image_id not in files.names:
                 return missing_file_error(part, files, image_id)
         for part, files in files_by_part.items():
-            if files.twins(image_id):
+            if files.ambiguous_names(image_id):
                 return several_files_error(part, files, image_id)
         return None
 

@@ -15,8 +15,8 @@ from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import PICTURES
 from voc_seg_tfrecord.core.storage import is_bucket
 
-MOST_FILES = 2_000_000
-"""Files of a listing; a folder with more is another than was meant, such as `/`."""
+MAX_LISTED_FILES = 2_000_000
+"""A folder with more files is not the one that was meant, but one such as `/`."""
 
 _ENDINGS_OF_FILES = PICTURES | {
     ".mat",
@@ -57,15 +57,15 @@ class Listing:
 
     Attributes:
       root: the folder.
-      folders: the names of the files in each folder, sorted; folders by their path below the
-        root, which itself is the empty text.
+      files_by_folder: the names of the files in each folder, sorted; folders by their path below
+        the root, which itself is the empty text.
       links: linked folders that were left out because they lead to an ancestor or to what was
         listed already, and where each leads.
       system_folders: the paths of folders that were left out because a system made them.
     """
 
     root: epath.Path
-    folders: Mapping[str, Sequence[str]]
+    files_by_folder: Mapping[str, Sequence[str]]
     links: Mapping[str, str]
     system_folders: Sequence[str] = ()
 
@@ -74,7 +74,7 @@ class Listing:
         """Lists a folder; no file is opened.
 
         Raises:
-          LayoutError: if a folder cannot be listed, or there are more than `MOST_FILES` files.
+          LayoutError: if a folder cannot be listed, or has more than `MAX_LISTED_FILES` files.
         """
         walk = _Walk(root)
         walk.list_all()
@@ -84,18 +84,21 @@ class Listing:
     def below(self, folder: str = "", *, deep: bool = True) -> Iterator[str]:
         """Yields the names of the files below a folder, relative to it.
 
+        It also yields a folder named like a picture without a picture in it, so that whoever reads
+        it as a file raises an error that names it.
+
         Args:
           folder: a path below the root; empty or `.` for the root itself.
           deep: whether those of folders below it are yielded too.
         """
         top = "" if folder in ("", ".") else folder
-        yield from self.folders.get(top, ())
+        yield from self.files_by_folder.get(top, ())
         if not deep:
             return
         for path in self._folders_below(top):
-            files = self.folders[path]
+            files = self.files_by_folder[path]
             path_below = path[len(f"{top}/") :] if top else path
-            if _stands_for_picture(path, files):
+            if _is_folder_named_as_picture(path, files):
                 yield path_below
             for name in files:
                 yield f"{path_below}/{name}"
@@ -115,11 +118,11 @@ class Listing:
     @functools.cached_property
     def _sorted_folders(self) -> list[str]:
         """The paths of all folders, sorted, so that those below one stand side by side."""
-        return sorted(self.folders)
+        return sorted(self.files_by_folder)
 
     def is_folder(self, path: str) -> bool:
         """Says whether a path below the root is a folder."""
-        return ("" if path == "." else path) in self.folders
+        return ("" if path == "." else path) in self.files_by_folder
 
     def children(self, folder: str = "") -> list[str]:
         """Returns the names of the folders in a folder."""
@@ -151,10 +154,10 @@ def subfolders(folder: epath.Path) -> list[str]:
     return sorted(entry.name for entry in _list_entries(folder) if entry.is_folder)
 
 
-def _stands_for_picture(path: str, files: Sequence[str]) -> bool:
-    """Says whether a folder is called as a picture is, and has no picture directly in it.
+def _is_folder_named_as_picture(path: str, files: Sequence[str]) -> bool:
+    """Says whether a folder is named like a picture, and has no picture directly in it.
 
-    Example: `images/c.jpg/` without files. Whoever reads `images/c.jpg` says that it is no file.
+    Example: `images/c.jpg/` without files.
     """
     return _is_picture(path) and not any(_is_picture(name) for name in files)
 
@@ -259,13 +262,13 @@ class _Walk:
         """Adds the files of a folder to the count.
 
         Raises:
-          LayoutError: if there are more than `MOST_FILES` now.
+          LayoutError: if there are more than `MAX_LISTED_FILES` now.
         """
         self._file_count += count
-        if self._file_count > MOST_FILES:
+        if self._file_count > MAX_LISTED_FILES:
             raise LayoutError(
                 self._root / folder,
-                found=f"more than {MOST_FILES:,} files at and below {self._root}, up to this "
+                found=f"more than {MAX_LISTED_FILES:,} files at and below {self._root}, up to this "
                 "folder",
                 expected="the folder of one dataset",
                 remedy="give the folder of the data, and remove links that lead out of it",

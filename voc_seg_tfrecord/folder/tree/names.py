@@ -1,8 +1,9 @@
 """The names of files by id, whatever Unicode form an id or a name is written in."""
 
-from collections.abc import Collection, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 import functools
 import types
+from typing import NamedTuple
 import unicodedata
 
 from etils import epath
@@ -13,6 +14,18 @@ from voc_seg_tfrecord.core.names import unprintable
 from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of
 
 
+class FileWithId(NamedTuple):
+    """A file whose name says which image it belongs to.
+
+    Attributes:
+      id: the id of the image.
+      name: the name of the file, below a folder.
+    """
+
+    id: str
+    name: str
+
+
 class Names(Mapping[str, str]):
     """The names of files below a folder, by id.
 
@@ -21,19 +34,19 @@ class Names(Mapping[str, str]):
 
     Args:
       files: the names by id, in the order of ids.
-      twins: by id, all names of its files, for ids that have more than one.
+      names_by_ambiguous_id: the names of all files of each id that has several.
 
     Attributes:
-      twins: the same.
+      names_by_ambiguous_id: the names of all files of each id that has several.
     """
 
     def __init__(
         self,
         files: Mapping[str, str] = types.MappingProxyType({}),
-        twins: Mapping[str, Sequence[str]] = types.MappingProxyType({}),
+        names_by_ambiguous_id: Mapping[str, Sequence[str]] = types.MappingProxyType({}),
     ):
         self._files = files
-        self.twins = twins
+        self.names_by_ambiguous_id = names_by_ambiguous_id
 
     def __getitem__(self, image_id: str) -> str:
         id_of_file = self.find_id(image_id)
@@ -84,10 +97,11 @@ class Names(Mapping[str, str]):
 
         Upper and lower case look alike, and so do Unicode forms.
         """
-        return self._ids_by_look.get(_fold(image_id), "")
+        return self._id_by_look.get(_fold(image_id), "")
 
     @functools.cached_property
     def _ids_by_form(self) -> dict[str, list[str]]:
+        """The ids that are not ASCII, by their form NFC."""
         ids: dict[str, list[str]] = {}
         for image_id in self:
             if not image_id.isascii():
@@ -95,7 +109,8 @@ class Names(Mapping[str, str]):
         return ids
 
     @functools.cached_property
-    def _ids_by_look(self) -> dict[str, str]:
+    def _id_by_look(self) -> dict[str, str]:
+        """One id of each look: the last one, if several look alike."""
         return {_fold(image_id): image_id for image_id in self}
 
 
@@ -109,50 +124,54 @@ def _fold(image_id: str) -> str:
     return _normalize(image_id).casefold()
 
 
-def index_files(folder: epath.Path, endings: Collection[str]) -> Names:
+def index_files(folder: epath.Path, endings: Sequence[str]) -> Names:
     """Lists a folder and its sub-folders, and returns the files by id: names without their endings.
 
     There are none if there is no such folder. See `index_names`.
     """
     if not folder.is_dir():
         return Names()
-    files = ((ANY.id_of(name), name) for name in Listing.of(folder).below())
+    files = []
+    for name in Listing.of(folder).below():
+        image_id = ANY.id_of(name)
+        if image_id:
+            files.append(FileWithId(image_id, name))
     return index_names(files, folder, endings)
 
 
-def index_names(
-    files: Iterable[tuple[str | None, str]], folder: epath.Path, endings: Collection[str]
-) -> Names:
+def index_names(files: Iterable[FileWithId], folder: epath.Path, endings: Sequence[str]) -> Names:
     """Returns the names of files by id.
 
     Args:
-      files: of each file the id, none if it has no id, and its name below the folder.
+      files: the files.
       folder: where the files lie, for errors.
-      endings: in lower case; other files are passed over.
+      endings: in lower case, in order of preference; other files are skipped.
 
     Returns:
       Names below `folder` by id. If an id has several files, its name is the one with the first of
-      `endings`, and all of them are twins.
+      `endings`, and `names_by_ambiguous_id` has all of them.
 
     Raises:
       LayoutError: if the name of a file has control characters or is not UTF-8.
     """
     rank_by_ending = {ending: rank for rank, ending in enumerate(endings)}
     name_by_id: dict[str, str] = {}
-    twins: dict[str, list[str]] = {}
+    names_by_ambiguous_id: dict[str, list[str]] = {}
     for image_id, name in files:
-        if not image_id or ending_of(name) not in rank_by_ending:
+        if ending_of(name) not in rank_by_ending:
             continue
-        if image_id in name_by_id:
-            twins.setdefault(image_id, [name_by_id[image_id]]).append(name)
-        else:
+        if image_id not in name_by_id:
             name_by_id[image_id] = name
-    for image_id, names in twins.items():
+            continue
+        if image_id not in names_by_ambiguous_id:
+            names_by_ambiguous_id[image_id] = [name_by_id[image_id]]
+        names_by_ambiguous_id[image_id].append(name)
+    for image_id, names in names_by_ambiguous_id.items():
         names.sort(key=lambda name: (rank_by_ending[ending_of(name)], name))
         name_by_id[image_id] = names[0]
     sorted_names = {image_id: name_by_id[image_id] for image_id in sorted(name_by_id)}
     _check_names(sorted_names, folder)
-    return Names(sorted_names, twins)
+    return Names(sorted_names, names_by_ambiguous_id)
 
 
 def _check_names(name_by_id: Mapping[str, str], folder: epath.Path) -> None:

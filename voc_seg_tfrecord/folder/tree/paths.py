@@ -44,7 +44,7 @@ class TreePaths:
         return _join(self._image_folder, self._tree.images[image_id])
 
     def mask(self, image_id: str) -> str:
-        """Returns the path of an id's mask, or of the file of its shapes, likewise."""
+        """Returns the path of an id's mask, or of its shapes, below the given folder."""
         return _join(self._mask_folder, self._tree.masks[image_id])
 
     def record_id(self, image_id: str) -> str:

@@ -1,6 +1,6 @@
 """Finds the images and masks in the folders of a set, and the id of each."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 import dataclasses
 import functools
 import posixpath
@@ -11,16 +11,10 @@ from etils import epath
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, Layout, Naming, Part
 from voc_seg_tfrecord.folder.tree.listing import Listing, files_below
-from voc_seg_tfrecord.folder.tree.names import Names, index_names
+from voc_seg_tfrecord.folder.tree.names import FileWithId, Names, index_names
 
 Half = Literal["images", "masks"]
 """The files of a set that are meant."""
-
-FileOfSet = tuple[str | None, str]
-"""The id of a file, None if its name has none, and the name below the folder of its half.
-
-In a set of several parts the id begins with the part's name: `train/a`.
-"""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,19 +50,24 @@ class SetFiles:
         names = index_names(self._find("images"), folder, self.image_endings)
         if not self.named_images:
             return names
-        twins = {i: files for i, files in names.twins.items() if i not in self.named_images}
-        return Names({**names, **self.named_images}, twins)
+        name_by_id = {**names, **self.named_images}
+        names_by_ambiguous_id = {
+            image_id: files
+            for image_id, files in names.names_by_ambiguous_id.items()
+            if image_id not in self.named_images
+        }
+        return Names(dict(sorted(name_by_id.items())), names_by_ambiguous_id)
 
     @functools.cached_property
     def masks(self) -> Names:
         """The names of masks below their folder, by id."""
         return self.find_masks_with_endings(MASK_SUFFIXES)
 
-    def find_masks_with_endings(self, endings: Collection[str]) -> Names:
+    def find_masks_with_endings(self, endings: Sequence[str]) -> Names:
         """Returns the names of files that lie and are named as masks do, by id.
 
         Args:
-          endings: what they end with, in lower case, such as `.jpg`.
+          endings: what they end with, in lower case, such as `.jpg`; in order of preference.
         """
         return index_names(self._find("masks"), self.root / self.layout.masks, endings)
 
@@ -80,58 +79,73 @@ class SetFiles:
     def _excluded_namings(self) -> list[Naming]:
         return [Naming.parse(pattern) for pattern in self.excluded_names]
 
-    def _find(self, half: Half) -> Iterator[FileOfSet]:
-        """Yields the images or the masks of the set, those without an id among them.
+    def _find(self, half: Half) -> Iterator[FileWithId]:
+        """Yields the images or the masks of the set.
 
-        A file whose name fits an excluded pattern is neither, as `a_overlay.png` beside `a.png`. It
-        belongs to an id all the same if an image and a mask have this name alike, as
-        `images/a_overlay.png` and `masks/a_overlay.png` have, and no other files have the id.
+        A file whose name fits an excluded pattern is neither, as `a_overlay.png` beside `a.png`,
+        but for the files of `_find_excluded_in_both`.
         """
-        if not self._excluded_namings:
-            yield from self._find_in_parts(half, ())
-            return
-        found_ids: set[str | None] = set()
-        for image_id, name in self._find_in_parts(half, self._excluded_namings):
-            found_ids.add(image_id)
-            yield image_id, name
-        for image_id, name in self._find_in_parts(half, ()):
-            if image_id in self._ids_in_both and image_id not in found_ids:
-                yield image_id, name
+        found_ids = set[str]()
+        for file in self._find_in_parts(half, self._excluded_namings):
+            found_ids.add(file.id)
+            yield file
+        if self._excluded_namings:
+            yield from self._find_excluded_in_both(half, found_ids)
+
+    def _find_excluded_in_both(self, half: Half, found_ids: Set[str]) -> Iterator[FileWithId]:
+        """Yields the files with excluded names that belong to an id all the same.
+
+        Images and masks both have the name, as `images/a_overlay.png` and `masks/a_overlay.png` do,
+        and no other file has that id.
+
+        Args:
+          half: which files.
+          found_ids: the ids of the files whose names are not excluded.
+        """
+        for file in self._find_in_parts(half, ()):
+            if file.id in self._ids_in_both and file.id not in found_ids:
+                yield file
 
     @functools.cached_property
-    def _ids_in_both(self) -> set[str | None]:
+    def _ids_in_both(self) -> set[str]:
         """The ids that an image and a mask have, whether their names are excluded or not."""
-        mask_ids = {image_id for image_id, _ in self._find_in_parts("masks", ())}
+        mask_ids = {file.id for file in self._find_in_parts("masks", ())}
         return self._image_ids & mask_ids
 
     @functools.cached_property
-    def _image_ids(self) -> set[str | None]:
+    def _image_ids(self) -> set[str]:
         """The ids of all images, whether their names are excluded or not."""
-        return {image_id for image_id, _ in self._find_in_parts("images", ())}
+        return {file.id for file in self._find_in_parts("images", ())}
 
-    def _find_in_parts(self, half: Half, excluded: Collection[Naming]) -> Iterator[FileOfSet]:
-        """Yields the files of all parts; `excluded` are the patterns of names to leave out."""
+    def _find_in_parts(self, half: Half, excluded: Collection[Naming]) -> Iterator[FileWithId]:
+        """Yields the files of all parts, with their ids in the set and their names below `half`.
+
+        In a set of several parts the id begins with the part's name: `train/a`.
+
+        Args:
+          half: which files.
+          excluded: the patterns of names to leave out.
+        """
         for part in self.layout.folders():
             if not part.name:
                 yield from self._find_in_part(part, half, excluded)
                 continue
             folder = _folder_of(part, half)
-            for image_id, name in self._find_in_part(part, half, excluded):
-                if half == "masks" and self._is_mask_of_other_part(part, image_id):
+            for file in self._find_in_part(part, half, excluded):
+                if half == "masks" and self._is_mask_of_other_part(part, file.id):
                     continue
-                id_in_set = f"{part.name}/{image_id}" if image_id else None
-                yield id_in_set, _join_below(folder, name)
+                yield FileWithId(f"{part.name}/{file.id}", _join_below(folder, file.name))
 
     def _find_in_part(
         self, part: Part, half: Half, excluded: Collection[Naming]
-    ) -> Iterator[FileOfSet]:
+    ) -> Iterator[FileWithId]:
         """Yields the files of one part, with their ids in it and their names in its folder."""
         folder = _folder_of(part, half)
         naming = _naming_of(part, half)
         namings_of_others = [other for other in excluded if other != naming]
         if part.images == part.masks:
             naming_of_other_half = _naming_of(part, "masks" if half == "images" else "images")
-            if naming_of_other_half.narrow > naming.narrow:
+            if naming_of_other_half.narrowness > naming.narrowness:
                 # It gives more of a name, so a file that fits both belongs to the other half.
                 namings_of_others.append(naming_of_other_half)
         is_deep = naming.whole or self.layout.is_deep(folder)
@@ -140,7 +154,9 @@ class SetFiles:
                 continue
             if any(other.id_of(name) for other in namings_of_others):
                 continue
-            yield naming.id_of(name), name
+            image_id = naming.id_of(name)
+            if image_id:
+                yield FileWithId(image_id, name)
 
     def _list_below(self, folder: str, *, deep: bool) -> Iterable[str]:
         """Returns the names of the files in a folder of the set."""
@@ -151,7 +167,7 @@ class SetFiles:
         folder_of_file = posixpath.dirname(posixpath.normpath(posixpath.join(folder, name)))
         return (folder_of_file or ".") in self.copies
 
-    def _is_mask_of_other_part(self, part: Part, mask_id: str | None) -> bool:
+    def _is_mask_of_other_part(self, part: Part, mask_id: str) -> bool:
         """Says whether a mask in a folder that several parts share is another part's.
 
         It is that of the part that has an image with its id; if none has, that of the first part.

@@ -56,7 +56,8 @@ class TreeTexts:
 def _name_lists(files: Iterable[str]) -> dict[str, str]:
     """Returns the text files among files, by their names without `.txt`.
 
-    Of `train.txt` and `train.TXT` the first one counts, which comes last in sorted order.
+    If `train.txt` and `train.TXT` both exist, `train.txt` wins: it comes later in sorted order, so
+    it replaces the other one.
     """
     file_by_name: dict[str, str] = {}
     for file in sorted(files):

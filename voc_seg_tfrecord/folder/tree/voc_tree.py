@@ -28,9 +28,10 @@ from voc_seg_tfrecord.folder.tree.completeness import (
     several_missing_error,
 )
 from voc_seg_tfrecord.folder.tree.items import Items, Pairs
+from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
-from voc_seg_tfrecord.folder.tree.pairs import Labels, Pair, PartFiles
+from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
 from voc_seg_tfrecord.folder.tree.paths import TreePaths
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.texts import TreeTexts
@@ -63,10 +64,10 @@ class VocTree:
       listing: all files at and below the folder that the user gave, which is the root or above
         it; if there is none, each folder of the tree is listed when it is needed.
       notes: what a user should know about how the tree was found.
-      files: the images and masks as the files step has found them; None if they lie in the folders
-        of the layout under their ids. See `set_files`, which always has them.
-      given_labels: the labels, if they are not just the masks of `files`: shapes, masks in other
-        formats, or masks that a text states for images. See `labels`, which always has them.
+      given_files: the images and masks as the files step has found them; None if they lie in the
+        folders of the layout under their ids. See `set_files`, which always has them.
+      given_labels: the labels, if they are not just the masks of `set_files`: shapes, masks in
+        other formats, or masks that a text states for images. See `labels`, which always has them.
       channels: how many files an image has, of which each is a channel; see `Pair`.
       reasons: why each other set of files that may have been meant was not taken, in words.
     """
@@ -75,7 +76,7 @@ class VocTree:
     layout: Layout = VOC
     listing: Listing | None = None
     notes: Sequence[str] = ()
-    files: SetFiles | None = None
+    given_files: SetFiles | None = None
     given_labels: Labels | None = None
     channels: int = 1
     reasons: Sequence[str] = ()
@@ -102,8 +103,8 @@ class VocTree:
     @functools.cached_property
     def set_files(self) -> SetFiles:
         """The images and masks: those that were given, or those in the folders of the layout."""
-        if self.files is not None:
-            return self.files
+        if self.given_files is not None:
+            return self.given_files
         return SetFiles(self.root, self.layout, self.listing)
 
     @functools.cached_property
@@ -122,6 +123,11 @@ class VocTree:
     def masks(self) -> Names:
         """The names of the files of masks, or of what they are drawn from, by id."""
         return self.labels.names
+
+    @functools.cached_property
+    def labeled_ids(self) -> Sequence[str]:
+        """The ids of the images that have a mask, in the order of `images`."""
+        return [image_id for image_id in self.images if image_id in self.masks]
 
     @functools.cached_property
     def instances(self) -> Names:
@@ -152,45 +158,42 @@ class VocTree:
         A release may override it. Here the files of all ids lie in the same folders.
         """
         del image_id
-        return dict(self._folders_by_part(parts))
+        return dict(self._part_files(parts))
 
-    def _folders_by_part(self, parts: NeededFiles) -> dict[str, PartFiles]:
-        """Returns the folder of each part, and the names of the files in it; made once."""
-        folders = self._folders_by_needed_files.get(parts)
-        if folders is None:
-            folders = self._make_folders_by_part(parts)
-            self._folders_by_needed_files[parts] = folders
-        return folders
+    def _part_files(self, parts: NeededFiles) -> dict[str, PartFiles]:
+        """Returns the files of each part, by the part's name; the second call is quick."""
+        if parts not in self._part_files_cache:
+            self._part_files_cache[parts] = self._find_part_files(parts)
+        return self._part_files_cache[parts]
 
     @functools.cached_property
-    def _folders_by_needed_files(self) -> dict[NeededFiles, dict[str, PartFiles]]:
-        """What `_folders_by_part` has made so far."""
+    def _part_files_cache(self) -> dict[NeededFiles, dict[str, PartFiles]]:
         return {}
 
-    def _make_folders_by_part(self, parts: NeededFiles) -> dict[str, PartFiles]:
+    def _find_part_files(self, parts: NeededFiles) -> dict[str, PartFiles]:
         are_masks_needed = not parts.background
-        folders = {"image": PartFiles(self.root / self.layout.images, self.images)}
+        files = {"image": PartFiles(self.root / self.layout.images, self.images)}
         if parts.masks:
-            folders["mask"] = PartFiles(self.labels.folder, self.masks, are_masks_needed)
+            files["mask"] = PartFiles(self.labels.folder, self.masks, are_masks_needed)
         if parts.instances:
             objects = self.labels.objects
             if objects is None:
                 objects = PartFiles(self.root / self.layout.instances, self.instances)
-            folders["instances"] = dataclasses.replace(objects, needed=are_masks_needed)
+            files["instances"] = dataclasses.replace(objects, needed=are_masks_needed)
         if parts.annotations:
             folder = self.root / self.layout.annotations
-            folders["annotation"] = PartFiles(folder, self.annotations)
-        return folders
+            files["annotation"] = PartFiles(folder, self.annotations)
+        return files
 
-    def files_of(self, image_id: str) -> dict[str, list[epath.Path]]:
-        """Returns the files of an id that are there, by the part's name in `Pair`.
+    def existing_paths_by_part(self, image_id: str) -> dict[str, list[epath.Path]]:
+        """Returns the paths of an id's files that exist, by the part's name in `Pair`.
 
         An id that has several files of one part has all of them here.
         """
         paths = {}
         for part, files in self.files_by_part(image_id, ALL_PARTS).items():
             if image_id in files.names:
-                names = files.twins(image_id) or (files.names[image_id],)
+                names = files.ambiguous_names(image_id) or (files.names[image_id],)
                 paths[part] = [files.folder / name for name in names]
         return paths
 
@@ -297,4 +300,4 @@ class VocTree:
         A release may override it.
         """
         lists = [self.list_path(name) for name in list_names]
-        return find_missing(self.root, self._folders_by_part(parts), lists)
+        return find_missing(self.root, self._part_files(parts), lists)
