@@ -118,7 +118,7 @@ def write_splits(root, **ids_by_split):
     rng = np.random.default_rng(0)
     for split, ids in ids_by_split.items():
         for image_id in ids:
-            noise = rng.integers(0, 255, (16, 16, 3), np.uint8)
+            noise = rng.integers(0, 255, (16, 16), np.uint8)
             exports.put_mask(root, f"JPEGImages/{image_id}.png", noise)
             mask = rng.integers(0, 2, (16, 16), np.uint8)
             exports.put_mask(root, f"SegmentationClass/{image_id}.png", mask)

@@ -215,3 +215,25 @@ def test_masked_pixels_of_a_mask_are_void_and_those_of_a_prediction_are_refused(
     assert counted.matrix.sum() == 3
     with pytest.raises(MaskError, match="a prediction with 1 masked pixels"):
         counted.update(values, masked)
+
+
+def test_a_batch_with_an_image_that_is_refused_counts_nowhere():
+    counted = evaluation.Confusion(NAMES, boundary=0.1)
+    masks = np.stack([shapes(seed) for seed in range(3)])
+    predictions = np.stack([moved(mask) for mask in masks])
+    predictions[2, 0, 0] = len(NAMES)
+    with pytest.raises(MaskError, match="a prediction with the values 4"):
+        counted.update(masks, predictions)
+    assert counted.images == 0
+    assert not counted.matrix.any()
+    assert not counted.bands.any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, bool])
+def test_masked_values_that_are_no_integers_are_refused_as_others_are(dtype):
+    values = np.ma.array([[0, 1.9]], mask=[[False, True]], dtype=dtype)
+    prediction = np.zeros((1, 2), int)
+    with pytest.raises(MaskError, match=r"(?s)a mask .*expected: integers"):
+        evaluation.Confusion(NAMES).update(values, prediction)
+    with pytest.raises(MaskError, match=r"(?s)a prediction .*expected: integers"):
+        evaluation.Confusion(NAMES).update(prediction, values)

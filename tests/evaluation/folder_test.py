@@ -5,13 +5,14 @@ import shutil
 import numpy as np
 from PIL import Image
 import pytest
+from support import doctoring, exports
 from support.building import examples
 from support.scoring import devkit, moved, write_predictions
 from support.tiled import SIZES, tree_options, truth, write_tree
 
 from voc_seg_tfrecord import VOC_CLASSES, evaluation, verify, voc_palette
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
-from voc_seg_tfrecord.core.errors import ConfigError, MaskError, SplitError
+from voc_seg_tfrecord.core.errors import ConfigError, MaskError, RecordError, SplitError
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.evaluation import evaluate
 from voc_seg_tfrecord.evaluation.predictions import Predictions, label_quality
@@ -81,6 +82,44 @@ def test_the_scores_of_images_add_up_to_the_score(sample, predictions):
     assert (sum(one.matrix for one in alone) == result.matrix).all()
     assert [one.id for one in result.per_image] == ["2007_000001", "2008_000002", "2009_000003"]
     assert evaluation.evaluate(sample, "train", predictions).per_image == ()
+
+
+def test_a_split_that_is_named_twice_is_refused(sample, predictions):
+    with pytest.raises(ConfigError, match=r"train\+train, which names a split twice"):
+        evaluation.evaluate(sample, ["train", "train"], predictions)
+
+
+def test_an_image_of_two_splits_counts_in_both(tmp_path):
+    mask = exports.truth("a")
+    root = tmp_path / "tree"
+    exports.put_pair(root, "a")
+    for split in ("train", "val"):
+        exports.put(root, f"ImageSets/Segmentation/{split}.txt", "a\n")
+    options = {"class_names": [*exports.COLORS], "overlap": True, "data_dir": tmp_path}
+    both = builder_from_tree(root, name="both", **options)
+    folder = tmp_path / "predictions"
+    folder.mkdir()
+    np.save(folder / "a.npy", mask)
+    result = evaluation.evaluate(both, ["train", "validation"], folder)
+    assert result.images == 2
+    assert result.pixels == 2 * mask.size
+
+
+def test_a_record_without_a_mask_is_named(sample, predictions, tmp_path):
+    def drop_mask(examples):
+        del examples[0].features.feature["segmentation_mask"]
+        return examples
+
+    damaged = doctoring.doctored(sample, tmp_path / "damaged", drop_mask)
+    with pytest.raises(RecordError, match="2007_000001, segmentation_mask"):
+        evaluation.evaluate(damaged, "train", predictions)
+
+
+def test_the_score_of_one_image_knows_the_background(sample, predictions):
+    (first, *_) = evaluation.evaluate(sample, "train", predictions, per_image=True).per_image
+    result = first.result(VOC_CLASSES)
+    assert result.background == 0
+    assert result.foreground_miou < result.miou
 
 
 def one_hot(predictions, axes, scale=1.0):

@@ -76,7 +76,7 @@ class Confusion:
         predictions: npt.NDArray[np.integer[Any]],
         where: object = "",
     ) -> None:
-        """Adds one image or a batch.
+        """Adds one image or a batch; nothing of it if it is refused.
 
         Args:
           masks: class indices, integers `[H, W]`, `[H, W, 1]`, `[B, H, W]` or
@@ -99,8 +99,11 @@ class Confusion:
                 remedy="resize the scores of the network to the size of the mask before "
                 "taking the class of each pixel",
             )
+        # Counted apart, so that a batch with an image that is refused counts nowhere.
+        batch = Confusion(self.class_names, boundary=self.boundary)
         for mask, prediction in zip(masks, predictions, strict=True):
-            self._add(mask, prediction, where)
+            batch._add(mask, prediction, where)
+        self.merge(batch)
 
     def merge(self, other: "Confusion") -> "Confusion":
         """Adds what another worker has counted; returns this object.
@@ -133,49 +136,66 @@ class Confusion:
     def _add(self, mask: np.ndarray, prediction: np.ndarray, where: object) -> None:
         """Adds one image; mask and prediction are uint8 `[H, W]`."""
         classes = len(self.class_names)
-        counts = count_pairs(mask, prediction).reshape(256, 256)
-        mask_values, predicted_values = np.nonzero(counts)
-        counts = counts[mask_values, predicted_values]  # of those pairs that occur
-        is_unknown = (mask_values >= classes) & (mask_values != VOID)
-        if is_unknown.any():
-            raise MaskError(
-                where or "mask",
-                found=f"a mask with the values {_show_values(mask_values, counts, is_unknown)}",
-                expected=f"0 to {classes - 1}, or {VOID} for void",
-                remedy="give the masks of the dataset",
-                kind="unknown mask value",
-            )
-        is_unknown = predicted_values >= classes
-        if is_unknown.any():
-            shown = _show_values(predicted_values, counts, is_unknown)
-            raise MaskError(
-                where or "prediction",
-                found=f"a prediction with the values {shown}",
-                expected=f"0 to {classes - 1}; {VOID} is no prediction",
-                remedy="predict one of the classes for every pixel",
-                kind="unknown prediction value",
-            )
+        cells = count_pairs(mask, prediction).reshape(256, 256)
+        mask_values, predicted_values = np.nonzero(cells)
+        pixels_of_cell = cells[mask_values, predicted_values]
+        _check_mask_values(mask_values, pixels_of_cell, classes, where)
+        _check_predicted_values(predicted_values, pixels_of_cell, classes, where)
         if self.boundary is not None:
             self.bands += _count_bands(mask, prediction, self.boundary, classes)
-        is_class = mask_values < classes  # all but void
-        self.matrix[mask_values[is_class], predicted_values[is_class]] += counts[is_class]
+        self.matrix += cells[:classes, :classes]  # without the row of void
         self.images += 1
+
+
+def _check_mask_values(values: np.ndarray, pixels: np.ndarray, classes: int, where: object) -> None:
+    """Checks that the values of a mask are classes or void.
+
+    Args:
+      values: int64 `[N]`; a value may be there several times.
+      pixels: how many pixels each of them has, int64 `[N]`.
+      classes: how many classes there are.
+      where: names the image in errors.
+    """
+    is_unknown = (values >= classes) & (values != VOID)
+    if is_unknown.any():
+        raise MaskError(
+            where or "mask",
+            found=f"a mask with the values {_show_values(values, pixels, is_unknown)}",
+            expected=f"0 to {classes - 1}, or {VOID} for void",
+            remedy="give the masks of the dataset",
+            kind="unknown mask value",
+        )
+
+
+def _check_predicted_values(
+    values: np.ndarray, pixels: np.ndarray, classes: int, where: object
+) -> None:
+    """Checks that the values of a prediction are classes; see `_check_mask_values`."""
+    is_unknown = values >= classes
+    if is_unknown.any():
+        raise MaskError(
+            where or "prediction",
+            found=f"a prediction with the values {_show_values(values, pixels, is_unknown)}",
+            expected=f"0 to {classes - 1}; {VOID} is no prediction",
+            remedy="predict one of the classes for every pixel",
+            kind="unknown prediction value",
+        )
 
 
 _MAX_SHOWN_VALUES = 5
 
 
-def _show_values(values: np.ndarray, counts: np.ndarray, is_shown: np.ndarray) -> str:
+def _show_values(values: np.ndarray, pixels: np.ndarray, is_shown: np.ndarray) -> str:
     """Returns values and their pixels, as in `7 on 12 pixels`.
 
     Args:
       values: int64 `[N]`; a value may be there several times.
-      counts: how many pixels each of them has, int64 `[N]`.
+      pixels: how many pixels each of them has, int64 `[N]`.
       is_shown: which of them are shown, bool `[N]`.
     """
-    pixels = np.bincount(values[is_shown], weights=counts[is_shown]).astype(int)
-    first = np.flatnonzero(pixels)[:_MAX_SHOWN_VALUES]
-    return ", ".join(f"{value} on {pixels[value]} pixels" for value in first)
+    pixels_of_value = np.bincount(values[is_shown], weights=pixels[is_shown]).astype(int)
+    first = np.flatnonzero(pixels_of_value)[:_MAX_SHOWN_VALUES]
+    return ", ".join(f"{value} on {pixels_of_value[value]} pixels" for value in first)
 
 
 def _as_mask_batch(array: np.ndarray, name: str, where: object) -> np.ndarray:
@@ -186,24 +206,16 @@ def _as_mask_batch(array: np.ndarray, name: str, where: object) -> np.ndarray:
       name: `mask` or `prediction`.
       where: names the image in errors.
     """
-    if np.ma.is_masked(array):
-        is_masked = np.ma.getmaskarray(array)
-        if name == "prediction":
-            raise MaskError(
-                where or name,
-                found=f"a prediction with {is_masked.sum()} masked pixels",
-                expected="a class for every pixel",
-                remedy="mask the pixels that do not count in the mask, not in the prediction",
-            )
-        array = np.asarray(array).astype(np.int64)  # int8 could not hold 255
-        array[is_masked] = VOID
     values = np.asarray(array)
+    is_integer = values.dtype.kind in "iu"
+    if is_integer and np.ma.is_masked(array):
+        values = _fill_masked(array, name, where)
     shape = values.shape
     if values.ndim > 2 and shape[-1] == 1:
         values = values[..., 0]
     if values.ndim == 2:
         values = values[np.newaxis]
-    if values.ndim != 3 or values.dtype.kind not in "iu":
+    if values.ndim != 3 or not is_integer:
         dtype = getattr(array, "dtype", "")  # a list of numbers has none
         raise MaskError(
             where or name,
@@ -220,6 +232,25 @@ def _as_mask_batch(array: np.ndarray, name: str, where: object) -> np.ndarray:
                 kind=f"unknown {name} value",
             )
         values = values.astype(np.uint8)
+    return values
+
+
+def _fill_masked(array: np.ndarray, name: str, where: object) -> np.ndarray:
+    """Returns a masked array of integers with void in place of masked pixels, int64.
+
+    Raises:
+      MaskError: if it is a prediction, which has a class everywhere.
+    """
+    is_masked = np.ma.getmaskarray(array)
+    if name == "prediction":
+        raise MaskError(
+            where or name,
+            found=f"a prediction with {is_masked.sum()} masked pixels",
+            expected="a class for every pixel",
+            remedy="mask the pixels that do not count in the mask, not in the prediction",
+        )
+    values = np.asarray(array).astype(np.int64)  # int8 could not hold 255
+    values[is_masked] = VOID
     return values
 
 
@@ -261,12 +292,12 @@ def _count_bands(
 def inner_band(mask: np.ndarray, width: int) -> np.ndarray:
     """Returns which pixels have another value, or the border, within a square around them.
 
-    The square has 2 * width + 1 pixels per side. So the band holds, of all classes together, what
-    an erosion by that square takes from the region of a class, as in the code of the authors of
-    Boundary IoU.
+    The square has 2 * width + 1 pixels per side. The band is the union, over all classes, of the
+    pixels that an erosion by this square removes from the class's region, as in the code of the
+    authors of Boundary IoU.
 
-    A square is two steps: along one axis it finds the changes of value near each pixel, and along
-    the other one the pixels near these.
+    The square is searched in two steps: changes of value near each pixel along one axis, then such
+    pixels along the other axis.
 
     Args:
       mask: uint8 `[H, W]`.
@@ -284,7 +315,8 @@ def inner_band(mask: np.ndarray, width: int) -> np.ndarray:
         padding = [(0, 0), (0, 0)]
         padding[axis] = (1, 1)
         padded = np.pad(mask.astype(np.int16), padding, constant_values=-1)
-        # `changes` has one entry more than the mask: entry n is the change before pixel n.
+        # `changes` has one entry more than the mask: entry n is the change before pixel n. The
+        # changes before pixels n - width + 1 to n + width are within the square of pixel n.
         changes = np.diff(padded, axis=axis) != 0
         near_change = _any_within(changes, axis, before=width - 1, after=width)
         near_change = near_change.take(range(mask.shape[axis]), axis)

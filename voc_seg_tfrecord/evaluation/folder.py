@@ -4,9 +4,8 @@ Enter at `evaluate`. Pixels that several tiles have are scored in the first of t
 each pixel of an image counts once, and the score is that of the complete image.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 import dataclasses
-import functools
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -22,7 +21,7 @@ from voc_seg_tfrecord.core.errors import (
     SplitError,
     VocSegError,
 )
-from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, MASKS
+from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, MASK
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.tiling import Tiling, image_of
 from voc_seg_tfrecord.evaluation.confusion import Confusion
@@ -67,7 +66,8 @@ def evaluate(
       The score, with the fingerprint of what was scored.
 
     Raises:
-      ConfigError: if the dataset or the folder cannot be used, or ids of a list are not there.
+      ConfigError: if the dataset or the folder cannot be used, a split is named twice, or ids of a
+        list are not there.
       SplitError: if predictions are missing, of another size than their images, or have
         values that are no class. All of them are counted, and the first few are named.
       MaskError: if there are predictions of images that are not in the splits. A list leaves out
@@ -77,6 +77,9 @@ def evaluate(
     split_names = [splits] if isinstance(splits, str) else list(splits)
     if not split_names:
         raise ConfigError("splits", found="no split", expected="at least one split")
+    if len(set(split_names)) < len(split_names):
+        found = f"{'+'.join(split_names)}, which names a split twice"
+        raise ConfigError("splits", found=found, expected="each split once")
     datasets.check_features(builder, (IMAGE, FILENAME, MASK))
     split_names = datasets.check_splits(builder, split_names)
     names = datasets.class_names(builder)
@@ -89,81 +92,99 @@ def evaluate(
             expected="complete images: classes beyond the border of a tile would not be seen",
             remedy="score without boundary, or build the dataset without tiles",
         )
-    total = Confusion(names, boundary=boundary)
-    score = functools.partial(_score, total, readable, tiling)
-    scored = []
+    scorer = _Scorer(names, boundary, readable, tiling)
+    split_scores = []
     for split in split_names:
-        counts = _score_split(builder, split, score, total, per_image=per_image, progress=progress)
-        scored.append(counts)
+        split_scores.append(
+            _score_split(builder, split, scorer, per_image=per_image, progress=progress)
+        )
+    total = scorer.new_confusion()
     predicted: dict[str, Digests] = {}
-    for of_split in scored:
-        predicted |= of_split.predicted
+    prediction_ids: set[str] = set()
+    image_scores: list[ImageScore] = []
+    for split_score in split_scores:
+        total.merge(split_score.confusion)
+        predicted |= split_score.predicted
+        prediction_ids |= split_score.prediction_ids
+        image_scores += split_score.image_scores
     if not any(isinstance(split, Part) for split in split_names):
         # A list selects from the predictions too, so it may leave out some of them.
-        prediction_ids = set().union(*(of_split.prediction_ids for of_split in scored))
         readable.check_extra(prediction_ids)
-    image_ids = predicted if tiling is None else {image_of(tile_id) for tile_id in predicted}
-    total.images = len(image_ids)
     result = total.result(
-        fingerprint=fingerprint.of_dataset({s.name: s.fingerprint for s in scored}),
+        fingerprint=fingerprint.of_dataset(
+            {split_score.name: split_score.fingerprint for split_score in split_scores}
+        ),
         dataset=f"{builder.info.full_name}@{'+'.join(split_names)}",
     )
     return dataclasses.replace(
         result,
         predictions=fingerprint.of_split(predicted).masks,
         background=datasets.background(builder),
-        per_image=tuple(image for of_split in scored for image in of_split.images),
+        per_image=tuple(image_scores),
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class _SplitScore:
-    """The score of one split, without the pixels, which are counted for all splits together.
+    """The score of one split.
 
     Attributes:
       name: of the split in the fingerprint, which does not depend on the name of a list.
       fingerprint: of the records.
+      confusion: its pixels, and how many complete images it has.
       predicted: the digest of each prediction, by the id of the record.
       prediction_ids: the ids of the predictions that were read.
-      images: the score of each image, if it was asked for.
+      image_scores: the score of each image, if it was asked for.
     """
 
     name: str
     fingerprint: Fingerprint
+    confusion: Confusion
     predicted: dict[str, Digests]
     prediction_ids: set[str]
-    images: list[ImageScore]
+    image_scores: list[ImageScore]
 
 
 def _score_split(
     builder: tfds.core.DatasetBuilder,
     split: str,
-    score: Callable[[Record], "_RecordScore"],
-    total: Confusion,
+    scorer: "_Scorer",
     *,
     per_image: bool,
     progress: bool,
 ) -> _SplitScore:
-    """Scores a split, and adds its pixels to the total."""
+    """Scores a split.
+
+    Raises:
+      SplitError: if predictions cannot be scored.
+      ConfigError: if the split has not all of its records.
+    """
+    confusion = scorer.new_confusion()
     digests: dict[str, Digests] = {}
     predicted: dict[str, Digests] = {}
     prediction_ids: set[str] = set()
-    images: list[ImageScore] = []
+    image_scores: list[ImageScore] = []
     problems: list[VocSegError] = []
-    for number, record in enumerate(records.scan(builder, split, score, progress=progress)):
+    scores = records.scan(builder, split, scorer.score_record, progress=progress)
+    for number, record in enumerate(scores):
         digests[record.id] = record.digests
         if isinstance(record.counted, VocSegError):
             problems.append(record.counted)
             continue
         prediction_ids.add(record.prediction_id)
         predicted[record.id] = Digests(b"", record.prediction_digest)
-        total.merge(record.counted)
+        confusion.merge(record.counted)
         if per_image:
             pixels = _pixels_by_pair(record.counted.matrix)
-            images.append(ImageScore(record.id, split, number, pixels, record.label_quality))
+            image_scores.append(ImageScore(record.id, split, number, pixels, record.label_quality))
     _check_complete(builder, split, digests, problems)
+    if scorer.tiling is not None:
+        confusion.images = len({image_of(tile_id) for tile_id in predicted})
+    # The same ids give the same fingerprint, whatever the file of the list is called.
     name = "ids" if isinstance(split, Part) else split
-    return _SplitScore(name, fingerprint.of_split(digests), predicted, prediction_ids, images)
+    return _SplitScore(
+        name, fingerprint.of_split(digests), confusion, predicted, prediction_ids, image_scores
+    )
 
 
 def _pixels_by_pair(matrix: np.ndarray) -> dict[tuple[int, int], int]:
@@ -216,26 +237,49 @@ class _RecordScore:
     label_quality: float | None = None
 
 
-def _score(
-    like: Confusion, predictions: Predictions, tiling: Tiling | None, record: Record
-) -> _RecordScore:
-    """Scores one record, by the classes and bands of a `Confusion`.
+@dataclasses.dataclass(frozen=True)
+class _Scorer:
+    """Scores records by a folder of predictions.
 
-    What is wrong with its prediction is returned, not raised.
+    Attributes:
+      class_names: the classes, in mask order.
+      boundary: see `Confusion`.
+      predictions: the folder.
+      tiling: how the dataset's images were cut; None if they were not.
     """
-    masks = {name: record.pixels(name) for name in MASKS if name in record.features}
-    digests = digests_of(record, masks)
-    counted = Confusion(like.class_names, boundary=like.boundary)
-    try:
-        pair = pair_with_prediction(record, masks[MASK], predictions, tiling)
-        classes = pair.prediction.classes
-        probabilities = pair.prediction.probabilities
-        counted.update(pair.mask, classes, where=predictions.path(pair.prediction_id))
-        quality = None if probabilities is None else label_quality(pair.mask, probabilities)
-    except VocSegError as error:
-        return _RecordScore(record.id, digests, error)
-    digest = fingerprint.mask_digest(record.id, classes.astype(np.uint8))
-    return _RecordScore(record.id, digests, counted, pair.prediction_id, digest, quality)
+
+    class_names: tuple[str, ...]
+    boundary: float | None
+    predictions: Predictions
+    tiling: Tiling | None
+
+    def new_confusion(self) -> Confusion:
+        """Returns a `Confusion` that has counted nothing yet."""
+        return Confusion(self.class_names, boundary=self.boundary)
+
+    def score_record(self, record: Record) -> _RecordScore:
+        """Scores one record; what is wrong with its prediction is returned, not raised.
+
+        Raises:
+          RecordError: if the record has no mask, or a mask is damaged.
+        """
+        masks = {MASK: record.pixels(MASK)}
+        if INSTANCES in record.features:
+            masks[INSTANCES] = record.pixels(INSTANCES)
+        digests = digests_of(record, masks)
+        counted = self.new_confusion()
+        try:
+            pair = pair_with_prediction(record, masks[MASK], self.predictions, self.tiling)
+            classes = pair.prediction.classes
+            where = self.predictions.path(pair.prediction_id)
+            counted.update(pair.mask, classes, where)
+        except VocSegError as error:
+            return _RecordScore(record.id, digests, error)
+        quality = None
+        if pair.prediction.probabilities is not None:
+            quality = label_quality(pair.mask, pair.prediction.probabilities)
+        digest = fingerprint.mask_digest(record.id, classes.astype(np.uint8))
+        return _RecordScore(record.id, digests, counted, pair.prediction_id, digest, quality)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Gives mIoU as a Keras metric that counts exactly as `Confusion` does, on every Keras backend."""
 
+import dataclasses
 from typing import Any
 
 import keras
@@ -69,41 +70,42 @@ class VocMeanIoU(keras.metrics.Metric):
                 expected="none: each pixel that is not void counts once",
                 remedy="give the metric to `metrics=` of compile, not to `weighted_metrics=`",
             )
-        classes = self.num_classes
         truth = _squeeze(ops.convert_to_tensor(y_true))
-        predicted = ops.convert_to_tensor(y_pred)
-        has_no_class = None
-        if _are_scores(predicted, classes):
-            if keras.backend.is_float_dtype(keras.backend.standardize_dtype(predicted.dtype)):
-                has_no_class = _have_no_class(predicted)
-            predicted = ops.argmax(predicted, axis=-1)
-        predicted = _squeeze(predicted)
-        _check_shapes(truth.shape, predicted.shape, tuple(y_pred.shape), self.name)
-        truth_is_class = _is_class(truth, classes)
-        predicted_is_class = _is_class(predicted, classes)
-        if has_no_class is not None:
-            predicted_is_class = predicted_is_class & ~has_no_class
+        predicted = _as_classes(ops.convert_to_tensor(y_pred), self.num_classes)
+        _check_shapes(truth.shape, predicted.indices.shape, tuple(y_pred.shape), self.name)
+        truth_is_class = _is_class(truth, self.num_classes)
         truth = ops.cast(truth, "int32")
-        predicted = ops.cast(predicted, "int32")
-        # Each pair of classes is a cell of the matrix. Pixels that do not count go to one more.
-        cells = classes * classes
-        is_counted = truth_is_class & predicted_is_class
-        cell_of_pixel = ops.where(is_counted, truth * classes + predicted, cells)
-        counts = _count_numbers(ops.reshape(cell_of_pixel, [-1]), cells + 1)
-        low = self.low + ops.cast(counts, self.low.dtype)[:cells]
+        is_counted = truth_is_class & predicted.is_class
+        self._add_counts(_count_cells(truth, predicted.indices, is_counted, self.num_classes))
+        is_wrong = ~predicted.is_class | ~(truth_is_class | (truth == VOID))
+        self.wrong.assign_add(ops.cast(ops.any(is_wrong), self.wrong.dtype))
+
+    def _add_counts(self, counts: Any) -> None:
+        """Adds the pixels of each cell of the matrix, integers `[C * C]`."""
+        low = self.low + ops.cast(counts, self.low.dtype)
         self.low.assign(low % _WORD_PIXELS)
         self.high.assign_add(low // _WORD_PIXELS)
-        is_wrong = ~predicted_is_class | ~(truth_is_class | (truth == VOID))
-        self.wrong.assign_add(ops.cast(ops.any(is_wrong), self.wrong.dtype))
 
     def result(self) -> Any:
         """Returns the mIoU, a float64 scalar, or float32 (see the class); NaN without any pixel."""
-        words = [self.low.value, self.high.value, self.wrong.value]
-        if _are_known(words):
-            return self._known_result()
-        # This is `Result.miou` in operations of a graph.
-        low = ops.cast(words[0], _float_type())
-        high = ops.cast(words[1], _float_type())
+        if _numpy_can_read(self.low.value, self.high.value, self.wrong.value):
+            return self._result_by_numpy()
+        return self._result_by_backend()
+
+    def _result_by_numpy(self) -> float:
+        """Returns the mIoU of counts that are known now."""
+        low = ops.convert_to_numpy(self.low.value).astype(np.int64)
+        high = ops.convert_to_numpy(self.high.value).astype(np.int64)
+        if ops.convert_to_numpy(self.wrong.value):
+            return float("nan")
+        matrix = (high * _WORD_PIXELS + low).reshape([self.num_classes] * 2)
+        class_names = ("",) * self.num_classes
+        return Result(class_names, matrix).miou
+
+    def _result_by_backend(self) -> Any:
+        """Returns `Result.miou` in operations of the backend, which may be those of a graph."""
+        low = ops.cast(self.low.value, _float_type())
+        high = ops.cast(self.high.value, _float_type())
         matrix = ops.reshape(high * _WORD_PIXELS + low, [self.num_classes] * 2)
         correct = ops.diagonal(matrix)
         union = ops.sum(matrix, 0) + ops.sum(matrix, 1) - correct
@@ -116,17 +118,7 @@ class VocMeanIoU(keras.metrics.Metric):
             # One after the other: a sum in another order differs in the last digit.
             total = total + iou[index]
         mean = total / ops.sum(ops.where(is_present, ones, zeros))
-        return ops.where(ops.equal(words[2], 0), mean, float("nan"))
-
-    def _known_result(self) -> float:
-        """Returns the mIoU by NumPy."""
-        low = ops.convert_to_numpy(self.low.value).astype(np.int64)
-        high = ops.convert_to_numpy(self.high.value).astype(np.int64)
-        if ops.convert_to_numpy(self.wrong.value):
-            return float("nan")
-        matrix = (high * _WORD_PIXELS + low).reshape([self.num_classes] * 2)
-        class_names = ("",) * self.num_classes
-        return Result(class_names, matrix).miou
+        return ops.where(ops.equal(self.wrong.value, 0), mean, float("nan"))
 
     def get_config(self) -> dict[str, Any]:
         """Returns what makes the metric again; see Keras."""
@@ -136,6 +128,31 @@ class VocMeanIoU(keras.metrics.Metric):
 def keras_metric(num_classes: int, name: str = "miou") -> VocMeanIoU:
     """Returns a metric for `model.compile(metrics=[...])`; see `VocMeanIoU`."""
     return VocMeanIoU(num_classes, name=name)
+
+
+@dataclasses.dataclass(frozen=True)
+class _PredictedClasses:
+    """The predictions of a batch.
+
+    Attributes:
+      indices: class indices, int32 `[B, H, W]`.
+      is_class: where the index is that of a class, bool `[B, H, W]`.
+    """
+
+    indices: Any
+    is_class: Any
+
+
+def _as_classes(predicted: Any, classes: int) -> _PredictedClasses:
+    """Returns the classes of predictions: scores `[B, H, W, C]`, or class indices."""
+    if not _are_scores(predicted, classes):
+        indices = _squeeze(predicted)
+        return _PredictedClasses(ops.cast(indices, "int32"), _is_class(indices, classes))
+    indices = ops.argmax(predicted, axis=-1)
+    is_class = _is_class(indices, classes)
+    if keras.backend.is_float_dtype(keras.backend.standardize_dtype(predicted.dtype)):
+        is_class = is_class & ~_have_no_class(predicted)
+    return _PredictedClasses(ops.cast(indices, "int32"), is_class)
 
 
 def _are_scores(predicted: Any, classes: int) -> bool:
@@ -189,6 +206,21 @@ def _is_class(values: Any, classes: int) -> Any:
     return is_whole & (indices >= 0) & (indices < classes)
 
 
+def _count_cells(truth: Any, predicted: Any, is_counted: Any, classes: int) -> Any:
+    """Returns how many pixels have each pair of classes, integers `[C * C]`.
+
+    Args:
+      truth: the classes of the masks, int32 `[B, H, W]`.
+      predicted: the predicted classes, int32 `[B, H, W]`.
+      is_counted: which pixels count, bool `[B, H, W]`.
+      classes: how many classes there are.
+    """
+    cells = classes * classes
+    # Pixels that do not count go to one more cell.
+    cell_of_pixel = ops.where(is_counted, truth * classes + predicted, cells)
+    return _count_numbers(ops.reshape(cell_of_pixel, [-1]), cells + 1)[:cells]
+
+
 def _count_numbers(numbers: Any, length: int) -> Any:
     """Returns how often each number occurs, integers `[length]`.
 
@@ -201,8 +233,12 @@ def _count_numbers(numbers: Any, length: int) -> Any:
     return ops.segment_sum(ops.ones_like(numbers), numbers, num_segments=length)
 
 
-def _are_known(values: Any) -> bool:
-    """Whether NumPy can compute with the values now, in float64: they are not part of a graph."""
+def _numpy_can_read(*values: Any) -> bool:
+    """Says whether NumPy can compute the result of these values now, in float64.
+
+    It cannot where they are part of a graph. Nor is it needed for TensorFlow, which computes in
+    float64 itself, also in a graph.
+    """
     backend = keras.backend.backend()
     if backend == "jax":
         import jax

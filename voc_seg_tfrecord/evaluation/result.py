@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from voc_seg_tfrecord.core import display, output_files, pascal5i
 from voc_seg_tfrecord.core.errors import counted
-from voc_seg_tfrecord.core.names import VOC_CLASSES
+from voc_seg_tfrecord.core.names import VOC_CLASSES, background_index
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class ImageScore:
         matrix = np.zeros((len(class_names), len(class_names)), np.int64)
         for cell, pixels in self.pixels.items():
             matrix[cell] = pixels
-        return Result(class_names, matrix, 1)
+        return Result(class_names, matrix, 1, background=background_index(class_names))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
