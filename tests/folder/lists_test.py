@@ -454,6 +454,46 @@ def test_names_that_may_hide_a_test_split_are_asked_about(voc, texts, words):
         assert read(voc)[0] == {"train": "a"}
 
 
+@pytest.mark.parametrize("between", ["", "# made by hand\n", "\n", "\n# by hand\n\n"])
+@pytest.mark.parametrize("above", ["", "\n", "# which image is in which split\n"])
+def test_a_head_with_a_sign_of_comments_counts_whatever_lines_stand_around_it(voc, above, between):
+    put(voc, {"list.csv": f"{above}# image,split\n{between}a.jpg,train\nb.jpg,val\nc.jpg,val\n"})
+    assert read(voc)[0] == {"train": "a", "validation": "bc"}
+
+
+@pytest.mark.parametrize("between", ["", "\n", "# by hand\n"])
+def test_folds_below_a_head_with_a_sign_of_comments_are_folds(voc, between):
+    put(voc, {"list.csv": f"# image,fold\n{between}a.jpg,0\nb.jpg,1\nc.jpg,1\n"})
+    with pytest.raises(LayoutError, match=r"list\.csv") as caught:
+        plan_of(voc)
+    assert "fold" in str(caught.value)
+
+
+@pytest.mark.parametrize("head", ["image,split,split", "image,Split,split", "image,my/set,my|set"])
+def test_two_columns_of_one_title_that_contradict_each_other_are_asked_about(voc, head):
+    put(voc, {"list.csv": f"{head}\na,train,val\nb,train,train\nc,val,train\n"})
+    with pytest.raises(LayoutError, match=r"list\.csv") as caught:
+        plan_of(voc)
+    title = head.split(",")[2].replace("/", "|")
+    assert f"{title} 2" in str(caught.value)
+    assert f"{title} 3" in str(caught.value)
+
+
+def test_two_columns_of_one_title_that_agree_are_one(voc):
+    put(voc, {"list.csv": "image,split,split\na,train,train\nb,train,train\nc,val,val\n"})
+    assert read(voc)[0] == {"train": "ab", "validation": "c"}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [{"train": ["a", "b"], "val": ["c"], "boxes": [[], []]}, [[], []], [], {"boxes": [[]]}],
+)
+def test_empty_lists_in_a_json_of_splits_say_nothing(voc, document):
+    put(voc, {"splits.json": json.dumps(document)})
+    splits = {"train": "ab", "validation": "c"} if "train" in document else {"train": "abc"}
+    assert read(voc)[0] == splits
+
+
 def test_a_table_of_scores_is_no_split(voc):
     put(voc, {"evaluation.csv": "image,iou\na,0.5\nb,0.7\nc,0.9\n"})
     assert read(voc)[0] == {"train": "abc"}

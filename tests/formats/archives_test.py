@@ -5,11 +5,13 @@ import gzip
 import io
 import lzma
 import os
+import pathlib
 import stat
 import struct
 import tarfile
 import tempfile
 import zipfile
+import zlib
 
 import pytest
 from support.building import files
@@ -249,10 +251,11 @@ class _OtherEncoding(zipfile.ZipInfo):
         return self.filename.encode(self.encoding), self.flag_bits & ~0x800
 
 
-def zip_with_name(path, name, encoding):
+def zip_with_name(path, name, encoding, extra=b""):
     with zipfile.ZipFile(path, "w") as archive:
         info = _OtherEncoding(name)
         info.encoding = encoding
+        info.extra = extra
         archive.writestr(info, b"content")
     return path
 
@@ -275,3 +278,45 @@ def test_names_of_which_nobody_says_the_encoding_are_refused(tmp_path, name, enc
         unpacked(archive),
     ):
         pass
+
+
+def unicode_path(stored_name, name, version=1):
+    """Returns the extra field of a zip with a name in UTF-8, as Info-ZIP and 7-Zip write it."""
+    content = struct.pack("<BI", version, zlib.crc32(stored_name)) + name.encode()
+    return struct.pack("<HH", 0x7075, len(content)) + content
+
+
+@pytest.mark.parametrize("name", ["café.jpg", "写真.jpg"])
+def test_a_name_in_the_field_for_names_in_unicode_is_read(tmp_path, name):
+    other_field = struct.pack("<HHI", 0x4242, 4, 0)
+    field = unicode_path(b"caf\x82.jpg", name)
+    path = zip_with_name(tmp_path / "a.zip", "café.jpg", "cp437", other_field + field)
+    with unpacked(path) as folder:
+        assert [file.name for file in folder.iterdir()] == [name]
+
+
+@pytest.mark.parametrize(
+    "field",
+    [unicode_path(b"another name", "a.jpg"), unicode_path(b"caf\x82.jpg", "a.jpg", version=2)],
+)
+def test_a_field_of_another_name_or_version_does_not_give_the_name(tmp_path, field):
+    path = zip_with_name(tmp_path / "a.zip", "café.jpg", "cp437", field)
+    assert_refused(path, "whose encoding the archive does not say")
+
+
+def test_a_name_in_unicode_that_leaves_the_folder_is_refused(tmp_path):
+    field = unicode_path(b"a.jpg", "../a.jpg")
+    path = zip_with_name(tmp_path / "a.zip", "a.jpg", "cp437", field)
+    assert_refused(path, "which leaves the folder")
+
+
+def test_a_tar_that_ends_with_one_block_of_zeros_is_complete(cvat):
+    path = packed(cvat, ".tar")
+    data = path.read_bytes()
+    with tarfile.open(path) as archive:
+        last = archive.getmembers()[-1]
+    end = last.offset_data + 512 * -(-last.size // 512)
+    path.write_bytes(data[: end + 512])
+    with unpacked(path) as folder:
+        found = [*pathlib.Path(folder).rglob("*.png")]
+    assert len(found) == len([*cvat.rglob("*.png")]) > 0

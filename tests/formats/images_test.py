@@ -85,7 +85,7 @@ def test_what_only_one_decoder_reads_right_becomes_an_rgb_png(kind):
 def test_16_bit_gray_as_rgb_keeps_its_high_byte_as_tensorflow_does():
     values = RNG.integers(0, 1 << 16, (5, 7), np.uint16)
     data = encoded(values)
-    by_tf, _ = decode_both_ways(stored_image(File(data, "a.png"), is_rgb_said=True).data)
+    by_tf, _ = decode_both_ways(stored_image(File(data, "a.png"), user_wants_rgb=True).data)
     assert (by_tf[..., 0] == values >> 8).all()
     assert (by_tf == tf.image.decode_image(data, channels=3).numpy()).all()
 

@@ -162,9 +162,9 @@ def test_the_user_may_say_that_it_becomes_rgb(name):
     data, keep, as_rgb = LOST[name]
     if as_rgb is None:
         with pytest.raises(ImageError, match=keep):
-            opened(data, is_rgb_said=True)
+            opened(data, user_wants_rgb=True)
     else:
-        pixels = opened(data, is_rgb_said=True)
+        pixels = opened(data, user_wants_rgb=True)
         np.testing.assert_array_equal(pixels, np.broadcast_to(as_rgb, (9, 12, 3)))
 
 
@@ -194,3 +194,53 @@ def test_damage_of_a_tiff_is_an_error_that_names_the_file_and_nothing_else_is_pr
     with pytest.raises(ImageError, match=r"^a: it cannot be decoded"):
         opened(bytes(data))
     assert capfd.readouterr() == ("", "")
+
+
+NEAR_INFRARED = {
+    "TIFF of 16 bits that hold bytes": tiff(
+        BYTES[..., :4].astype(np.uint16), photometric="rgb", extrasamples=["unassalpha"]
+    ),
+    "TIFF of 16 bits that repeat bytes": tiff(
+        BYTES[..., :4] * np.uint16(257), photometric="rgb", extrasamples=["unassalpha"]
+    ),
+    "TIFF of gray": tiff(BYTES[..., :2] * np.uint16(257), extrasamples=["unassalpha"]),
+    "TIFF of floats": tiff(
+        BYTES[..., :4].astype(np.float32), photometric="rgb", extrasamples=["unassalpha"]
+    ),
+    "PNG of 16 bits that hold bytes": png(BYTES[..., :4].astype(np.uint16)),
+    "PNG of 16 bits that repeat bytes": png(BYTES[..., :4] * np.uint16(257)),
+}
+
+
+@pytest.mark.parametrize("name", NEAR_INFRARED)
+def test_a_band_called_alpha_is_not_dropped_where_8_bits_hold_the_colors(name):
+    with pytest.raises(ImageError, match="looks like another band") as caught:
+        opened(NEAR_INFRARED[name])
+    assert caught.value.kind == WOULD_BE_LOST
+    assert "--bands all" in caught.value.remedy
+
+
+@pytest.mark.parametrize("opaque", [255, 65535])
+def test_alpha_of_16_bits_that_is_opaque_is_dropped(opaque):
+    alpha = np.full((9, 12), opaque, np.uint16)
+    alpha[0, :4] = 100
+    pixels = np.dstack([BYTES[..., :3].astype(np.uint16), alpha])
+    for data in (png(pixels), tiff(pixels, photometric="rgb", extrasamples=["unassalpha"])):
+        np.testing.assert_array_equal(opened(data), BYTES[..., :3])
+
+
+def test_deep_colors_of_another_model_are_not_taken_for_rgb():
+    cmyk = tiff(BYTES[..., :4] * np.uint16(257), photometric="separated")
+    with pytest.raises(ImageError, match="4 bands of uint16"):
+        opened(cmyk)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_a_gray_tiff_that_does_not_say_whether_0_is_white_is_refused(dtype):
+    data = tiff(BYTES[..., :1].astype(dtype))
+    with tifffile.TiffFile(io.BytesIO(data)) as file:
+        tag = file.pages.first.tags["PhotometricInterpretation"]
+    without_tag = bytearray(data)
+    without_tag[tag.offset : tag.offset + 2] = (32768).to_bytes(2, "little")  # a private tag
+    with pytest.raises(ImageError, match="without the tag PhotometricInterpretation"):
+        opened(bytes(without_tag))

@@ -58,6 +58,7 @@ NOT_OPAQUE = {
     "gray of 1 bit": with_trns(write_png(BITS.astype(np.uint8), color=0, depth=1), 0, 1),
     "gray of 16 bits": with_trns(write_png(VALUES.astype(np.uint16), color=0, depth=16), 0, 2),
     "a color": with_trns(RGB_PNG, *RED),
+    "a color with bits that 8-bit samples do not have": with_trns(RGB_PNG, 1, 128, 2, 0, 3, 0),
     "a value of a GIF": saved(palette_image(), "GIF", transparency=1),
     "a lossless WebP": saved(
         Image.fromarray(np.dstack([COLORS, 255 * BITS.astype(np.uint8)])), "WEBP", lossless=True

@@ -102,7 +102,9 @@ def test_only_what_is_no_string_and_no_integer_is_left_to_tfds(monkeypatch):
     encoded = features.encode_example({name: given_[name] for name in features})
     left = []
     made = StableSerializer(features.get_serialized_info())
-    monkeypatch.setattr(made, "_entry", lambda name, _: left.append(name) or b"", raising=True)
+    monkeypatch.setattr(
+        made, "_entry_by_tfds", lambda name, _: left.append(name) or b"", raising=True
+    )
     made.serialize_example(encoded)
     assert left == ["objects/bbox", "objects/is_difficult", "objects/is_truncated"]
 

@@ -20,6 +20,7 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
 from voc_seg_tfrecord.writing import examples as examples_make
 from voc_seg_tfrecord.writing import shards, tasks
+from voc_seg_tfrecord.writing.streamed_items import StreamedItems, stream_items
 
 OWN = VocSegConfig(name="own")
 
@@ -169,6 +170,12 @@ def test_several_processes_are_used_where_they_are_worth_their_start(
 ):
     monkeypatch.setattr(shards, "ALL_CORES", 3)
     assert shards.fastest_worker_count(Source({"train": range(examples)}, spec=None)) == workers
+
+
+def test_a_split_without_items_can_be_sent_to_processes_that_build_others():
+    source = stream_items(Source({"train": [], "val": iter([])}, spec=None))
+    assert source.splits["train"] == []
+    assert isinstance(source.splits["val"], StreamedItems)
 
 
 def test_a_dead_worker_is_an_error_and_no_hole(tree, tmp_path, monkeypatch):

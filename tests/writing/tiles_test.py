@@ -1,3 +1,5 @@
+import dataclasses
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
@@ -225,3 +227,16 @@ def test_numbers_out_of_range_are_refused_by_name(said, found):
     with pytest.raises(ConfigError) as refused:
         Tiling(**said)
     assert found in str(refused.value)
+
+
+@pytest.mark.parametrize("tiling", [None, Tiling(4), Tiling(64)])
+def test_an_image_whose_name_no_file_may_have_is_refused_whole_and_in_tiles(tiling):
+    class Item:
+        id = "a"
+
+        def read(self):
+            return dataclasses.replace(raw(10, 7), filename="a\x01/..\\b?.png")
+
+    error = try_examples(dataclasses.replace(SPEC, tiling=tiling), Item())
+    assert isinstance(error, ImageError)
+    assert error.remedy == "rename the image and its mask"

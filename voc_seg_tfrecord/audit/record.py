@@ -191,7 +191,7 @@ def _decode_bands(record: Record, expected: BandFormat) -> _DecodedImage:
 def _decode_image(record: Record, name: str) -> _DecodedImage:
     """Decodes an image of 8-bit RGB."""
     file = record.file(name)
-    image = images.open_image(file, decoding="readable", is_rgb_said=True)
+    image = images.open_image(file, decoding="readable", user_wants_rgb=True)
     size = (image.height, image.width)
     if isinstance(image, images.StoredImage):
         return _DecodedImage(size)

@@ -29,9 +29,10 @@ from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import class_names, config_of
 from voc_seg_tfrecord.reading.fields import FEATURES
 from voc_seg_tfrecord.reading.records import Record
+from voc_seg_tfrecord.reading.short_messages import stand_in
 from voc_seg_tfrecord.sources.fetcher import Fetcher
 from voc_seg_tfrecord.writing.examples import try_examples
-from voc_seg_tfrecord.writing.serializer import Encoder, StableSerializer, stand_in
+from voc_seg_tfrecord.writing.serializer import Encoder, StableSerializer
 
 RecordsOrError = list[Record] | VocSegError
 """The records of an item, one or one for each tile, or why its files cannot be used."""

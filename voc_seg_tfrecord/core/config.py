@@ -318,7 +318,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             tiling=self.tiling,
             table=self.table if self.task == "segmentation" else None,
             bands=self.kept_bands,
-            is_rgb_said=self.bands == RGB,
+            user_wants_rgb=self.bands == RGB,
         )
 
     def __repr__(self) -> str:

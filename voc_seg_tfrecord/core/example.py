@@ -153,7 +153,7 @@ class ExampleSpec:
       decoding: what is tried with the bytes of images; see `images.open_image`.
       tiling: how images are cut into tiles; None if they are not.
       bands: which bands images keep, and as what; None if they become RGB of 8 bits.
-      is_rgb_said: whether the user wants RGB of 8 bits, whatever bands or bits are lost.
+      user_wants_rgb: whether the user wants RGB of 8 bits, whatever bands or bits are lost.
       can_keep_bands: whether the option `bands` could keep them; records of others cannot.
       table: what the source's classes became. The rule and the class names have the new ones;
         annotations name the source's.
@@ -172,7 +172,7 @@ class ExampleSpec:
     tiling: Tiling | None = None
     table: ClassTable | None = None
     bands: Bands | None = None
-    is_rgb_said: bool = False
+    user_wants_rgb: bool = False
     can_keep_bands: bool = True
 
     @functools.cached_property

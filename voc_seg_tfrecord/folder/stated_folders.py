@@ -56,7 +56,7 @@ def find_stated_folders(listing: Listing) -> StatedFolders | None:
 
 
 def _texts_of(listing: Listing) -> list[str]:
-    endings = (*pair_tables.ENDINGS, *pair_tables.YAML_ENDINGS)
+    endings = pair_tables.ENDINGS
     texts: list[str] = []
     for path in listing.below():
         if _ending_of(path) in endings and role_of(posixpath.dirname(path)) != "drawn":

@@ -267,7 +267,7 @@ def _with_masks(tree: VocTree, changed: Mapping[str, StatedMask]) -> VocTree:
 def _texts_of(tree: VocTree) -> Iterator[str]:
     """Yields the texts that may state pairs, but for class files and labels of one image."""
     assert tree.listing
-    endings = (*pair_tables.ENDINGS, *pair_tables.YAML_ENDINGS)
+    endings = pair_tables.ENDINGS
     stems: set[str] = set()
     for name in tree.images.values():
         stems.add(without_ending(posixpath.basename(name)))

@@ -17,9 +17,11 @@ import lzma
 import pathlib
 import shutil
 import stat
+import struct
 import tarfile
 from typing import Any, BinaryIO
 import zipfile
+import zlib
 
 from etils import epath
 
@@ -75,10 +77,15 @@ def is_archive(root: epath.PathLike) -> bool:
 
 
 class _LimitedFile:
-    """A file of which no large piece is read at once, and nothing far behind its start.
+    """Refuses to read more bytes at once than a header has, and to seek too far.
+
+    Args:
+      file: the file that is read.
+      max_position: the farthest position that is sought; a compressed file would be unpacked up to
+        there.
 
     Attributes:
-      last_read: the bytes that were read last.
+      last_read: the bytes that were read last, from which `_check_end_of_tar` knows how a tar ends.
     """
 
     def __init__(self, file: Any, max_position: int) -> None:
@@ -149,16 +156,22 @@ def _open_members(file: BinaryIO, where: epath.Path, stack: contextlib.ExitStack
     if where.name.lower().endswith(".zip"):
         archive = stack.enter_context(zipfile.ZipFile(_LimitedFile(file, packed_bytes)))
         return _list_zip(archive, where)
+    stream = _open_decompressed(file, stack)
+    if stream is None:
+        limited = _LimitedFile(file, packed_bytes)
+    else:
+        limited = _LimitedFile(stream, storage.max_unpacked_bytes(packed_bytes))
+    return _list_tar(stack.enter_context(tarfile.open(fileobj=limited, mode="r:")))
+
+
+def _open_decompressed(file: BinaryIO, stack: contextlib.ExitStack) -> Any:
+    """Returns a stream of what a compressed file holds; None if it is not compressed."""
     start = file.read(max(map(len, _COMPRESSIONS)))
     file.seek(0)
     for magic, open_compressed in _COMPRESSIONS.items():
         if start.startswith(magic):
-            stream = stack.enter_context(open_compressed(file))
-            limited = _LimitedFile(stream, storage.max_unpacked_bytes(packed_bytes))
-            break
-    else:
-        limited = _LimitedFile(file, packed_bytes)
-    return _list_tar(stack.enter_context(tarfile.open(fileobj=limited, mode="r:")))
+            return stack.enter_context(open_compressed(file))
+    return None
 
 
 _COMPRESSIONS: dict[bytes, Callable[[Any], Any]] = {
@@ -170,6 +183,7 @@ _COMPRESSIONS: dict[bytes, Callable[[Any], Any]] = {
 
 
 _UTF_8_FLAG = 0x800  # of a member of a zip, whose name is UTF-8 then
+_UNICODE_PATH_FIELD = 0x7075  # an extra field of a member with its name in UTF-8
 
 
 def _list_zip(archive: zipfile.ZipFile, where: epath.Path) -> list[_Member]:
@@ -183,7 +197,7 @@ def _list_zip(archive: zipfile.ZipFile, where: epath.Path) -> list[_Member]:
 
 
 def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
-    """Returns the name of a member, which is UTF-8 with or without the flag that says so.
+    """Returns the name of a member: UTF-8 by its flag, in a field of its own, or without either.
 
     Raises:
       LayoutError: if its bytes are no UTF-8: programs on Windows write them in the encoding of
@@ -191,7 +205,10 @@ def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
     """
     if info.flag_bits & _UTF_8_FLAG:
         return info.filename
-    name = info.filename.encode("cp437")  # by which `zipfile` has decoded it
+    name = info.orig_filename.encode("cp437")  # by which `zipfile` has decoded it
+    unicode_name = _read_unicode_path(info.extra, name)
+    if unicode_name:
+        return unicode_name
     try:
         return name.decode("utf-8")
     except UnicodeDecodeError:
@@ -204,19 +221,52 @@ def _name_in_zip(info: zipfile.ZipInfo, where: epath.Path) -> str:
         ) from None
 
 
+def _read_unicode_path(extra: bytes, name: bytes) -> str:
+    """Returns the name in the Unicode path field of a member; empty if it has none for this name.
+
+    The field holds a version, 1; the CRC-32 of the name that it belongs to; and the name in UTF-8.
+
+    References:
+      APPNOTE.TXT, .ZIP File Format Specification, section 4.6.9.
+    """
+    position = 0
+    while position + 4 <= len(extra):
+        field, length = struct.unpack_from("<HH", extra, position)
+        content = extra[position + 4 : position + 4 + length]
+        position += 4 + length
+        if field != _UNICODE_PATH_FIELD or len(content) < 5:
+            continue
+        version, crc = struct.unpack_from("<BI", content)
+        if version == 1 and crc == zlib.crc32(name):
+            return content[5:].decode("utf-8")
+    return ""
+
+
 def _list_tar(archive: tarfile.TarFile) -> list[_Member]:
     members = []
     for info in itertools.islice(archive, storage.MAX_ARCHIVE_MEMBERS + 1):
         open_member = functools.partial(archive.extractfile, info)
         members.append(_Member(info.name, info.size, info.isdir(), info.isreg(), open_member))
-    if len(members) > storage.MAX_ARCHIVE_MEMBERS:
-        return members  # which is refused
-    # `tarfile` takes a tar that is cut for complete, and a damaged header for the end. At the end
-    # there are two blocks of zeros, of which it has read the first.
-    file: Any = archive.fileobj
-    if file.last_read + file.read(tarfile.BLOCKSIZE) != bytes(2 * tarfile.BLOCKSIZE):
-        raise tarfile.ReadError(f"truncated or damaged at byte {archive.offset}")
+    if len(members) <= storage.MAX_ARCHIVE_MEMBERS:  # more are refused later
+        _check_end_of_tar(archive)
     return members
+
+
+def _check_end_of_tar(archive: tarfile.TarFile) -> None:
+    """Checks that a tar of which all members were listed is complete.
+
+    `tarfile` takes a tar that is cut for complete, and a damaged header for the end. At the end
+    there are two blocks of zeros, or one, as some programs write it. `tarfile` has read the first.
+
+    Raises:
+      tarfile.ReadError: if something else stands there.
+    """
+    file: Any = archive.fileobj
+    zeros = bytes(tarfile.BLOCKSIZE)
+    first_block = file.last_read
+    second_block = file.read(tarfile.BLOCKSIZE)
+    if first_block != zeros or second_block not in (zeros, b""):
+        raise tarfile.ReadError(f"truncated or damaged at byte {archive.offset}")
 
 
 def _check_members(members: list[_Member], where: epath.Path) -> dict[str, _Member]:

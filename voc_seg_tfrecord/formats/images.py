@@ -85,7 +85,7 @@ def open_image(
     exif: Exif = "ignore",
     mask_size: tuple[int, int] | None = None,
     decoding: Decoding = "alike",
-    is_rgb_said: bool = False,
+    user_wants_rgb: bool = False,
 ) -> StoredImage | pillow.Still:
     """Reads an image of any kind that people have under `JPEGImages`. Nothing is encoded.
 
@@ -95,7 +95,7 @@ def open_image(
         labeling tools do, or `auto`: decide by the mask's size.
       mask_size: height and width of the mask, for `auto`.
       decoding: what is tried with bytes that are kept. The result is the same.
-      is_rgb_said: whether the user wants RGB of 8 bits, whatever bands or bits are lost.
+      user_wants_rgb: whether the user wants RGB of 8 bits, whatever bands or bits are lost.
 
     Returns:
       The image as it is stored, the file's own bytes; or, where these are not right, the decoded
@@ -110,10 +110,10 @@ def open_image(
     if kind is Kind.JPEG:
         return _read_jpeg(file, exif, mask_size, decoding)
     if kind is Kind.PNG:
-        return _read_png(file, exif, mask_size, decoding, is_rgb_said=is_rgb_said)
+        return _read_png(file, exif, mask_size, decoding, user_wants_rgb=user_wants_rgb)
     if kind is Kind.TIFF:
         # Pillow has rotated a TIFF already.
-        return narrow.open_tiff(file, is_rgb_said=is_rgb_said)
+        return narrow.open_tiff(file, user_wants_rgb=user_wants_rgb)
     if kind is Kind.BMP:
         size = _size_of_plain_bmp(file.data)
         if size is not None:
@@ -121,7 +121,7 @@ def open_image(
             check_pixels(width, height, file, ImageError)
             return StoredImage(file.data, height, width)
     still = pillow.decode(file, ImageError)
-    if not is_rgb_said:
+    if not user_wants_rgb:
         narrow.check_transparency(file, still)
     if kind is Kind.WEBP:
         upright = _rotate(file, exif, mask_size)
@@ -196,7 +196,7 @@ def _read_png(
     mask_size: tuple[int, int] | None,
     decoding: Decoding,
     *,
-    is_rgb_said: bool,
+    user_wants_rgb: bool,
 ) -> StoredImage | pillow.Still:
     with MaskError.raised_as(ImageError):
         header = png.read_header(file)
@@ -205,11 +205,11 @@ def _read_png(
         keeps_bytes = _is_read_alike(header, chunks)
         if not keeps_bytes or decoding != "none":
             png_stream.check(file, header, chunks)
-    if header.depth == 16 and not is_rgb_said:
+    if header.depth == 16 and not user_wants_rgb:
         exact = narrow.open_deep_png(file, header, chunks)
         if exact is not file:
-            return _read_png(exact, exif, mask_size, decoding, is_rgb_said=False)
-    if header.color in (png.ColorType.GRAY_ALPHA, png.ColorType.RGBA) and not is_rgb_said:
+            return _read_png(exact, exif, mask_size, decoding, user_wants_rgb=False)
+    if header.color in (png.ColorType.GRAY_ALPHA, png.ColorType.RGBA) and not user_wants_rgb:
         bare = File(png.critical_chunks(chunks), file.where)
         narrow.check_transparency(file, pillow.decode(bare, ImageError))
     if keeps_bytes and decoding != "none":

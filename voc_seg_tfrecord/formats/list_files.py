@@ -1,4 +1,4 @@
-"""Texts that name images: lists, tables, JSON and YAML, and the splits that they say.
+"""Texts that name images: lists, tables, JSON and YAML, and their splits.
 
 Nothing in them says which words are names of images, so each word is looked up. A part of a text
 is a list if some of its words are images: a column of a table, a key of JSON.
@@ -44,10 +44,13 @@ MAX_TEXT_BYTES = 64 << 20
 """Bytes of a text that is read as a whole."""
 
 _MAX_LINES_ABOVE_A_TABLE = 20
-_MAX_LINES_TO_FIND_COLUMNS = 5
-_SEPARATORS = ("\t", ",", ";", "|")
-_SEPARATOR = re.compile(r"[,;:\t|{}\[\]()\"'=\n\r]")
-_ABOVE_A_TABLE = re.compile("#|(?i:sep=.\\s)")
+
+MAX_LINES_TO_FIND_COLUMNS = 5
+COLUMN_SEPARATORS = ("\t", ",", ";", "|")
+"""What may separate the columns of a table, the likeliest first."""
+
+_SEPARATOR_OF_WORDS = re.compile(r"[,;:\t|{}\[\]()\"'=\n\r]")
+_COMMENT_OR_SEPARATOR_LINE = re.compile("#|(?i:sep=.\\s)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +120,7 @@ class ListReader:
 
 def words_of(text: str) -> Iterator[str]:
     """Yields what stands in a text between separators, then what stands between blanks."""
-    for part in _SEPARATOR.split(text):
+    for part in _SEPARATOR_OF_WORDS.split(text):
         part = part.strip()
         if not part:
             continue
@@ -136,7 +139,7 @@ def _load(text: str, ending: str, file: File) -> Any:
     try:
         if ending in YAML_ENDINGS:
             return load_yaml(text)
-        if ending == _JSON_LINES or _has_object_on_each_line(text):
+        if ending == _JSON_LINES or _begins_with_object_on_a_line(text):
             return load_json_lines(text)
         return load_json(text) if text.strip() else None
     except DocumentError as error:
@@ -148,7 +151,8 @@ def _load(text: str, ending: str, file: File) -> Any:
         ) from None
 
 
-def _has_object_on_each_line(text: str) -> bool:
+def _begins_with_object_on_a_line(text: str) -> bool:
+    """Says whether a text of several lines has a whole object on the first, as JSON Lines do."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return len(lines) > 1 and lines[0].startswith("{") and lines[0].endswith("}")
 
@@ -169,23 +173,23 @@ def _rows_between_separators(text: str, *, may_have_quotes: bool) -> Sequence[Se
     `sep=,` may stand above the table.
     """
     top = [*itertools.islice(io.StringIO(text, newline=""), _MAX_LINES_ABOVE_A_TABLE)]
-    filled = [line for line in top if line.strip() and not _ABOVE_A_TABLE.match(line)]
-    first_lines = filled[:_MAX_LINES_TO_FIND_COLUMNS]
+    filled = [line for line in top if line.strip() and not _COMMENT_OR_SEPARATOR_LINE.match(line)]
+    first_lines = filled[:MAX_LINES_TO_FIND_COLUMNS]
     if not first_lines:
         return []
     has_quotes = may_have_quotes and any('"' in line for line in first_lines)
     above = top[: top.index(first_lines[0])]
-    for separator in _SEPARATORS:
+    for separator in COLUMN_SEPARATORS:
         counts = {line.count(separator) for line in first_lines}
         has_one_width = len(counts) == 1 or has_quotes  # quotes may have separators between them
         if 0 in counts or not has_one_width:
             continue
-        lines = io.StringIO(text, newline="")
-        for line in above:
-            is_head = line.startswith("#") and line.count(separator) in counts
-            if not is_head:
-                next(lines)
-        return _read_csv(lines, separator)
+        titles = [
+            line for line in above if line.startswith("#") and line.count(separator) in counts
+        ]
+        all_lines = io.StringIO(text, newline="")
+        table_lines = itertools.islice(all_lines, len(above), None)
+        return _read_csv(itertools.chain(titles, table_lines), separator)
     return []
 
 

@@ -54,23 +54,41 @@ class Vocabulary:
         return sum(1 for image_id in ids if image_id in self.image_names)
 
     def are_splits(self, values: Iterable[str]) -> bool:
-        """Says whether values are splits: two at least, or one and others that say more, or none.
+        """Says whether values are those of a column of splits.
 
-        `train` and `test_easy` are splits; `train` and `bus` may be classes.
+        They are if they include two different splits: `train`, `val` and `bus`. They also are if
+        they include one split, and all others extend a split's name: `train` and `test_easy`. But
+        `train` and `bus` may be classes.
         """
         no_name = WORDS_FOR_NO_SPLIT | WORDS_FOR_UNLABELED
         distinct = {value for value in values if value.lower() not in no_name}
-        split_of_value = {value: only_split_in(value) for value in distinct}
-        splits = {split for split in split_of_value.values() if split}
-        if len(splits) > 1:
-            return True
-        if not splits:
-            return False
-        return all(split_of_value[value] or parse_split_name(value).split for value in distinct)
+        splits = {only_split_in(value) for value in distinct} - {""}
+        if len(splits) != 1:
+            return len(splits) > 1
+        return all(_has_name_of_split(value) for value in distinct)
+
+
+def _has_name_of_split(value: str) -> bool:
+    """Says whether a value is the name of a split or extends one: `test` and `test_easy`."""
+    return bool(parse_split_name(value).split)
 
 
 IMAGE_COLUMNS = (
-    *("image", "image_path", "img", "img_path", "image_file", "file_name", "filename", "file"),
-    *("path", "image_id", "id", "name", "key", "case", "mask", "label"),
+    "image",
+    "image_path",
+    "img",
+    "img_path",
+    "image_file",
+    "file_name",
+    "filename",
+    "file",
+    "path",
+    "image_id",
+    "id",
+    "name",
+    "key",
+    "case",
+    "mask",
+    "label",
 )
 """Names, in lower case, of columns and keys that name images, the usual ones first."""

@@ -24,8 +24,9 @@ WOULD_BE_LOST = "bands or bits that would be lost"
 """The kind of the errors about it."""
 
 _COLOR_BANDS = (1, 3)  # which an image of 8 bits holds
-_WHITE_IS_ZERO, _BLACK_IS_ZERO, _PHOTOMETRIC_RGB = 0, 1, 2
-_PLAIN_COLORS = (_WHITE_IS_ZERO, _BLACK_IS_ZERO, _PHOTOMETRIC_RGB)
+_PLAIN_COLORS = (tiff.WHITE_IS_ZERO, tiff.BLACK_IS_ZERO, tiff.RGB)
+"""The color models whose samples are gray values or RGB as they are stored."""
+
 _LIBTIFF_COMPRESSIONS = (1, 2, 3, 4, 5, 6, 7, 8, 32771, 32773, 32946, 34676, 34677, 34925, 50000)
 """The compressions of TIFFs that Pillow's libtiff has, as the format numbers them."""
 
@@ -36,12 +37,12 @@ _MIN_SHARE_OF_PARTLY_TRANSPARENT = 0.1
 _MIN_ALPHA_VALUES = 17
 
 
-def open_tiff(file: File, *, is_rgb_said: bool) -> pillow.Still:
+def open_tiff(file: File, *, user_wants_rgb: bool) -> pillow.Still:
     """Decodes a TIFF to what can be stored as RGB of 8 bits.
 
     Args:
       file: the TIFF.
-      is_rgb_said: whether the user wants RGB of 8 bits, whatever is lost.
+      user_wants_rgb: whether the user wants RGB of 8 bits, whatever is lost.
 
     Raises:
       ImageError: if the file is damaged, has several images or an unknown color model, or if
@@ -49,6 +50,32 @@ def open_tiff(file: File, *, is_rgb_said: bool) -> pillow.Still:
     """
     header = tiff.read_header(file)
     check_pixels(header.width, header.height, file, ImageError)
+    _check_color_model(file, header)
+    holds_all_bands = header.color_bands in _COLOR_BANDS
+    if holds_all_bands and header.dtype == "uint8":
+        still = _decode_8_bit_tiff(file, header)
+        if header.alpha_bands and not user_wants_rgb:
+            check_transparency(file, still)
+        return still
+    if user_wants_rgb:
+        return _narrow_tiff(file, header)
+    colors = None
+    if holds_all_bands and header.photometric in _PLAIN_COLORS:
+        samples = _read_samples_if_possible(file, header)
+        if samples is not None:
+            colors = _invert_white_is_zero(samples[..., : header.color_bands], header)
+            exact = _as_8_bits(colors)
+            if exact is not None:
+                for band in range(header.color_bands, header.bands):
+                    _check_deep_alpha(file, samples[..., band])
+                return pillow.as_still(_repeat_gray(exact), file.where, ImageError)
+    has_alpha = header.alpha_bands > 0 and holds_all_bands
+    bands_to_keep = _numbers_below(header.color_bands) if has_alpha else "all"
+    raise _lost_error(file, header.bands, header.dtype, colors, bands_to_keep)
+
+
+def _check_color_model(file: File, header: tiff.TiffHeader) -> None:
+    """Refuses a TIFF whose samples no reader turns into RGB, or not all readers alike."""
     if header.photometric in tiff.UNKNOWN_COLORS:
         raise ImageError(
             file.where,
@@ -56,46 +83,46 @@ def open_tiff(file: File, *, is_rgb_said: bool) -> pillow.Still:
             expected="gray, RGB, CMYK, YCbCr or a palette",
             remedy="save the image as RGB",
         )
-    holds_all_bands = header.color_bands in _COLOR_BANDS
-    if holds_all_bands and header.dtype == "uint8":
-        still = _decode_8_bit_tiff(file, header)
-        if header.alpha_bands and not is_rgb_said:
-            check_transparency(file, still)
-        return still
-    if is_rgb_said:
-        return _narrow_tiff(file, header)
-    values = _read_samples(file, header) if holds_all_bands else None
-    exact = None if values is None else _as_8_bits(values)
-    if exact is not None:
-        return pillow.as_still(_as_rgb(exact), file.where, ImageError)
-    has_alpha = header.alpha_bands > 0 and holds_all_bands
-    bands_to_keep = _numbers_below(header.color_bands) if has_alpha else "all"
-    raise _lost_error(file, header.bands, header.dtype, values, bands_to_keep)
+    if header.color_bands == 1 and not header.has_photometric:
+        raise ImageError(
+            file.where,
+            found="a gray TIFF without the tag PhotometricInterpretation: some programs show 0 as "
+            "black, others as white",
+            expected="a TIFF with this tag",
+            remedy="save the image as a PNG, and compare it with the mask",
+        )
 
 
 def open_deep_png(file: File, header: png.PngHeader, chunks: tuple[png.Chunk, ...]) -> File:
     """Returns the PNG of 16 bits itself if its high bytes are all of it, or a PNG of 8 bits.
 
     Raises:
-      ImageError: if bits would be lost.
+      ImageError: if bits would be lost, or an alpha channel that looks like another band.
     """
     color_bands = 1 if header.channels < 3 else 3
-    try:
-        values = bands.read(File(png.critical_chunks(chunks), file.where))[..., :color_bands]
-    except MissingPackageError:
-        values = None
-    if values is not None:
-        if _is_in_high_byte(values):
-            return file
-        exact = _as_8_bits(values)
-        if exact is not None:
-            data = png.encode(exact)
-            exif = b"".join(chunk.raw for chunk in chunks if chunk.kind == b"eXIf")
-            header_and_exif = data[: png.HEADER_BYTES] + exif
-            return File(header_and_exif + data[png.HEADER_BYTES :], file.where)
     has_alpha = header.channels in (2, 4)
+    try:
+        samples = bands.read(File(png.critical_chunks(chunks), file.where))
+    except MissingPackageError:
+        colors = None
+    else:
+        colors = samples[..., :color_bands]
+        if _is_in_high_byte(colors):
+            return file
+        exact = _as_8_bits(colors)
+        if exact is not None:
+            if has_alpha:
+                _check_deep_alpha(file, samples[..., color_bands])
+            return File(_encode_with_exif(exact, chunks), file.where)
     bands_to_keep = _numbers_below(color_bands) if has_alpha else "all"
-    raise _lost_error(file, header.channels, "uint16", values, bands_to_keep)
+    raise _lost_error(file, header.channels, "uint16", colors, bands_to_keep)
+
+
+def _encode_with_exif(pixels: np.ndarray, chunks: tuple[png.Chunk, ...]) -> bytes:
+    """Returns pixels as a PNG with the EXIF that is among the chunks of another one."""
+    data = png.encode(pixels)
+    exif = b"".join(chunk.raw for chunk in chunks if chunk.kind == b"eXIf")
+    return data[: png.HEADER_BYTES] + exif + data[png.HEADER_BYTES :]
 
 
 def check_transparency(file: File, still: pillow.Still) -> None:
@@ -105,10 +132,29 @@ def check_transparency(file: File, still: pillow.Still) -> None:
       ImageError: if more than a tenth of the pixels are partly transparent, in many degrees.
     """
     values = still.values()
-    if values.ndim < 3 or values.shape[2] not in (2, 4):
-        return
-    alpha = values[..., -1]
-    partly = alpha[(alpha > 0) & (alpha < np.iinfo(alpha.dtype).max)]
+    if values.ndim == 3 and values.shape[2] in (2, 4):
+        alpha = values[..., -1]
+        _check_alpha(file, alpha, opaque=np.iinfo(alpha.dtype).max, keep=command(bands="all"))
+
+
+def _check_deep_alpha(file: File, alpha: np.ndarray) -> None:
+    """Refuses alpha of other dtypes than uint8 as `check_transparency` does that of uint8.
+
+    The largest value counts as opaque, as the range of the values is not known.
+    """
+    _check_alpha(file, alpha, opaque=alpha.max(), keep=_keep_command(str(alpha.dtype), "all"))
+
+
+def _check_alpha(file: File, alpha: np.ndarray, *, opaque: Any, keep: str) -> None:
+    """Refuses an alpha channel that looks like another band.
+
+    Args:
+      file: the image.
+      alpha: `[H, W]`, from 0, which is transparent.
+      opaque: the value of opaque pixels.
+      keep: the options that keep the channel as a band, for the error.
+    """
+    partly = alpha[(alpha > 0) & (alpha < opaque)]
     if partly.size <= _MIN_SHARE_OF_PARTLY_TRANSPARENT * alpha.size:
         return
     degrees = len(np.unique(partly))
@@ -118,8 +164,7 @@ def check_transparency(file: File, still: pillow.Still) -> None:
         file.where,
         found=f"an alpha channel of {degrees} values, which looks like another band",
         expected="alpha that is opaque or transparent in most pixels",
-        remedy=f"keep it as a band with {command(bands='all')}; or leave it out with "
-        f"{command(bands=RGB)}",
+        remedy=f"keep it as a band with {keep}; or leave it out with {command(bands=RGB)}",
         kind=WOULD_BE_LOST,
     )
 
@@ -127,44 +172,16 @@ def check_transparency(file: File, still: pillow.Still) -> None:
 def _decode_8_bit_tiff(file: File, header: tiff.TiffHeader) -> pillow.Still:
     """Decodes one or three bands of 8 bits by Pillow, or by tifffile if Pillow cannot."""
     # Of three bands that are declared as gray Pillow may read one three times.
-    is_gray_of_three = header.color_bands == 3 and header.photometric == _BLACK_IS_ZERO
+    is_gray_of_three = header.color_bands == 3 and header.photometric == tiff.BLACK_IS_ZERO
     if header.compression in _LIBTIFF_COMPRESSIONS and not is_gray_of_three:
-        try:
+        if header.photometric not in _PLAIN_COLORS:
             return pillow.decode(file, ImageError)
-        except ImageError as error:
-            is_read_by_tifffile = header.photometric in _PLAIN_COLORS
-            if error.kind != pillow.UNKNOWN_FORM or not is_read_by_tifffile:
-                raise
-    pixels = bands.read(file)[..., : header.color_bands]
-    if header.photometric == _WHITE_IS_ZERO:
-        pixels = np.iinfo(pixels.dtype).max - pixels
-    return pillow.as_still(_as_rgb(pixels), file.where, ImageError)
-
-
-def _read_samples(file: File, header: tiff.TiffHeader) -> np.ndarray | None:
-    """Returns the color bands `[H, W, N]` in the file's dtype; None without the package for it."""
-    try:
-        values = _read_bands(file, header)[..., : header.color_bands]
-    except MissingPackageError:
-        return None
-    if header.photometric == _WHITE_IS_ZERO and values.dtype.kind == "u":
-        values = ((1 << header.bits) - 1) - values
-    return values
-
-
-def _read_bands(file: File, header: tiff.TiffHeader) -> np.ndarray:
-    """Returns all bands `[H, W, N]` in the file's dtype, by Pillow if it reads such a file.
-
-    Raises:
-      MissingPackageError: if only tifffile reads it, which is not there.
-    """
-    if header.bands == 1 and header.dtype in _READ_BY_PILLOW:
-        try:
-            return pillow.decode(file, ImageError).values()[..., np.newaxis]
-        except ImageError as error:
-            if error.kind != pillow.UNKNOWN_FORM:
-                raise
-    return bands.read(file)
+        still = _decode_by_pillow(file)
+        if still is not None:
+            return still
+    colors = bands.read(file)[..., : header.color_bands]
+    colors = _invert_white_is_zero(colors, header)
+    return pillow.as_still(_repeat_gray(colors), file.where, ImageError)
 
 
 def _narrow_tiff(file: File, header: tiff.TiffHeader) -> pillow.Still:
@@ -179,21 +196,62 @@ def _narrow_tiff(file: File, header: tiff.TiffHeader) -> pillow.Still:
             kind=WOULD_BE_LOST,
         )
     # Pillow takes the high byte too, but mixes up bands of 16 bits that lie alone.
-    is_rgb = header.color_bands == 3 and header.photometric == _PHOTOMETRIC_RGB
+    is_rgb = header.color_bands == 3 and header.photometric == tiff.RGB
     if is_rgb and not header.is_planar:
-        try:
-            return pillow.decode(file, ImageError)
-        except ImageError as error:
-            if error.kind != pillow.UNKNOWN_FORM:
-                raise
+        still = _decode_by_pillow(file)
+        if still is not None:
+            return still
     kept_bands = 3 if header.color_bands >= 3 else 1
-    pixels = _read_bands(file, header)[..., :kept_bands]
-    if header.photometric == _WHITE_IS_ZERO:
-        pixels = ((1 << header.bits) - 1) - pixels
+    colors = _read_samples(file, header)[..., :kept_bands]
+    colors = _invert_white_is_zero(colors, header)
     excess_bits = header.bits - 8
     if excess_bits > 0:
-        pixels = (pixels >> excess_bits).astype(np.uint8)
-    return pillow.as_still(_as_rgb(pixels), file.where, ImageError)
+        colors = (colors >> excess_bits).astype(np.uint8)
+    return pillow.as_still(_repeat_gray(colors), file.where, ImageError)
+
+
+def _read_samples_if_possible(file: File, header: tiff.TiffHeader) -> np.ndarray | None:
+    """Returns what `_read_samples` does; None without the package that reads such a file."""
+    try:
+        return _read_samples(file, header)
+    except MissingPackageError:
+        return None
+
+
+def _read_samples(file: File, header: tiff.TiffHeader) -> np.ndarray:
+    """Returns all bands `[H, W, N]` in the file's dtype, by Pillow if it reads such a file.
+
+    Raises:
+      MissingPackageError: if only tifffile reads it, which is not there.
+    """
+    if header.bands == 1 and header.dtype in _READ_BY_PILLOW:
+        still = _decode_by_pillow(file)
+        if still is not None:
+            return still.values()[..., np.newaxis]
+    return bands.read(file)
+
+
+def _decode_by_pillow(file: File) -> pillow.Still | None:
+    """Decodes a TIFF by Pillow; returns None if Pillow does not know its form.
+
+    Raises:
+      ImageError: if it is damaged.
+    """
+    try:
+        return pillow.decode(file, ImageError)
+    except ImageError as error:
+        if error.kind != pillow.UNKNOWN_FORM:
+            raise
+        return None
+
+
+def _invert_white_is_zero(samples: np.ndarray, header: tiff.TiffHeader) -> np.ndarray:
+    """Returns samples in which 0 is black: inverted if the header says that 0 is white."""
+    if header.photometric != tiff.WHITE_IS_ZERO or samples.dtype.kind != "u":
+        return samples
+    if samples.dtype == np.uint8:  # bits are 0 and 255 in it
+        return 255 - samples
+    return ((1 << header.bits) - 1) - samples
 
 
 def _as_8_bits(values: np.ndarray) -> np.ndarray | None:
@@ -222,7 +280,8 @@ def _is_in_high_byte(values: np.ndarray) -> bool:
     return not low_byte.any() or bool((low_byte == high_byte).all())
 
 
-def _as_rgb(pixels: np.ndarray) -> np.ndarray:
+def _repeat_gray(pixels: np.ndarray) -> np.ndarray:
+    """Returns one or three bands `[H, W, N]` as RGB `[H, W, 3]`."""
     return np.repeat(pixels, 3, axis=2) if pixels.shape[2] == 1 else np.ascontiguousarray(pixels)
 
 
@@ -240,10 +299,19 @@ def _keep_command(dtype: str, bands_to_keep: str) -> str:
 def _lost_error(
     file: File, count: int, dtype: str, values: np.ndarray | None, bands_to_keep: str
 ) -> ImageError:
-    """Returns the error about an image that does not fit into RGB of 8 bits."""
+    """Returns the error about an image that does not fit into RGB of 8 bits.
+
+    Args:
+      file: the image.
+      count: how many bands it has.
+      dtype: of its samples.
+      values: its colors; None if they could not be read.
+      bands_to_keep: the value of `--bands` that keeps all of it.
+    """
     found = f"{counted(count, 'band')} of {dtype}"
     if values is not None:
-        lowest, highest = _number(values.min()), _number(values.max())
+        lowest = _number(values.min())
+        highest = _number(values.max())
         found += f" with values from {lowest} to {highest}"
         if values.dtype == np.uint16:
             found += f", of which the high byte is {values.min() >> 8} to {values.max() >> 8}"

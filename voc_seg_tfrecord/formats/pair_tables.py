@@ -5,27 +5,31 @@ Which column has the images and which one the masks is not decided here.
 """
 
 import collections
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import csv
 import dataclasses
 import json
 import re
 from typing import Any
 
+from voc_seg_tfrecord.formats.list_files import (
+    COLUMN_SEPARATORS,
+    MAX_LINES_TO_FIND_COLUMNS,
+    YAML_ENDINGS,
+)
 from voc_seg_tfrecord.formats.split_documents import DocumentError, load_yaml
 
-ENDINGS = (".txt", ".lst", ".list", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".manifest")
-"""Endings, in lower case, of texts that may have such rows, but for YAML."""
+_LINE_ENDINGS = (".txt", ".lst", ".list", ".csv", ".tsv")
+_DOCUMENT_ENDINGS = (".json", ".jsonl", ".ndjson", ".manifest", *YAML_ENDINGS)
 
-YAML_ENDINGS = (".yaml", ".yml")
+ENDINGS = (*_LINE_ENDINGS, *_DOCUMENT_ENDINGS)
+"""Endings, in lower case, of texts that may have such rows."""
 
 _MAX_COLUMNS = 64
 _MAX_FILES_OF_ROW = 12  # an object with more names files of several images
 _MAX_DEPTH = 6
 _CELLS_OF_A_PAIR = 2  # an image and its mask
 _WORD_FOR_MASKS = "mask"
-_DELIMITERS = ("\t", ",", ";", "|")
-_MAX_LINES_TO_FIND_DELIMITER = 5
 _FILE_ENDING = re.compile(
     r"\.(?:jpe?g|jpe|png|bmp|webp|tiff?|gif|npy)(?=[\s\"',;|]|$)", re.IGNORECASE
 )
@@ -107,11 +111,11 @@ def _has_two_words(table: PairTable) -> bool:
 
 def _table_of_lines(text: str) -> PairTable:
     lines = [line for line in text.splitlines() if line.strip()]
-    delimiter = _find_delimiter(lines)
-    if delimiter is None:
+    separator = _find_separator(lines)
+    if separator is None:
         return _numbered([_files_of_line(line) for line in lines])
     try:
-        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=delimiter)]
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator)]
     except csv.Error:
         return PairTable((), (), has_names=False)
     head, body = rows[0], rows[1:]
@@ -121,14 +125,14 @@ def _table_of_lines(text: str) -> PairTable:
     return PairTable(columns, _filled(body, len(columns)), has_names=True)
 
 
-def _find_delimiter(lines: Sequence[str]) -> str | None:
+def _find_separator(lines: Sequence[str]) -> str | None:
     """Returns what separates cells in all of the first lines; None if only blanks do."""
-    first_lines = lines[:_MAX_LINES_TO_FIND_DELIMITER]
+    first_lines = lines[:MAX_LINES_TO_FIND_COLUMNS]
     if not first_lines:
         return None
-    for delimiter in _DELIMITERS:
-        if all(delimiter in line for line in first_lines):
-            return delimiter
+    for separator in COLUMN_SEPARATORS:
+        if all(separator in line for line in first_lines):
+            return separator
     return None
 
 
@@ -182,70 +186,72 @@ def _load_yaml(text: str) -> Any:
 
 def _tables_of_value(value: Any) -> list[PairTable]:
     rows_by_columns: dict[tuple[str, ...], list[Sequence[str]]] = collections.defaultdict(list)
-    lines: list[Sequence[str]] = []
-    for row in _rows_of(value, 0):
+    lists: list[Sequence[str]] = []
+    for row in _rows_in(value, 0):
         if isinstance(row, dict):
             rows_by_columns[tuple(row)].append([*row.values()])
         else:
-            lines.append(row)
+            lists.append(row)
     tables = [PairTable(columns, rows, has_names=True) for columns, rows in rows_by_columns.items()]
-    if lines:
-        tables.append(_numbered(lines))
+    if lists:
+        tables.append(_numbered(lists))
     return tables
 
 
-def _rows_of(value: Any, depth: int) -> Iterator[dict[str, str] | list[str]]:
-    """Yields the rows of a value and of those in it.
+_NamedCells = dict[str, str]
+"""A row whose cells have names: `{"image": "a.jpg", "mask": "a.png"}`."""
 
-    A row is an object with cells by their keys, `{"image": "a.jpg", "mask": "a.png"}`, or a list of
-    cells, `["a.jpg", "a.png"]`. An object with rows in it is none itself.
+
+def _rows_in(value: Any, depth: int) -> list[_NamedCells | list[str]]:
+    """Returns the rows in a value of JSON or YAML: objects and lists of texts, in their order.
+
+    An object in which there are rows is not a row itself.
     """
+    rows: list[_NamedCells | list[str]] = []
     if depth > _MAX_DEPTH:
-        return
+        return rows
     if isinstance(value, list):
         for item in value:
-            yield from _rows_of_item(item, depth)
+            rows += _rows_of_item(item, depth + 1)
     if isinstance(value, dict):
-        rows = list[dict[str, str] | list[str]]()
         for item in value.values():
-            rows += _rows_of(item, depth + 1)
-        yield from rows or _rows_of_object(value)
+            rows += _rows_in(item, depth + 1)
+        if not rows:
+            rows += _rows_of_object(value)
+    return rows
 
 
-def _rows_of_item(item: Any, depth: int) -> Iterator[dict[str, str] | list[str]]:
-    """Yields the rows of an item of a list, which may be the line of a text."""
-    if _is_row_of_texts(item):
-        yield item
-    elif isinstance(item, str):
+def _rows_of_item(item: Any, depth: int) -> list[_NamedCells | list[str]]:
+    """Returns the rows of an item of a list: a list of cells, a line of a text, or rows in it."""
+    if isinstance(item, str):
         cells = _files_of_line(item)
-        if len(cells) > 1:
-            yield cells
-    else:
-        yield from _rows_of(item, depth + 1)
+        return [cells] if len(cells) > 1 else []
+    if _is_row_of_texts(item):
+        return [item]
+    return _rows_in(item, depth)
 
 
 def _is_row_of_texts(item: Any) -> bool:
     return isinstance(item, list) and len(item) > 1 and all(isinstance(cell, str) for cell in item)
 
 
-def _rows_of_object(value: Mapping[Any, Any]) -> Iterator[dict[str, str]]:
-    """Yields the rows that an object is: of columns below one another, of keys, or one row."""
-    columns = _parallel_columns(value)
-    if columns:
-        for cells in zip(*columns.values(), strict=True):
-            yield dict(zip(columns, cells, strict=True))
-        return
-    if all(isinstance(item, str) and names_file(str(key)) for key, item in value.items()):
-        for key, item in value.items():
-            yield {"key": str(key), "value": item}
-        return
-    row = _flat(value)
-    if 1 < _count_files(row.values()) <= _MAX_FILES_OF_ROW:
-        yield row
+def _rows_of_object(value: Mapping[Any, Any]) -> list[_NamedCells]:
+    """Returns the rows that an object without rows in it is; the first form that gives some counts.
+
+    The forms are those of `_FORMS_OF_OBJECTS`.
+    """
+    for read_rows in _FORMS_OF_OBJECTS:
+        rows = read_rows(value)
+        if rows:
+            return rows
+    return []
 
 
-def _parallel_columns(value: Mapping[Any, Any]) -> dict[str, list[str]]:
-    """Returns the keys with lists of as many names of files; none if there are not two such."""
+def _rows_of_parallel_columns(value: Mapping[Any, Any]) -> list[_NamedCells]:
+    """Each key is a column: `{"image": ["a.jpg", "b.jpg"], "mask": ["a.png", "b.png"]}`.
+
+    At least two keys have lists of names of files, all of the same length, of two or more.
+    """
     columns: dict[str, list[str]] = {}
     for key, item in value.items():
         cells = [*item.values()] if isinstance(item, dict) else item
@@ -255,18 +261,46 @@ def _parallel_columns(value: Mapping[Any, Any]) -> dict[str, list[str]]:
             columns[str(key).lower()] = cells
     lengths = {len(cells) for cells in columns.values()}
     have_same_length = len(lengths) == 1 and lengths != {1}
-    return columns if len(columns) > 1 and have_same_length else {}
+    if len(columns) < _CELLS_OF_A_PAIR or not have_same_length:
+        return []
+    rows_of_cells = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, cells, strict=True)) for cells in rows_of_cells]
 
 
-def _flat(value: Mapping[Any, Any], depth: int = 0) -> dict[str, str]:
-    """Returns the texts of an object and of the objects in it; of a list of texts the first."""
-    row: dict[str, str] = {}
+def _rows_of_file_to_file(value: Mapping[Any, Any]) -> list[_NamedCells]:
+    """Each key and its value are a row: `{"a.jpg": "a.png", "b.jpg": "b.png"}`."""
+    rows = []
+    for key, item in value.items():
+        if not isinstance(item, str) or not names_file(str(key)):
+            return []
+        rows.append({"key": str(key), "value": item})
+    return rows
+
+
+def _row_of_texts(value: Mapping[Any, Any]) -> list[_NamedCells]:
+    """The object is one row: `{"image": "a.jpg", "mask": "a.png"}`."""
+    row = _flatten_texts(value)
+    names_some_files = 1 < _count_files(row.values()) <= _MAX_FILES_OF_ROW
+    return [row] if names_some_files else []
+
+
+_FORMS_OF_OBJECTS = (_rows_of_parallel_columns, _rows_of_file_to_file, _row_of_texts)
+"""The forms in which an object has rows. The first that gives some counts."""
+
+
+def _flatten_texts(value: Mapping[Any, Any], depth: int = 0) -> _NamedCells:
+    """Returns the texts of an object and of the objects in it; of a list of texts the first.
+
+    Example: `{"image": {"path": "a.jpg"}, "masks": ["a.png"]}` becomes
+    `{"image/path": "a.jpg", "masks": "a.png"}`.
+    """
+    row: _NamedCells = {}
     for key, item in value.items():
         name = str(key).lower()
         first = item[0] if isinstance(item, list) and item else item
         if isinstance(first, str):
             row[name] = first
         elif isinstance(item, dict) and depth < _MAX_DEPTH:
-            for inner, text in _flat(item, depth + 1).items():
-                row[f"{name}/{inner}"] = text
+            for inner_name, text in _flatten_texts(item, depth + 1).items():
+                row[f"{name}/{inner_name}"] = text
     return row

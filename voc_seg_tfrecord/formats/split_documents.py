@@ -1,11 +1,11 @@
-"""JSON and YAML that name images, and the splits that they say.
+"""JSON and YAML that name images, and their splits.
 
 Read are lists below keys (`{"train": ["a", "b"]}`), also in folds; rows (`[{"image": "a.jpg",
 "split": "train"}]`); the split of each image (`{"a.jpg": "train"}`); and folders of splits, as YOLO
 writes them (`train: images/train`).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import itertools
 import json
@@ -25,6 +25,9 @@ MAX_YAML_CHARACTERS = 1 << 20
 """A YAML of this length takes a second to read."""
 
 _MAX_KEYS_ABOVE_A_LIST = 5
+_KEY_COLUMN = ""
+"""The title of the column that has the keys of an object of objects."""
+
 _MAX_KEYS_OF_ROWS = 64
 
 
@@ -101,7 +104,7 @@ def read_document(
     a list of numbers, which may be names without their zeros.
     """
     reader = _DocumentReader(vocabulary, images_below)
-    lists = [*reader.lists_at(value, ())]
+    lists = reader.lists_at(value, ())
     of_images = [listed for listed in lists if listed.image_count]
     if of_images:
         return of_images
@@ -136,54 +139,57 @@ class _DocumentReader:
     vocabulary: Vocabulary
     images_below: ImagesBelow
 
-    def lists_at(self, value: Any, keys: tuple[str, ...]) -> Iterator[ListedImages]:
-        """Yields the lists that a value holds; `keys` lead to it."""
+    def lists_at(self, value: Any, keys: tuple[str, ...]) -> list[ListedImages]:
+        """Returns the lists that a value holds; `keys` lead to it."""
         says_split = bool(keys) and bool(only_split_in(keys[-1]))
         if isinstance(value, str) and says_split:
-            yield self.vocabulary.listed("/".join(keys), self.images_below(value))
-        elif _is_list_of_texts(value):
+            return [self.vocabulary.listed("/".join(keys), self.images_below(value))]
+        if _is_list_of_texts(value):
             ids = self._ids_of_texts(value, may_be_folders=bool(keys))
-            yield self.vocabulary.listed("/".join(keys), ids, says_split=says_split)
-        elif isinstance(value, dict | list) and len(keys) <= _MAX_KEYS_ABOVE_A_LIST:
-            yield from self._lists_of_entries(value, keys, says_split=says_split)
+            return [self.vocabulary.listed("/".join(keys), ids, says_split=says_split)]
+        if isinstance(value, dict | list) and len(keys) <= _MAX_KEYS_ABOVE_A_LIST:
+            return self._lists_of_entries(value, keys, says_split=says_split)
+        return []
 
     def _lists_of_entries(
         self, value: dict[str, Any] | list[Any], keys: tuple[str, ...], *, says_split: bool
-    ) -> Iterator[ListedImages]:
-        """Yields the lists that entries are, as rows of a table are; and those below them."""
+    ) -> list[ListedImages]:
+        """Returns the lists of entries as rows of a table; if no row is an image, those in them."""
         if isinstance(value, dict):
             lists = self._lists_of_mapping(value)
         else:
             lists = self._lists_of_rows(value)
-        for listed in lists:
-            path = (*keys, listed.key) if listed.key else keys
-            yield dataclasses.replace(
-                listed, key="/".join(path), says_split=listed.says_split or says_split
-            )
+        lists = [_below_keys(listed, keys, says_split=says_split) for listed in lists]
         if any(listed.image_count for listed in lists):
-            return
-        if isinstance(value, dict):
-            yield from self._lists_below_keys(value, keys)
-        elif len(value) < MAX_SPLITS:  # each item may be a fold
-            for number, item in enumerate(value):
-                yield from self.lists_at(item, (*keys, str(number)))
+            return lists
+        # Lists of other images count if the whole document names no image of the set.
+        return [*lists, *self._lists_inside(value, keys)]
 
-    def _lists_below_keys(
-        self, value: dict[str, Any], keys: tuple[str, ...]
-    ) -> Iterator[ListedImages]:
-        """Yields the lists below the keys of an object, or the list that the keys are.
+    def _lists_inside(
+        self, value: dict[str, Any] | list[Any], keys: tuple[str, ...]
+    ) -> list[ListedImages]:
+        """Returns the lists that each entry holds; an item of a list may be a fold."""
+        if isinstance(value, dict):
+            return self._lists_below_keys(value, keys)
+        lists: list[ListedImages] = []
+        if len(value) < MAX_SPLITS:
+            for number, item in enumerate(value):
+                lists += self.lists_at(item, (*keys, str(number)))
+        return lists
+
+    def _lists_below_keys(self, value: dict[str, Any], keys: tuple[str, ...]) -> list[ListedImages]:
+        """Returns the lists below the keys of an object, or the list that the keys are.
 
         If there are lists below, a key such as "0" is a fold, and not the image of that name.
         """
-        is_any_found = False
+        lists: list[ListedImages] = []
         for key, item in value.items():
-            for listed in self.lists_at(item, (*keys, key.replace("/", "|"))):
-                is_any_found = is_any_found or listed.image_count > 0
-                yield listed
-        if not is_any_found:
-            names = self.vocabulary.image_names
-            ids = [names[key] for key in value if key in names]
-            yield self.vocabulary.listed("/".join(keys), ids)
+            lists += self.lists_at(item, (*keys, key.replace("/", "|")))
+        if any(listed.image_count for listed in lists):
+            return lists
+        names = self.vocabulary.image_names
+        ids = [names[key] for key in value if key in names]
+        return [*lists, self.vocabulary.listed("/".join(keys), ids)]
 
     def _lists_of_rows(self, items: Sequence[Any]) -> list[ListedImages]:
         """Returns the lists of entries, each of which is an image."""
@@ -201,14 +207,14 @@ class _DocumentReader:
         if has_lists or 0 < dict_count < len(value):
             return []
         if dict_count:
-            table = self._as_table([{"": key, **item} for key, item in value.items()])
+            table = self._as_table([{_KEY_COLUMN: key, **item} for key, item in value.items()])
         else:
             rows = [(key, self._text_of(item)) for key, item in value.items()]
-            table = _RowsWithHead(rows, head=("", ""))
+            table = _RowsWithHead(rows, head=(_KEY_COLUMN, ""))
         lists = read_table(table.rows, table.head, self.vocabulary)
         return [listed for listed in lists if listed.says_split and listed.image_count]
 
-    def _as_table(self, items: Sequence[Any]) -> "_RowsWithHead":
+    def _as_table(self, items: Sequence[Any]) -> _RowsWithHead:
         """Returns entries as a table, with their keys as the head; lists have none.
 
         A text among objects is the name of an image.
@@ -248,7 +254,7 @@ class _DocumentReader:
 
     def _ids_of_texts(self, values: Sequence[Any], *, may_be_folders: bool) -> list[str]:
         """Returns the ids that texts name; of a folder those of its images."""
-        ids = list[str]()
+        ids: list[str] = []
         for value in values:
             text = self._text_of(value)
             if not text:
@@ -258,6 +264,20 @@ class _DocumentReader:
                 ids_below = self.images_below(text)
             ids += ids_below or [self.vocabulary.id_of(text)]
         return ids
+
+
+def _below_keys(listed: ListedImages, keys: tuple[str, ...], *, says_split: bool) -> ListedImages:
+    """Returns what a table below keys lists, with these in front of its own key.
+
+    Args:
+      listed: the images of one split of the table.
+      keys: the keys that lead to the table.
+      says_split: whether the last of them is a split.
+    """
+    path = (*keys, listed.key) if listed.key else keys
+    return dataclasses.replace(
+        listed, key="/".join(path), says_split=listed.says_split or says_split
+    )
 
 
 def _is_number(name: str) -> bool:

@@ -1,7 +1,7 @@
-"""Tables that name images: rows of CSV, of JSON, or of lines with blanks, and the splits they say.
+"""Tables that name images: rows of CSV, of JSON, or of lines with blanks, and their splits.
 
-The column of images is the one in which most values are images. `table_divisions` says how the
-others divide the rows.
+The column of images is the one in which most values are images. `table_divisions` decides how the
+other columns divide the rows.
 """
 
 import collections
@@ -26,51 +26,116 @@ _PATH_OR_ENDING = re.compile(r"[/\\]|\.[A-Za-z]{3,4}$")
 _MIN_NAMES_IN_A_LINE = 3
 
 
+@dataclasses.dataclass(frozen=True)
+class _TitledRows:
+    """Rows with titles.
+
+    Attributes:
+      titles: the title of each column, in lower case; empty texts if nothing names the columns.
+      rows: the rows below the titles, each with at least as many cells as there are titles.
+    """
+
+    titles: Row
+    rows: Sequence[Row]
+
+    def without_rows_that_lack(self, column: int) -> "_TitledRows":
+        """Returns the table without the rows whose cell in a column is empty."""
+        return _TitledRows(self.titles, [row for row in self.rows if row[column]])
+
+
 def read_table(rows: Sequence[Row], head: Row, vocabulary: Vocabulary) -> list[ListedImages]:
     """Returns the images of each split of a table; none if it is no table of images.
 
     Args:
       rows: the rows. Without a head the first one may be it.
-      head: the names of the columns, if they are known.
+      head: the titles of the columns; empty if they are not known.
       vocabulary: what words mean.
     """
-    if not rows:
+    padded = _pad(rows)
+    if not padded:
         return []
-    width = max(len(row) for row in rows[:MAX_SAMPLED_ROWS])
-    padded = [[*row, *[""] * (width - len(row))] for row in rows]
-    titles = [title.lower().lstrip("# ") for title in head or padded[0]]
-    rows_below_head = padded if head else padded[1:]
-    step = max(1, len(rows) // MAX_SAMPLED_ROWS)
-    sample = rows_below_head[::step] or padded
-    image_counts = [_count_images(sample, column, vocabulary) for column in range(width)]
+    if head:
+        return _read_with_titles(_TitledRows(_as_titles(head), padded), vocabulary)
+    return _read_without_titles(padded, vocabulary)
+
+
+def _pad(rows: Sequence[Row]) -> list[Row]:
+    """Returns rows with empty cells added, so that all have the same width; none without cells."""
+    width = max((len(row) for row in rows[:MAX_SAMPLED_ROWS]), default=0)
+    if width == 0:
+        return []
+    padded: list[Row] = []
+    for row in rows:
+        missing_cells = [""] * (width - len(row))
+        padded.append([*row, *missing_cells])
+    return padded
+
+
+def _as_titles(row: Row) -> Row:
+    return [_as_title(cell) for cell in row]
+
+
+def _as_title(cell: str) -> str:
+    """Returns a title as it is compared: `image` for `# Image`."""
+    return cell.lower().lstrip("# ")
+
+
+def _read_with_titles(table: _TitledRows, vocabulary: Vocabulary) -> list[ListedImages]:
+    """Reads a table whose titles are known."""
+    sample = _sample(table.rows)
+    image_counts = _count_images_by_column(sample, vocabulary)
     if not any(image_counts):
-        return _splits_of_other_images(titles, rows_below_head, vocabulary)
-    columns_of_images = sum(1 for count in image_counts if count)
-    if not head and columns_of_images >= _MIN_NAMES_IN_A_LINE and len(rows) < width:
-        return _names_in_a_line(padded, vocabulary)
-    image_column = _choose_image_column(titles, sample, image_counts)
-    has_head = bool(head) or _is_title(padded[0][image_column], vocabulary)
-    if not has_head:
-        titles = [""] * width
-    body = [row for row in (rows_below_head if has_head else padded) if row[image_column]]
-    if not has_head and _most_name_several_images(body, vocabulary):
-        ids = [vocabulary.id_of(row[image_column]) for row in body]
+        return _splits_of_other_images(table, vocabulary)
+    image_column = _choose_image_column(table.titles, sample, image_counts)
+    return _divide(table.without_rows_that_lack(image_column), image_column, vocabulary)
+
+
+def _read_without_titles(rows: Sequence[Row], vocabulary: Vocabulary) -> list[ListedImages]:
+    """Reads rows of which the first may be the titles.
+
+    It is if its cell in the column of images is no image. To find that column, the first row is
+    taken for the titles.
+    """
+    with_titles = _TitledRows(_as_titles(rows[0]), rows[1:])
+    sample = _sample(with_titles.rows or rows)
+    image_counts = _count_images_by_column(sample, vocabulary)
+    if not any(image_counts):
+        return _splits_of_other_images(with_titles, vocabulary)
+    columns_with_images = sum(1 for count in image_counts if count)
+    if columns_with_images >= _MIN_NAMES_IN_A_LINE and len(rows) < len(rows[0]):
+        return _names_in_a_line(rows, vocabulary)
+    image_column = _choose_image_column(with_titles.titles, sample, image_counts)
+    if _is_title_of_images(rows[0][image_column], vocabulary):
+        return _divide(with_titles.without_rows_that_lack(image_column), image_column, vocabulary)
+    untitled = _TitledRows([""] * len(rows[0]), rows).without_rows_that_lack(image_column)
+    if _most_name_several_images(untitled.rows, vocabulary):
         unclear = "several images on a line, without titles of the columns"
-        return [dataclasses.replace(vocabulary.listed("", ids), unclear=unclear)]
-    return _divide(titles, body, image_column, vocabulary)
+        return [_undivided(untitled, image_column, unclear, vocabulary)]
+    return _divide(untitled, image_column, vocabulary)
 
 
-def _count_images(sample: Sequence[Row], column: int, vocabulary: Vocabulary) -> int:
+def _sample(rows: Sequence[Row]) -> Sequence[Row]:
+    """Returns some rows from all parts of a table, in their order."""
+    step = max(1, len(rows) // MAX_SAMPLED_ROWS)
+    return rows[::step]
+
+
+def _count_images_by_column(sample: Sequence[Row], vocabulary: Vocabulary) -> list[int]:
+    """Returns how many different images each column of padded rows names."""
     names = vocabulary.image_names
-    return len({names[row[column]] for row in sample if row[column] in names})
+    counts = []
+    for column in range(len(sample[0])):
+        images = {names[row[column]] for row in sample if row[column] in names}
+        counts.append(len(images))
+    return counts
 
 
-def _most_name_several_images(body: Sequence[Row], vocabulary: Vocabulary) -> bool:
+def _most_name_several_images(rows: Sequence[Row], vocabulary: Vocabulary) -> bool:
     """Says whether most rows name more than one image, as in `train,a,b,c`.
 
     An image and its mask are one. A number may be that of the row.
     """
-    sampled = body[:MAX_SAMPLED_ROWS]
+    sampled = rows[:MAX_SAMPLED_ROWS]
     count = sum(1 for row in sampled if _names_several_images(row, vocabulary))
     return 2 * count > len(sampled)
 
@@ -96,11 +161,31 @@ def _names_in_a_line(rows: Sequence[Row], vocabulary: Vocabulary) -> list[Listed
     return [vocabulary.listed("", [vocabulary.id_of(name) for name in names])]
 
 
+@dataclasses.dataclass(frozen=True, order=True)
+class _ImageColumnRank:
+    """How likely a column names the images. Fields are compared in their order; more is likelier.
+
+    Attributes:
+      names_many: whether it names half as many images as the column that names the most, and has
+        other values than numbers, which may be those of rows.
+      names_most: whether it names four fifths as many.
+      usualness: how usual its title is, as a negative number; 0 is the most usual.
+      image_count: how many images it names.
+      earliness: the number of the column, negated.
+    """
+
+    names_many: bool
+    names_most: bool
+    usualness: int
+    image_count: int
+    earliness: int
+
+
 def _choose_image_column(titles: Row, sample: Sequence[Row], image_counts: Sequence[int]) -> int:
     """Returns the column that names the images.
 
-    Numbers, which may be those of rows, come last. Among columns that name about as many images,
-    one with a usual title wins; one without a title is of numbers that pandas wrote.
+    Among columns that name about as many images, one with a usual title wins. One without a title
+    comes last: pandas writes such a column of numbers.
 
     Args:
       titles: the titles of the columns.
@@ -109,59 +194,65 @@ def _choose_image_column(titles: Row, sample: Sequence[Row], image_counts: Seque
     """
     most = max(image_counts)
 
-    def rank(column: int) -> tuple[bool, bool, int, int, int]:
+    def rank(column: int) -> _ImageColumnRank:
+        count = image_counts[column]
         are_numbers = all(row[column].isdecimal() for row in sample if row[column])
-        names_many = 2 * image_counts[column] >= most and not are_numbers
-        names_most = 5 * image_counts[column] >= 4 * most
-        usualness = -_position_of_title(titles[column])
-        return names_many, names_most, usualness, image_counts[column], -column
+        return _ImageColumnRank(
+            names_many=2 * count >= most and not are_numbers,
+            names_most=5 * count >= 4 * most,
+            usualness=-_position_of_title(titles[column]),
+            image_count=count,
+            earliness=-column,
+        )
 
     return max(range(len(image_counts)), key=rank)
 
 
 def _position_of_title(title: str) -> int:
-    """Returns where a title stands among those of columns of images; an empty one stands last."""
+    """Returns the position of a title among those of columns of images; an empty one is last."""
     if title in IMAGE_COLUMNS:
         return IMAGE_COLUMNS.index(title)
     return len(IMAGE_COLUMNS) if title else len(IMAGE_COLUMNS) + 1
 
 
-def _is_title(cell: str, vocabulary: Vocabulary) -> bool:
+def _is_title_of_images(cell: str, vocabulary: Vocabulary) -> bool:
     """Says whether the first cell of the column of images is its title."""
-    if cell.lower().lstrip("# ") in IMAGE_COLUMNS:
+    if _as_title(cell) in IMAGE_COLUMNS:
         return True
     return cell not in vocabulary.image_names and not _PATH_OR_ENDING.search(cell)
 
 
-def _splits_of_other_images(
-    titles: Row, body: Sequence[Row], vocabulary: Vocabulary
-) -> list[ListedImages]:
-    """Returns the splits of a table that says several, of images that are not there."""
+def _splits_of_other_images(table: _TitledRows, vocabulary: Vocabulary) -> list[ListedImages]:
+    """Returns the splits of a table of images that are not in the set, if it has several splits."""
     image_column = 0
-    for column, title in enumerate(titles):
+    for column, title in enumerate(table.titles):
         if title in IMAGE_COLUMNS:
             image_column = column
             break
-    lists = _divide(titles, body, image_column, vocabulary)
+    lists = _divide(table, image_column, vocabulary)
     all_say_splits = all(listed.says_split for listed in lists)
     return lists if all_say_splits and len(lists) > 1 else []
 
 
-def _divide(
-    titles: Row, body: Sequence[Row], image_column: int, vocabulary: Vocabulary
-) -> list[ListedImages]:
+def _divide(table: _TitledRows, image_column: int, vocabulary: Vocabulary) -> list[ListedImages]:
     """Returns the images of each split, in the order of the rows."""
-    columns = TableColumns.of_few_values(titles, body, image_column, vocabulary)
+    columns = TableColumns.of_few_values(table.titles, table.rows, image_column, vocabulary)
     divisions = find_divisions(columns)
     if not divisions:
-        ids = [vocabulary.id_of(row[image_column]) for row in body]
-        unclear = find_unclear_column(columns)
-        return [dataclasses.replace(vocabulary.listed("", ids), unclear=unclear)]
+        return [_undivided(table, image_column, find_unclear_column(columns), vocabulary)]
     ids_by_key: dict[str, list[str]] = collections.defaultdict(list)
-    for row in body:
+    for row in table.rows:
         image_id = vocabulary.id_of(row[image_column])
-        for title, division in divisions.items():
+        for division_name, division in divisions.items():
             for split in division.splits_of(row):
-                key = f"{title}/{split}" if len(divisions) > 1 else split
+                key = f"{division_name}/{split}" if len(divisions) > 1 else split
                 ids_by_key[key].append(image_id)
     return [vocabulary.listed(key, ids, says_split=True) for key, ids in ids_by_key.items()]
+
+
+def _undivided(
+    table: _TitledRows, image_column: int, unclear: str, vocabulary: Vocabulary
+) -> ListedImages:
+    """Returns all images of a table as one list, with what may divide them, in words."""
+    ids = [vocabulary.id_of(row[image_column]) for row in table.rows]
+    return dataclasses.replace(vocabulary.listed("", ids), unclear=unclear)

@@ -1,7 +1,7 @@
 """How the columns of a table divide its rows into splits.
 
-They do by words for splits (`train`, `val`), by folds, or by flags such as `is_valid` with 0 and 1.
-Several that divide the rows differently are kept apart, so that the user can be asked.
+They divide them by words for splits (`train`, `val`), by folds, or by flags such as `is_valid` with
+0 and 1. Columns that divide the rows differently are kept apart, so that the user can be asked.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,13 +52,13 @@ class TableColumns:
       titles: the titles of all columns, in lower case.
       body: the rows.
       values: by column, its different values. Only columns with few of them are here.
-      of_words: those of which the values are words for splits.
+      split_word_columns: those whose values are words for splits.
     """
 
     titles: Row
     body: Sequence[Row]
     values: Mapping[int, set[str]]
-    of_words: Sequence[int]
+    split_word_columns: Sequence[int]
 
     @classmethod
     def of_few_values(
@@ -76,18 +76,21 @@ class TableColumns:
             values = {row[column] for row in body}
             if 0 < len(values - {""}) < MAX_SPLITS:
                 values_by_column[column] = values
-        of_words = [c for c, values in values_by_column.items() if vocabulary.are_splits(values)]
-        return cls(titles, body, values_by_column, of_words)
+        split_word_columns = []
+        for column, values in values_by_column.items():
+            if vocabulary.are_splits(values):
+                split_word_columns.append(column)
+        return cls(titles, body, values_by_column, split_word_columns)
 
     @property
-    def others(self) -> list[int]:
-        """The columns of which the values are no words for splits."""
-        return [column for column in self.values if column not in self.of_words]
+    def other_columns(self) -> list[int]:
+        """The columns whose values are not words for splits."""
+        return [column for column in self.values if column not in self.split_word_columns]
 
     @property
-    def called_split(self) -> list[int]:
-        """The others that have a title such as `split`."""
-        return [column for column in self.others if self.titles[column] in _SPLIT_COLUMNS]
+    def columns_titled_split(self) -> list[int]:
+        """The other columns that have a title such as `split`."""
+        return [column for column in self.other_columns if self.titles[column] in _SPLIT_COLUMNS]
 
     def has_several_values(self, column: int) -> bool:
         """Says whether a column does not say the same of all rows."""
@@ -153,19 +156,31 @@ class _ByFlags:
 
 
 def find_divisions(columns: TableColumns) -> dict[str, RowDivision]:
-    """Returns how columns divide the rows, by the titles of the columns; none if none does.
+    """Returns how columns divide the rows, by a name of each division; none if none does."""
+    division_by_column = _find_divisions_by_column(columns)
+    return {_name_column(column, columns): item for column, item in division_by_column.items()}
 
-    The first function that finds a division counts.
-    """
+
+def _find_divisions_by_column(columns: TableColumns) -> dict[int, RowDivision]:
+    """Returns what the first function finds that finds a division."""
     for find in (_divisions_by_words, _divisions_by_titles, _division_into_one):
         division_by_column = find(columns)
         if division_by_column:
-            break
-    named = {}
-    for column, division in division_by_column.items():
-        title = columns.titles[column].replace("/", "|") or f"{column + 1}"
-        named[title] = division
-    return named
+            return division_by_column
+    return {}
+
+
+def _name_column(column: int, columns: TableColumns) -> str:
+    """Returns the title of a column, which becomes a part of keys: without `/` in it.
+
+    A column without a title is its number, from 1: `3`. Columns of the same title have their
+    numbers behind it, so that none takes the place of another: `split 2` and `split 3`.
+    """
+    titles = [title.replace("/", "|") for title in columns.titles]
+    title = titles[column]
+    if not title:
+        return f"{column + 1}"
+    return title if titles.count(title) == 1 else f"{title} {column + 1}"
 
 
 def _divisions_by_words(columns: TableColumns) -> dict[int, RowDivision]:
@@ -173,7 +188,7 @@ def _divisions_by_words(columns: TableColumns) -> dict[int, RowDivision]:
 
     Examples: a column with `train` and `val`; the columns `train` and `val` with 0 and 1.
     """
-    dividing = [column for column in columns.of_words if columns.has_several_values(column)]
+    dividing = [c for c in columns.split_word_columns if columns.has_several_values(c)]
     divisions: dict[int, RowDivision] = {column: _ByValue(column) for column in dividing}
     flags = _find_flags(columns)
     if flags is None:
@@ -190,10 +205,10 @@ def _divisions_by_titles(columns: TableColumns) -> dict[int, RowDivision]:
     Examples: the column `subset` with `a` and `b`; the column `fold` with 0 to 4.
     """
     divisions: dict[int, RowDivision] = {}
-    for column in columns.called_split:
+    for column in columns.columns_titled_split:
         if columns.has_several_values(column):
             divisions[column] = _ByValue(column)
-    for column in columns.others:
+    for column in columns.other_columns:
         is_of_folds = _FOLD_COLUMN.fullmatch(columns.titles[column]) is not None
         if is_of_folds and columns.has_several_values(column):
             folds = sorted(_lower(columns.values[column]) - {""})
@@ -206,8 +221,10 @@ def _division_into_one(columns: TableColumns) -> dict[int, RowDivision]:
 
     Example: the column `split` with `test` alone.
     """
-    candidates = [*columns.called_split, *columns.of_words]
-    return {column: _ByValue(column) for column in candidates[:1]}
+    candidates = [*columns.columns_titled_split, *columns.split_word_columns]
+    if not candidates:
+        return {}
+    return {candidates[0]: _ByValue(candidates[0])}
 
 
 def find_unclear_column(columns: TableColumns) -> str:
@@ -252,58 +269,87 @@ def _lower(values: Iterable[str]) -> set[str]:
     return {value.lower() for value in values}
 
 
+@dataclasses.dataclass(frozen=True)
+class _PossibleFlags:
+    """Columns of yes and no whose titles are splits, before it is decided whether they are flags.
+
+    Attributes:
+      split_by_column: the split of each of them.
+      titles: their titles.
+      flags_per_row: how many of them say yes, for each row.
+      stand_beside_others: whether the table has other columns of yes and no.
+    """
+
+    split_by_column: Mapping[int, str]
+    titles: Sequence[str]
+    flags_per_row: Sequence[int]
+    stand_beside_others: bool
+
+
 def _find_flags(columns: TableColumns) -> _ByFlags | None:
     """Returns the columns that say by yes and no which rows are in their split.
 
-    They may also be classes, such as train beside person, or say which labels are valid.
+    They may also be classes, such as train beside person, or say which labels are valid: then they
+    are no flags of splits.
     """
-    yes_or_no = [
-        column
-        for column in columns.others
-        if columns.says_yes_or_no(column) and not _FOLD_COLUMN.fullmatch(columns.titles[column])
-    ]
+    possible = _find_possible_flags(columns)
+    if not possible.split_by_column:
+        return None
+    if any(is_other(possible) for is_other in _REASONS_AGAINST_FLAGS):
+        return None
+    return _ByFlags(possible.split_by_column, _split_of_rest([*possible.split_by_column.values()]))
+
+
+def _find_possible_flags(columns: TableColumns) -> _PossibleFlags:
+    """Returns the columns of yes and no that are called as splits and that some row is in."""
+    yes_no_columns = []
     split_by_column = {}
-    for column in yes_or_no:
-        split = only_split_in(_BEFORE_FLAG.sub("", columns.titles[column]))
+    for column in columns.other_columns:
+        title = columns.titles[column]
+        if not columns.says_yes_or_no(column) or _FOLD_COLUMN.fullmatch(title):
+            continue
+        yes_no_columns.append(column)
+        split = only_split_in(_BEFORE_FLAG.sub("", title))
         is_used = not _YES.isdisjoint(_lower(columns.values[column]))
         if split and is_used:
             split_by_column[column] = split
-    if not split_by_column:
-        return None
-    titles = [columns.titles[column] for column in split_by_column]
-    splits_of_rows = [
-        sum(1 for column in split_by_column if row[column].lower() in _YES) for row in columns.body
-    ]
-    some_row_is_in_several = max(splits_of_rows) > 1
-    stand_beside_others = len(split_by_column) < len(yes_or_no)
-    if (
-        some_row_is_in_several
-        or _say_which_are_valid(titles, splits_of_rows)
-        or (stand_beside_others and _may_be_classes(titles, splits_of_rows))
-    ):
-        return None
-    return _ByFlags(split_by_column, _split_of_rest([*split_by_column.values()]))
+    flags_per_row = []
+    for row in columns.body:
+        flags_per_row.append(sum(1 for column in split_by_column if row[column].lower() in _YES))
+    return _PossibleFlags(
+        split_by_column=split_by_column,
+        titles=[columns.titles[column] for column in split_by_column],
+        flags_per_row=flags_per_row,
+        stand_beside_others=len(split_by_column) < len(yes_no_columns),
+    )
 
 
-def _say_which_are_valid(titles: Sequence[str], splits_of_rows: Sequence[int]) -> bool:
-    """Says whether flags say which labels are right: `is_valid` with yes for most rows.
-
-    Args:
-      titles: the titles of the flags.
-      splits_of_rows: how many flags each row has.
-    """
-    are_called_valid = all("valid" in title.split("_") for title in titles)
-    return are_called_valid and 2 * sum(splits_of_rows) > len(splits_of_rows)
+def _put_a_row_into_several_splits(flags: _PossibleFlags) -> bool:
+    """Says whether a row has several flags, as an image has several classes."""
+    return max(flags.flags_per_row) > 1
 
 
-def _may_be_classes(titles: Sequence[str], splits_of_rows: Sequence[int]) -> bool:
+def _tell_right_labels(flags: _PossibleFlags) -> bool:
+    """Says whether flags say which labels are right: `is_valid` with yes for most rows."""
+    are_called_valid = all("valid" in title.split("_") for title in flags.titles)
+    return are_called_valid and 2 * sum(flags.flags_per_row) > len(flags.flags_per_row)
+
+
+def _may_be_classes(flags: _PossibleFlags) -> bool:
     """Says whether flags beside others may be classes: `train` beside `person`.
 
-    They are not if a title is `is_train`, or if several flags put each row into one split.
+    A title such as `is_train` is that of a split. So are several flags that put each row into
+    exactly one split.
     """
-    have_plain_titles = all(only_split_in(title) for title in titles)
-    divide_all_rows = len(titles) > 1 and {*splits_of_rows} == {1}
-    return have_plain_titles and not divide_all_rows
+    if not flags.stand_beside_others:
+        return False
+    has_title_of_flag = any(not only_split_in(title) for title in flags.titles)
+    divide_all_rows = len(flags.titles) > 1 and {*flags.flags_per_row} == {1}
+    return not (has_title_of_flag or divide_all_rows)
+
+
+_REASONS_AGAINST_FLAGS = (_put_a_row_into_several_splits, _tell_right_labels, _may_be_classes)
+"""If one holds, columns of yes and no that are called as splits are something else."""
 
 
 def _split_of_rest(splits: Sequence[str]) -> list[str]:

@@ -9,35 +9,67 @@ References:
 
 from collections.abc import Mapping
 import dataclasses
+import enum
 import math
 import struct
 
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File, Kind, animated_error, damaged_error, once_per_file
 
-# Tags.
-_SUBFILE = 254
-_WIDTH, _HEIGHT = 256, 257
-_BITS, _COMPRESSION, _PHOTOMETRIC = 258, 259, 262
-_SAMPLES, _PLANAR, _EXTRA_SAMPLES, _SAMPLE_FORMAT = 277, 284, 338, 339
-_STRIP_OFFSETS, _ROWS_PER_STRIP, _STRIP_BYTES = 273, 278, 279
-_TILE_WIDTH, _TILE_HEIGHT, _TILE_OFFSETS, _TILE_BYTES = 322, 323, 324, 325
-_SLICES = 32997
+
+class Tag(enum.IntEnum):
+    """The tags of a TIFF that are read here, as the format numbers them."""
+
+    SUBFILE = 254
+    WIDTH = 256
+    HEIGHT = 257
+    BITS_PER_SAMPLE = 258
+    COMPRESSION = 259
+    PHOTOMETRIC = 262
+    STRIP_OFFSETS = 273
+    ORIENTATION = 274
+    SAMPLES_PER_PIXEL = 277
+    ROWS_PER_STRIP = 278
+    STRIP_BYTES = 279
+    PLANAR_CONFIGURATION = 284
+    COLOR_MAP = 320
+    TILE_WIDTH = 322
+    TILE_HEIGHT = 323
+    TILE_OFFSETS = 324
+    TILE_BYTES = 325
+    EXTRA_SAMPLES = 338
+    SAMPLE_FORMAT = 339
+    SLICES = 32997
+
+
+_Tags = Mapping[int, tuple[int, ...]]
+"""The values of the tags of one page that hold whole numbers, by the number of the tag."""
+
+WHITE_IS_ZERO = 0
+BLACK_IS_ZERO = 1
+RGB = 2
+PALETTE = 3
+_CMYK = 5
+_YCBCR = 6
+"""Color models, as the tag `PHOTOMETRIC` numbers them. The first two are gray."""
+
+SEPARATE_PLANES = 2
+"""The planar configuration in which each band lies alone."""
+
+UPRIGHT = 1
+"""The orientation of an image that is shown as it is stored."""
 
 _MAX_PAGES = 16
 _MAX_STRIPS = 1 << 20
 _MAX_VALUES = 4096
 """Values of any other tag, which has at most one for each band."""
 
-_TAGS_OF_STRIPS = (_STRIP_OFFSETS, _STRIP_BYTES, _TILE_OFFSETS, _TILE_BYTES)
+_TAGS_OF_STRIPS = (Tag.STRIP_OFFSETS, Tag.STRIP_BYTES, Tag.TILE_OFFSETS, Tag.TILE_BYTES)
 _HEADER_BYTES = 8
 _SMALLER_COPY_OR_TRANSPARENCY = 0b101  # bits of the tag of subfiles
 _ALPHA_KINDS = (1, 2)  # of the tag of extra samples: premultiplied or not
-_CMYK = 5
-_YCBCR = 6
 _UNCOMPRESSED = 1
 _OLD_JPEG = 6  # a compression whose strips other tags describe
-_SEPARATE_PLANES = 2
 
 _INTEGERS = {1: "B", 3: "H", 4: "I", 13: "I", 16: "Q", 18: "Q"}
 """The types of tags that hold whole numbers, and how `struct` reads them."""
@@ -69,6 +101,7 @@ class TiffHeader:
       sample_format: such as `uint` or `float`.
       compression: as the format numbers it.
       photometric: the color model as the format numbers it: 0 and 1 gray, 2 RGB, 3 palette.
+      has_photometric: whether the file says so; `photometric` is 1 otherwise.
       alpha_bands: how many bands are declared as transparency.
       is_planar: whether each band lies alone, and not all samples of a pixel together.
     """
@@ -80,6 +113,7 @@ class TiffHeader:
     sample_format: str
     compression: int
     photometric: int
+    has_photometric: bool
     alpha_bands: int
     is_planar: bool
 
@@ -107,7 +141,7 @@ def read_header(file: File) -> TiffHeader:
     """
     pages = _read_pages(file)
     tags = pages[0]
-    slices = tags.get(_SLICES, (1,))[0]
+    slices = _first(tags, Tag.SLICES, 1)
     if slices > 1:
         raise ImageError(
             file.where,
@@ -116,25 +150,34 @@ def read_header(file: File) -> TiffHeader:
             remedy="save one slice as a PNG",
         )
     for page in pages[1:]:
-        if not page.get(_SUBFILE, (0,))[0] & _SMALLER_COPY_OR_TRANSPARENCY:
+        if not _first(page, Tag.SUBFILE, 0) & _SMALLER_COPY_OR_TRANSPARENCY:
             raise _several_pages(file)
-    width, height = tags.get(_WIDTH, (0,))[0], tags.get(_HEIGHT, (0,))[0]
+    width = _first(tags, Tag.WIDTH, 0)
+    height = _first(tags, Tag.HEIGHT, 0)
     if width < 1 or height < 1:
-        raise _damaged(file, f"a TIFF of {width} x {height} pixels")
-    extra_samples = tags.get(_EXTRA_SAMPLES, ())
-    bands = tags.get(_SAMPLES, (1,))[0]
-    alpha_bands = sum(kind in _ALPHA_KINDS for kind in extra_samples)
+        raise _damaged_error(file, f"a TIFF of {width} x {height} pixels")
+    bands = _first(tags, Tag.SAMPLES_PER_PIXEL, 1)
+    extra_samples = tags.get(Tag.EXTRA_SAMPLES, ())
+    alpha_bands = sum(1 for kind in extra_samples if kind in _ALPHA_KINDS)
+    are_planes_separate = _first(tags, Tag.PLANAR_CONFIGURATION, 1) == SEPARATE_PLANES
     return TiffHeader(
         width=width,
         height=height,
         bands=bands,
-        bits=max(tags.get(_BITS, (1,))),
-        sample_format=_FORMATS.get(tags.get(_SAMPLE_FORMAT, (1,))[0], "unknown"),
-        compression=tags.get(_COMPRESSION, (1,))[0],
-        photometric=tags.get(_PHOTOMETRIC, (1,))[0],
+        bits=max(tags.get(Tag.BITS_PER_SAMPLE, (1,))),
+        sample_format=_FORMATS.get(_first(tags, Tag.SAMPLE_FORMAT, 1), "unknown"),
+        compression=_first(tags, Tag.COMPRESSION, _UNCOMPRESSED),
+        photometric=_first(tags, Tag.PHOTOMETRIC, BLACK_IS_ZERO),
+        has_photometric=Tag.PHOTOMETRIC in tags,
         alpha_bands=min(alpha_bands, bands - 1),
-        is_planar=bands > 1 and tags.get(_PLANAR, (1,))[0] == _SEPARATE_PLANES,
+        is_planar=bands > 1 and are_planes_separate,
     )
+
+
+def _first(tags: _Tags, tag: Tag, default: int) -> int:
+    """Returns the first value of a tag, or a default if the page does not have the tag."""
+    values = tags.get(tag)
+    return default if values is None else values[0]
 
 
 def check_strips(file: File) -> None:
@@ -147,18 +190,23 @@ def check_strips(file: File) -> None:
     """
     header = read_header(file)
     tags = _read_pages(file)[0]
-    is_tiled = _TILE_OFFSETS in tags
-    offsets = tags.get(_TILE_OFFSETS if is_tiled else _STRIP_OFFSETS)
+    if Tag.TILE_OFFSETS in tags:
+        strips = _arrange_tiles(header, tags)
+        offsets = tags.get(Tag.TILE_OFFSETS)
+        lengths = tags.get(Tag.TILE_BYTES)
+    else:
+        strips = _arrange_strips(header, tags)
+        offsets = tags.get(Tag.STRIP_OFFSETS)
+        lengths = tags.get(Tag.STRIP_BYTES)
     if offsets is None or header.compression == _OLD_JPEG:
         return
-    strips = _arrange_tiles(header, tags) if is_tiled else _arrange_strips(header, tags)
     if len(offsets) < strips.number:
-        raise _damaged(file, f"a TIFF with {len(offsets)} of {strips.number} strips")
-    lengths = tags.get(_TILE_BYTES if is_tiled else _STRIP_BYTES)
+        raise _damaged_error(file, f"a TIFF with {len(offsets)} of {strips.number} strips")
     if lengths is None:  # as some programs write them
         lengths = tuple(strips.pixel_bytes(index) for index in range(strips.number))
     if len(lengths) < strips.number:
-        raise _damaged(file, f"a TIFF with lengths of {len(lengths)} of {strips.number} strips")
+        found = f"a TIFF with lengths of {len(lengths)} of {strips.number} strips"
+        raise _damaged_error(file, found)
     is_bare = header.compression == _UNCOMPRESSED and header.photometric != _YCBCR
     wrong = 0
     for index in range(strips.number):
@@ -167,7 +215,8 @@ def check_strips(file: File) -> None:
         if not is_inside or lengths[index] < min_bytes:
             wrong += 1
     if wrong:
-        raise _damaged(file, f"{wrong} of {strips.number} strips outside of the file, or truncated")
+        found = f"{wrong} of {strips.number} strips outside of the file, or truncated"
+        raise _damaged_error(file, found)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -194,9 +243,9 @@ class _Strips:
         return self.row_bytes * (self.rows_of_last if is_last else self.rows)
 
 
-def _arrange_strips(header: TiffHeader, tags: Mapping[int, tuple[int, ...]]) -> _Strips:
-    rows = tags.get(_ROWS_PER_STRIP, (header.height,))[0]
-    rows = min(max(1, rows), header.height)
+def _arrange_strips(header: TiffHeader, tags: _Tags) -> _Strips:
+    rows_in_tag = _first(tags, Tag.ROWS_PER_STRIP, header.height)
+    rows = min(max(1, rows_in_tag), header.height)
     number_per_plane = math.ceil(header.height / rows)
     return _Strips(
         number=number_per_plane * _count_planes(header),
@@ -207,9 +256,9 @@ def _arrange_strips(header: TiffHeader, tags: Mapping[int, tuple[int, ...]]) -> 
     )
 
 
-def _arrange_tiles(header: TiffHeader, tags: Mapping[int, tuple[int, ...]]) -> _Strips:
-    tile_width = max(1, tags.get(_TILE_WIDTH, (header.width,))[0])
-    tile_height = max(1, tags.get(_TILE_HEIGHT, (header.height,))[0])
+def _arrange_tiles(header: TiffHeader, tags: _Tags) -> _Strips:
+    tile_width = max(1, _first(tags, Tag.TILE_WIDTH, header.width))
+    tile_height = max(1, _first(tags, Tag.TILE_HEIGHT, header.height))
     across = math.ceil(header.width / tile_width)
     down = math.ceil(header.height / tile_height)
     return _Strips(
@@ -225,9 +274,9 @@ def _count_planes(header: TiffHeader) -> int:
     return header.bands if header.is_planar else 1
 
 
-def _count_bits_of_pixel(header: TiffHeader, tags: Mapping[int, tuple[int, ...]]) -> int:
+def _count_bits_of_pixel(header: TiffHeader, tags: _Tags) -> int:
     """Returns the bits that a pixel has in one plane."""
-    bits = tags.get(_BITS, (1,))
+    bits = tags.get(Tag.BITS_PER_SAMPLE, (1,))
     if header.is_planar:
         return min(bits)
     if len(bits) == header.bands:
@@ -236,7 +285,7 @@ def _count_bits_of_pixel(header: TiffHeader, tags: Mapping[int, tuple[int, ...]]
 
 
 @once_per_file
-def _read_pages(file: File) -> list[Mapping[int, tuple[int, ...]]]:
+def _read_pages(file: File) -> list[_Tags]:
     """Returns the tags of each page that hold whole numbers.
 
     Raises:
@@ -246,7 +295,7 @@ def _read_pages(file: File) -> list[Mapping[int, tuple[int, ...]]]:
     order = "<" if data[:2] == b"II" else ">"
     is_big = data[2:4] in (b"+\0", b"\0+")
     offset_code = "Q" if is_big else "I"
-    pages: list[Mapping[int, tuple[int, ...]]] = []
+    pages: list[_Tags] = []
     starts: set[int] = set()
     try:
         (start,) = struct.unpack_from(order + offset_code, data, 8 if is_big else 4)
@@ -258,15 +307,13 @@ def _read_pages(file: File) -> list[Mapping[int, tuple[int, ...]]]:
             pages.append(tags)
             (start,) = struct.unpack_from(order + offset_code, data, end)
     except struct.error:
-        raise _damaged(file, "a TIFF whose directory is cut off") from None
+        raise _damaged_error(file, "a TIFF whose directory is cut off") from None
     if not pages:
-        raise _damaged(file, "a TIFF without an image")
+        raise _damaged_error(file, "a TIFF without an image")
     return pages
 
 
-def _read_tags(
-    data: bytes, start: int, order: str, *, is_big: bool
-) -> tuple[Mapping[int, tuple[int, ...]], int]:
+def _read_tags(data: bytes, start: int, order: str, *, is_big: bool) -> tuple[_Tags, int]:
     """Returns the tags of whole numbers of a directory, and where it ends.
 
     Raises:
@@ -299,5 +346,5 @@ def _several_pages(file: File) -> VocSegError:
     return animated_error(file, ImageError, Kind.TIFF)
 
 
-def _damaged(file: File, found: str) -> VocSegError:
+def _damaged_error(file: File, found: str) -> VocSegError:
     return damaged_error(ImageError, file.where, found, "a complete image file")

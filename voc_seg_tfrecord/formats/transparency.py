@@ -33,9 +33,7 @@ def transparent_values(header: PngHeader, chunks: Sequence[Chunk]) -> frozenset[
     if header.color is ColorType.PALETTE:
         return frozenset(value for value, alpha in enumerate(content) if alpha != _OPAQUE)
     if header.color is ColorType.GRAY and content:
-        (value,) = struct.unpack(">H", content)
-        number_of_values = 1 << header.depth
-        return frozenset([value % number_of_values])  # further bits do not count
+        return frozenset(_unpack_samples(header, content))
     return frozenset()
 
 
@@ -44,7 +42,13 @@ def transparent_color(header: PngHeader, chunks: Sequence[Chunk]) -> tuple[int, 
     content = _transparency(chunks)
     if header.color is not ColorType.RGB or not content:
         return ()
-    return struct.unpack(">HHH", content)
+    return _unpack_samples(header, content)
+
+
+def _unpack_samples(header: PngHeader, content: bytes) -> tuple[int, ...]:
+    """Returns the samples in tRNS, 2 bytes each; bits that the image does not have do not count."""
+    samples = struct.unpack(f">{len(content) // 2}H", content)
+    return tuple(sample % (1 << header.depth) for sample in samples)
 
 
 def _transparency(chunks: Sequence[Chunk]) -> bytes:

@@ -38,9 +38,9 @@ from voc_seg_tfrecord.core.storage import size
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import bands, frames, images, png, png_values
+from voc_seg_tfrecord.reading import short_messages
 from voc_seg_tfrecord.reading.find import Part
 from voc_seg_tfrecord.reading.identity import check_unchanged
-from voc_seg_tfrecord.writing import serializer
 
 Result = TypeVar("Result")
 
@@ -178,10 +178,10 @@ def parse(serialized: bytes) -> Record:
 
 def _lighter(record: Record) -> Record:
     """Returns a record that has a large image once, and not in its message too."""
-    if record.length <= serializer.MAX_KEPT_BYTES or len(record.values(IMAGE)) != 1:
+    if record.length <= short_messages.MAX_KEPT_BYTES or len(record.values(IMAGE)) != 1:
         return record
     image = record.bytes(IMAGE)
-    shortened = serializer.shorten(record.message, IMAGE, image)
+    shortened = short_messages.shorten(record.message, IMAGE, image)
     message = shortened.message
     length = record.length - shortened.saved_bytes
     lighter = Record(record.id, message.features.feature, message, length)
@@ -321,7 +321,7 @@ def image_size(file: File) -> tuple[int, int]:
     if file.kind is Kind.NUMPY:
         height, width = bands.read(file).shape[:2]
         return height, width
-    image = images.open_image(file, decoding="none", is_rgb_said=True)
+    image = images.open_image(file, decoding="none", user_wants_rgb=True)
     return image.height, image.width
 
 

@@ -29,6 +29,7 @@ from voc_seg_tfrecord.core.names import (
     OBJECTS,
     WIDTH,
 )
+from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.formats import annotations, bands, images, index_masks, mask_samples, pillow
 from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
@@ -41,16 +42,7 @@ def try_examples(spec: ExampleSpec, item: Item) -> list[KeyedExample] | VocSegEr
         raw = item.read()
         if spec.tiling is None:
             return [_make_whole(item.id, raw, spec)]
-        with images.large_in_turn(raw.image, raw.mask):
-            image = _open_image(raw, spec)
-            tiles = cut_tiles(
-                _make_rest(item.id, raw, spec, (image.height, image.width)),
-                image,
-                spec.tiling,
-                where=raw.image.where,
-                background=spec.background_index,
-            )
-            return list(tiles)
+        return _make_tiles(item.id, raw, spec, spec.tiling)
     except VocSegError as error:
         return error
     except OSError as error:  # the file was there when the tree was listed
@@ -72,6 +64,30 @@ def make_example(raw: RawExample, spec: ExampleSpec) -> dict[str, Any]:
 
 def _make_whole(key: str, raw: RawExample, spec: ExampleSpec) -> KeyedExample:
     """Makes the example of a complete image; see `make_example`."""
+    _check_name(raw)
+    with images.large_in_turn(raw.image, raw.mask):
+        image = _open_image(raw, spec)
+        size = (image.height, image.width)
+        stored_image = image.stored()
+        del image  # its pixels may be large, and are not needed while the mask is read
+        rest = _make_rest(key, raw, spec, size)
+    return dataclasses.replace(rest, features={IMAGE: stored_image, **rest.features})
+
+
+def _make_tiles(key: str, raw: RawExample, spec: ExampleSpec, tiling: Tiling) -> list[KeyedExample]:
+    """Makes the examples of the tiles of an image."""
+    _check_name(raw)
+    with images.large_in_turn(raw.image, raw.mask):
+        image = _open_image(raw, spec)
+        rest = _make_rest(key, raw, spec, (image.height, image.width))
+        tiles = cut_tiles(
+            rest, image, tiling, where=raw.image.where, background=spec.background_index
+        )
+        return list(tiles)
+
+
+def _check_name(raw: RawExample) -> None:
+    """Refuses an image whose name cannot be that of a file everywhere."""
     fault = name_fault(raw.filename)
     if fault:
         raise ImageError(
@@ -80,13 +96,6 @@ def _make_whole(key: str, raw: RawExample, spec: ExampleSpec) -> KeyedExample:
             expected="a name that every file system takes, also with another ending",
             remedy="rename the image and its mask",
         )
-    with images.large_in_turn(raw.image, raw.mask):
-        image = _open_image(raw, spec)
-        size = (image.height, image.width)
-        stored_image = image.stored()
-        del image  # its pixels may be large, and are not needed while the mask is read
-        rest = _make_rest(key, raw, spec, size)
-    return dataclasses.replace(rest, features={IMAGE: stored_image, **rest.features})
 
 
 def _check_upright(file: File, spec: ExampleSpec) -> None:
@@ -156,7 +165,7 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pill
             exif=spec.exif,
             mask_size=mask_size,
             decoding=spec.decoding,
-            is_rgb_said=spec.is_rgb_said,
+            user_wants_rgb=spec.user_wants_rgb,
         )
     except ImageError as error:
         if error.kind != WOULD_BE_LOST or spec.can_keep_bands:

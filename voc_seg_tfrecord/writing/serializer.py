@@ -7,7 +7,6 @@ A record is a `tf.train.Example`. `StableSerializer` makes one of a dataset's fe
 from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 import functools
-import hashlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +43,7 @@ class StableSerializer(example_serializer.ExampleSerializer):
         super().__init__(example_specs)
         specs = self._flat_example_specs
         self._layouts = [
-            _FeatureLayout(name, _entry_key(name), _list_encoder(specs[name]))
+            _FeatureLayout(name, _entry_key(name), _choose_list_encoder(specs[name]))
             for name in sorted(specs, key=str.encode)
         ]
         self._by_tfds = {
@@ -58,14 +57,14 @@ class StableSerializer(example_serializer.ExampleSerializer):
         parts: list[bytes] = []
         for feature in self._layouts:
             value = example[feature.name]
-            values = None if feature.encode is None else feature.encode(value)
+            values = feature.encode(value)
             if values is None:
-                parts.append(self._entry(feature.name, value))
+                parts.append(self._entry_by_tfds(feature.name, value))
             else:
                 parts += _entry_parts(feature.key, values)
         return b"".join([_example_head(parts), *parts])
 
-    def _entry(self, name: str, value: Any) -> bytes:
+    def _entry_by_tfds(self, name: str, value: Any) -> bytes:
         """Returns the entry of a feature as TFDS serializes it."""
         features = self._by_tfds[name].get_tf_example({name: value}).features
         if len(features.feature) > 1:  # nested sequences are several features
@@ -87,20 +86,23 @@ class Encoder:
     """
 
     def __init__(self, features: tfds.features.FeaturesDict):
-        others = {name: feature for name, feature in features.items() if name != IMAGE}
         self._features = features
-        self._features_but_image = tfds.features.FeaturesDict(others)
+        self._features_but_image = tfds.features.FeaturesDict(_without_image(features))
 
     def __call__(self, example: Mapping[str, Any]) -> dict[str, Any]:
         """Returns what a serializer takes."""
         image = example[IMAGE]
         if not isinstance(image, np.ndarray):
             return dict(self._features.encode_example(example))
-        others = {name: value for name, value in example.items() if name != IMAGE}
-        encoded = dict(self._features_but_image.encode_example(others))
+        encoded = dict(self._features_but_image.encode_example(_without_image(example)))
         shape = np.array(image.shape, np.int32)
         encoded[IMAGE] = {"shape": shape, "value": _compress(image)}
         return encoded
+
+
+def _without_image(by_name: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what belongs to all features but the image."""
+    return {name: value for name, value in by_name.items() if name != IMAGE}
 
 
 def _compress(array: np.ndarray) -> bytes:
@@ -132,66 +134,32 @@ def record_parts(
     return [_example_head(parts), *parts]
 
 
-MAX_KEPT_BYTES = 1 << 24
-"""The message of a record that is read has the sha256 in place of a larger value."""
+def example_length(features_length: int) -> int:
+    """Returns how many bytes an example takes whose features take so many."""
+    return len(_head(_EXAMPLE_FEATURES, features_length)) + features_length
 
 
-def stand_in(value: bytes) -> bytes:
-    """Returns what the message of a record has for a value: the value, or its sha256."""
-    return value if len(value) <= MAX_KEPT_BYTES else hashlib.sha256(value).digest()
-
-
-@dataclasses.dataclass(frozen=True)
-class ShortenedMessage:
-    """A message in which one value is replaced by its stand-in.
-
-    Attributes:
-      message: a `tf.train.Example`.
-      saved_bytes: how much shorter it is, serialized.
-    """
-
-    message: Any
-    saved_bytes: int
-
-
-def shorten(message: Any, name: str, value: bytes) -> ShortenedMessage:
-    """Replaces the value of a feature by its stand-in.
-
-    The bytes that are saved are counted without serializing the message, which may be large.
-
-    Args:
-      message: a `tf.train.Example`, which is changed.
-      name: the feature.
-      value: its one value.
-    """
-    message.features.feature[name].bytes_list.value[0] = stand_in(value)
-    # A message that is parsed anew does not keep the memory of the value.
-    shortened = type(message).FromString(message.SerializeToString())
-    short_features = shortened.features.ByteSize()
-    saved_bytes = _entry_length(name, value) - _entry_length(name, stand_in(value))
-    long_features = short_features + saved_bytes
-    short_length = short_features + len(_varint(short_features))
-    long_length = long_features + len(_varint(long_features))
-    return ShortenedMessage(shortened, long_length - short_length)
-
-
-def _entry_length(name: str, value: bytes) -> int:
+def entry_length(name: str, value: bytes) -> int:
     """Returns how many bytes the entry of a feature with one value of bytes takes."""
     return sum(len(part) for part in _entry_parts(_entry_key(name), _bytes_list(value)))
 
 
 class _ValueList(NamedTuple):
-    """The list of values of a feature, which protobuf writes as tag, length, front and values.
+    """The list of values of a feature, which protobuf writes as tag, length, head and values.
 
     Attributes:
       tag: of the list in its feature.
-      front: tag and length of the values; empty if there are none.
+      values_head: tag and length of the values; empty if there are none.
       values: the bytes of the one value, or of all numbers.
     """
 
     tag: bytes
-    front: bytes
+    values_head: bytes
     values: bytes | memoryview
+
+
+_EncodeList = Callable[[Any], _ValueList | None]
+"""Returns the list of values of a feature; None if TFDS has to serialize this value."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -201,17 +169,16 @@ class _FeatureLayout:
     Attributes:
       name: the feature's name.
       key: the bytes of the key of its entry.
-      encode: returns the list of its values, or None if TFDS has to serialize this value. None
-        if TFDS has to serialize all values of the feature.
+      encode: returns the list of its values; None if TFDS has to serialize them.
     """
 
     name: str
     key: bytes
-    encode: Callable[[Any], _ValueList | None] | None
+    encode: _EncodeList
 
 
-def _list_encoder(spec: Any) -> Callable[[Any], _ValueList | None] | None:
-    """Returns what encodes the values of a feature; None if TFDS has to serialize them.
+def _choose_list_encoder(spec: Any) -> _EncodeList:
+    """Returns what encodes the values of a feature.
 
     Args:
       spec: a `tfds.features.TensorInfo`.
@@ -222,7 +189,12 @@ def _list_encoder(spec: Any) -> Callable[[Any], _ValueList | None] | None:
         return _encode_string
     if dtype in (np.int32, np.int64) and shape in ((), (None,)):
         return functools.partial(_encode_integers, dtype, len(shape))
-    return None
+    return _leave_to_tfds
+
+
+def _leave_to_tfds(_: Any) -> None:
+    """Encodes nothing, as TFDS has to serialize all values of the feature."""
+    return
 
 
 def _encode_string(value: Any) -> _ValueList | None:
@@ -248,8 +220,8 @@ def _bytes_list(value: bytes | memoryview) -> _ValueList:
 
 def _int64_list(numbers: np.ndarray) -> _ValueList:
     values = b"".join(map(_varint, numbers.ravel().tolist()))
-    front = _head(_LIST_VALUES, len(values)) if values else b""
-    return _ValueList(_FEATURE_INT64_LIST, front, values)
+    values_head = _head(_LIST_VALUES, len(values)) if values else b""
+    return _ValueList(_FEATURE_INT64_LIST, values_head, values)
 
 
 def _example_head(parts: Sequence[bytes | memoryview]) -> bytes:
@@ -269,7 +241,7 @@ def _entry_parts(key: bytes, values: _ValueList) -> tuple[bytes, Any]:
     inside to the outside.
     """
     length = len(values.values)
-    feature = _head(values.tag, len(values.front) + length) + values.front
+    feature = _head(values.tag, len(values.values_head) + length) + values.values_head
     entry_value = _head(_ENTRY_VALUE, len(feature) + length) + feature
     entry = _head(_FEATURES_ENTRY, len(key) + len(entry_value) + length)
     return entry + key + entry_value, values.values

@@ -200,8 +200,8 @@ class _SplitPlan:
       order_is_final: whether that is TFDS's order. If not, the keys of records are hashed when they
         are made.
       chunk_count: how many chunks there are.
-      chunks_are_shards: whether chunks are written under the names of shards. If TFDS turns out to
-        make another number of shards, the shards are cut from them.
+      chunks_have_shard_names: whether chunks are written under the names of shards. If TFDS turns
+        out to make another number of shards, the shards are cut from them.
     """
 
     split: str
@@ -212,22 +212,22 @@ class _SplitPlan:
     order: np.ndarray | None
     order_is_final: bool
     chunk_count: int
-    chunks_are_shards: bool
+    chunks_have_shard_names: bool
 
     def divide(self, chunk_count: int) -> "_SplitPlan":
-        """Returns a plan with so many chunks at least, which are no shards if it has more."""
+        """Returns a plan with at least so many chunks; more of them are no shards."""
         if self.order is None:
             return self
         chunk_count = min(chunk_count, len(self.order))
         if chunk_count <= self.chunk_count:
             return self
-        return dataclasses.replace(self, chunk_count=chunk_count, chunks_are_shards=False)
+        return dataclasses.replace(self, chunk_count=chunk_count, chunks_have_shard_names=False)
 
     def chunk_paths(self, folder: epath.Path) -> list[str]:
         """Returns the files of the chunks; those that are no shards are in the folder."""
         if self.order is None:
             return [os.fspath(folder / self.split)]
-        if self.chunks_are_shards:
+        if self.chunks_have_shard_names:
             return self.shard_paths(self.chunk_count)
         return [os.fspath(folder / f"{self.split}-{n:06}") for n in range(self.chunk_count)]
 
@@ -264,36 +264,90 @@ def _plan_split(
 ) -> _SplitPlan:
     """Plans the chunks of a split: shards if their order is known, and else of a fixed size.
 
+    Args:
+      split: its name.
+      items: its items.
+      template: names its shards.
+      download_config: TFDS's options.
+      keys_are_ids: whether each item makes one example, whose key is the item's id.
+
     Raises:
       ConfigError: if there are fewer items than chunks.
     """
+    if isinstance(items, StreamedItems):
+        return _plan_stream(split, items, template, download_config)
+    boundaries(split, len(items), shards=1)  # it refuses a split without items
+    if keys_are_ids:
+        plan = _plan_whole_images(split, items, template, download_config)
+    else:
+        plan = _plan_tiled_images(split, items, template, download_config)
+    boundaries(split, len(plan.items), plan.chunk_count)  # it refuses more chunks than items
+    return plan.divide(math.ceil(len(plan.items) / MAX_CHUNK_ITEMS))
+
+
+def _plan_stream(
+    split: str,
+    items: StreamedItems,
+    template: naming.ShardedFileTemplate,
+    download_config: tfds.download.DownloadConfig,
+) -> _SplitPlan:
+    """Plans one chunk for items that can be read only once, in this process."""
+    return _SplitPlan(
+        split,
+        items,
+        template,
+        download_config.get_shard_config(),
+        download_config.max_examples_per_split,
+        order=None,
+        order_is_final=False,
+        chunk_count=1,
+        chunks_have_shard_names=False,
+    )
+
+
+def _plan_whole_images(
+    split: str,
+    items: Sequence[Any],
+    template: naming.ShardedFileTemplate,
+    download_config: tfds.download.DownloadConfig,
+) -> _SplitPlan:
+    """Plans the shards that TFDS is expected to make, as keys that are ids give the order."""
     shard_config = download_config.get_shard_config()
     max_examples = download_config.max_examples_per_split
-    order: np.ndarray | None = None
-    order_is_final = False
-    chunk_count = 1
-    if not isinstance(items, StreamedItems):
-        if keys_are_ids:
-            items = items[:max_examples]
-            order = order_by_key(split, _ids_of(items))
-            order_is_final = True
-            chunk_count = _count_shards(items, order, shard_config)
-        else:
-            order = np.arange(len(items))
-            chunk_count = _count_chunks(items, order)
-        boundaries(split, len(order), chunk_count)  # it refuses more chunks than items
-    plan = _SplitPlan(
+    items = items[:max_examples]
+    order = order_by_key(split, _ids_of(items))
+    return _SplitPlan(
         split,
         items,
         template,
         shard_config,
         max_examples,
         order,
-        order_is_final,
-        chunk_count,
-        chunks_are_shards=order_is_final,
+        order_is_final=True,
+        chunk_count=_count_shards(items, order, shard_config),
+        chunks_have_shard_names=True,
     )
-    return plan.divide(math.ceil(len(items) / MAX_CHUNK_ITEMS))
+
+
+def _plan_tiled_images(
+    split: str,
+    items: Sequence[Any],
+    template: naming.ShardedFileTemplate,
+    download_config: tfds.download.DownloadConfig,
+) -> _SplitPlan:
+    """Plans chunks in the order of the list, as the keys are known only when tiles are made."""
+    order = np.arange(len(items))
+    return _SplitPlan(
+        split,
+        items,
+        template,
+        download_config.get_shard_config(),
+        download_config.max_examples_per_split,
+        order,
+        order_is_final=False,
+        chunk_count=_count_chunks(items, order),
+        chunks_have_shard_names=False,
+    )
 
 
 def _count_shards(
@@ -441,7 +495,7 @@ def _finish_split(results: _SplitResults, folder: epath.Path) -> WrittenSplit:
         shard_ends=boundaries(plan.split, len(records), shard_count),
         image_digests=_in_list_order(results.digests(), plan.order),
         class_counts=results.class_counts if len(records) == made_count else None,
-        chunks_are_shards=plan.chunks_are_shards and shard_count == plan.chunk_count,
+        chunks_are_shards=plan.chunks_have_shard_names and shard_count == plan.chunk_count,
     )
 
 
@@ -451,12 +505,12 @@ def _locate_records(lengths: Sequence[np.ndarray]) -> np.ndarray:
     Args:
       lengths: of the records of each chunk, int64 `[M]` each.
     """
-    chunks = np.repeat(np.arange(len(lengths)), [len(of_chunk) for of_chunk in lengths])
+    chunks = np.repeat(np.arange(len(lengths)), [len(chunk_lengths) for chunk_lengths in lengths])
     offsets = []
-    for of_chunk in lengths:
+    for chunk_lengths in lengths:
         # A record is framed by a head and a tail; its data begin after the head.
-        frame_ends = np.cumsum(frames.HEAD + of_chunk + frames.TAIL)
-        offsets.append(frame_ends - frames.TAIL - of_chunk)
+        frame_ends = np.cumsum(frames.HEAD + chunk_lengths + frames.TAIL)
+        offsets.append(frame_ends - frames.TAIL - chunk_lengths)
     return np.stack([chunks, np.concatenate(offsets), np.concatenate(lengths)], axis=1)
 
 
@@ -475,7 +529,7 @@ def _ids_of(items: Sequence[Any]) -> Sequence[str]:
 
 
 def _expected_size(items: Sequence[Any], order: np.ndarray) -> int:
-    """Estimates the bytes of all records of a split, which are mostly those of its files.
+    """Estimates the bytes of all records of a split with items: they are mostly those of its files.
 
     A sample of files is measured. If possible it is taken from an order of the items that is
     independent of their sizes.

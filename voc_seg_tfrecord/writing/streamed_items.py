@@ -61,6 +61,8 @@ def _can_be_sent(items: Iterable[Item]) -> bool:
 
     All items of a split are of one class, so the first one decides.
     """
-    if not isinstance(items, Sequence) or not items:
+    if not isinstance(items, Sequence):
         return False
+    if not items:  # nothing has to be read
+        return True
     return hasattr(items[0], "from_json")

@@ -14,11 +14,11 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.core.names import (
     FILENAME,
-    FILL,
     HEIGHT,
     IMAGE,
     LABELS,
     MASK,
+    MASKS,
     TILE_IMAGE_HEIGHT,
     TILE_IMAGE_ID,
     TILE_IMAGE_WIDTH,
@@ -66,21 +66,21 @@ def cut_tiles(
     """
     _check_tile_count(image, tiling, where)
     tiles = list(tiling.tiles(image.height, image.width))
-    others = rest.features
+    whole_features = rest.features
     if len(tiles) == 1:
-        ending = posixpath.splitext(others[FILENAME])[1]
-        position = _position_features(others, tiles[0], ending)
-        features = {**others, IMAGE: image.stored(), **position}
+        ending = posixpath.splitext(whole_features[FILENAME])[1]
+        position = _position_features(whole_features, tiles[0], ending)
+        features = {**whole_features, IMAGE: image.stored(), **position}
         yield KeyedExample(tiles[0].name(rest.key), features, rest.mask_counts)
         return
     source = _decode_image(image, tiling, where)
-    masks = {
-        name: png_values.decode_values(File(others[name], f"{where}, {name}"))
-        for name in FILL
-        if name in others
-    }
+    masks = {}
+    for name in MASKS:
+        if name in whole_features:
+            mask_file = File(whole_features[name], f"{where}, {name}")
+            masks[name] = png_values.decode_values(mask_file)
     for tile in tiles:
-        features = {**others, **_position_features(others, tile, source.ending)}
+        features = {**whole_features, **_position_features(whole_features, tile, source.ending)}
         features[IMAGE] = source.encode(np.ascontiguousarray(source.pixels[tile.window]))
         features[HEIGHT] = tile.height
         features[WIDTH] = tile.width
@@ -126,32 +126,42 @@ def _decode_image(
     image: StoredImage | pillow.Still | Banded, tiling: Tiling, where: str
 ) -> _TiledImage:
     """Decodes a complete image, and chooses how its tiles are stored."""
-    encode: Callable[[np.ndarray], Any]
-    if isinstance(image, Banded):
-        pixels = image.pixels
-        encode = functools.partial(bands.as_stored, image.bands)
-        ending = ".png" if image.bands.is_png else ".npy"
-    else:
-        if isinstance(image, pillow.Still):
-            pixels = image.rgb()
-        else:
-            pixels = images.decode(File(image.data, where)).values()
-        encode = functools.partial(pillow.encode_png, photo=True)
-        ending = ".png"
+    pixels = _decode_pixels(image, where)
     if tiling.format == "jpeg":
-        encode = functools.partial(pillow.encode_jpeg, quality=JPEG_QUALITY)
-        ending = ".jpg"
-    return _TiledImage(pixels, encode, ending)
+        as_jpeg = functools.partial(pillow.encode_jpeg, quality=JPEG_QUALITY)
+        return _TiledImage(pixels, as_jpeg, ".jpg")
+    if isinstance(image, Banded):
+        as_bands = functools.partial(bands.as_stored, image.bands)
+        return _TiledImage(pixels, as_bands, ".png" if image.bands.is_png else ".npy")
+    as_png = functools.partial(pillow.encode_png, photo=True)
+    return _TiledImage(pixels, as_png, ".png")
 
 
-def _position_features(others: Mapping[str, Any], tile: Tile, ending: str) -> dict[str, Any]:
-    """Returns the features that say where a tile lies in its image, and its file name."""
-    own_id = image_id(others[FILENAME])
+def _decode_pixels(image: StoredImage | pillow.Still | Banded, where: str) -> np.ndarray:
+    """Returns the pixels of a complete image, `[H, W, N]`."""
+    if isinstance(image, Banded):
+        return image.pixels
+    if isinstance(image, pillow.Still):
+        return image.rgb()
+    return images.decode(File(image.data, where)).values()
+
+
+def _position_features(
+    whole_features: Mapping[str, Any], tile: Tile, ending: str
+) -> dict[str, Any]:
+    """Returns the features that say where a tile lies in its image, and its file name.
+
+    Args:
+      whole_features: the features of the complete image.
+      tile: the tile.
+      ending: of its file name.
+    """
+    own_id = image_id(whole_features[FILENAME])
     return {
         FILENAME: tile.name(own_id) + ending,
         TILE_IMAGE_ID: own_id,
         TILE_Y: tile.top,
         TILE_X: tile.left,
-        TILE_IMAGE_HEIGHT: others[HEIGHT],
-        TILE_IMAGE_WIDTH: others[WIDTH],
+        TILE_IMAGE_HEIGHT: whole_features[HEIGHT],
+        TILE_IMAGE_WIDTH: whole_features[WIDTH],
     }
