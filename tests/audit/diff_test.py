@@ -235,6 +235,20 @@ def test_the_command_says_what_changed_and_exits_with_1_if_a_test_split_did(tree
     assert [c["id"] for c in document["changes"]] == list("bcgde")
 
 
+def test_classes_that_swapped_numbers_are_no_unchanged_dataset(tree, capsys):
+    before = build(tree)
+    swap = np.array([0, 2, 1, 3], np.uint8)
+    for path in (tree / "SegmentationClass").iterdir():
+        Image.fromarray(swap[np.array(Image.open(path))]).save(path)
+    after = build(tree, "next", class_names=[NAMES[number] for number in swap])
+    assert cli.main(["diff", str(before.data_path), str(after.data_path)]) == 0
+    out = capsys.readouterr().out
+    moved = f"{NAMES[1]}, {NAMES[2]}"
+    assert f"no image or mask changed, but these classes have other numbers: {moved}\n" in out
+    assert "keep the old order of classes, or train again" in out
+    assert "nothing changed" not in out
+
+
 @pytest.mark.parametrize("second", ["nowhere", "missing.zip"])
 def test_a_second_side_that_is_not_there_is_a_wrong_call(tree, second, tmp_path):
     before = build(tree)

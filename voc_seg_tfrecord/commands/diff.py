@@ -6,7 +6,7 @@ an image or mask in it changed, so that scores on it cannot be compared any more
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from etils import epath
 
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core.errors import ConfigError, counted, several
-from voc_seg_tfrecord.formats.archives import is_archive, unpacked
+from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
 from voc_seg_tfrecord.reading.dataset import open_built
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def run(args: argparse.Namespace) -> int:
             raise
         with unpacked(args.b) as folder:
             changes = diff.compare(before, folder, name=args.b, progress=True)
-            naming = _FolderNaming(str(folder), args.b)
+            naming = FolderNaming(str(folder), args.b)
     else:
         changes = diff.compare(before, after, progress=True)
-        naming = _FolderNaming("", "")
+        naming = FolderNaming("", "")
     if args.json:
         screen.write_json(_as_dict(changes, naming))
     else:
@@ -65,24 +65,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if changes.broken else 0
 
 
-@dataclasses.dataclass(frozen=True)
-class _FolderNaming:
-    """Names a folder in texts as the user did, even if it was unpacked elsewhere.
-
-    Attributes:
-      path: where the folder lies; empty if there is none.
-      given: what the user called it.
-    """
-
-    path: str
-    given: str
-
-    def rename(self, text: str) -> str:
-        """Returns a text with the user's name of the folder."""
-        return text.replace(self.path, self.given) if self.path else text
-
-
-def _as_dict(diff: "Diff", naming: _FolderNaming) -> dict[str, Any]:
+def _as_dict(diff: "Diff", naming: FolderNaming) -> dict[str, Any]:
     changes = [dataclasses.asdict(change) for change in diff.changes]
     for change in changes:
         change["unusable"] = naming.rename(change["unusable"])
@@ -103,30 +86,22 @@ def _side_as_dict(side: "DiffSide") -> dict[str, Any]:
     }
 
 
-def _print(diff: "Diff", naming: _FolderNaming) -> None:
-    print(f"{diff.before.name} -> {diff.after.name}")
-    _print_classes(diff.before.classes, diff.after.classes)
-    changes_by_kind = {
-        kind: [change for change in diff.changes if has_kind(change)]
-        for kind, (_, has_kind) in _KINDS.items()
-    }
-    splits = list(dict.fromkeys([*diff.before.counts, *diff.after.counts]))
-    rows = []
+def _print(diff: "Diff", naming: FolderNaming) -> None:
+    before = diff.before
+    after = diff.after
+    print(f"{before.name} -> {after.name}")
+    _print_classes(before.classes, after.classes)
+    changes_by_kind: dict[str, list[Change]] = {}
+    for name, kind in _KINDS.items():
+        changes_by_kind[name] = [change for change in diff.changes if kind.includes(change)]
+    splits = list(dict.fromkeys([*before.counts, *after.counts]))
+    _print_table(splits, diff, changes_by_kind)
     for split in splits:
-        row = [split, diff.before.counts.get(split, 0), diff.after.counts.get(split, 0)]
-        for changes in changes_by_kind.values():
-            row.append(len([c for c in changes if (c.before or c.after) == split]))
-        rows.append(row)
-    screen.show_table(["split", "before", "after", *changes_by_kind], rows)
-    for split in splits:
-        before = diff.before.ids_sha256.get(split, "none")
-        after = diff.after.ids_sha256.get(split, "none")
-        digests = f"{before} on both sides" if before == after else f"{before} -> {after}"
-        print(f"ids of {split}: sha256 {digests}")
-    for kind, changes in changes_by_kind.items():
-        _print_changes(kind, changes, naming)
+        _print_digests(split, before, after)
+    for name, changes in changes_by_kind.items():
+        _print_changes(_KINDS[name], changes, naming)
     if not diff.changes:
-        print("nothing changed")
+        print(_describe_no_change(before.classes, after.classes))
     for split, ids in diff.broken.items():
         print(
             f"{split}: {counted(len(ids), 'example')} lost or changed ({several(ids)}), so scores "
@@ -134,58 +109,107 @@ def _print(diff: "Diff", naming: _FolderNaming) -> None:
         )
 
 
-def _print_changes(kind: str, changes: "Sequence[Change]", naming: _FolderNaming) -> None:
-    if not changes:
-        return
-    title, _ = _KINDS[kind]
-    print(f"{title}: {len(changes)}")
-    for change in changes[:_MAX_LISTED_CHANGES]:
-        print(naming.rename(f"  {_line(kind, change)}"))
-    unlisted = len(changes) - _MAX_LISTED_CHANGES
-    if unlisted > 0:
-        print(f"  ... and {unlisted} more; --json lists all")
+def _print_table(
+    splits: "Sequence[str]", diff: "Diff", changes_by_kind: "Mapping[str, Sequence[Change]]"
+) -> None:
+    """Prints the examples of each split, and how many have each kind of change."""
+    rows = []
+    for split in splits:
+        row = [split, diff.before.counts.get(split, 0), diff.after.counts.get(split, 0)]
+        for changes in changes_by_kind.values():
+            row.append(len([c for c in changes if (c.before or c.after) == split]))
+        rows.append(row)
+    screen.show_table(["split", "before", "after", *changes_by_kind], rows)
 
 
-_KINDS: dict[str, tuple[str, "Callable[[Change], object]"]] = {
-    "added": ("added", lambda change: not change.before and not change.unusable),
-    "removed": ("removed", lambda change: not change.after),
-    "moved": ("moved to another split", lambda change: change.moved),
-    "image": ("other bytes of the image", lambda change: change.image),
-    "mask": ("other mask", lambda change: change.mask),
-    "other": ("other in other features", lambda change: change.others),
-    "unusable": ("cannot be used in a build", lambda change: change.unusable),
-}
-"""The title of each kind of change, and the function that says whether a change has this kind."""
+def _print_digests(split: str, before: "DiffSide", after: "DiffSide") -> None:
+    digest = before.ids_sha256.get(split, "none")
+    digest_after = after.ids_sha256.get(split, "none")
+    if digest == digest_after:
+        print(f"ids of {split}: sha256 {digest} on both sides")
+    else:
+        print(f"ids of {split}: sha256 {digest} -> {digest_after}")
 
 
-def _print_classes(before: tuple[str, ...], after: tuple[str, ...]) -> None:
-    moved = []
-    for index, name in enumerate(before):
-        if name in after and after.index(name) != index:
-            moved.append(name)
+# Classes.
+
+
+def _print_classes(before: Sequence[str], after: Sequence[str]) -> None:
     names_by_title = {
         "only before": [name for name in before if name not in after],
         "only after": [name for name in after if name not in before],
-        "with another number": moved,
+        "with another number": _renumbered_classes(before, after),
     }
     for title, names in names_by_title.items():
         if names:
             print(f"classes {title}: {several(names, _MAX_LISTED_NAMES)}")
 
 
-def _line(kind: str, change: "Change") -> str:
-    where = f"{change.id} ({change.before or change.after})"
-    if kind == "moved" and change.id_after:
-        return f"{where} -> {change.id_after} ({change.after})"
-    if kind == "moved":
-        return f"{change.id}: {change.before} -> {change.after}"
-    if kind == "other":
-        return f"{where}: {', '.join(change.others)}"
-    if kind == "unusable":
-        return f"{where}: {change.unusable}"
-    if kind == "mask" and change.mask is not None:
-        return f"{where}: {_describe_mask(change.mask)}"
-    return where
+def _renumbered_classes(before: Sequence[str], after: Sequence[str]) -> list[str]:
+    """Returns the classes that both sides have, under different numbers."""
+    renumbered = []
+    for number, name in enumerate(before):
+        if name in after and after.index(name) != number:
+            renumbered.append(name)
+    return renumbered
+
+
+def _describe_no_change(before: Sequence[str], after: Sequence[str]) -> str:
+    """Returns what to say if no example changed. Classes may have changed even so."""
+    renumbered = _renumbered_classes(before, after)
+    if renumbered:
+        return (
+            "no image or mask changed, but these classes have other numbers: "
+            f"{several(renumbered, _MAX_LISTED_NAMES)}\n"
+            "  what to do: keep the old order of classes, or train again"
+        )
+    if list(before) != list(after):
+        return "no image or mask changed, but the list of classes did"
+    return "nothing changed"
+
+
+# Changes of examples.
+
+
+@dataclasses.dataclass(frozen=True)
+class _ChangeKind:
+    """A kind of change. A change may have several kinds.
+
+    Attributes:
+      title: the words above the changes of this kind.
+      includes: whether a change has this kind.
+      describe: returns the line about a change.
+    """
+
+    title: str
+    includes: "Callable[[Change], object]"
+    describe: "Callable[[Change], str]"
+
+
+def _print_changes(kind: _ChangeKind, changes: "Sequence[Change]", naming: FolderNaming) -> None:
+    if not changes:
+        return
+    print(f"{kind.title}: {len(changes)}")
+    for change in changes[:_MAX_LISTED_CHANGES]:
+        print(naming.rename(f"  {kind.describe(change)}"))
+    unlisted = len(changes) - _MAX_LISTED_CHANGES
+    if unlisted > 0:
+        print(f"  ... and {unlisted} more; --json lists all")
+
+
+def _name_example(change: "Change") -> str:
+    return f"{change.id} ({change.before or change.after})"
+
+
+def _describe_move(change: "Change") -> str:
+    if change.id_after:
+        return f"{_name_example(change)} -> {change.id_after} ({change.after})"
+    return f"{change.id}: {change.before} -> {change.after}"
+
+
+def _describe_mask_of(change: "Change") -> str:
+    assert change.mask is not None
+    return f"{_name_example(change)}: {_describe_mask(change.mask)}"
 
 
 def _describe_mask(mask: "MaskChange") -> str:
@@ -194,3 +218,51 @@ def _describe_mask(mask: "MaskChange") -> str:
     if mask.pixels is not None:
         return f"{counted(mask.pixels, 'pixel')}: {several(classes, _MAX_LISTED_CLASSES)}"
     return classes[0] if classes else "another size, or only one side has it"
+
+
+def _describe_other_features(change: "Change") -> str:
+    return f"{_name_example(change)}: {', '.join(change.others)}"
+
+
+def _describe_unusable(change: "Change") -> str:
+    return f"{_name_example(change)}: {change.unusable}"
+
+
+_KINDS = {
+    "added": _ChangeKind(
+        title="added",
+        includes=lambda change: not change.before and not change.unusable,
+        describe=_name_example,
+    ),
+    "removed": _ChangeKind(
+        title="removed",
+        includes=lambda change: not change.after,
+        describe=_name_example,
+    ),
+    "moved": _ChangeKind(
+        title="moved to another split",
+        includes=lambda change: change.moved,
+        describe=_describe_move,
+    ),
+    "image": _ChangeKind(
+        title="other bytes of the image",
+        includes=lambda change: change.image,
+        describe=_name_example,
+    ),
+    "mask": _ChangeKind(
+        title="other mask",
+        includes=lambda change: change.mask is not None,
+        describe=_describe_mask_of,
+    ),
+    "other": _ChangeKind(
+        title="other features changed",
+        includes=lambda change: change.others,
+        describe=_describe_other_features,
+    ),
+    "unusable": _ChangeKind(
+        title="cannot be used in a build",
+        includes=lambda change: change.unusable,
+        describe=_describe_unusable,
+    ),
+}
+"""The kinds of changes, by the titles of their columns."""

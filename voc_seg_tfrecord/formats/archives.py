@@ -76,6 +76,27 @@ def is_archive(root: epath.PathLike) -> bool:
     return str(root).lower().endswith(SUFFIXES)
 
 
+@dataclasses.dataclass(frozen=True)
+class FolderNaming:
+    """Names a folder in texts as the user did, even if it was unpacked elsewhere.
+
+    Attributes:
+      path: where the folder lies; empty if texts stay as they are.
+      given: what the user called it.
+    """
+
+    path: str
+    given: str
+
+    def rename(self, text: str) -> str:
+        """Returns a text with the user's name of the folder."""
+        return text.replace(self.path, self.given) if self.path else text
+
+    def shorten(self, text: str) -> str:
+        """Returns a text with the paths of files as seen from the folder."""
+        return text.replace(f"{self.path}/", "") if self.path else text
+
+
 class _LimitedFile:
     """Refuses to read more bytes at once than a header has, and to seek too far.
 
