@@ -215,6 +215,13 @@ def keypoints(root):
     (root / "annotations" / "person_keypoints_val.json").write_text(json.dumps(data))
 
 
+def keypoints_alone(root):
+    for path in root.glob("annotations/*.json"):
+        data = json.loads(path.read_text())
+        data["categories"][0]["keypoints"] = ["nose"]
+        path.write_text(json.dumps(data))
+
+
 def points_of_cvat(root):
     spots = '<points label="car" points="1,1"/>' * 2
     path = root / "annotations.xml"
@@ -286,6 +293,8 @@ TOLD = [
     ("coco", coco_with_one_folder, "split train:      3 ids, annotations/instances_train.json"),
     ("coco", coco_with_one_folder, "split validation: 1 ids"),
     ("coco", keypoints, "person_keypoints_val.json is not read: keypoints."),
+    ("coco", keypoints_alone, "split train:      3 ids, annotations/instances_train.json"),
+    ("coco", keypoints_alone, "!not read"),
     ("cvat", points_of_cvat, "2 shapes of the kind points, which CVAT draws in no mask."),
     ("cvat", gone, "1 image is in CVAT's files and not here, such as train/street_1.jpg."),
 ]

@@ -111,6 +111,13 @@ def test_a_category_that_only_groups_others_is_no_class():
     assert "traffic" not in read(document(OUTLINES["one polygon"], categories=categories)).groups
 
 
+@pytest.mark.parametrize("keypoints", [[], ["nose"]])
+def test_polygons_of_a_file_of_keypoints_are_read(keypoints):
+    categories = [{"id": 3, "name": "car", "keypoints": keypoints}]
+    sheet = read(document(OUTLINES["one polygon"], categories=categories))
+    assert [shape.label for shape in sheet.annotations[0].shapes] == ["car"]
+
+
 @pytest.mark.parametrize(
     ("outline", "found"),
     [

@@ -23,6 +23,7 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import coco, cvat, labelme, yolo
 from voc_seg_tfrecord.tools.drawing import draw
 from voc_seg_tfrecord.tools.shapes import Annotation
+from voc_seg_tfrecord.tools.yolo_names import NumberedNames
 
 coco_module = pytest.importorskip("pycocotools.coco")
 coco_masks = coco_module.maskUtils
@@ -331,7 +332,7 @@ WRITERS = {"labelme": labelme_file, "coco": coco_file, "yolo": yolo_file, "cvat"
 READERS = {
     "labelme": lambda file: labelme.read(file).annotations,
     "coco": lambda file: coco.read(file).annotations,
-    "yolo": lambda file: [yolo.read(file, "a.jpg", LABELS)],
+    "yolo": lambda file: [yolo.read(file, "a.jpg", NumberedNames(LABELS, "data.yaml"))],
     "cvat": lambda file: cvat.read(file).annotations,
 }
 RULES = {"labelme": labelme_rule, "coco": coco_rule, "yolo": yolo_rule, "cvat": cvat_rule}

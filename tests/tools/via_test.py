@@ -51,6 +51,13 @@ CLASSES = {
     "two called so": ([{"class": "x", "label": "car"}, {}], "the attributes class, label"),
     "two ticks": ([{"kind": {"car": True, "tree": True}}, {}], "several values of an attribute"),
     "one without": ([{"kind": "car"}, {}], "region 2: no value of the attribute kind"),
+    "a null": ([{"kind": "car"}, {"kind": None}], "region 2: no value of the attribute kind"),
+    "a number": ([{"kind": 1.5}], "the value 1.5 of an attribute"),
+    "two ticks beside the class": (
+        [{"class": "car", "quality": {"blur": True, "dark": True}}, {"class": "tree"}],
+        ["car", "tree"],
+    ),
+    "numbers and nothing beside it": ([{"class": "car", "depth": 1.5, "note": None}], ["car"]),
 }
 
 

@@ -8,14 +8,15 @@ from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools import yolo
 from voc_seg_tfrecord.tools.drawing import draw
-from voc_seg_tfrecord.tools.yolo_names import read_names
+from voc_seg_tfrecord.tools.yolo_names import NumberedNames, read_names
 
 NAMES = ("car", "tree")
 VALUES = {"car": 1, "tree": 2}
 
 
 def read(text):
-    return yolo.read(File(text.encode(), "labels/a.txt"), "a.jpg", NAMES)
+    classes = NumberedNames(NAMES, "data.yaml")
+    return yolo.read(File(text.encode(), "labels/a.txt"), "a.jpg", classes)
 
 
 def test_a_polygon_is_drawn_by_pillow_at_fractions_of_the_sides():

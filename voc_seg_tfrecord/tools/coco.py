@@ -18,6 +18,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core.errors import MaskError, command
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.tools.coco_polygons import decode_run
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,
     ListedClass,
@@ -27,6 +28,7 @@ from voc_seg_tfrecord.tools.shapes import (
     checked_points,
     checked_size,
     load_json,
+    position_with_label,
     wrong,
 )
 from voc_seg_tfrecord.tools.tool import (
@@ -60,7 +62,7 @@ def read(file: File) -> Sheet:
                 "check what the export leaves out; VIA's leaves out regions whose attributes are "
                 "texts, so give VIA's own JSON, which is read",
             )
-        categories = _without_group_of_one_name(data["categories"], data["annotations"])
+        categories = _drop_unused_namesakes(data["categories"], data["annotations"])
         reader = _Reader(
             where=file.where,
             names=_read_categories(categories),
@@ -73,24 +75,33 @@ def read(file: File) -> Sheet:
         for image_id, shapes in shapes_of_image.items():
             where = f"{file.where}, annotation {shapes[0].get('id')}"
             raise wrong(where, f"the image_id {image_id!r}", "the id of an image in the file")
-        groups = _groups_of_categories(categories, reader.names)
+        groups = _names_of_groups(categories)
+        has_keypoints = _has_keypoints(categories)
     classes = [ListedClass(name, f"category {number}") for number, name in reader.names.items()]
-    return Sheet(classes, images, _notes_on_ids([*reader.names]), groups)
+    return Sheet(
+        classes,
+        images,
+        notes=_notes_on_ids([*reader.names]),
+        groups=groups,
+        fault_beside_others="keypoints" if has_keypoints else "",
+    )
 
 
 def _name_other_kind(data: Mapping[str, Any]) -> str:
     """Names what a file of COCO's holds in place of masks of objects; empty if it holds them."""
-    has_outline = False
     shapes = [shape for shape in data["annotations"] if isinstance(shape, dict)]
-    for shape in shapes:
-        if "segments_info" in shape:
-            return "panoptic segments, whose masks are PNGs"
-        if shape.get("segmentation"):
-            has_outline = True
-    for category in data["categories"]:
-        if "keypoints" in category:
-            return "keypoints"
-    return "boxes only" if shapes and not has_outline else ""
+    if any("segments_info" in shape for shape in shapes):
+        return "panoptic segments, whose masks are PNGs"
+    if any(shape.get("segmentation") for shape in shapes):
+        return ""
+    if _has_keypoints(data["categories"]):
+        return "keypoints"
+    return "boxes only" if shapes else ""
+
+
+def _has_keypoints(categories: Sequence[Any]) -> bool:
+    """Says whether a file is one of keypoints. It may have the outlines of the objects, too."""
+    return any(category.get("keypoints") for category in categories)
 
 
 def _read_categories(categories: Sequence[Any]) -> dict[Any, str]:
@@ -104,26 +115,6 @@ def _read_categories(categories: Sequence[Any]) -> dict[Any, str]:
             raise ValueError(f"two categories with the id {str(category_id)[:40]}")
         names[category_id] = str(name)
     return {category_id: names[category_id] for category_id in sorted(names)}
-
-
-def _without_group_of_one_name(categories: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
-    """Returns the categories without one that only groups others, and has the name of a class.
-
-    Roboflow writes such a category if a project is called as one of its classes is. It has no
-    objects, and the others have it as their supercategory.
-    """
-    ids_in_use = {shape.get("category_id") for shape in shapes if isinstance(shape, dict)}
-    names_of_own_group = set()
-    for category in categories:
-        if category["name"] == category.get("supercategory"):
-            names_of_own_group.add(category["name"])
-    classes = []
-    for category in categories:
-        may_be_group = category.get("supercategory") == "none" and category["id"] not in ids_in_use
-        if may_be_group and category["name"] in names_of_own_group:
-            continue
-        classes.append(category)
-    return classes
 
 
 def _ids_by_file_name(images: Sequence[Any]) -> dict[str, list[Any]]:
@@ -147,22 +138,6 @@ def _shapes_by_image(shapes: Sequence[Any], where: str) -> dict[Any, list[Any]]:
     return by_image
 
 
-def _groups_of_categories(categories: Sequence[Any], names: Mapping[Any, str]) -> set[str]:
-    """Returns the supercategories that no category has for its own.
-
-    Roboflow writes one category that only groups the others.
-    """
-    groups = set()
-    own_groups = set()
-    for category in categories:
-        name = names[category["id"]]
-        group = str(category.get("supercategory"))
-        groups.add(group)
-        if name == group:
-            own_groups.add(name)
-    return groups - own_groups
-
-
 def _notes_on_ids(ids: Sequence[Any]) -> list[str]:
     if ids in ([*range(len(ids))], [*range(1, len(ids) + 1)]):
         return []
@@ -170,6 +145,50 @@ def _notes_on_ids(ids: Sequence[Any]) -> list[str]:
     if len(ids) > _MAX_SHOWN_IDS:
         shown += ", ..."
     return [f"The ids of categories, {shown}, are not kept. Classes are numbered in their order."]
+
+
+# Categories that only group others. Roboflow writes one for each project.
+#
+# | the group's name | where it is left out                                                      |
+# |------------------|---------------------------------------------------------------------------|
+# | that of a class  | here, by its id, because two classes of one name are an error             |
+# | another one      | in `shape_classes`, by its name, if no shape of the folder's files has it |
+
+
+def _drop_unused_namesakes(categories: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
+    """Returns the categories without groups that have the name of a class, and no shape.
+
+    Roboflow writes such a group if a project is called as one of its classes is.
+    """
+    ids_in_use = {shape.get("category_id") for shape in shapes if isinstance(shape, dict)}
+    own_groups = _names_that_are_their_own_group(categories)
+    remaining = []
+    for category in categories:
+        is_unused = category["id"] not in ids_in_use
+        is_top_group = category.get("supercategory") == "none"
+        is_namesake = str(category["name"]) in own_groups
+        if not (is_unused and is_top_group and is_namesake):
+            remaining.append(category)
+    return remaining
+
+
+def _names_of_groups(categories: Sequence[Any]) -> set[str]:
+    """Returns the supercategories, without those that are a class of their own."""
+    groups = {str(category.get("supercategory")) for category in categories}
+    return groups - _names_that_are_their_own_group(categories)
+
+
+def _names_that_are_their_own_group(categories: Sequence[Any]) -> set[str]:
+    """Returns the names of categories that have themselves as their supercategory."""
+    names = set()
+    for category in categories:
+        name = str(category["name"])
+        if name == str(category.get("supercategory")):
+            names.add(name)
+    return names
+
+
+# Images and their shapes.
 
 
 @dataclasses.dataclass(frozen=True)
@@ -210,8 +229,8 @@ class _Reader:
             found = f"the category_id {str(shape.get('category_id'))[:40]}"
             raise wrong(f"{self.where}, {position}", found, "the id of a category")
         label = self.names[shape["category_id"]]
-        position = f"{position} ({label.strip()[:40]})"
-        where = f"{self.where}, {position}"
+        shape_position = position_with_label(position, label)
+        where = f"{self.where}, {shape_position}"
         outline = shape.get("segmentation")
         if not outline:
             raise wrong(
@@ -224,8 +243,9 @@ class _Reader:
         with as_written(where, f"polygons, or runs that fill {size[1]} x {size[0]} pixels"):
             if isinstance(outline, list):
                 points, starts = _read_polygons(outline, where)
-                return Shape(label, "parts", position, points, starts, crowd=is_crowd)
-            return Shape(label, "columns", position, data=_read_runs(outline, size), crowd=is_crowd)
+                return Shape(label, "parts", shape_position, points, starts, crowd=is_crowd)
+            runs = _read_runs(outline, size)
+            return Shape(label, "columns", shape_position, data=runs, crowd=is_crowd)
 
 
 def _read_polygons(outline: Sequence[Any], where: str) -> tuple["array[float]", list[int]]:
@@ -264,9 +284,10 @@ def _decode_runs(text: str) -> "array[int]":
     if re.search("[^0-o]|[P-o]{13}|[P-o]$", text):
         raise ValueError("characters that are none of runs")
     for word in re.finditer("[P-o]{0,12}[0-O]", text):
-        digits = [ord(character) - ord("0") & 31 for character in word[0]]
-        value = sum(digit << 5 * exponent for exponent, digit in enumerate(digits))
-        is_negative = digits[-1] & 16
+        digits = word[0].encode()
+        value = decode_run(digits)
+        last_digit = digits[-1] - ord("0")
+        is_negative = last_digit & 16
         if is_negative:
             value -= 1 << 5 * len(digits)
         if len(runs) > 2:  # from the fourth on a run is its difference to the last but one

@@ -109,12 +109,13 @@ def _without_first_columns(counts: bytes, height: int, width: int) -> tuple[byte
     followed_digits = len(counts) - len(counts.lstrip(_FOLLOWED_DIGITS))
     first_run = counts[: followed_digits + 1]
     later_runs = counts[followed_digits + 1 :]
-    pixels_outside = _decode_run(first_run)
+    pixels_outside = decode_run(first_run)
     columns = min(pixels_outside // height, width - 1)
     return _encode_run(pixels_outside - columns * height) + later_runs, columns
 
 
-def _decode_run(text: bytes) -> int:
+def decode_run(text: bytes) -> int:
+    """Returns the number that the digits of a run stand for."""
     run = 0
     for exponent, character in enumerate(text):
         digit = (character - _CHARACTER_OF_DIGIT_0) & 31

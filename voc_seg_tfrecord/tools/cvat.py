@@ -36,6 +36,7 @@ from voc_seg_tfrecord.tools.shapes import (
     as_written,
     checked_points,
     checked_size,
+    position_with_label,
     wrong,
 )
 from voc_seg_tfrecord.tools.tool import (
@@ -78,7 +79,7 @@ LABELMAP = ClassFileFormat(
 # The XML of shapes.
 
 _MAX_DIGITS_OF_RUN = 15
-_NOT_DRAWN = ("polyline", "points", "cuboid", "skeleton")
+_KINDS_LEFT_OUT = ("polyline", "points", "cuboid", "skeleton")
 
 
 def read(file: File) -> Sheet:
@@ -162,7 +163,7 @@ def _read_image(image: ET.Element, number: int, names: Set[str], where: str) -> 
         # CVAT makes polygons of rotated boxes, and adds them at the end.
         numbered.sort(key=lambda pair: _is_rotated_box(pair[1]))
         for shape_number, element in numbered:
-            if element.tag in _NOT_DRAWN:
+            if element.tag in _KINDS_LEFT_OUT:
                 left_out[element.tag] += 1
             elif element.tag != "tag":
                 shape_position = f"{position}, shape {shape_number}"
@@ -186,29 +187,28 @@ def _read_numbers(element: ET.Element, names: str, where: str) -> list[float]:
 
 def _read_shape(element: ET.Element, position: str, names: Set[str], where: str) -> Shape:
     label = element.get("label", "")
-    position += f" ({label.strip()[:40]})"
-    where = f"{where}, {position}"
+    shape_position = position_with_label(position, label)
+    shape_where = f"{where}, {shape_position}"
     if label.strip() not in names:
         expected = f"one of {', '.join(sorted(names))[:200]}"
-        raise wrong(where, f"the label {label[:80]!r}", expected)
-    with as_written(where, "whole numbers as group_id and z_order"):
+        raise wrong(shape_where, f"the label {label[:80]!r}", expected)
+    with as_written(shape_where, "whole numbers as group_id and z_order"):
         group_id = int(element.get("group_id", "0"))
         level = int(element.get("z_order", "0"))
     group = str(group_id) if group_id else ""
     if element.tag == "mask":
-        return Shape(
-            label, "rows", position, data=_read_runs(element, where), group=group, level=level
-        )
+        runs = _read_runs(element, shape_where)
+        return Shape(label, "rows", shape_position, data=runs, group=group, level=level)
     read_points = _POINTS_OF.get(element.tag)
     if read_points is None:
         raise wrong(
-            where,
+            shape_where,
             f"a shape of the kind {element.tag[:40]!r}",
             "polygons, boxes, ellipses, masks",
             "make it a polygon or a mask in CVAT, or export as 'Segmentation mask 1.1'",
         )
-    points = read_points(element, where)
-    return Shape(label, "parts", position, points, [0], group, level)
+    points = read_points(element, shape_where)
+    return Shape(label, "parts", shape_position, points, [0], group, level)
 
 
 def _read_runs(element: ET.Element, where: str) -> list[int]:
@@ -226,17 +226,21 @@ def _read_runs(element: ET.Element, where: str) -> list[int]:
     return [*box, *runs]
 
 
+_NUMBER = r"-?\d+(?:\.\d\d?)?"
+_ROUNDED_POINTS = re.compile(f"{_NUMBER},{_NUMBER}(?:;{_NUMBER},{_NUMBER})*")
+"""Points of two digits at most behind the dot, as CVAT itself writes them: `5,3.25;7.5,8;9,1`."""
+
+
 def _points_of_polygon(element: ET.Element, where: str) -> "array[float]":
     with as_written(where, "points as x,y;x,y;x,y"):
         text = element.attrib["points"]
-        if _AS_CVAT_WRITES.fullmatch(text):
-            return checked_points([*map(float, text.replace(";", ",").split(","))], where, 3)
-        points = [[*map(float, pair.split(","))] for pair in text.split(";")]
+        if _ROUNDED_POINTS.fullmatch(text):  # they need no rounding
+            coordinates = [float(word) for word in text.replace(";", ",").split(",")]
+            return checked_points(coordinates, where, 3)
+        points = []
+        for pair in text.split(";"):
+            points.append([float(word) for word in pair.split(",")])
     return _round_points(points, where)
-
-
-_NUMBER = r"-?\d+(?:\.\d\d?)?"
-_AS_CVAT_WRITES = re.compile(f"{_NUMBER},{_NUMBER}(?:;{_NUMBER},{_NUMBER})*")  # two digits at most
 
 
 def _points_of_box(element: ET.Element, where: str) -> "array[float]":
@@ -332,7 +336,7 @@ CVAT = Tool(
         words=(b"<annotations",),
         pattern=rb"<(image|track)\b",
         read=read,
-        not_drawn="which CVAT draws in no mask",
+        words_on_left_out="which CVAT draws in no mask",
     ),
     example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
     folder_row=FolderRow(

@@ -101,18 +101,25 @@ def _put_in_order(
 
 
 def _merge_groups(layers: Sequence[_ShapeLayer], size: tuple[int, int]) -> list[_ShapeLayer]:
-    """Makes one layer of those of a group; its label is that of the largest."""
-    groups: dict[str | int, list[_ShapeLayer]] = {}
-    for number, layer in enumerate(layers):
-        groups.setdefault(layer.shape.group or number, []).append(layer)
+    """Makes one layer of those of each group; layers without a group lie below all groups."""
     merged = []
-    # Those of no group lie below.
-    for group in sorted(groups.values(), key=lambda group: int(group[0].shape.group or 0)):
-        largest = max(group, key=lambda layer: layer.pixels.area)
-        if len(group) > 1:
-            largest = _ShapeLayer(largest.shape, _unite([layer.pixels for layer in group], size))
-        merged.append(largest)
+    layers_by_group: dict[str, list[_ShapeLayer]] = {}
+    for layer in layers:
+        if layer.shape.group:
+            layers_by_group.setdefault(layer.shape.group, []).append(layer)
+        else:
+            merged.append(layer)
+    for group in sorted(layers_by_group, key=int):  # CVAT's groups are numbers
+        merged.append(_merge_layers(layers_by_group[group], size))
     return merged
+
+
+def _merge_layers(layers: Sequence[_ShapeLayer], size: tuple[int, int]) -> _ShapeLayer:
+    """Makes one layer of several; its label is that of the largest."""
+    largest = max(layers, key=lambda layer: layer.pixels.area)
+    if len(layers) == 1:
+        return largest
+    return _ShapeLayer(largest.shape, _unite([layer.pixels for layer in layers], size))
 
 
 def _unite(parts: Sequence[ShapePixels], size: tuple[int, int]) -> ShapePixels:
@@ -170,12 +177,12 @@ def _paint_objects(
 
 def _number_objects(shapes: Sequence[Shape], values: Mapping[str, int], where: str) -> list[int]:
     """Returns the object number of each shape."""
-    number_of_object: dict[tuple[str, str | int], int] = {}
+    number_of_object: dict[tuple[str, str], int] = {}
     numbers = []
     for index, shape in enumerate(shapes):
         number = VOID if shape.crowd else values[shape.label]
         if number not in (0, VOID):
-            key = (shape.label, shape.group or index)
+            key = _object_key(shape, index)
             number = number_of_object.setdefault(key, len(number_of_object) + 1)
         numbers.append(number)
     if len(number_of_object) >= VOID:
@@ -185,7 +192,16 @@ def _number_objects(shapes: Sequence[Shape], values: Mapping[str, int], where: s
     return numbers
 
 
+def _object_key(shape: Shape, index: int) -> tuple[str, str]:
+    """Returns what the shapes of one object share: label and group. Without a group it is alone."""
+    if shape.group:
+        return shape.label, f"group {shape.group}"
+    return shape.label, f"shape {index}"
+
+
 # What is counted.
+
+_KINDS_OF_POLYGONS = ("polygon", "fractions", "parts", "holed")
 
 
 def _count_outside(shape: Shape, size: tuple[int, int]) -> int:
@@ -199,9 +215,10 @@ def _is_box(shape: Shape, size: tuple[int, int]) -> bool:
     """Says whether a shape is a box, rotated or not, to within a pixel."""
     if shape.kind == "rectangle":
         return True
-    has_parts = shape.kind in ("parts", "holed") and len(shape.data) > 1
-    has_four_corners = len(shape.points) == 8
-    if has_parts or not has_four_corners:
+    if shape.kind not in _KINDS_OF_POLYGONS or len(shape.points) != 8:
+        return False
+    has_several_polygons = shape.kind in ("parts", "holed") and len(shape.data) > 1
+    if has_several_polygons:
         return False
     corners = np.reshape(shape.points, (4, 2))
     if shape.kind == "fractions":

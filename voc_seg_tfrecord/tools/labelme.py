@@ -19,6 +19,7 @@ from voc_seg_tfrecord.tools.shapes import (
     checked_points,
     checked_size,
     load_json,
+    position_with_label,
     wrong,
 )
 from voc_seg_tfrecord.tools.tool import (
@@ -84,22 +85,22 @@ def _read_shape(shape: Any, position: str, where: str) -> Shape:
         label = shape["label"]
         if not isinstance(label, str) or not label.strip():
             raise ValueError(f"the label {str(label)[:40]!r}")
-        position = f"{position} ({label.strip()[:40]})"
-        where = f"{where}, {position}"
+        shape_position = position_with_label(position, label)
+        shape_where = f"{where}, {shape_position}"
         name = str(shape.get("shape_type") or "polygon")  # in old files all are polygons
         if name not in _SHAPE_TYPES:
             raise ValueError(f"the type {name[:40]!r}, not {', '.join(_SHAPE_TYPES)}")
         shape_type = _SHAPE_TYPES[name]
-        points = checked_points(shape["points"], where, shape_type.least)
+        points = checked_points(shape["points"], shape_where, shape_type.least)
         if name == "rectangle" and len(points) == 8:  # four corners, as X-AnyLabeling writes them
             shape_type = _ShapeType("polygon", 4, 4)
         if shape_type.most and len(points) > 2 * shape_type.most:
-            raise wrong(where, f"{len(points) // 2} points", f"{shape_type.most} of a {name}")
+            raise wrong(shape_where, f"{len(points) // 2} points", f"{shape_type.most} of a {name}")
         group = shape.get("group_id")
         return Shape(
             label,
             shape_type.kind,
-            position,
+            shape_position,
             points,
             data=shape.get("mask"),
             group="" if group is None else str(group),

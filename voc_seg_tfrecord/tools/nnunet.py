@@ -34,14 +34,14 @@ def is_split_word(word: str) -> bool:
     return word.lower() in SPLIT_BY_WORD
 
 
-_KEYS = ("channel_names", "modality", "training", "numTraining", "file_ending")
+_KEYS_OF_ONE_OF_BOTH = ("channel_names", "modality", "training", "numTraining", "file_ending")
 
 
 def parse_dataset_json(text: str) -> list[ClassEntry]:
     """Reads `labels` from name to value or back, in a file that says what the set holds."""
     content = load_json(text)
     labels = content.get("labels") if isinstance(content, dict) else None
-    if not isinstance(labels, dict) or content.keys().isdisjoint(_KEYS):
+    if not isinstance(labels, dict) or content.keys().isdisjoint(_KEYS_OF_ONE_OF_BOTH):
         raise ValueError("it is not nnU-Net's or MONAI's")
     for name, value in labels.items():
         if isinstance(value, list):

@@ -232,13 +232,15 @@ def _draw_stored_mask(task: _Task) -> ShapePixels:
     except (ValueError, OSError, SyntaxError, TypeError) as error:
         found = f"an unreadable mask: {_without_object(error)[:100]}"
         raise wrong(task.where, found, "a PNG in base64") from None
+    if pixels.ndim != 2:
+        raise wrong(task.where, "a mask PNG with colors", "a PNG with one value for each pixel")
     corners = np.array(task.shape.points)
     left, top, right, bottom = corners.round().astype(int).tolist()
-    box = (bottom - top + 1, right - left + 1)
-    # Corners between pixels may be rounded in two ways.
-    are_whole = bool((corners == np.trunc(corners)).all())
-    if pixels.shape != box and (pixels.ndim != 2 or are_whole):
-        raise wrong(task.where, f"a mask of {pixels.shape} pixels", f"{box}, as its corners say")
+    box_size = (bottom - top + 1, right - left + 1)
+    is_rounded = not (corners == np.trunc(corners)).all()
+    if pixels.shape != box_size and not is_rounded:  # labelme itself may have rounded otherwise
+        expected = f"{box_size}, the height and width of the box between its corners"
+        raise wrong(task.where, f"a mask of {pixels.shape} pixels", expected)
     return _cut(pixels, top, left, size)
 
 

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple, Self
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError, from_json
 from voc_seg_tfrecord.core.file import MAX_SIDE, File
 
+_MAX_SHOWN_LABEL_LENGTH = 40
+"""Characters of a label that errors show."""
+
 
 class Shape(NamedTuple):
     """One shape of an image.
@@ -106,6 +109,8 @@ class Sheet(NamedTuple):
       notes: what else a user should know.
       groups: classes that are no classes if none of the set's shapes has them.
       classes_file: the file that defines the classes, if it is another one.
+      fault_beside_others: why the file is not read if the folder has files of the tool without
+        such a fault; empty if it has none.
     """
 
     classes: Sequence[ListedClass]
@@ -113,6 +118,12 @@ class Sheet(NamedTuple):
     notes: Sequence[str] = ()
     groups: Set[str] = frozenset()
     classes_file: str = ""
+    fault_beside_others: str = ""
+
+
+def position_with_label(position: str, label: str) -> str:
+    """Returns how errors name a shape, such as `shape 3 (crack)`."""
+    return f"{position} ({label.strip()[:_MAX_SHOWN_LABEL_LENGTH]})"
 
 
 UNUSABLE = "unusable polygons"

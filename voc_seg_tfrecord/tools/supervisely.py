@@ -30,6 +30,7 @@ from voc_seg_tfrecord.tools.shapes import (
     checked_points,
     checked_size,
     load_json,
+    position_with_label,
     wrong,
 )
 from voc_seg_tfrecord.tools.tool import (
@@ -59,7 +60,7 @@ def parse_colors(text: str) -> list[ClassEntry]:
 
 # The JSON of shapes.
 
-_NOT_DRAWN = ("point", "line", "graph", "cuboid")
+_KINDS_LEFT_OUT = ("point", "line", "graph", "cuboid")
 _MAX_PNG_BYTES = 1 << 26
 
 
@@ -83,7 +84,7 @@ def read(file: File) -> Sheet:
             position = f"object {number}"
             with as_written(f"{file.where}, {position}", "an object with a class and a geometry"):
                 kind = _kind_of(item)
-                if kind in _NOT_DRAWN:
+                if kind in _KINDS_LEFT_OUT:
                     left_out[kind] += 1
                 else:
                     shapes.append(_read_object(item, kind, size, position, file.where))
@@ -111,14 +112,15 @@ def _read_object(
     label = item["classTitle"]
     if not label.strip():
         raise ValueError("an empty classTitle")
-    position = f"{position} ({label.strip()[:40]})"
-    where = f"{where}, {position}"
+    shape_position = position_with_label(position, label)
+    shape_where = f"{where}, {shape_position}"
     read_geometry = _GEOMETRIES.get(kind)
     if read_geometry is None:
         found = f"an object of the kind {kind[:40]!r}"
-        raise wrong(where, found, f"one of {', '.join(_GEOMETRIES)}")
-    shape = read_geometry(item, size, where)
-    return shape._replace(label=label, position=position, group=str(item.get("instance") or ""))
+        raise wrong(shape_where, found, f"one of {', '.join(_GEOMETRIES)}")
+    shape = read_geometry(item, size, shape_where)
+    group = str(item.get("instance") or "")
+    return shape._replace(label=label, position=shape_position, group=group)
 
 
 def _read_polygon(item: Mapping[str, Any], size: tuple[int, int], where: str) -> Shape:
@@ -218,7 +220,7 @@ SUPERVISELY = Tool(
             name="meta.json", parse=parse_meta, expected="the classes of a project of Supervisely"
         ),
         name_files=("meta.json",),
-        not_drawn="which has no area",
+        words_on_left_out="which has no area",
     ),
     example=ShapeExample(images="ds0/img/{id}.jpg", has_splits=False, write=write_example),
     folder_row=FolderRow(

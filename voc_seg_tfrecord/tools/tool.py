@@ -89,7 +89,8 @@ class ShapeFiles:
       class_list: the file that numbers the classes; None if the files of shapes number them.
       name_files: patterns of the names of files that hold class names, beside the class files.
       read_image: returns the image that a file of shapes holds too.
-      not_drawn: what the tool itself does with shapes that are left out, for notes.
+      words_on_left_out: the end of a note about shapes that are left out, as in `2 shapes of the
+        kind line, which has no area.`
     """
 
     ending: str
@@ -103,7 +104,7 @@ class ShapeFiles:
     class_list: ClassList | None = None
     name_files: Sequence[str] = ()
     read_image: Callable[[File], File] | None = None
-    not_drawn: str = "which is in no mask"
+    words_on_left_out: str = "which is in no mask"
 
     def may_have_name(self, name: str) -> bool:
         """Says whether a file is called as those of the tool that are read by themselves."""

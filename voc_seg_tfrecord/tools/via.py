@@ -30,6 +30,7 @@ from voc_seg_tfrecord.tools.shapes import (
     as_written,
     checked_points,
     load_json,
+    position_with_label,
     wrong,
 )
 from voc_seg_tfrecord.tools.tool import (
@@ -42,7 +43,7 @@ from voc_seg_tfrecord.tools.tool import (
 )
 
 _DEGREES_BETWEEN_CORNERS = 5
-_NOT_DRAWN = ("point", "line", "polyline")
+_KINDS_LEFT_OUT = ("point", "line", "polyline")
 _ATTRIBUTES_OF_CLASS = ("class", "class_name", "classname", "label", "category")
 _CLASS_WITHOUT_ATTRIBUTE = "region"
 
@@ -141,7 +142,8 @@ _KINDS_OF_VIA_3 = {
     9: "extreme circle",
 }
 _IMAGE_OF_VIA_3 = 2
-_TEXT_OF_VIA_3, _CHECKBOX_OF_VIA_3 = 1, 2
+_TEXT_OF_VIA_3 = 1
+_CHECKBOX_OF_VIA_3 = 2
 
 
 def _entries_of_via_3(data: Mapping[str, Any]) -> list[_ImageOfVia]:
@@ -216,7 +218,7 @@ def _find_class_attribute(regions_by_image: Sequence[Sequence[Region]], where: s
     for regions in regions_by_image:
         for region in regions:
             for name, value in region["region_attributes"].items():
-                if _text_of(value).strip():
+                if _is_filled(value):
                     used.add(name)
     if len(used) < 2:
         return next(iter(used), "")
@@ -232,16 +234,28 @@ def _find_class_attribute(regions_by_image: Sequence[Sequence[Region]], where: s
     )
 
 
-def _text_of(value: Any) -> str:
-    """Returns the text of an attribute, or the one option of it that is ticked."""
+def _is_filled(value: Any) -> bool:
+    """Says whether an attribute has a value: a text, a number, or an option that is ticked."""
     if isinstance(value, dict):
-        ticked = [option for option, is_ticked in value.items() if is_ticked] or [""]
-        if len(ticked) > 1:
-            raise ValueError(f"several values of an attribute: {', '.join(ticked)[:80]}")
-        (value,) = ticked
-    if not isinstance(value, str | int):
-        raise ValueError(f"the value {str(value)[:80]} of an attribute")
-    return str(value)
+        return any(option.strip() for option in _ticked_options(value))
+    return value is not None and str(value).strip() != ""
+
+
+def _ticked_options(value: Mapping[str, Any]) -> list[str]:
+    return [option for option, is_ticked in value.items() if is_ticked]
+
+
+def _class_of(value: Any) -> str:
+    """Returns the class that a filled attribute names: a text, or the one option that is ticked."""
+    name = value
+    if isinstance(value, dict):
+        options = _ticked_options(value)
+        if len(options) > 1:
+            raise ValueError(f"several values of an attribute: {', '.join(options)[:80]}")
+        (name,) = options
+    if not isinstance(name, str | int):
+        raise ValueError(f"the value {str(name)[:80]} of an attribute")
+    return str(name)
 
 
 def _read_image(entry: _ImageOfVia, attribute: str, where: str) -> Annotation:
@@ -253,7 +267,7 @@ def _read_image(entry: _ImageOfVia, attribute: str, where: str) -> Annotation:
             position = f"image {name[-80:]}, region {number}"
             with as_written(f"{where}, {position}", "a region with a shape and its attributes"):
                 kind = region["shape_attributes"]["name"]
-                if kind in _NOT_DRAWN:
+                if kind in _KINDS_LEFT_OUT:
                     left_out[kind] += 1
                 else:
                     shapes.append(_read_region(region, attribute, position, where))
@@ -265,18 +279,20 @@ def _read_image(entry: _ImageOfVia, attribute: str, where: str) -> Annotation:
 def _read_region(region: Region, attribute: str, position: str, where: str) -> Shape:
     label = _CLASS_WITHOUT_ATTRIBUTE
     if attribute:
-        label = _text_of(region["region_attributes"].get(attribute, ""))
-        if not label.strip():
+        value = region["region_attributes"].get(attribute)
+        if not _is_filled(value):
             found = f"no value of the attribute {attribute}, which names the class"
             raise wrong(f"{where}, {position}", found, "a class of each region")
-    position = f"{position} ({label.strip()[:40]})"
+        label = _class_of(value)
+    shape_position = position_with_label(position, label)
+    shape_where = f"{where}, {shape_position}"
     shape = region["shape_attributes"]
     read_points = _POINTS_OF.get(shape["name"])
     if read_points is None:
         found = f"a shape of the kind {str(shape['name'])[:40]!r}"
-        raise wrong(f"{where}, {position}", found, f"one of {', '.join(_POINTS_OF)}")
-    points = checked_points(read_points(shape), f"{where}, {position}", 3)
-    return Shape(label, "parts", position, points, [0])
+        raise wrong(shape_where, found, f"one of {', '.join(_POINTS_OF)}")
+    points = checked_points(read_points(shape), shape_where, 3)
+    return Shape(label, "parts", shape_position, points, [0])
 
 
 def _points_of_polygon(shape: Mapping[str, Any]) -> list[Any]:
@@ -347,7 +363,7 @@ VIA = Tool(
         pattern=rb'"regions"\s*:\s*[\[{]|"metadata"\s*:\s*\{|filename,file_size,',
         read=read,
         class_list=LABELS_TXT,
-        not_drawn="which has no area",
+        words_on_left_out="which has no area",
     ),
     example=ShapeExample(images="{id}.jpg", has_splits=True, write=write_example),
     shapes_row=ShapesRow(

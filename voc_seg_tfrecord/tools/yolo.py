@@ -19,6 +19,7 @@ from voc_seg_tfrecord.tools.shapes import (
     Shape,
     Sheet,
     checked_points,
+    position_with_label,
     wrong,
 )
 from voc_seg_tfrecord.tools.tool import (
@@ -31,23 +32,26 @@ from voc_seg_tfrecord.tools.tool import (
     ShapesRow,
     Tool,
 )
-from voc_seg_tfrecord.tools.yolo_names import find_class_names
+from voc_seg_tfrecord.tools.yolo_names import NumberedNames, find_class_names
 
-# A line is a class number and six numbers or more, and has no word that is no number. To repeat a
-# group to the end of a line of megabytes would take a gigabyte, so it is looked for such a word.
-_NUMBER = rb"[-+]?(([01](\.\d*)?|\.\d+)([eE][-+]?\d+)?|\d(\.\d*)?[eE]-\d+)"
-_END_OF_NUMBER = rb"([ \t]|[ \t\r]*$)"
-_LINE_OF_A_POLYGON = re.compile(
-    rb"^(\xef\xbb\xbf)?[ \t]*\d+(\.0*)?(?=([ \t]+%b){6})(?!.*[ \t](?!(%b)?%b)).*$"
-    % (_NUMBER, _NUMBER, _END_OF_NUMBER),
-    re.MULTILINE,
+# A polygon is a line of a class number and six fractions or more: `0 0.1 0.1 0.9 0.1 0.5 0.9`.
+_BEGIN = rb"^(\xef\xbb\xbf)?[ \t]*"  # a byte order mark, and blanks
+_CLASS_NUMBER = rb"\d+(\.0*)?"
+_FRACTION = rb"[-+]?(([01](\.\d*)?|\.\d+)([eE][-+]?\d+)?|\d(\.\d*)?[eE]-\d+)"
+_END_OF_WORD = rb"([ \t]|[ \t\r]*$)"
+_SIX_FRACTIONS_FOLLOW = rb"(?=([ \t]+%b){6})" % _FRACTION
+# Finds a blank with neither a fraction nor another blank behind it, as before `car` in `0.1 car`. A
+# group of fractions that is repeated to the end would take a gigabyte on a line of megabytes.
+_NO_OTHER_WORD_FOLLOWS = rb"(?!.*[ \t](?!(%b)?%b))" % (_FRACTION, _END_OF_WORD)
+_POLYGON_LINE = re.compile(
+    _BEGIN + _CLASS_NUMBER + _SIX_FRACTIONS_FOLLOW + _NO_OTHER_WORD_FOLLOWS, re.MULTILINE
 )
 
 
 # One text file.
 
 
-def read(file: File, image: str, class_names: Sequence[str]) -> Annotation:
+def read(file: File, image: str, classes: NumberedNames) -> Annotation:
     """Reads the text file of an image.
 
     Raises:
@@ -57,12 +61,12 @@ def read(file: File, image: str, class_names: Sequence[str]) -> Annotation:
     shapes = []
     for number, line in enumerate(lines, 1):
         if line.strip():
-            shapes.append(_read_line(line, f"line {number}", file.where, class_names))
+            shapes.append(_read_line(line, f"line {number}", file.where, classes))
     return Annotation(file.where, image, None, shapes, "smaller")
 
 
-def _read_line(line: str, position: str, where: str, class_names: Sequence[str]) -> Shape:
-    where = f"{where}, {position}"
+def _read_line(line: str, position: str, file: str, classes: NumberedNames) -> Shape:
+    where = f"{file}, {position}"
     try:
         numbers = array("d", (float(word[0]) for word in re.finditer(r"\S+", line)))
     except ValueError:
@@ -71,8 +75,8 @@ def _read_line(line: str, position: str, where: str, class_names: Sequence[str])
         raise wrong(where, repr(first_words[:80]), expected) from None
     number = numbers[0]
     points = numbers[1:]
-    if number not in range(len(class_names)):
-        expected = f"0 to {len(class_names) - 1}, as data.yaml names the classes"
+    if number not in range(len(classes.names)):
+        expected = f"0 to {len(classes.names) - 1}, which {classes.file} names"
         raise wrong(where, f"the class number {line.split(None, 1)[0][:20]}", expected)
     if len(points) == 4:
         remedy = "export polygons; a mask cannot be made of boxes"
@@ -82,13 +86,13 @@ def _read_line(line: str, position: str, where: str, class_names: Sequence[str])
         if not -1 <= value <= 2:
             expected = "fractions of the image's sides, 0 to 1"
             raise wrong(where, f"the coordinate {value:g}", expected)
-    label = class_names[int(number)]
-    return Shape(label, "fractions", f"{position} ({label.strip()[:40]})", points)
+    label = classes.names[int(number)]
+    return Shape(label, "fractions", position_with_label(position, label), points)
 
 
 # Boxes, which are refused.
 
-_LINE_OF_A_BOX = re.compile(rb"(?m)\s*\d+(?:[ \t]+[01]?\.\d+(?:e-\d+)?){4}\s*$")
+_FIRST_LINE_OF_A_BOX = re.compile(rb"\s*\d+([ \t]+[01]?\.\d+(e-\d+)?){4}[ \t\r]*(\n|\Z)")
 _MAX_TEXTS_READ = 8
 
 
@@ -96,7 +100,7 @@ def explain_boxes(content: FolderContent) -> Explanation | None:
     """Explains a folder of boxes and no masks."""
     texts = [name for name in content.names if name.lower().endswith(".txt")]
     first_texts = texts[:_MAX_TEXTS_READ]
-    have_boxes = any(_LINE_OF_A_BOX.match(content.read(name).data) for name in first_texts)
+    have_boxes = any(_FIRST_LINE_OF_A_BOX.match(content.read(name).data) for name in first_texts)
     if content.masks or not have_boxes:
         return None
     return Explanation(
@@ -121,18 +125,18 @@ def read_folder(files: FolderFiles) -> dict[str, Sheet]:
     texts = [text for text in text_of_image.values() if text]
     if not _have_polygons(files, texts):
         return {}
-    class_names = find_class_names(files, texts[0])
-    classes = class_names.as_classes()
+    classes = find_class_names(files, texts[0])
+    listed_classes = classes.as_listed()
     folders = {posixpath.dirname(image) for image, text in text_of_image.items() if text}
     sheets: dict[str, Sheet] = {}
     for image, text in text_of_image.items():
         if posixpath.dirname(image) not in folders:
             continue
         path = text or image
-        annotation = _read_text(files, text, image, class_names.names)
-        others = sheets[path].annotations if path in sheets else ()
-        annotations = [*others, annotation]
-        sheets[path] = Sheet(classes, annotations, classes_file=class_names.file)
+        annotation = _read_text(files, text, image, classes)
+        earlier = sheets[path].annotations if path in sheets else ()
+        annotations = [*earlier, annotation]
+        sheets[path] = Sheet(listed_classes, annotations, classes_file=classes.file)
     return sheets
 
 
@@ -190,16 +194,16 @@ def _have_polygons(files: FolderFiles, texts: Sequence[str]) -> bool:
     """Says whether a line of any text is a polygon."""
 
     def has_polygon(path: str) -> bool:
-        return _LINE_OF_A_POLYGON.search(files.read(path).data) is not None
+        return _POLYGON_LINE.search(files.read(path).data) is not None
 
-    return any(has_one for _, has_one in ordered_map(has_polygon, texts, ahead=1))
+    return any(is_polygon for _, is_polygon in ordered_map(has_polygon, texts, ahead=1))
 
 
-def _read_text(files: FolderFiles, text: str, image: str, class_names: Sequence[str]) -> Annotation:
+def _read_text(files: FolderFiles, text: str, image: str, classes: NumberedNames) -> Annotation:
     if not text:
-        return read(File(b"", image), image, class_names)
+        return read(File(b"", image), image, classes)
     try:
-        return read(files.read(text), image, class_names)
+        return read(files.read(text), image, classes)
     except MaskError as error:
         return Annotation(text, image, None, error=error)
 

@@ -22,8 +22,8 @@ class NumberedNames:
     names: Sequence[str]
     file: str
 
-    def as_classes(self) -> list[ListedClass]:
-        """Returns the classes with their places in the file."""
+    def as_listed(self) -> list[ListedClass]:
+        """Returns the classes with their positions in the file."""
         return [ListedClass(name, f"class {number}") for number, name in enumerate(self.names)]
 
 

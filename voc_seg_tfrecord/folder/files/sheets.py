@@ -65,7 +65,26 @@ def read_sheets(files: FolderFiles) -> SheetsOfFolder:
     for tool in list(sheets.by_tool):
         if shapes_of(tool).is_per_image:
             _add_damaged_files(files, tool, sheets)
+    _leave_out_files_with_faults(sheets)
     return sheets
+
+
+def _leave_out_files_with_faults(sheets: SheetsOfFolder) -> None:
+    """Leaves out files with a `fault_beside_others`, if their tool has files without such a fault.
+
+    COCO's files of keypoints have the outlines of persons, too. They are not read if
+    `instances_val.json`, which has all objects, lies beside `person_keypoints_val.json`.
+    """
+    for sheets_of_tool in sheets.by_tool.values():
+        faults = {}
+        for name, sheet in sheets_of_tool.items():
+            if sheet.fault_beside_others:
+                faults[name] = sheet.fault_beside_others
+        if len(faults) == len(sheets_of_tool):
+            continue
+        for name, fault in faults.items():
+            del sheets_of_tool[name]
+            sheets.problems.append(wrong(name, fault, "polygons or masks of objects"))
 
 
 def _is_table_or_class_list(name: str) -> bool:

@@ -381,10 +381,10 @@ class DrawnLabels(Labels):
         for image_id in self._drawing_by_id:
             totals.update(self.shapes[image_id].left_out)
         shape_files = tool_named(self.tool).shapes
-        not_drawn = shape_files.not_drawn if shape_files else ""
+        words = shape_files.words_on_left_out if shape_files else ""
         notes = []
         for kind in sorted(totals):
-            note = _NoteOnCount("shape", f"of the kind {kind}, {not_drawn}")
+            note = _NoteOnCount("shape", f"of the kind {kind}, {words}")
             notes.append(note.sentence(totals[kind]))
         return notes
 
