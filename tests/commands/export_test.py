@@ -34,6 +34,12 @@ def test_every_export_has_a_card_and_a_tree_has_digests_of_all_files(sample, tmp
         assert listed == there - {"SHA256SUMS", "README.md"}
 
 
+def test_shards_of_a_tree_are_refused(sample, tmp_path, capsys):
+    assert export(sample, tmp_path / "x", "--layout", "voc", "--num_shards", "4") == 2
+    assert "--num_shards: the layout voc, which has one file per image" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+
+
 def test_an_export_whose_card_cannot_be_written_is_not_there_at_all(
     sample, tmp_path, monkeypatch, capsys
 ):

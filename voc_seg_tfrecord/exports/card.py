@@ -239,7 +239,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         classes.append({"index": index, "name": class_name, "share": share, "images": images})
     context = {
         "title": title(builder),
-        "said": description.description_of_built(builder.info),
+        "about": description.description_of_built(builder.info),
         "name": f"{builder.name}/{config_name}" if config_name else builder.name,
         "version": builder.info.version,
         "config": json.dumps(fields, ensure_ascii=False, sort_keys=True) if fields else "",

@@ -71,14 +71,14 @@ class Column:
       name: the name of the column and of its feature.
       type: the type of its values.
       description: what `datasets` calls a feature, as it writes it to JSON.
-      value: makes the value of a record; the text names the record in errors.
+      make_value: makes the value of a record; the text names the record in errors.
       is_image: whether values hold images or masks.
     """
 
     name: str
     type: "pa.DataType"
     description: Any
-    value: Callable[[Record, str], Any]
+    make_value: Callable[[Record, str], Any]
     is_image: bool = False
 
 
@@ -142,7 +142,10 @@ def _make_column(name: str, feature: Any, where: str, palette: bytes | None) -> 
     if not isinstance(feature, tfds.features.Sequence):
         scalar = _make_scalar(name, feature, where)
         return Column(
-            name, scalar.type, scalar.description, lambda record, _: scalar.convert(record[name][0])
+            name=name,
+            type=scalar.type,
+            description=scalar.description,
+            make_value=lambda record, _: scalar.convert(record[name][0]),
         )
     if isinstance(feature.feature, tfds.features.FeaturesDict):
         return _make_objects_column(name, feature.feature, where)
@@ -156,11 +159,14 @@ def _make_image_column(name: str, feature: tfds.features.Image, palette: bytes |
     if feature.shape[-1] == 3:
         # A gray JPEG too is read as TFDS reads it: as `[H, W, 3]`.
         description = {"mode": "RGB", **description}
+    make_value: Callable[[Record, str], Any] = functools.partial(_mask_cell, name, palette)
+    if name == IMAGE:
+        make_value = _image_cell
     return Column(
-        name,
-        pa.struct({BYTES: pa.binary(), PATH: pa.string()}),
-        description,
-        _image_cell if name == IMAGE else functools.partial(_mask_cell, name, palette),
+        name=name,
+        type=pa.struct({BYTES: pa.binary(), PATH: pa.string()}),
+        description=description,
+        make_value=make_value,
         is_image=True,
     )
 
@@ -171,10 +177,10 @@ def _make_list_column(name: str, feature: Any, where: str) -> Column:
 
     scalar = _make_scalar(name, feature, where)
     return Column(
-        name,
-        pa.list_(scalar.type),
-        _describe_list(scalar.description),
-        lambda record, _: [scalar.convert(value) for value in record[name]],
+        name=name,
+        type=pa.list_(scalar.type),
+        description=_describe_list(scalar.description),
+        make_value=lambda record, _: [scalar.convert(value) for value in record[name]],
     )
 
 
@@ -240,10 +246,10 @@ def _make_objects_column(name: str, feature: tfds.features.FeaturesDict, where: 
         shape = feature[key].shape
         fields.append(_ObjectField(key, scalar, None if shape == () else int(np.prod(shape))))
     return Column(
-        name,
-        pa.list_(pa.struct({field.key: field.type for field in fields})),
-        [{field.key: field.description for field in fields}],
-        functools.partial(_objects_cell, name, fields),
+        name=name,
+        type=pa.list_(pa.struct({field.key: field.type for field in fields})),
+        description=[{field.key: field.description for field in fields}],
+        make_value=functools.partial(_objects_cell, name, fields),
     )
 
 
@@ -251,17 +257,22 @@ def _objects_cell(
     name: str, fields: Sequence[_ObjectField], record: Record, where: str
 ) -> list[dict[str, Any]]:
     """Returns the objects of a record."""
-    values = {field.key: field.split(record[f"{name}/{field.key}"]) for field in fields}
-    lengths = {key: len(of_key) for key, of_key in values.items()}
-    if len(set(lengths.values())) != 1:
+    values_by_field = {}
+    for field in fields:
+        values_by_field[field.key] = field.split(record[f"{name}/{field.key}"])
+    counts = {key: len(values) for key, values in values_by_field.items()}
+    if len(set(counts.values())) != 1:
         raise RecordError(
             f"{where}, {name}",
-            found=", ".join(f"{length} of {key}" for key, length in lengths.items()),
+            found=", ".join(f"{count} of {key}" for key, count in counts.items()),
             expected="as many of each",
             remedy="build the dataset again",
         )
-    objects = zip(*values.values(), strict=True)
-    return [dict(zip(values, of_object, strict=True)) for of_object in objects]
+    object_count = next(iter(counts.values()))
+    return [
+        {key: values[number] for key, values in values_by_field.items()}
+        for number in range(object_count)
+    ]
 
 
 def _describe_list(description: Any, length: int | None = None) -> dict[str, Any]:
@@ -305,7 +316,7 @@ def _describe_value(dtype: str) -> dict[str, str]:
 
 def _image_cell(record: Record, where: str) -> dict[str, Any]:
     """Returns the image of a record, which no reader rotates; its path is its file's name."""
-    data = jpeg.unturned(File(record[IMAGE][0], where))
+    data = jpeg.without_rotation(File(record[IMAGE][0], where))
     return {BYTES: data, PATH: posixpath.basename(record[FILENAME][0].decode())}
 
 

@@ -41,7 +41,8 @@ class ExportLayout:
       needs_masks: whether only datasets with masks can be exported.
       check_split: raises a `ConfigError` if a split's name does not fit; takes the name, and the
         dataset's name.
-      is_tree: whether it has one file per image or more, whose digests stand in SHA256SUMS.
+      is_tree: whether it has one file per image or more, whose digests stand in SHA256SUMS. Then
+        it has no shards.
       takes_any_bands: whether images may have other bands than RGB of 8 bits.
     """
 
@@ -107,7 +108,7 @@ def export(
       layout: `raw`, `deeplab`, `voc`, `parquet` or `parquet-palette` (masks as
         palette PNGs); see docs/guides/publishing.md.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
-        500 MB.
+        500 MB. Not for `voc`.
       with_card: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A
         card describes a complete dataset, so there is none if `splits` are given.
       splits: what to write: splits, or `find.Part`s of them; by default all splits.
@@ -116,8 +117,8 @@ def export(
       What differs from the dataset, in sentences.
 
     Raises:
-      ConfigError: if the folder is not empty or cannot be made, or if the layout cannot hold the
-        dataset: it needs masks, or other names of splits.
+      ConfigError: if the folder is not empty or cannot be made, if the layout has no shards, or if
+        it cannot hold the dataset: it needs masks, or other names of splits.
       KeyError: if there is no such layout.
       RecordError: if the name of an image or a split cannot be that of a file below the folder.
       StorageError: if the folder cannot be written, or the dataset cannot be read. The folder is
@@ -126,6 +127,13 @@ def export(
     folder = epath.Path(out).expanduser()
     folder = folder.resolve()  # so that "." has a name and a parent
     export_layout = LAYOUTS[layout]
+    if num_shards is not None and export_layout.is_tree:
+        raise ConfigError(
+            "--num_shards",
+            found=f"the layout {layout}, which has one file per image",
+            expected="raw, deeplab or parquet",
+            remedy="leave --num_shards out, or export in another layout",
+        )
     _check_out(folder)
     _check_layout(builder, export_layout)
     output_files.check_folder(folder.parent, "--out")

@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
-from voc_seg_tfrecord.exports.writers import ExportedSplit, Record, describe_rotated
+from voc_seg_tfrecord.exports.writers import ExportedSplit, Record, describe_lost_metadata
 from voc_seg_tfrecord.reading import dataset
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def write_colored(split: ExportedSplit) -> list[str]:
 
 
 def write(split: ExportedSplit, palette: bytes | None = None) -> list[str]:
-    """Writes a split. Each file has as many examples, in their order.
+    """Writes a split: its examples in order, in files of the same number of examples, or one more.
 
     Args:
       split: the split.
@@ -73,15 +73,15 @@ def write(split: ExportedSplit, palette: bytes | None = None) -> list[str]:
     folder = split.folder / FOLDER
     folder.mkdir(exist_ok=True)
     records = split.records()
-    rotated_images = 0
+    images_without_metadata = 0
     for shard in range(num_shards):
         start = examples * shard // num_shards
         stop = examples * (shard + 1) // num_shards
         path = folder / f"{split.name}-{shard:05}-of-{num_shards:05}.parquet"
         records_of_shard = itertools.islice(records, stop - start)
-        rotated_images += _write_file(records_of_shard, path, table_columns)
+        images_without_metadata += _write_file(records_of_shard, path, table_columns)
     collections.deque(records, maxlen=0)  # reading raises if there are more records, or fewer
-    return describe_rotated(split, rotated_images)
+    return describe_lost_metadata(split, images_without_metadata)
 
 
 def _write_file(
@@ -93,17 +93,17 @@ def _write_file(
 
     schema = columns.make_schema(table_columns)
     options = _storage_options(table_columns)
-    rotated_images = 0
+    images_without_metadata = 0
     with (
         path.open("wb") as file,
         pq.ParquetWriter(file, schema, write_page_index=True, **options) as writer,
     ):
         for group in _row_groups(records, table_columns, schema):
             writer.write_table(group.table)
-            rotated_images += group.rotated_images
+            images_without_metadata += group.images_without_metadata
             del group  # its memory, while the next one is made
     pa.default_memory_pool().release_unused()  # or Arrow keeps what the largest group took
-    return rotated_images
+    return images_without_metadata
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,11 +112,12 @@ class _RowGroup:
 
     Attributes:
       table: their rows.
-      rotated_images: how many of their images lost metadata; see `writers.describe_rotated`.
+      images_without_metadata: how many of their images lost metadata; see
+        `writers.describe_lost_metadata`.
     """
 
     table: "pa.Table"
-    rotated_images: int
+    images_without_metadata: int
 
 
 def _row_groups(
@@ -128,23 +129,23 @@ def _row_groups(
     image_names = [column.name for column in table_columns if column.is_image]
     rows: list[dict[str, Any]] = []
     size = 0
-    rotated_images = 0
+    images_without_metadata = 0
     for where, record in records:
-        row = {column.name: column.value(record, where) for column in table_columns}
+        row = {column.name: column.make_value(record, where) for column in table_columns}
         row_size = sum(len(row[name][columns.BYTES]) for name in image_names)
         is_full = size + row_size > MAX_GROUP_BYTES or len(rows) == MAX_GROUP_ROWS
         if rows and is_full:
-            yield _RowGroup(pa.Table.from_pylist(rows, schema), rotated_images)
+            yield _RowGroup(pa.Table.from_pylist(rows, schema), images_without_metadata)
             rows = []
             size = 0
-            rotated_images = 0
+            images_without_metadata = 0
         rows.append(row)
         size += row_size
-        if row[IMAGE][columns.BYTES] is not record[IMAGE][0]:
-            rotated_images += 1
+        if row[IMAGE][columns.BYTES] != record[IMAGE][0]:
+            images_without_metadata += 1
         del row, record  # their memory, while a table is written
     if rows:
-        yield _RowGroup(pa.Table.from_pylist(rows, schema), rotated_images)
+        yield _RowGroup(pa.Table.from_pylist(rows, schema), images_without_metadata)
 
 
 def _storage_options(table_columns: Sequence[Column]) -> dict[str, Any]:

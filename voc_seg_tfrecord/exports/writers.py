@@ -105,11 +105,11 @@ class ExportedSplit:
             yield {name: record[name][0] for name in names}
 
 
-def describe_rotated(split: ExportedSplit, images: int) -> list[str]:
+def describe_lost_metadata(split: ExportedSplit, image_count: int) -> list[str]:
     """Returns a sentence about images that lost metadata by which readers would rotate them."""
-    if not images:
+    if not image_count:
         return []
-    written = "1 image was" if images == 1 else f"{images} images were"
+    written = "1 image was" if image_count == 1 else f"{image_count} images were"
     return [
         f"{split.name}: {written} written without EXIF, XMP and texts, because readers would "
         "rotate as they say, away from the mask; the compressed pixels are the same"

@@ -137,7 +137,7 @@ def _damaged_error(file: File, found: str) -> VocSegError:
     return damaged_error(ImageError, file.where, found, "a complete JPEG")
 
 
-def unturned(file: File) -> bytes:
+def without_rotation(file: File) -> bytes:
     """Returns a JPEG, PNG or BMP that readers show as it is stored.
 
     Returns:
