@@ -98,6 +98,13 @@ def test_an_archive_is_copied_out_of(tree, tmp_path, capsys):
     assert "cp -r" not in capsys.readouterr().out
 
 
+def test_what_is_copied_is_counted(tree, tmp_path, capsys):
+    copied = copy(tree, tmp_path, "004\n003\n", 0, "--json")
+    counts = json.loads(capsys.readouterr().out)["files"]
+    assert counts == {"image": 2, "mask": 2, "class file": 1, "list": 2}
+    assert sum(counts.values()) == len(copied)
+
+
 @pytest.mark.parametrize("tool", ["labelme", "coco", "yolo", "cvat"])
 def test_polygons_are_copied_with_all_that_their_tool_needs(tool, tmp_path, capsys):
     root = tmp_path / tool
@@ -204,13 +211,17 @@ def test_an_export_of_tiles_is_chosen_by_their_images(tree, tmp_path):
     assert all(name.startswith("004") for name in names)
 
 
-@pytest.mark.parametrize("option", ["html", "csv", "decisions"])
 @pytest.mark.parametrize("beside", ["--copy_to", "--write_classes"])
+@pytest.mark.parametrize("option", ["html", "csv", "decisions", "no_fit", "write_classes"])
 def test_an_option_of_a_check_is_refused_where_nothing_is_checked(
     tree, tmp_path, capsys, option, beside
 ):
+    if beside == f"--{option}":
+        return
     (tmp_path / "ids.txt").write_text("001\n")
-    words = ["check", str(tree), f"--{option}", str(tmp_path / "x"), beside, str(tmp_path / "y")]
+    words = ["check", str(tree), f"--{option}", beside, str(tmp_path / "y")]
+    if option != "no_fit":
+        words.insert(3, str(tmp_path / "x"))
     words += ["--ids", str(tmp_path / "ids.txt")] if beside == "--copy_to" else []
     assert cli.main(words) == 2
     assert f"error: --{option}: beside {beside}" in capsys.readouterr().err

@@ -55,6 +55,7 @@ MIXES = {
     "--name mine": "build: no ROOT",
     "": "build: no ROOT and no --name NAME",
     "--release 2012 --num_shards 0": "1 or more",
+    "--release 2012 --tile 0": "--tile",
 }
 
 

@@ -22,6 +22,14 @@ def test_a_file_of_another_content_is_never_replaced(tmp_path, capsys):
     assert files(tmp_path).keys() == {(tmp_path / "labelmap.txt").relative_to(tmp_path)}
 
 
+def test_a_folder_with_a_part_of_an_example_is_refused_with_a_file_that_it_lacks(tmp_path, capsys):
+    assert cli.main(["example", "cracks", "--out", str(tmp_path)]) == 0
+    (tmp_path / "JPEGImages/wall_1.jpg").unlink()
+    assert cli.main(["example", "cracks", "--out", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "ImageSets: a part of the example, without JPEGImages/wall_1.jpg" in error
+
+
 def test_the_crack_of_a_photo_lies_where_its_mask_says(tmp_path):
     import numpy as np
     from PIL import Image

@@ -15,6 +15,7 @@ def records(tmp_path):
     [
         (["--name", "old"], "--class_names"),
         (["--class_names", "voc"], "--name"),
+        (["--name", "old", "--class_names", "", "--splits", "train=1"], "--class_names"),
         (["--name", "old", "--class_names", "voc", "--splits", "train"], "--splits"),
         (["--name", "old", "--class_names", "voc", "--splits", "train=most"], "--splits"),
         (["--name", "old", "--class_names", "voc", "--keys", "image"], "--keys"),
@@ -26,6 +27,14 @@ def test_a_wrong_or_missing_option_is_named(records, tmp_path, capsys, words, op
     data_dir = tmp_path / "data"
     assert cli.main(["import", str(records), "--data_dir", str(data_dir), *words]) == 2
     assert f"error: {option}: " in capsys.readouterr().err
+    assert not list(tmp_path.glob("data/*"))
+
+
+def test_an_empty_name_is_refused_because_the_later_names_would_move(records, tmp_path, capsys):
+    names = ",".join(["c0", "c1", "", *(f"c{number}" for number in range(3, 21))])
+    words = ["--name", "old", "--class_names", names, "--data_dir", str(tmp_path / "data")]
+    assert cli.main(["import", str(records), *words]) == 2
+    assert "none empty" in capsys.readouterr().err
     assert not list(tmp_path.glob("data/*"))
 
 

@@ -119,7 +119,7 @@ def test_what_is_no_folder_is_a_wrong_call(tmp_path, capsys, place, found, monke
     ("number", "shown"), [(0, "0B"), (999, "999B"), (1000, "1.0kB"), (2_500_000_000, "2.5GB")]
 )
 def test_sizes_are_one_word(number, shown):
-    assert list_.size(number) == shown
+    assert list_.format_size(number) == shown
 
 
 def test_a_folder_that_cannot_be_read_is_listed_with_its_problem(data_dir, capsys, monkeypatch):

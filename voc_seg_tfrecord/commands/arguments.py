@@ -34,6 +34,7 @@ _SHARED: dict[str, dict[str, Any]] = {
         "help": "look neither for masks that do not fit their images nor for regions that look "
         "like another class, which can take half of the time",
     },
+    "overwrite": {"action": "store_true", "help": "replace a dataset that exists"},
     "seed": {"type": int, "default": 0, "help": "seed for assigning ids to splits by ratio (0)"},
     "version": {
         "help": "version of the dataset, such as 1.1.0, built beside the others; tfds.load takes "
@@ -62,6 +63,11 @@ def add_dataset(parser: argparse.ArgumentParser) -> None:
         help="a built dataset, such as cracks or cracks:1.0.0, or the path of its version folder",
     )
     add(parser, "data_dir")
+
+
+def add_target_data_dir(parser: argparse.ArgumentParser) -> None:
+    """Adds `--data_dir` to a command that builds a dataset."""
+    parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
 
 
 def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: Any) -> None:
@@ -99,26 +105,50 @@ def check_num_shards(args: argparse.Namespace) -> None:
         raise ConfigError("--num_shards", found=str(args.num_shards), expected="1 or more")
 
 
-def pairs(option: str, text: str) -> dict[str, str]:
+def parse_named_values(option: str, text: str) -> dict[str, str]:
     """Returns the values of an option of the form `NAME=VALUE,NAME=VALUE`, by name.
 
     Raises:
       ConfigError: if the text has another form, or has a name twice.
     """
-    error = ConfigError(
-        option,
-        found=repr(text),
-        expected="NAME=VALUE, separated by commas, each name once",
-        remedy=f"change {option}",
-    )
     value_by_name: dict[str, str] = {}
     parts = next(csv.reader([text]), [])  # a part with a comma is quoted
     for part in parts or [""]:
         name, _, value = (word.strip() for word in part.partition("="))
         if not name or not value or name in value_by_name:
-            raise error
+            raise ConfigError(
+                option,
+                found=repr(text),
+                expected="NAME=VALUE, separated by commas, each name once",
+                remedy=f"change {option}",
+            )
         value_by_name[name] = value
     return value_by_name
+
+
+def parse_class_names(text: str) -> list[str]:
+    """Returns the names in `--class_names`.
+
+    `a,,b` has an empty name, which the config refuses: without it, `b` would get the number 1.
+    """
+    return [name.strip() for name in text.split(",")]
+
+
+def check_not_empty(args: argparse.Namespace, *names: str) -> None:
+    """Checks that no option has an empty text, which would be as good as no option.
+
+    Raises:
+      ConfigError: if one has.
+    """
+    for name in names:
+        text = getattr(args, name)
+        if text is not None and not text.strip():
+            raise ConfigError(
+                f"--{name}",
+                found="an empty text",
+                expected="a value",
+                remedy="give it a value, or leave the option out",
+            )
 
 
 def add_tree(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
@@ -279,32 +309,24 @@ def tree_fields(args: argparse.Namespace) -> dict[str, Any]:
     Raises:
       ConfigError: if an option is not written as its help says.
     """
-    for name in _TEXT_OPTIONS:
-        text = getattr(args, name)
-        if text is not None and not text.strip():
-            raise ConfigError(
-                f"--{name}",
-                found="an empty text",
-                expected="a value",
-                remedy="give it a value, or leave the option out",
-            )
-    options = given(args, *_OPTIONS_PASSED_ON)
+    check_not_empty(args, *_TEXT_OPTIONS)
+    options = select_given(args, *_OPTIONS_PASSED_ON)
     options["instance_mask"] = args.instance_masks or None
     options["objects"] = args.objects or None
     options["overlap"] = args.allow_overlap
     if args.bands:
         options["bands"] = _parse_bands(args.bands)
     if args.class_names:
-        options["class_names"] = [name.strip() for name in args.class_names.split(",")]
+        options["class_names"] = parse_class_names(args.class_names)
     if args.classes:
         options["classes"] = _parse_classes(args.classes)
     if args.splits:
-        text_by_split = pairs("--splits", args.splits)
+        text_by_split = parse_named_values("--splits", args.splits)
         options["splits"] = {split: _parse_split(text) for split, text in text_by_split.items()}
     return options
 
 
-def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+def select_given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Returns the values of some options, without those that the user did not give."""
     value_by_name = {name: getattr(args, name) for name in names}
     return {name: value for name, value in value_by_name.items() if value is not None}
@@ -332,8 +354,13 @@ def _parse_classes(text: str) -> Rows:
 
 
 def _parse_split(text: str) -> str | float:
-    """Reads a ratio, or where the ids of a split stand."""
+    """Reads a ratio, or where the ids of a split stand.
+
+    `0.8` is a ratio, and `2007` the name of a list, because no ratio is above 1.
+    """
     try:
-        return float(text)
+        ratio = float(text)
     except ValueError:
         return text
+    is_list_name = text.isdecimal() and ratio > 1
+    return text if is_list_name else ratio

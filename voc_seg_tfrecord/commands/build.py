@@ -7,6 +7,7 @@ build`.
 
 import argparse
 from collections.abc import Mapping, Sequence
+import dataclasses
 import json
 from typing import Any, get_args
 
@@ -26,7 +27,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, command, share_advice
 from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.core.tiling import TileFormat
 from voc_seg_tfrecord.folder.plan import FolderPlan
-from voc_seg_tfrecord.formats.archives import is_archive, unpacked
+from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
 from voc_seg_tfrecord.quality.finding import STOPS
 from voc_seg_tfrecord.sources.open import own_source
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -75,7 +76,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="where downloads are kept; default: downloads in the data_dir",
     )
-    parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
+    arguments.add_target_data_dir(parser)
     parser.add_argument(
         "--num_shards", type=int, help="number of shards per split; default: TFDS chooses"
     )
@@ -85,8 +86,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not decode the images to see whether they can be read, because check has done it",
     )
-    parser.add_argument("--overwrite", action="store_true", help="replace a dataset that exists")
-    arguments.add(parser, "json")
+    arguments.add(parser, "overwrite", "json")
+    parser.set_defaults(default_of=parser.get_default)
 
 
 def _add_tiles(parser: argparse.ArgumentParser) -> None:
@@ -113,13 +114,25 @@ def _add_tiles(parser: argparse.ArgumentParser) -> None:
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class _Outcome:
+    """What a build, or a dry run, ends with.
+
+    Attributes:
+      status: the exit status.
+      document: what --json prints.
+    """
+
+    status: int
+    document: dict[str, Any]
+
+
 def run(args: argparse.Namespace) -> int:
     arguments.check_num_shards(args)
-    build = _build_release if args.release else _build_tree
-    status, document = build(args)
+    outcome = _build_release(args) if args.release else _build_tree(args)
     if args.json:
-        screen.write_json(document)
-    return status
+        screen.write_json(outcome.document)
+    return outcome.status
 
 
 def _check_tree(args: argparse.Namespace) -> None:
@@ -155,10 +168,10 @@ def _check_release(args: argparse.Namespace) -> None:
             expected="no folder, because the sample comes with the package",
             remedy="leave --manual_dir out, or give the folder as ROOT and a --name of your own",
         )
-    allowed = {"release", "json", "quiet", "run", *_RELEASE_OPTIONS, *_SHARED_OPTIONS}
+    allowed = {"release", "json", "quiet", *_RELEASE_OPTIONS, *_SHARED_OPTIONS}
     tree_options = []
     for name, value in vars(args).items():
-        is_given = value not in (None, False)  # the default seed, 0, equals False
+        is_given = value != args.default_of(name)
         if is_given and name not in allowed:
             tree_options.append("ROOT" if name == "root" else f"--{name}")
     if tree_options:
@@ -172,19 +185,16 @@ def _check_release(args: argparse.Namespace) -> None:
         )
 
 
-def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
-    """Builds a tree of the user; returns the exit status, and what --json prints."""
+def _build_tree(args: argparse.Namespace) -> _Outcome:
+    """Builds a tree of the user, or only shows what a build would do."""
     _check_tree(args)
     fields = {"trust_images": args.trust_images, **arguments.tree_fields(args)}
-    fields |= arguments.given(args, *_TILE_OPTIONS, *_DESCRIPTION_OPTIONS, "version")
+    fields |= arguments.select_given(args, *_TILE_OPTIONS, *_DESCRIPTION_OPTIONS, "version")
     with unpacked(args.root) as root:
         config, plan = find_config(root, name=args.name, **fields)
-        packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
-        words = _tfds_words(args, config.to_json(), "FOLDER" if packed else str(args.root))
-        where = ", with the archive unpacked in FOLDER" if packed else ""
-        same = f"the same with TFDS{where}:\n  {command(*words)}"
-        survey = describe(plan, config).replace(str(root), str(args.root))
+        survey = FolderNaming(str(root), str(args.root)).rename(describe(plan, config))
         print(survey)
+        tfds_call = _describe_tfds_call(args, config)
         document = {
             "dataset": f"voc_seg_tfrecord/{args.name}",
             "folder": None,
@@ -192,20 +202,45 @@ def _build_tree(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             "splits": {split: len(ids) for split, ids in plan.splits.items()},
             "found": survey.splitlines(),
             "config": json.loads(config.to_json()),
-            "command": words,
+            "command": tfds_call.words,
         }
         if args.dry_run:
-            print(f"\n{same}")
-            stops = _stops(plan, config, args)
-            return bool(stops), document | {"problems": stops}
+            print(f"\n{tfds_call.sentence}")
+            problems = _find_problems(plan, config, args)
+            return _Outcome(1 if problems else 0, document | {"problems": problems})
         builder = _build(args, plan, config)
         classes = _print_classes(builder.class_counts, config.built_class_names)
         built = _print_built(args, builder)
-        print(same)
-    return 0, document | built | {"classes": classes}
+        print(tfds_call.sentence)
+    return _Outcome(0, document | built | {"classes": classes})
 
 
-def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+@dataclasses.dataclass(frozen=True)
+class _TfdsCall:
+    """The call of `tfds build` that builds the same.
+
+    Attributes:
+      words: its words.
+      sentence: what is printed about it.
+    """
+
+    words: list[str]
+    sentence: str
+
+
+def _describe_tfds_call(args: argparse.Namespace, config: VocSegConfig) -> _TfdsCall:
+    """Returns the call for a tree. TFDS reads no archive, so that has to be unpacked before."""
+    is_packed = is_archive(args.root) and epath.Path(args.root).expanduser().is_file()
+    if is_packed:
+        words = _tfds_words(args, config.to_json(), "FOLDER")
+        title = "the same with TFDS, with the archive unpacked in FOLDER"
+    else:
+        words = _tfds_words(args, config.to_json(), str(args.root))
+        title = "the same with TFDS"
+    return _TfdsCall(words, f"{title}:\n  {command(*words)}")
+
+
+def _build_release(args: argparse.Namespace) -> _Outcome:
     _check_release(args)
     config = _RELEASES[args.release]
     print(f"{config.name}: {config.description}")
@@ -216,12 +251,13 @@ def _build_release(args: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     check = command("voc-seg-tfrecord", "verify", config.name, data_dir=args.data_dir)
     print(f"compare it with the published facts: {check}")
     print(f"the same with TFDS:\n  {command(*words)}")
-    return 0, {
+    document = {
         "dataset": f"voc_seg_tfrecord/{config.name}",
         **built,
         "archives": list((builder.info.metadata or {}).get("archives", ())),
         "command": words,
     }
+    return _Outcome(0, document)
 
 
 def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
@@ -238,7 +274,7 @@ def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) ->
     return built
 
 
-def _stops(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
+def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> list[str]:
     """Reads everything, as the build would; prints and returns what would stop it."""
     check_free(config, args.data_dir, overwrite=args.overwrite)
     older = open_older_version(Builder(data_dir=args.data_dir, config=config).data_path)
@@ -251,12 +287,12 @@ def _stops(plan: FolderPlan, config: VocSegConfig, args: argparse.Namespace) -> 
     if older is not None:
         older.check_ids(ids_by_split)
     report = check_plan(plan, labels=False)
-    stops = [finding.message for finding in report.findings if finding.effect == STOPS]
-    for message in share_advice(stops[:_MAX_LISTED_PROBLEMS]):
+    problems = [finding.message for finding in report.findings if finding.effect == STOPS]
+    for message in share_advice(problems[:_MAX_LISTED_PROBLEMS]):
         print(message)
-    if stops:
-        print(f"a build would stop: {len(stops)} problems; voc-seg-tfrecord check shows all")
-    return stops
+    if problems:
+        print(f"a build would stop: {len(problems)} problems; voc-seg-tfrecord check shows all")
+    return problems
 
 
 def _print_classes(

@@ -6,10 +6,11 @@ would stop. Labels that may be wrong are named too, the most suspicious first; t
 
 import argparse
 import collections
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 import dataclasses
 import itertools
-import os
+import pathlib
+import posixpath
 from typing import Any
 
 from etils import epath
@@ -31,11 +32,12 @@ from voc_seg_tfrecord.core.errors import (
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import only_lines
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.storage import is_bucket
 from voc_seg_tfrecord.folder.class_table import write_table
 from voc_seg_tfrecord.folder.plan import FolderPlan, OpenFolder
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats.archives import is_archive, unpacked
+from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
 from voc_seg_tfrecord.quality.finding import (
     IGNORED,
     LEFT_OUT,
@@ -92,7 +94,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+_FILE_OPTIONS = ("html", "csv", "write_classes", "ids", "copy_to")
+_CHECK_OPTIONS = ("html", "csv", "decisions", "no_fit")
+"""The options that change what is checked, or where that is written."""
+
+
 def run(args: argparse.Namespace) -> int:
+    _check_options(args)
+    with unpacked(args.root) as root:
+        if args.copy_to:
+            return _copy(args, root)
+        if args.write_classes:
+            return _write_classes(args, root)
+        return _check(args, root)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    """Checks that a call does one of three things: check, write the table of classes, or copy."""
+    arguments.check_not_empty(args, *_FILE_OPTIONS)
     if bool(args.ids) != bool(args.copy_to):
         raise ConfigError(
             "--ids" if args.ids else "--copy_to",
@@ -100,20 +119,21 @@ def run(args: argparse.Namespace) -> int:
             expected="both: which images to copy, and where to",
             remedy="give both, or leave both out",
         )
-    check_options = [f"--{name}" for name in ("html", "csv", "decisions") if getattr(args, name)]
-    if check_options and (args.ids or args.write_classes):
+    if args.copy_to:
+        _refuse_options(args, (*_CHECK_OPTIONS, "write_classes"), beside="--copy_to")
+    elif args.write_classes:
+        _refuse_options(args, _CHECK_OPTIONS, beside="--write_classes")
+
+
+def _refuse_options(args: argparse.Namespace, names: Sequence[str], *, beside: str) -> None:
+    given = [f"--{name}" for name in names if getattr(args, name)]
+    if given:
         raise ConfigError(
-            several(check_options),
-            found="beside --copy_to" if args.ids else "beside --write_classes",
+            several(given),
+            found=f"beside {beside}",
             expected="one of them in a call: nothing is checked when files are copied or written",
             remedy="run check twice",
         )
-    with unpacked(args.root) as root:
-        if args.ids:
-            return _copy(args, root)
-        if args.write_classes:
-            return _write_classes(args, root)
-        return _check(args, root)
 
 
 def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
@@ -128,7 +148,12 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
     opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
     table = write_table(opened)
     output_files.write_file(out, table.csv, "--write_classes")
-    sentence = f"wrote {out}: {counted(table.csv.count(chr(10)) - 1, 'row')}"
+    row_count = len(table.csv.splitlines()) - 1  # without the titles
+    if args.json:
+        counts = {"rows": row_count, "rows_without_class": table.rows_without_class}
+        screen.write_json({"file": str(out), **counts})
+        return 0
+    sentence = f"wrote {out}: {counted(row_count, 'row')}"
     if table.rows_without_class:
         sentence += (
             f", {table.rows_without_class} of them without a class: fill in the column class"
@@ -145,54 +170,49 @@ def _check(args: argparse.Namespace, root: epath.Path) -> int:
     decisions = arguments.read_decisions(args)
     config, report = check_folder(root, fits=not args.no_fit, **arguments.tree_fields(args))
     dropped = report.drop_findings_called_right(decisions)
-    stale = dropped.stale_decisions
-    if html:
-        from voc_seg_tfrecord.report import tree_page  # of the page only
-
-        plan = describe(report.plan, config) if report.plan and config else ""
-        tree_page.write_tree(report, config, html, plan, root=str(args.root), found_at=str(root))
-    if fixes:
-        _write_csv(report, fixes, root)
-    _rename_root(report, str(root), str(args.root))
-    summary = _summary(report)
-    summary["root"] = summary["root"].replace(str(root), str(args.root))
-    if args.json:
-        screen.write_json(
-            summary | {"called_right": dropped.count, "decisions_not_used": dropped.stale_decisions}
-        )
-        return 0 if report.ok else 1
+    naming = FolderNaming(str(root), str(args.root))
+    plan_text = ""
     if report.plan and config:
-        print(describe(report.plan, config).replace(str(root), str(args.root)))
-        if summary["findings"] or dropped.count or stale:
-            print()
-    _print_findings(summary)
-    if dropped.count:
-        print(f"{dropped.count:6} x called right in {several(args.decisions)}, and so not named")
-    if stale:
-        print(f"{stale:6} x called right, but the files changed since, or are not in this tree")
-    if report.total.pixels.any():
-        print()
-        screen.show_class_table(report.class_names, report.total, report.by_split)
-    stops = len([finding for finding in report.findings if finding.effect == STOPS])
-    verdict = f"stop: {counted(stops, 'problem')}" if stops else "go through"
-    print(f"\n{report.examined} images read; a build would {verdict}")
+        plan_text = naming.rename(describe(report.plan, config))
+    if html:
+        from voc_seg_tfrecord.report import tree_page  # here, because most calls write no page
+
+        tree_page.write_tree(report, config, html, plan_text, naming)
+    if fixes:
+        _write_csv(report, fixes, naming)
+    summary = _summarize(report, dropped, naming)
+    if args.json:
+        screen.write_json(summary)
+    else:
+        _print_report(report, summary, plan_text, args.decisions)
     return 0 if report.ok else 1
 
 
-def _summary(report: check.Report) -> dict[str, Any]:
+def _summarize(
+    report: check.Report, dropped: check.DroppedFindings, naming: FolderNaming
+) -> dict[str, Any]:
     """Returns a report as plain data, which can be written as JSON."""
     plan = report.plan
+    findings = [_rename_folder(finding, naming) for finding in report.findings]
     return {
         "ok": report.ok,
-        "root": str(plan.tree.root) if plan else "",
+        "root": naming.rename(str(plan.tree.root)) if plan else "",
         "examined": report.examined,
         "splits": {split: len(ids) for split, ids in plan.splits.items()} if plan else {},
         "reasons": [*plan.reasons] if plan else [],
         "not_used": _unused_files(plan) if plan else [],
-        "findings": _findings_by_kind(report),
-        "label_errors": [as_dict(finding) for finding in suspicious_first(report.findings)],
+        "findings": _findings_by_kind(findings),
+        "label_errors": [as_dict(finding) for finding in suspicious_first(findings)],
         "classes": _class_counts(report),
+        "called_right": dropped.count,
+        "decisions_not_used": dropped.stale_decisions,
     }
+
+
+def _rename_folder(finding: Finding, naming: FolderNaming) -> Finding:
+    """Returns a finding that names its folder as the user did."""
+    where = naming.rename(finding.where)
+    return dataclasses.replace(finding, where=where, message=naming.rename(finding.message))
 
 
 def _unused_files(plan: FolderPlan) -> list[dict[str, Any]]:
@@ -202,16 +222,16 @@ def _unused_files(plan: FolderPlan) -> list[dict[str, Any]]:
     return rows
 
 
-def _findings_by_kind(report: check.Report) -> list[dict[str, Any]]:
+def _findings_by_kind(findings: Iterable[Finding]) -> list[dict[str, Any]]:
     rows = []
-    for (kind, effect), findings in check.by_kind(report.findings).items():
+    for (kind, effect), findings_of_kind in check.by_kind(findings).items():
         rows.append(
             {
                 "kind": kind,
                 "effect": effect,
-                "count": len(findings),
-                "messages": [finding.message for finding in findings],
-                "where": [finding.where for finding in findings],
+                "count": len(findings_of_kind),
+                "messages": [finding.message for finding in findings_of_kind],
+                "where": [finding.where for finding in findings_of_kind],
             }
         )
     return rows
@@ -236,16 +256,34 @@ def _class_counts(report: check.Report) -> list[dict[str, Any]]:
     return rows
 
 
-def _rename_root(report: check.Report, found_at: str, root: str) -> None:
-    """Names files as the user named their folder, which may be an unpacked archive."""
-    report.findings = [
-        dataclasses.replace(
-            finding,
-            where=finding.where.replace(found_at, root),
-            message=finding.message.replace(found_at, root),
-        )
-        for finding in report.findings
-    ]
+def _print_report(
+    report: check.Report, summary: dict[str, Any], plan_text: str, decisions: Sequence[str]
+) -> None:
+    """Prints a report.
+
+    Args:
+      report: the report.
+      summary: the same, as plain data.
+      plan_text: what a build would do; empty if nobody knows.
+      decisions: the files of decisions.
+    """
+    right = summary["called_right"]
+    stale = summary["decisions_not_used"]
+    if plan_text:
+        print(plan_text)
+        if summary["findings"] or right or stale:
+            print()
+    _print_findings(summary)
+    if right:
+        print(f"{right:6} x called right in {several(decisions)}, and so not named")
+    if stale:
+        print(f"{stale:6} x called right, but the files changed since, or are not in this tree")
+    if report.total.pixels.any():
+        print()
+        screen.show_class_table(report.class_names, report.total, report.by_split)
+    stops = len([finding for finding in report.findings if finding.effect == STOPS])
+    verdict = f"stop: {counted(stops, 'problem')}" if stops else "go through"
+    print(f"\n{report.examined} images read; a build would {verdict}")
 
 
 def _print_findings(summary: dict[str, Any]) -> None:
@@ -273,17 +311,17 @@ _CSV_COLUMNS = (
 )
 
 
-def _write_csv(report: check.Report, out: epath.Path, root: epath.Path) -> None:
+def _write_csv(report: check.Report, out: epath.Path, naming: FolderNaming) -> None:
     """Writes what to fix: what stops a build, then the most suspicious labels."""
     rows = []
     for findings in check.by_kind(report.findings).values():
         for finding in findings:
             if finding.kind != "note":
-                rows.append(_csv_row(finding, report, str(root)))
+                rows.append(_csv_row(finding, report, naming))
     output_files.write_file(out, screen.csv_text(_CSV_COLUMNS, rows), "--csv")
 
 
-def _csv_row(finding: Finding, report: check.Report, root: str) -> tuple[object, ...]:
+def _csv_row(finding: Finding, report: check.Report, naming: FolderNaming) -> tuple[object, ...]:
     """Returns the cells of `_CSV_COLUMNS` about a finding."""
     record_id = next(reversed(report.ids.record_ids(finding)), "")
     image_id = report.ids.tree_id(record_id)
@@ -291,13 +329,13 @@ def _csv_row(finding: Finding, report: check.Report, root: str) -> tuple[object,
     score = round(finding.score, 2) if finding.score else ""
     return (
         record_id,
-        _file_to_fix(finding, report, record_id, image_id).removeprefix(f"{root}/"),
+        naming.shorten(_file_to_fix(finding, report, record_id, image_id)),
         finding.kind,
         *box,
         finding.split or _splits_of(image_id, report),
         _on_one_line(finding.remedy),
         score,
-        _on_one_line(finding.message.replace(f"{root}/", "")),
+        _on_one_line(naming.shorten(finding.message)),
     )
 
 
@@ -335,19 +373,16 @@ def _copy(args: argparse.Namespace, root: epath.Path) -> int:
     folder = epath.Path(args.copy_to).expanduser()
     _check_new_folder(folder, root, args)
     ids = _read_chosen_ids(epath.Path(args.ids).expanduser(), opened.division.evidence)
-    files = _files_to_copy(opened, root, ids)
+    files = _find_files_to_copy(opened, root, ids)
     with staging.staged_folder(folder) as incomplete:
-        for file in files.copied:
+        for file in files.unchanged:
             staging.write_below(incomplete, {_name_below(root, file): file.read_bytes()})
-        for file in files.lists:
-            data = File.read(file, ListError).data
-            lines = only_lines(data, file, opened.division.evidence.image_names, {*ids})
-            if lines:
-                staging.write_below(incomplete, {_name_below(root, file): lines})
+        for file, lines in files.lines_by_list.items():
+            staging.write_below(incomplete, {_name_below(root, file): lines})
         if opened.stated.texts:  # without them the copies would be paired by name
             pairs = _pairs_csv(opened.tree, ids)
             staging.write_below(incomplete, {"pairs.csv": pairs.encode()})
-    counts = files.counts()
+    counts = files.count_by_part()
     if args.json:
         screen.write_json({"folder": str(folder), "ids": ids, "files": counts})
         return 0
@@ -362,61 +397,86 @@ class _FilesToCopy:
     """The files of chosen images.
 
     Attributes:
-      by_part: the files of each part of an image, such as `mask`, and the files of classes.
-      lists: the lists that name images, of which only some lines are copied.
+      by_part: the files of each part of an image, such as `mask`.
+      class_files: the files that name classes.
+      lines_by_list: the lines about the chosen images in each list that names some of them.
     """
 
     by_part: dict[str, list[epath.Path]]
-    lists: list[epath.Path]
+    class_files: list[epath.Path]
+    lines_by_list: dict[epath.Path, bytes]
 
     @property
     def of_images(self) -> list[epath.Path]:
         """All files of images, each once."""
-        files = [self.by_part[part] for part in self.by_part if part != _CLASS_FILE]
-        return list(dict.fromkeys(itertools.chain(*files)))
+        return list(dict.fromkeys(itertools.chain(*self.by_part.values())))
 
     @property
-    def copied(self) -> list[epath.Path]:
+    def unchanged(self) -> list[epath.Path]:
         """All files that are copied as they are, each once."""
-        return list(dict.fromkeys([*self.of_images, *self.by_part[_CLASS_FILE]]))
+        return list(dict.fromkeys([*self.of_images, *self.class_files]))
 
-    def counts(self) -> dict[str, int]:
+    def count_by_part(self) -> dict[str, int]:
         """Returns how many files of each part there are, by its name for people."""
-        counts = {}
+        files_by_name = {}
         for part, files in self.by_part.items():
             is_in_mask_files = part == "instances" and files == self.by_part.get("mask")
-            if files and not is_in_mask_files:
-                counts[part.replace("instances", "instance mask")] = len(files)
-        return counts
+            if not is_in_mask_files:
+                files_by_name[part.replace("instances", "instance mask")] = files
+        files_by_name["class file"] = self.class_files
+        files_by_name["list"] = list(self.lines_by_list)
+        return {name: len(files) for name, files in files_by_name.items() if files}
 
 
-_CLASS_FILE = "class file"
-
-
-def _files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) -> _FilesToCopy:
-    tree = opened.tree
+def _find_files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) -> _FilesToCopy:
     by_part: dict[str, dict[epath.Path, None]] = {}
     for image_id in ids:
-        for part, files in tree.existing_paths_by_part(image_id).items():
+        for part, files in opened.tree.existing_paths_by_part(image_id).items():
             by_part.setdefault(part, {}).update(dict.fromkeys(files))
     of_images = set(itertools.chain(*by_part.values()))
-    lists = []
+    lists = _plain_lists(opened, root, of_images)
+    lines_by_list = {}
+    for file in lists:
+        data = File.read(file, ListError).data
+        lines = only_lines(data, file, opened.division.evidence.image_names, {*ids})
+        if lines:
+            lines_by_list[file] = lines
+    return _FilesToCopy(
+        by_part={part: list(files) for part, files in by_part.items()},
+        class_files=_find_class_files(opened.tree, root, of_images, lists),
+        lines_by_list=lines_by_list,
+    )
+
+
+def _plain_lists(
+    opened: OpenFolder, root: epath.Path, of_images: Collection[epath.Path]
+) -> list[epath.Path]:
+    """Returns the texts that list the ids of one split, and that are no files of images."""
+    lists: dict[epath.Path, None] = {}
     for split_list in opened.division.evidence.lists:
+        file = root / split_list.file
         is_plain_list = split_list.split and not split_list.key
-        if is_plain_list and root / split_list.file not in of_images:
-            lists.append(root / split_list.file)
-    lists = list(dict.fromkeys(lists))
+        if is_plain_list and file not in of_images:
+            lists[file] = None
+    return list(lists)
+
+
+def _find_class_files(
+    tree: VocTree,
+    root: epath.Path,
+    of_images: Iterable[epath.Path],
+    lists: Collection[epath.Path],
+) -> list[epath.Path]:
+    """Returns the files that name classes, in the folders of images and above."""
     patterns = [*CLASS_FILE_NAMES]
     if tree.labels.tool:
         patterns += NAME_FILE_PATTERNS
     class_files: dict[epath.Path, None] = {}
     for folder in sorted(_folders_above(of_images, root)):
-        for pattern in patterns:
-            for file in folder.glob(pattern):
-                if file.is_file() and file not in lists:
-                    class_files[file] = None
-    by_part[_CLASS_FILE] = class_files
-    return _FilesToCopy({part: list(files) for part, files in by_part.items()}, lists)
+        for file in itertools.chain.from_iterable(map(folder.glob, patterns)):
+            if file.is_file() and file not in lists:
+                class_files[file] = None
+    return list(class_files)
 
 
 def _folders_above(files: Iterable[epath.Path], root: epath.Path) -> set[epath.Path]:
@@ -448,22 +508,28 @@ def _print_way_back(
     files: _FilesToCopy,
 ) -> None:
     """Prints how to copy corrected masks over the source, if that replaces nothing else."""
-    masks_folder = os.path.commonpath(
-        [file.parent for file in files.by_part.get("mask", files.of_images)]
-    )
+    if is_archive(args.root) or is_bucket(args.root) or is_bucket(folder):
+        return
+    mask_files = files.by_part.get("mask", files.of_images)
+    masks_folder = _common_folder(_name_below(root, file) for file in mask_files)
     mask_uses = collections.Counter(tree.masks.values())
     is_shared = any(
         mask_uses[tree.masks[image_id]] > 1 for image_id in ids if image_id in tree.masks
     )
-    has_list_inside = any(file.is_relative_to(masks_folder) for file in files.lists)
+    has_list_inside = any(file.is_relative_to(root / masks_folder) for file in files.lines_by_list)
     # A file with the shapes of few images, or a list of few ids, would replace that of all.
-    if is_shared or has_list_inside or is_archive(args.root):
+    if is_shared or has_list_inside:
         return
-    below = epath.Path(masks_folder).relative_to(root)
-    source = f"{folder / below}/."
-    target = f"{epath.Path(args.root) / below}/"
+    source = f"{folder / masks_folder}/."
+    target = f"{epath.Path(args.root) / masks_folder}/"
     print("when the masks come back, copy them over the source:")
     print(f"  {command('cp', '-r', source, target)}")
+
+
+def _common_folder(names: Iterable[str]) -> str:
+    """Returns the folder that all files lie in, as seen from the root; `.` is the root."""
+    folders = [str(pathlib.PurePath(name).parent) for name in names]
+    return posixpath.commonpath(folders) or "."
 
 
 def _check_new_folder(folder: epath.Path, root: epath.Path, args: argparse.Namespace) -> None:

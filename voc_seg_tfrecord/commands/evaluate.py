@@ -6,6 +6,7 @@ classes that occur.
 
 import argparse
 from collections.abc import Sequence
+import math
 from typing import TYPE_CHECKING
 
 from etils import epath
@@ -173,5 +174,4 @@ def _print_classes(result: "Result") -> None:
 
 
 def _percent(value: float) -> str:
-    is_nan = value != value
-    return "-" if is_nan else f"{100 * value:.2f}"
+    return "-" if math.isnan(value) else f"{100 * value:.2f}"

@@ -68,25 +68,32 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_complete(files: Mapping[str, bytes], out: epath.Path) -> bool:
-    """Returns whether a folder already has all files of an example.
+    """Returns whether a folder already has all files of an example; it may have none of them.
 
     Raises:
-      ConfigError: if it has another file or folder in the place of one.
+      ConfigError: if it has another file under the name of one, or lacks a part of the files.
     """
     with as_storage_error(out):
         missing = [name for name, data in files.items() if not _has_content(out / name, data)]
         if not missing:
             return True
-        top_names = sorted({name.partition("/")[0] for name in files})
-        for name in (*missing, *top_names):
+        for name in missing:
             if (out / name).exists():
-                raise ConfigError(
-                    out / name,
-                    found="another file or folder of this name",
-                    expected="a new folder, or one with this example in it",
-                    remedy="name another folder with --out",
-                )
+                raise _occupied_error(out / name, "another file or folder of this name")
+        top_names = sorted({name.partition("/")[0] for name in files})
+        for name in top_names:
+            if (out / name).exists():
+                raise _occupied_error(out / name, f"a part of the example, without {missing[0]}")
     return False
+
+
+def _occupied_error(path: epath.Path, found: str) -> ConfigError:
+    return ConfigError(
+        path,
+        found=found,
+        expected="a new folder, or one with this example in it",
+        remedy="name another folder with --out",
+    )
 
 
 def _has_content(path: epath.Path, data: bytes) -> bool:

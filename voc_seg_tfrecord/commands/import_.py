@@ -24,7 +24,7 @@ from voc_seg_tfrecord.sources.records.scan import make_items, scan_records
 SUMMARY = "build a dataset from hand-written TFRecords"
 EXAMPLE = "voc-seg-tfrecord import /data/old/*.tfrecord --name old --class_names voc"
 
-
+_TEXT_OPTIONS = ("class_names", "classes", "splits", "keys", "shape")
 _PASSED_ON = ("name", "bands", "repair", "seed", "data_dir", "overwrite", "version", "workers")
 _MAX_LISTED_RECORDS = 3
 _MAX_LISTED_PROBLEMS = 3
@@ -74,17 +74,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="take RGB of 8 bits of images with more bits, which are an error by default",
     )
     parser.add_argument("--dry_run", action="store_true", help="show the records and build nothing")
-    parser.add_argument("--data_dir", help="where to write, as in TFDS (~/tensorflow_datasets)")
-    arguments.add(parser, "workers")
-    arguments.add(parser, "version")
-    parser.add_argument("--overwrite", action="store_true", help="replace a built dataset")
-    arguments.add(parser, "json")
+    arguments.add_target_data_dir(parser)
+    arguments.add(parser, "workers", "version", "overwrite", "json")
 
 
 def run(args: argparse.Namespace) -> int:
-    keys = arguments.pairs("--keys", args.keys) if args.keys else None
-    size = _size(args.shape) if args.shape else ()
-    ratios = _ratios(args.splits) if args.splits else None
+    arguments.check_not_empty(args, *_TEXT_OPTIONS)
+    keys = arguments.parse_named_values("--keys", args.keys) if args.keys else None
+    size = _parse_size(args.shape) if args.shape else ()
+    ratios = _parse_ratios(args.splits) if args.splits else None
     if args.dry_run:
         document = _show_scan(args, keys, size, ratios)
         if args.json:
@@ -92,17 +90,18 @@ def run(args: argparse.Namespace) -> int:
         return 0 if document["complete"] else 1
     if not args.name:
         raise ConfigError("--name", found="no value", expected="--name with a value")
+    class_names = arguments.parse_class_names(args.class_names) if args.class_names else []
     notes: list[str] = []
     with screen.one_progress_bar():
         builder = import_records(
             args.files,
-            class_names=[name.strip() for name in (args.class_names or "").split(",") if name],
+            class_names=class_names,
             classes=parse_pairs(args.classes) if args.classes else (),
             splits=ratios,
             keys=keys,
             shape=size,
             note=notes.append,
-            **arguments.given(args, *_PASSED_ON),
+            **arguments.select_given(args, *_PASSED_ON),
         )
     for note in notes:
         print(f"note:             {note}")
@@ -112,14 +111,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _ratios(text: str) -> dict[str, float]:
+def _parse_ratios(text: str) -> dict[str, float]:
     try:
-        return {name: float(ratio) for name, ratio in arguments.pairs("--splits", text).items()}
+        text_by_split = arguments.parse_named_values("--splits", text)
+        return {split: float(ratio) for split, ratio in text_by_split.items()}
     except ValueError:
         raise ConfigError("--splits", found=repr(text), expected="ratios such as 0.8") from None
 
 
-def _size(text: str) -> tuple[int, ...]:
+def _parse_size(text: str) -> tuple[int, ...]:
     if not re.fullmatch(r"[1-9]\d{0,5}(x[1-9]\d{0,5}){1,2}", text):
         raise ConfigError(
             "--shape",

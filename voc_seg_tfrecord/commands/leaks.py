@@ -85,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 @dataclasses.dataclass(frozen=True)
-class PublishedLeak:
+class _PublishedLeak:
     """How many ids two lists share, where the package has only one of the lists.
 
     Attributes:
@@ -101,11 +101,11 @@ class PublishedLeak:
     source: str
 
 
-def _published_leak(first: str, second: str) -> PublishedLeak | None:
+def _published_leak(first: str, second: str) -> _PublishedLeak | None:
     """Returns the row of `facts/leaks.tsv` about two lists; None if there is none."""
     for row in releases.read_table(releases.FACTS / "leaks.tsv"):
         if {first, second} == {row["first"], row["second"]}:
-            return PublishedLeak(row["first"], row["second"], int(row["ids"]), row["source"])
+            return _PublishedLeak(row["first"], row["second"], int(row["ids"]), row["source"])
     return None
 
 

@@ -57,13 +57,13 @@ def _row(dataset: ListedVersion) -> tuple[str, ...]:
         dataset.name,
         dataset.version or "-",
         built,
-        size(dataset.bytes),
+        format_size(dataset.bytes),
         splits or "-",
         dataset.problem or "complete",
     )
 
 
-def size(number: int) -> str:
+def format_size(number: int) -> str:
     """Returns a number of bytes as people read it, such as `12.3kB`, in one word."""
     if number < 1000:
         return f"{number}B"

@@ -43,6 +43,10 @@ def is_command_line() -> bool:
     return module == [_PACKAGE]
 
 
+# Asked once, because `python -m` changes `sys.argv` later.
+_IS_COMMAND_LINE = is_command_line()
+
+
 def say_stopped(number: int, consequence: str = "nothing unfinished is left") -> None:
     """Writes to standard error that a signal has stopped the process.
 
@@ -66,11 +70,6 @@ def _end_at_once(number: int) -> NoReturn:
     """Ends the process amid a command, without removing what it has begun."""
     say_stopped(number, "the next run removes what is unfinished")
     os._exit(EXIT_STATUS_OF_SIGNALS + number)
-
-
-# If Ctrl-C is ignored, as under nohup, it stays so.
-if is_command_line() and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-    signal.signal(signal.SIGINT, _end_at_start)
 
 
 class Stops:
@@ -140,13 +139,6 @@ def open_standard_streams() -> None:
             setattr(sys, name, open(number, mode))  # noqa: SIM115, PTH123
 
 
-_IS_COMMAND_LINE = is_command_line()  # asked once, because `python -m` changes `sys.argv` later
-
-if _IS_COMMAND_LINE:
-    open_standard_streams()
-    gc.disable()  # until `end_imports`
-
-
 def end_imports() -> None:
     """Lets Python search for garbage from now on, but not in what was imported."""
     if _IS_COMMAND_LINE:
@@ -158,3 +150,12 @@ def end_command() -> None:
     """Lets the process end without a last search for garbage."""
     if _IS_COMMAND_LINE:
         gc.freeze()
+
+
+# What happens at import.
+
+if _IS_COMMAND_LINE:
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as under nohup
+        signal.signal(signal.SIGINT, _end_at_start)
+    open_standard_streams()
+    gc.disable()  # until `end_imports`

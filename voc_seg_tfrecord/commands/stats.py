@@ -6,7 +6,7 @@ if a figure differs from the published one.
 """
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,41 @@ if TYPE_CHECKING:
 SUMMARY = "count pixels, images and objects; class weights; compare with published tables"
 EXAMPLE = "voc-seg-tfrecord stats 2012@train+validation"
 
-_COLUMNS = ("pixels", "share", "images", "objects", "median_frequency", "inverse_log")
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class _Column:
+    """A figure of each class.
+
+    Attributes:
+      key: its name in `Stats.as_dict`.
+      csv_title: its title in CSV.
+      title: its title in the printed table.
+      format: its format in the printed table.
+    """
+
+    key: str
+    csv_title: str
+    title: str
+    format: str = "{}"
+
+    def show(self, value: object) -> str:
+        """Returns a value as printed; `-` for one that is not counted."""
+        return "-" if value is None else self.format.format(value)
+
+
+_COLUMNS = (
+    _Column(key="pixels", csv_title="pixels", title="pixels"),
+    _Column(key="share", csv_title="share", title="share", format="{:.3%}"),
+    _Column(key="images", csv_title="images", title="images"),
+    _Column(key="objects", csv_title="objects", title="objects"),
+    _Column(
+        key="median_frequency_weight",
+        csv_title="median_frequency",
+        title="median",
+        format="{:.4f}",
+    ),
+    _Column(key="inverse_log_weight", csv_title="inverse_log", title="inv-log", format="{:.3f}"),
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,13 +96,16 @@ def _as_json(
 
 
 def _print_csv(counts: "Mapping[str, Stats]") -> None:
+    titles = [column.csv_title for column in _COLUMNS]
     rows = []
     for split, stats_of_split in counts.items():
-        rows += [(split, *row) for row in _rows(stats_of_split)]
+        for name, figures in stats_of_split.as_dict()["classes"].items():
+            values = [figures[column.key] for column in _COLUMNS]
+            rows.append((split, figures["index"], name, *values))
         void = [stats_of_split.void, stats_of_split.void_share]
         empty_cells = [""] * (len(_COLUMNS) - len(void))
         rows.append((split, VOID, "void", *void, *empty_cells))
-    print(screen.csv_text(("split", "index", "class", *_COLUMNS), rows), end="")
+    print(screen.csv_text(("split", "index", "class", *titles), rows), end="")
 
 
 def _print(
@@ -86,9 +123,7 @@ def _print(
         for height, width, count in stats_of_split.most_common_sizes():
             sizes.append(f"{width} x {height} ({count})")
         print(f"  most common sizes, width x height: {', '.join(sizes)}")
-        columns = stats_of_split.as_dict().get("bands", {}).values()
-        for number, (mean, deviation) in enumerate(zip(*columns, strict=True)):
-            print(f"  band {number}: mean {mean:.6g}, standard deviation {deviation:.6g}")
+        _print_bands(stats_of_split)
         comparison = comparisons[split]
         if comparison is not None:
             _print_comparison(comparison)
@@ -103,18 +138,23 @@ def _print_comparison(comparison: "PublishedComparison") -> None:
 
 
 def _print_classes(stats_of_split: "Stats") -> None:
-    header = ("pixels", "share", "images", "objects", "median", "inv-log")
+    titles = [column.title for column in _COLUMNS]
     rows = []
-    for *start, share, images, objects, median, inverse in _rows(stats_of_split):
-        shown = "-" if objects is None else objects  # an empty cell would be no column for awk
-        rows.append((*start, f"{share:.3%}", images, shown, f"{median:.4f}", f"{inverse:.3f}"))
-    void = (VOID, "void", stats_of_split.void, f"{stats_of_split.void_share:.3%}", *["-"] * 4)
-    screen.show_table(("index", "class", *header), [*rows, void])
+    for name, figures in stats_of_split.as_dict()["classes"].items():
+        cells = [column.show(figures[column.key]) for column in _COLUMNS]
+        rows.append((figures["index"], name, *cells))
+    void = [str(stats_of_split.void), f"{stats_of_split.void_share:.3%}"]
+    empty_cells = ["-"] * (len(_COLUMNS) - len(void))  # awk would not count blanks as a column
+    rows.append((VOID, "void", *void, *empty_cells))
+    screen.show_table(("index", "class", *titles), rows)
     print("  void's share is that of all pixels, the others' of those that are not void")
 
 
-def _rows(stats_of_split: "Stats") -> Iterator[tuple[Any, ...]]:
-    """Yields index, name and the columns of each class; None for objects that are not counted."""
-    for name, figures in stats_of_split.as_dict()["classes"].items():
-        index, *others = figures.values()
-        yield index, name, *others
+def _print_bands(stats_of_split: "Stats") -> None:
+    """Prints the mean and the standard deviation of each band; nothing for RGB images."""
+    bands = stats_of_split.as_dict().get("bands")
+    if bands is None:
+        return
+    means_and_deviations = zip(bands["mean"], bands["std"], strict=True)
+    for number, (mean, deviation) in enumerate(means_and_deviations):
+        print(f"  band {number}: mean {mean:.6g}, standard deviation {deviation:.6g}")

@@ -12,6 +12,7 @@ from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import share_advice
 from voc_seg_tfrecord.core.names import VOID, background_index
+from voc_seg_tfrecord.formats.archives import FolderNaming
 from voc_seg_tfrecord.quality.finding import ALL_MASKS, NOTE, STOPS, Finding
 from voc_seg_tfrecord.report.cards import CardMaker
 from voc_seg_tfrecord.report.charts import ClassAxis, draw_bars
@@ -57,9 +58,7 @@ def write_tree(
     config: VocSegConfig | None,
     out: epath.Path,
     plan: str,
-    *,
-    root: str,
-    found_at: str,
+    naming: FolderNaming,
 ) -> None:
     """Writes the page of a checked folder into a file.
 
@@ -68,12 +67,12 @@ def write_tree(
       config: of a build; None if there is no folder that can be read.
       out: the file to write.
       plan: what a build would do, in words.
-      root: the folder or archive, as the user named it.
-      found_at: where the folder lies, which is elsewhere for an archive. The page does not say so.
+      naming: the folder or archive, as the user named it and as findings name it.
 
     Raises:
       ConfigError: if the file cannot be written.
     """
+    root = naming.given
     total = report.total
     background = None
     if config is not None:
@@ -88,7 +87,7 @@ def write_tree(
     style = ClassStyle(tuple(names), colors, background)
     card_maker = CardMaker(report, config, style, _thumbnail_side(report))
     kinds = [
-        _make_section(card_maker, kind, effect, findings, root=root, found_at=found_at)
+        _make_section(card_maker, kind, effect, findings, naming)
         for (kind, effect), findings in by_kind(report.findings).items()
     ]
     warnings = sum(section.count for section in kinds if section.word == "Warning")
@@ -108,7 +107,7 @@ def write_tree(
         cards_without_images=card_maker.cards_without_images,
         regions=card_maker.region_urls,
         views=any(card.example.pictures.image for section in kinds for card in section.cards),
-        plan=plan.replace(found_at, root),
+        plan=plan,
         splits=dict(report.plan.splits) if report.plan else {},
         names=name_all_values(names, "value"),
         used=used,
@@ -140,13 +139,11 @@ def _make_section(
     kind: str,
     effect: str,
     findings: Sequence[Finding],
-    *,
-    root: str,
-    found_at: str,
+    naming: FolderNaming,
 ) -> KindSection:
     """Makes the section of one kind; the most suspicious labels come first."""
     findings = sorted(findings, key=lambda finding: -finding.score)
-    messages = [finding.message.replace(found_at, root) for finding in findings]
+    messages = [naming.rename(finding.message) for finding in findings]
     cards = card_maker.make_cards(findings)
     about_labels = findings[0].score > 0 and kind != ALL_MASKS
     shown_findings = len(cards) if about_labels else _MAX_MESSAGES_OF_KIND
