@@ -153,6 +153,20 @@ def test_a_tree_in_a_bucket_builds_the_same_records(request, store, tmp_path):
         assert all(records(built, s) == records(local, s) for s in local.info.splits)
 
 
+@STORES
+def test_images_of_a_tree_in_a_bucket_are_copied_and_no_cp_is_proposed(request, store, tmp_path):
+    bucket = request.getfixturevalue(store)
+    voc = DUMMY_DATA / "VOCdevkit" / "VOC2012"
+    upload(bucket, voc, "tree")
+    chosen = tmp_path / "ids.txt"
+    chosen.write_text("2007_000001\n")
+    out = tmp_path / "out"
+    words = ("check", f"{bucket.url}/tree", "--ids", chosen, "--copy_to", out)
+    assert "cp -r" not in command(bucket, *words)
+    mask = "SegmentationClass/2007_000001.png"
+    assert (out / mask).read_bytes() == (voc / mask).read_bytes()
+
+
 IN_PYTHON = f"""
 import tensorflow_datasets as tfds
 

@@ -115,7 +115,7 @@ def _add_tiles(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclasses.dataclass(frozen=True)
-class _Outcome:
+class _BuildOutcome:
     """What a build, or a dry run, ends with.
 
     Attributes:
@@ -185,7 +185,7 @@ def _check_release(args: argparse.Namespace) -> None:
         )
 
 
-def _build_tree(args: argparse.Namespace) -> _Outcome:
+def _build_tree(args: argparse.Namespace) -> _BuildOutcome:
     """Builds a tree of the user, or only shows what a build would do."""
     _check_tree(args)
     fields = {"trust_images": args.trust_images, **arguments.tree_fields(args)}
@@ -207,12 +207,12 @@ def _build_tree(args: argparse.Namespace) -> _Outcome:
         if args.dry_run:
             print(f"\n{tfds_call.sentence}")
             problems = _find_problems(plan, config, args)
-            return _Outcome(1 if problems else 0, document | {"problems": problems})
+            return _BuildOutcome(1 if problems else 0, document | {"problems": problems})
         builder = _build(args, plan, config)
         classes = _print_classes(builder.class_counts, config.built_class_names)
         built = _print_built(args, builder)
         print(tfds_call.sentence)
-    return _Outcome(0, document | built | {"classes": classes})
+    return _BuildOutcome(0, document | built | {"classes": classes})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -240,7 +240,7 @@ def _describe_tfds_call(args: argparse.Namespace, config: VocSegConfig) -> _Tfds
     return _TfdsCall(words, f"{title}:\n  {command(*words)}")
 
 
-def _build_release(args: argparse.Namespace) -> _Outcome:
+def _build_release(args: argparse.Namespace) -> _BuildOutcome:
     _check_release(args)
     config = _RELEASES[args.release]
     print(f"{config.name}: {config.description}")
@@ -257,7 +257,7 @@ def _build_release(args: argparse.Namespace) -> _Outcome:
         "archives": list((builder.info.metadata or {}).get("archives", ())),
         "command": words,
     }
-    return _Outcome(0, document)
+    return _BuildOutcome(0, document)
 
 
 def _print_built(args: argparse.Namespace, builder: tfds.core.DatasetBuilder) -> dict[str, Any]:

@@ -22,7 +22,7 @@ EXAMPLE = "voc-seg-tfrecord stats 2012@train+validation"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class _Column:
+class _ClassFigure:
     """A figure of each class.
 
     Attributes:
@@ -43,17 +43,19 @@ class _Column:
 
 
 _COLUMNS = (
-    _Column(key="pixels", csv_title="pixels", title="pixels"),
-    _Column(key="share", csv_title="share", title="share", format="{:.3%}"),
-    _Column(key="images", csv_title="images", title="images"),
-    _Column(key="objects", csv_title="objects", title="objects"),
-    _Column(
+    _ClassFigure(key="pixels", csv_title="pixels", title="pixels"),
+    _ClassFigure(key="share", csv_title="share", title="share", format="{:.3%}"),
+    _ClassFigure(key="images", csv_title="images", title="images"),
+    _ClassFigure(key="objects", csv_title="objects", title="objects"),
+    _ClassFigure(
         key="median_frequency_weight",
         csv_title="median_frequency",
         title="median",
         format="{:.4f}",
     ),
-    _Column(key="inverse_log_weight", csv_title="inverse_log", title="inv-log", format="{:.3f}"),
+    _ClassFigure(
+        key="inverse_log_weight", csv_title="inverse_log", title="inv-log", format="{:.3f}"
+    ),
 )
 
 
