@@ -1,3 +1,4 @@
+import dataclasses
 import re
 
 import numpy as np
@@ -116,4 +117,26 @@ def test_a_line_of_void_around_objects_is_one_border(drawn):
     assert with_void.in_place == pytest.approx(
         fit.measure(drawn[0].image, drawn[0].mask).in_place, abs=0.1
     )
-    assert max(with_void.gains) < 0
+    assert max(*with_void.transform_gains, with_void.shift_gain) < 0
+
+
+def fits_like(drawn, **fields):
+    """Returns how masks fit that are right, with other values of some fields."""
+    fits = [fit.measure(one.image, one.mask) for one in drawn]
+    return [dataclasses.replace(one, **fields) for one in fits]
+
+
+def test_masks_that_are_shifted_to_both_sides_are_not_said_to_have_one_shift(drawn):
+    gains = {"transform_gains": (-0.1, -0.1, -0.1), "shift_gain": 0.3}
+    left = fits_like(drawn[::2], shift=fit.Shift(4, 0), **gains)
+    right = fits_like(drawn[1::2], shift=fit.Shift(-4, 0), **gains)
+    assert not any("all masks" in note for note in find_misfits([*left, *right]).notes)
+    (note,) = find_misfits([*left, *left]).notes
+    assert "all masks may be shifted by 4 px to the left" in note
+
+
+def test_a_shift_that_gains_no_more_than_usual_is_not_named_in_place_of_a_transform(drawn):
+    fits = fits_like(drawn, transform_gains=(-0.1, -0.1, -0.1), shift_gain=-0.1)
+    fits[3] = dataclasses.replace(fits[3], transform_gains=(-0.1, 0.05, -0.1), shift_gain=0.11)
+    (misfit,) = find_misfits(fits).misfits
+    assert (misfit.number, misfit.description) == (3, "flipped upside down")

@@ -308,3 +308,11 @@ def test_classes_that_look_half_alike_are_not_told_apart():
     compared = compare_regions(regions, [f"i{n}x" for n in range(600)], [])
     assert compared.mislabeled == ()
     assert compared.confused == ((0, 1),)
+
+
+def test_the_box_of_a_region_at_the_edge_ends_with_the_image():
+    mask = np.zeros((10, 10), np.uint8)
+    mask[:, 5:] = 1
+    regions = measure_regions(np.zeros((15, 15, 3), np.uint8), mask, (15, 15))
+    boxes = {region.label: region.box for region in regions}
+    assert boxes == {0: (0, 0, 8, 15), 1: (8, 0, 7, 15)}

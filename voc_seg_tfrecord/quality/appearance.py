@@ -74,13 +74,11 @@ def measure_regions(
     regions.sort(key=lambda region: (-region.pixels, region.label, region.top, region.left))
     appearances = []
     for region in regions[:_MAX_REGIONS]:
-        height, width = region.is_inside.shape
-        box = (
-            round(region.left * columns_per_column),
-            round(region.top * rows_per_row),
-            max(1, round(width * columns_per_column)),
-            max(1, round(height * rows_per_row)),
-        )
+        left = round(region.left * columns_per_column)
+        top = round(region.top * rows_per_row)
+        right = round(region.right * columns_per_column)
+        bottom = round(region.bottom * rows_per_row)
+        box = (left, top, max(1, right - left), max(1, bottom - top))
         features = _measure_features(rgb, mask, region)
         appearances.append(RegionAppearance(region.label, box, features))
     return tuple(appearances)
@@ -123,24 +121,27 @@ def _find_regions(mask: np.ndarray, objects: np.ndarray | None) -> Iterator[_Reg
             in_objects = in_class & (objects != 0) & (objects != VOID)
             in_class &= ~in_objects
             for number in np.unique(objects[in_objects]).tolist():
-                yield from _cut_to_box(in_objects & (objects == number), label)
-        for part in _cut_to_box(in_class, label):
-            yield from _split_into_parts(part)
+                yield _cut_to_box(in_objects & (objects == number), label)
+        if in_class.any():
+            yield from _split_into_parts(_cut_to_box(in_class, label))
 
 
-def _cut_to_box(pixels: np.ndarray, label: int) -> Iterator[_RegionPixels]:
-    """Yields the pixels of a class, bool `[H, W]`, as one region; nothing if there are none."""
+def _cut_to_box(pixels: np.ndarray, label: int) -> _RegionPixels:
+    """Returns the pixels of a class, bool `[H, W]`, of which there are some, as one region."""
     rows = np.flatnonzero(pixels.any(1))
     columns = np.flatnonzero(pixels.any(0))
-    if len(rows):
-        top = int(rows[0])
-        left = int(columns[0])
-        is_inside = pixels[top : rows[-1] + 1, left : columns[-1] + 1]
-        yield _RegionPixels(label, int(np.count_nonzero(is_inside)), top, left, is_inside)
+    top = int(rows[0])
+    left = int(columns[0])
+    is_inside = pixels[top : rows[-1] + 1, left : columns[-1] + 1]
+    return _RegionPixels(label, int(np.count_nonzero(is_inside)), top, left, is_inside)
 
 
 def _split_into_parts(region: _RegionPixels) -> Iterator[_RegionPixels]:
-    """Yields the connected parts of a region; pixels may touch at corners."""
+    """Yields the connected parts of a region; pixels may touch at corners.
+
+    `quality.regions` finds the same parts without SciPy, which is optional, but does not say which
+    pixels they have.
+    """
     from scipy import ndimage
 
     part_of_pixel, parts = ndimage.label(region.is_inside, _CORNERS_TOUCH)
@@ -250,21 +251,23 @@ def _take_colors(
     x = _scale_places(inside[1], mask_size[1], width)
     y_around = _scale_places(around[0], mask_size[0], height)
     x_around = _scale_places(around[1], mask_size[1], width)
-    # One look into the image for all of them, as each look takes as long.
-    places = [
-        y * width + x,
+    inside_places = y * width + x
+    neighbor_places = (
         y * width + np.minimum(x + 1, width - 1),
         y * width + np.maximum(x - 1, 0),
         np.minimum(y + 1, height - 1) * width + x,
         np.maximum(y - 1, 0) * width + x,
-        y_around * width + x_around,
-    ]
-    colors = rgb.reshape(-1, 3).take(np.concatenate(places), 0)
-    count = len(y)
+    )
+    around_places = y_around * width + x_around
+    # All colors are taken at once, as each call takes as long.
+    places = np.concatenate([inside_places, *neighbor_places, around_places])
+    colors = rgb.reshape(-1, 3).take(places, 0)
+    count = len(inside_places)
+    inside_colors, neighbor_colors, around_colors = np.split(colors, [count, 5 * count])
     return _SampledColors(
-        inside=colors[:count],
-        neighbors=colors[count : 5 * count].reshape(4, count, 3),
-        around=colors[5 * count :],
+        inside=inside_colors,
+        neighbors=neighbor_colors.reshape(4, count, 3),
+        around=around_colors,
     )
 
 

@@ -25,7 +25,6 @@ _MAX_SMALL_REGION_PIXELS = 64  # of a region that specks are compared with
 _MAX_SMALL_REGIONS = 200  # of one mask
 _MAX_PINHOLES = 200  # of one mask
 _PINHOLE_BAND_PIXELS = 1 << 20  # pixels of a mask in which pinholes are found at once
-_MASK_SAMPLE_SIDE_PX = 64
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,7 +39,8 @@ class Evidence:
       size: height and width of the mask.
       labels: the classes in the mask without void, ascending.
       has_void: whether the mask has void.
-      mask_sample: evenly spread pixels of the mask, uint8 `[64, 64]`; None without a mask.
+      mask_sample: a pixel of the mask in each cell of the grid of `fit`, uint8 `[64, 64]`; None
+        without a mask.
       largest_regions: the largest region of each class.
       smallest_regions: the smallest region of each class.
       specks: regions of at most `MAX_SPECK_PIXELS`; the first 200 small regions are examined.
@@ -84,7 +84,6 @@ def examine(
     measure_fit: bool,
     objects: np.ndarray | None = None,
     decoded: pillow.Still | None = None,
-    only_appearances: bool = False,
 ) -> Evidence:
     """Measures one example.
 
@@ -97,8 +96,6 @@ def examine(
         like. This takes most of the time. It needs a mask of the image's size.
       objects: the instance mask, uint8 `[H, W]`; None if there is none.
       decoded: the image in full size, if it was decoded already.
-      only_appearances: with `measure_fit`, whether to measure what regions look like, and nothing
-        else of the mask.
 
     Raises:
       ImageError: if the image cannot be decoded.
@@ -109,21 +106,64 @@ def examine(
     appearances: tuple[RegionAppearance, ...] = ()
     mask_fit = None
     if measured_mask is not None and still.full_size == measured_mask.shape:
-        if appearance.is_available():
-            appearances = measure_appearances(still, measured_mask, objects)
-        if not only_appearances:
-            still = still.resized(*fit.reduced_size(measured_mask.shape))
-            mask_fit = fit.measure(still.rgb(), measured_mask)
-    evidence = Evidence(
+        appearances = _measure_appearances_if_available(still, measured_mask, objects)
+        still = still.resized(*fit.reduced_size(measured_mask.shape))
+        mask_fit = fit.measure(still.rgb(), measured_mask)
+    evidence = _examine_image(image, still, image_id, split, appearances)
+    if mask is None:
+        return evidence
+    return _add_mask(evidence, mask, mask_fit)
+
+
+def examine_appearances(
+    image: File, mask: np.ndarray, *, image_id: str, split: str, objects: np.ndarray | None
+) -> Evidence:
+    """Measures what the regions of one example look like, and nothing else of its mask.
+
+    The arguments are those of `examine`.
+
+    Raises:
+      ImageError: if the image cannot be decoded.
+    """
+    still = images.decode(image, side=_side_to_decode(mask))
+    appearances: tuple[RegionAppearance, ...] = ()
+    if still.full_size == mask.shape:
+        appearances = _measure_appearances_if_available(still, mask, objects)
+    return _examine_image(image, still, image_id, split, appearances)
+
+
+def _examine_image(
+    image: File,
+    still: pillow.Still,
+    image_id: str,
+    split: str,
+    appearances: tuple[RegionAppearance, ...],
+) -> Evidence:
+    """Returns the evidence of an example without that of its mask, but for what regions look like.
+
+    Args:
+      image: the image as it is stored.
+      still: the image, decoded.
+      image_id: the image id.
+      split: the split; empty if the splits are not decided.
+      appearances: what its regions look like.
+    """
+    return Evidence(
         id=image_id,
         split=split,
         image_sha256=hashlib.sha256(image.data).hexdigest(),
         brightness=still.gray(near_duplicates.HEIGHT, near_duplicates.WIDTH),
         appearances=appearances,
     )
-    if mask is None or only_appearances:
-        return evidence
-    return _add_mask(evidence, mask, mask_fit)
+
+
+def _measure_appearances_if_available(
+    still: pillow.Still, mask: np.ndarray, objects: np.ndarray | None
+) -> tuple[RegionAppearance, ...]:
+    """Measures what the regions of a mask look like; nothing without scikit-learn."""
+    if not appearance.is_available():
+        return ()
+    return measure_appearances(still, mask, objects)
 
 
 def _side_to_decode(measured_mask: np.ndarray | None) -> int:
@@ -165,7 +205,7 @@ def _add_mask(evidence: Evidence, mask: np.ndarray, mask_fit: Fit | None) -> Evi
         size=mask.shape,
         labels=tuple(np.unique(regions.labels).tolist()),
         has_void=bool((mask == VOID).any()),
-        mask_sample=fit.sample_pixels(mask, _MASK_SAMPLE_SIDE_PX, _MASK_SAMPLE_SIDE_PX),
+        mask_sample=fit.sample_pixels(mask, fit.GRID_SIDE, fit.GRID_SIDE),
         largest_regions=by_class.take(_is_last_of_class(by_class)).as_regions(),
         smallest_regions=by_class.take(_is_first_of_class(by_class)).as_regions(),
         specks=tuple(specks),

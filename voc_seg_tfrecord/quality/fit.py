@@ -29,10 +29,10 @@ On 106 pairs of VOC2012, 240 finds as many mistakes, takes half as long again an
 good masks; 600 finds fewer."""
 
 TRANSFORMS = ("mirrored", "flipped upside down", "rotated by 180 degrees")
-"""What may have happened to a mask, in the order of `Fit.gains`."""
+"""What may have happened to a mask, in the order of `Fit.transform_gains`."""
 
 SHIFTED = "shifted"
-"""What else may have happened to a mask; the last of `Fit.gains`."""
+"""What else may have happened to a mask."""
 
 GRID_SIDE = 64
 """Cells along each side of the grid on which masks are compared with other images."""
@@ -70,9 +70,9 @@ class Fit:
 
     Attributes:
       in_place: mean of the edges on the mask's border, 0 to 1.
-      gains: by how much this rises if the mask is corrected, one value for each of `TRANSFORMS`,
-        then one for the best shift. That of a shift also counts by how much its peak is above its
-        surroundings.
+      transform_gains: by how much this rises if the mask is corrected, for each of `TRANSFORMS`.
+      shift_gain: by how much it rises after the best shift, plus by how much the peak there is
+        higher above its surroundings.
       shift: how the mask would be shifted to fit best, in pixels of the mask.
       size: height and width of the mask.
       edges: the mean of the edges in each cell of the grid, uint8 `[4096]`, 0 to 255.
@@ -80,7 +80,8 @@ class Fit:
     """
 
     in_place: float
-    gains: tuple[float, ...]
+    transform_gains: tuple[float, float, float]
+    shift_gain: float
     shift: Shift
     size: tuple[int, int]
     edges: np.ndarray
@@ -120,14 +121,21 @@ def measure(rgb: np.ndarray, mask: np.ndarray) -> Fit | None:
         return None
     edges = _find_edges(rgb)
     in_place = _mean_edge(edges, places)
-    mirrored = places + (width - 1 - 2 * (places % width))
-    flipped = border.size - 1 - mirrored
+    # A place is an index into the raveled image. Counted from the end, it is the place after a
+    # rotation by 180 degrees. A mask that is mirrored and then rotated is flipped.
+    columns = places % width
+    mirrored = places - columns + (width - 1 - columns)
     rotated = border.size - 1 - places
-    gains = [_mean_edge(edges, moved) - in_place for moved in (mirrored, flipped, rotated)]
+    flipped = border.size - 1 - mirrored
     shift_gain, shift = _find_best_shift(edges, border)
     return Fit(
         in_place=in_place,
-        gains=(*gains, shift_gain),
+        transform_gains=(
+            _mean_edge(edges, mirrored) - in_place,
+            _mean_edge(edges, flipped) - in_place,
+            _mean_edge(edges, rotated) - in_place,
+        ),
+        shift_gain=shift_gain,
         shift=Shift(
             right=round(shift.right * mask.shape[1] / width),
             down=round(shift.down * mask.shape[0] / height),
@@ -266,18 +274,17 @@ def _next_fast_size(number: int) -> int:
 
 
 def _count_inside(border: np.ndarray, downs: np.ndarray, rights: np.ndarray) -> np.ndarray:
-    """Returns how many pixels of the border stay in the image after each shift.
+    """Returns how many pixels of the border stay in the image, integers `[downs, rights]`."""
+    pixels_by_column = _sum_rows_inside(border, downs)
+    return _sum_rows_inside(pixels_by_column.T, rights).T
 
-    Rows first, then columns as rows: those that stay are from the first to the last row that the
-    shift leaves in the image, so a difference of cumulative sums counts them.
-    """
-    counts = border
-    for shifts in (downs, rights):
-        sums = _cumulative_sums(counts, np.int32)
-        first = np.maximum(0, -shifts)
-        last = len(counts) - np.maximum(0, shifts)
-        counts = (sums.take(last, 0) - sums.take(first, 0)).T
-    return counts
+
+def _sum_rows_inside(values: np.ndarray, shifts: np.ndarray) -> np.ndarray:
+    """Returns the sum of the rows that stay in the image after each shift down, `[shifts, W]`."""
+    sums = _cumulative_sums(values, np.int32)
+    first = np.maximum(0, -shifts)
+    stop = len(values) - np.maximum(0, shifts)
+    return sums.take(stop, 0) - sums.take(first, 0)
 
 
 def _mean_around(values: np.ndarray) -> np.ndarray:

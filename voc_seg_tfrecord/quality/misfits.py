@@ -7,7 +7,7 @@ right: mirrored and so on, shifted, or laid on another image.
 
 from collections.abc import Sequence
 import dataclasses
-from typing import Literal
+import enum
 
 import numpy as np
 
@@ -32,6 +32,14 @@ _MIN_SHARE_OF_WHOLE_SET = 0.7  # of the masks, if all are wrong in the same way
 _MIN_LEAD_OF_TRANSFORM = 0.05  # over the next best, if all masks are wrong in the same way
 _MAX_SHIFT_DIFFERENCE_PX = 4  # of shifts that count as the same
 _MAX_IMAGES_AWAY = 500  # before and after its own image, a mask is laid on others
+
+
+class _Cause(enum.IntEnum):
+    """Why a mask may not fit its image; the columns of arrays `[N, 3]` of gains."""
+
+    TRANSFORM = 0
+    SHIFT = 1
+    OTHER_IMAGE = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,9 +107,8 @@ def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
     known = [fit for fit in fits if fit is not None]
     if len(known) < _MIN_KNOWN_MASKS:
         return Judgment()
-    gains = np.array([fit.gains for fit in known])
-    transform_gains = gains[:, :-1]
-    shift_gains = gains[:, -1]
+    transform_gains = np.array([fit.transform_gains for fit in known])
+    shift_gains = np.array([fit.shift_gain for fit in known])
     others = _lay_on_other_images(known)
     note = (
         _describe_common_transform(transform_gains)
@@ -111,20 +118,22 @@ def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
     if note:
         return Judgment(notes=(note,))
 
-    # By a transform, a shift and another image.
-    best_gains = np.stack([transform_gains.max(1), shift_gains, others.gains], axis=1)
+    best_gains = np.zeros((len(known), len(_Cause)))
+    best_gains[:, _Cause.TRANSFORM] = transform_gains.max(1)
+    best_gains[:, _Cause.SHIFT] = shift_gains
+    best_gains[:, _Cause.OTHER_IMAGE] = others.gains
     limits = _limits_of_usual_gains(best_gains)
-    if np.isinf(limits[0]):  # masks fit no better than mirrored ones
+    if np.isinf(limits[_Cause.TRANSFORM]):  # masks fit no better than mirrored ones
         return Judgment(notes=(INCONCLUSIVE,), is_conclusive=False)
     excess = best_gains / limits
     misfits = []
     for row in np.flatnonzero(excess.max(1) > 1).tolist():
         score = float(1 - 0.5 / excess[row].max())
         cause = _likeliest_cause(best_gains[row], excess[row])
-        if cause == "another image":
+        if cause is _Cause.OTHER_IMAGE:
             other_image = numbers[others.images[row]]
             misfit = Misfit(numbers[row], score, OF_ANOTHER_IMAGE, other_image=other_image)
-        elif cause == "transform":
+        elif cause is _Cause.TRANSFORM:
             transform = TRANSFORMS[int(transform_gains[row].argmax())]
             misfit = Misfit(numbers[row], score, transform)
         else:
@@ -134,32 +143,34 @@ def find_misfits(fits: Sequence[Fit | None]) -> Judgment:
     return Judgment(tuple(misfits))
 
 
-def _likeliest_cause(
-    best_gains: np.ndarray, excess: np.ndarray
-) -> Literal["transform", "shift", "another image"]:
+def _likeliest_cause(best_gains: np.ndarray, excess: np.ndarray) -> _Cause:
     """Returns why a mask is a misfit.
 
+    A shift often explains a part of what a transform explains better. So a shift has to gain twice
+    as much as a transform that is a cause too.
+
     Args:
-      best_gains: of the mask by a transform, a shift and another image, float64 `[3]`.
-      excess: the same as multiples of the limits of usual gains, float64 `[3]`.
+      best_gains: of the mask by cause, float64 `[3]`.
+      excess: the same as multiples of the limits of usual gains, float64 `[3]`; above 1 for a
+        possible cause.
     """
-    by_transform, by_shift, by_other_image = excess
-    # A shift, or another image, often explains a part of what a transform explains better.
-    is_transformed = by_transform > 1 and 2 * best_gains[0] > best_gains[1]
-    by_own_image = by_transform if is_transformed else by_shift
-    if by_other_image > by_own_image:
-        return "another image"
-    return "transform" if is_transformed else "shift"
+    is_far_better_shifted = best_gains[_Cause.SHIFT] >= 2 * best_gains[_Cause.TRANSFORM]
+    is_shifted = excess[_Cause.SHIFT] > 1 and is_far_better_shifted
+    is_transformed = excess[_Cause.TRANSFORM] > 1 and not is_shifted
+    cause_on_own_image = _Cause.TRANSFORM if is_transformed else _Cause.SHIFT
+    if excess[_Cause.OTHER_IMAGE] > excess[cause_on_own_image]:
+        return _Cause.OTHER_IMAGE
+    return cause_on_own_image
 
 
 def _limits_of_usual_gains(best_gains: np.ndarray) -> np.ndarray:
-    """Returns the gains above which masks of a set are misfits, float64 `[3]`.
+    """Returns the gains above which masks of a set are misfits by cause, float64 `[3]`.
 
     The spread is taken from quantiles above the median, which hold also if a quarter of the masks
     is wrong. A limit is infinite if most masks gain: then the gain tells nothing.
 
     Args:
-      best_gains: of each mask by a transform, a shift and another image, float64 `[N, 3]`.
+      best_gains: of each mask by cause, float64 `[N, 3]`.
     """
     least = np.array((_MIN_TRANSFORM_GAIN, _MIN_SHIFT_GAIN, _MIN_OTHER_IMAGE_GAIN))
     median, upper = np.quantile(best_gains, (0.5, _UPPER_QUANTILE), axis=0)
@@ -173,26 +184,24 @@ def _limits_of_usual_gains(best_gains: np.ndarray) -> np.ndarray:
 def _lay_on_other_images(fits: Sequence[Fit]) -> _OtherImages:
     """Measures how masks fit the images of their size that are near in the set."""
     count = len(fits)
-    others = _OtherImages(
-        gains=np.full(count, -1.0),
-        images=np.zeros(count, np.int64),
-        gains_before=np.full(count, -1.0),
-        gains_after=np.full(count, -1.0),
-    )
+    best_gains = np.full(count, -1.0)
+    best_images = np.zeros(count, np.int64)
+    gains_before = np.full(count, -1.0)
+    gains_after = np.full(count, -1.0)
     for start in range(0, count, _MAX_IMAGES_AWAY):
         masks = np.arange(start, min(start + _MAX_IMAGES_AWAY, count))
         first_image = max(0, start - _MAX_IMAGES_AWAY)
         images = np.arange(first_image, min(start + 2 * _MAX_IMAGES_AWAY, count))
         gains = _gains_on_images(fits, masks, images)
-        others.gains[masks] = gains.max(1)
-        others.images[masks] = images[gains.argmax(1)]
+        best_gains[masks] = gains.max(1)
+        best_images[masks] = images[gains.argmax(1)]
         has_before = masks > 0
         before = masks[has_before] - 1 - first_image
-        others.gains_before[masks[has_before]] = gains[has_before, before]
+        gains_before[masks[has_before]] = gains[has_before, before]
         has_after = masks < count - 1
         after = masks[has_after] + 1 - first_image
-        others.gains_after[masks[has_after]] = gains[has_after, after]
-    return others
+        gains_after[masks[has_after]] = gains[has_after, after]
+    return _OtherImages(best_gains, best_images, gains_before, gains_after)
 
 
 def _gains_on_images(fits: Sequence[Fit], masks: np.ndarray, images: np.ndarray) -> np.ndarray:
@@ -240,7 +249,9 @@ def _describe_common_transform(transform_gains: np.ndarray) -> str:
     Args:
       transform_gains: by `fit.TRANSFORMS`, float64 `[N, 3]`.
     """
-    *_, second, best = np.argsort(np.median(transform_gains, 0))
+    order = np.argsort(np.median(transform_gains, 0))
+    best = order[-1]
+    second = order[-2]
     is_better = transform_gains[:, best] > _MIN_TRANSFORM_GAIN
     lead = np.median(transform_gains[:, best] - transform_gains[:, second])
     if is_better.mean() <= _MIN_SHARE_OF_WHOLE_SET or lead <= _MIN_LEAD_OF_TRANSFORM:
@@ -257,6 +268,8 @@ def _describe_common_shift(fits: Sequence[Fit], shift_gains: np.ndarray) -> str:
     if is_better.mean() <= _MIN_SHARE_OF_WHOLE_SET:
         return ""
     right, down = median.round().astype(int).tolist()
+    if right == down == 0:  # shifts to both sides, which have nothing in common
+        return ""
     return _describe_whole_set(is_better, describe_shift(Shift(right, down)))
 
 

@@ -113,26 +113,27 @@ def compare_regions(
         return RegionComparison(rare_classes=rare_classes, is_one_group=True)
 
     features = np.stack([region.features for region in compared])
-    labels = np.searchsorted(classes, [region.label for region in compared])
-    probabilities = _predict_out_of_fold(features, labels, group_of_region, len(classes))
-    verdict = _judge_labels(probabilities, labels)
+    # A class is called by its column in the probabilities from here on.
+    columns = np.searchsorted(classes, [region.label for region in compared])
+    probabilities = _predict_out_of_fold(features, columns, group_of_region, len(classes))
+    verdict = _judge_labels(probabilities, columns)
     mislabeled = []
     for wrong in verdict.wrong_labels:
         is_elsewhere = image_of_region != image_of_region[wrong.row]
-        own = labels[wrong.row]
-        like_suggested = _surest_rows(probabilities, labels, wrong.suggested, is_elsewhere)
-        like_own = _surest_rows(probabilities, labels, own, is_elsewhere)
+        own_column = columns[wrong.row]
+        like_suggested = _surest_rows(probabilities, columns, wrong.suggested_column, is_elsewhere)
+        like_own = _surest_rows(probabilities, columns, own_column, is_elsewhere)
         mislabeled.append(
             MislabeledRegion(
                 place=places[wrong.row],
-                suggested=classes[wrong.suggested],
+                suggested=classes[wrong.suggested_column],
                 score=wrong.score,
                 like_suggested=tuple(places[row] for row in like_suggested),
                 like_own=tuple(places[row] for row in like_own),
             )
         )
     mislabeled.sort(key=lambda region: (-region.score, region.place.image, region.place.region))
-    confused = _sort_confused_pairs(probabilities, labels, verdict.distinct_pairs)
+    confused = _sort_confused_pairs(probabilities, columns, verdict.distinct_pairs)
     return RegionComparison(
         mislabeled=tuple(mislabeled),
         rare_classes=rare_classes,
@@ -153,8 +154,11 @@ def _group_images(ids: Sequence[str], near_duplicates: Iterable[Sequence[int]]) 
     group_of_id: Mapping[str, str] = proposal.groups if proposal else {}
     keys = []
     for number, image_id in enumerate(ids):
-        is_grouped = image_id in group_of_id
-        keys.append(f"0 {group_of_id[image_id]}" if is_grouped else f"1 {number}")
+        # The digit keeps a group that is called by a number apart from an image without a group.
+        if image_id in group_of_id:
+            keys.append(f"0 {group_of_id[image_id]}")
+        else:
+            keys.append(f"1 {number}")
     group_of_image = np.unique(keys, return_inverse=True)[1]
     for first, *others in near_duplicates:
         for number in others:
@@ -163,7 +167,7 @@ def _group_images(ids: Sequence[str], near_duplicates: Iterable[Sequence[int]]) 
 
 
 def _predict_out_of_fold(
-    features: np.ndarray, labels: np.ndarray, groups: np.ndarray, classes: int
+    features: np.ndarray, columns: np.ndarray, groups: np.ndarray, classes: int
 ) -> np.ndarray:
     """Returns for each region the share of trees for each class, float32 `[N, classes]`.
 
@@ -171,13 +175,13 @@ def _predict_out_of_fold(
 
     Args:
       features: float32 `[N, F]`.
-      labels: int64 `[N]`, from 0 to `classes` - 1.
+      columns: the class of each region, int64 `[N]`, from 0 to `classes` - 1.
       groups: the group of each region's image, int64 `[N]`.
       classes: how many there are.
     """
     from sklearn.ensemble import ExtraTreesClassifier
 
-    probabilities = np.zeros((len(labels), classes), np.float32)
+    probabilities = np.zeros((len(columns), classes), np.float32)
     fold_of_region = _assign_folds(groups)
     for fold in range(fold_of_region.max() + 1):
         is_in_fold = fold_of_region == fold
@@ -189,7 +193,7 @@ def _predict_out_of_fold(
             random_state=0,
             n_jobs=-1,
         )
-        model.fit(features[~is_in_fold], labels[~is_in_fold])
+        model.fit(features[~is_in_fold], columns[~is_in_fold])
         model.n_jobs = 1  # threads would add up the trees in any order
         rows = np.flatnonzero(is_in_fold)
         predicted = model.predict_proba(features[is_in_fold])
@@ -211,59 +215,78 @@ def _assign_folds(groups: np.ndarray) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class _WrongLabel:
-    """A region, by its row, whose label is named wrong; the suggested class; and the score."""
+    """A label that is named wrong.
+
+    Attributes:
+      row: of the region.
+      suggested_column: of the class that it looks like.
+      score: how sure this is, 0.2 to 0.95.
+    """
 
     row: int
-    suggested: int
+    suggested_column: int
     score: float
 
 
 @dataclasses.dataclass(frozen=True)
 class _Verdict:
-    """Which labels are named wrong, and which pairs of classes appearance tells apart."""
+    """Which labels are named wrong, and which pairs of columns appearance tells apart."""
 
     wrong_labels: Sequence[_WrongLabel]
     distinct_pairs: frozenset[tuple[int, int]]
 
 
-def _judge_labels(probabilities: np.ndarray, labels: np.ndarray) -> _Verdict:
+def _judge_labels(probabilities: np.ndarray, columns: np.ndarray) -> _Verdict:
     """Names labels that the predictions contradict.
 
     Args:
       probabilities: of each region for each class, float32 `[N, classes]`.
-      labels: the class of each region, int64 `[N]`.
+      columns: the column of each region's own class, int64 `[N]`.
     """
     wrong_labels = []
     distinct_pairs = set()
-    likeliest_other = _likeliest_other_class(probabilities, labels)
+    likeliest_other = _likeliest_other_column(probabilities, columns)
     likeliest = probabilities.argmax(1)
-    classes = range(probabilities.shape[1])
-    for given in classes:
-        for other in classes:
-            if other == given:
-                continue
-            # By how much regions of the class look more like the other one.
-            rows = np.flatnonzero(labels == given)
-            margins = probabilities[rows, other] - probabilities[rows, given]
-            margins[likeliest_other[rows] != other] = -1
-            # The same of regions of the other class, as if they had been labeled wrong.
-            rows_of_other = np.flatnonzero(labels == other)
-            if_wrong = probabilities[rows_of_other, other] - probabilities[rows_of_other, given]
-            if_wrong[likeliest[rows_of_other] != other] = -1
-            threshold = _choose_threshold(np.sort(margins), np.sort(if_wrong))
-            if threshold is None:
-                continue
-            distinct_pairs.add((min(given, other), max(given, other)))
-            for index in np.flatnonzero(margins >= threshold).tolist():
-                score = 0.2 + 0.75 * float(margins[index])
-                wrong_labels.append(_WrongLabel(int(rows[index]), other, score))
+    for given, other in itertools.permutations(range(probabilities.shape[1]), 2):
+        rows = np.flatnonzero(columns == given)
+        margins = _margins(probabilities, rows, given, other, likeliest_other)
+        # The same of regions of the other class, as if they had been labeled wrong.
+        rows_of_other = np.flatnonzero(columns == other)
+        margins_if_wrong = _margins(probabilities, rows_of_other, given, other, likeliest)
+        threshold = _choose_threshold(np.sort(margins), np.sort(margins_if_wrong))
+        if threshold is None:
+            continue
+        distinct_pairs.add((min(given, other), max(given, other)))
+        for index in np.flatnonzero(margins >= threshold).tolist():
+            score = 0.2 + 0.75 * float(margins[index])
+            wrong_labels.append(_WrongLabel(int(rows[index]), other, score))
     return _Verdict(wrong_labels, frozenset(distinct_pairs))
 
 
-def _likeliest_other_class(probabilities: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """Returns the likeliest class of each region beside its own, int64 `[N]`."""
+def _margins(
+    probabilities: np.ndarray, rows: np.ndarray, given: int, other: int, likeliest: np.ndarray
+) -> np.ndarray:
+    """Returns by how much regions look more like another class than like a given one.
+
+    Args:
+      probabilities: of each region for each class, float32 `[N, classes]`.
+      rows: those of the regions, int64 `[M]`.
+      given: the column of the given class.
+      other: the column of the other class.
+      likeliest: the likeliest column of each region, int64 `[N]`.
+
+    Returns:
+      float32 `[M]`; -1 for a region that looks most like a third class.
+    """
+    margins = probabilities[rows, other] - probabilities[rows, given]
+    margins[likeliest[rows] != other] = -1
+    return np.asarray(margins)
+
+
+def _likeliest_other_column(probabilities: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Returns the column of the likeliest class of each region beside its own, int64 `[N]`."""
     of_others = probabilities.copy()
-    of_others[np.arange(len(labels)), labels] = -1
+    of_others[np.arange(len(columns)), columns] = -1
     return np.asarray(of_others.argmax(1))
 
 
@@ -290,22 +313,24 @@ def _choose_threshold(margins: np.ndarray, if_wrong: np.ndarray) -> float | None
 
 
 def _surest_rows(
-    probabilities: np.ndarray, labels: np.ndarray, label: int, is_allowed: np.ndarray
+    probabilities: np.ndarray, columns: np.ndarray, column: int, is_allowed: np.ndarray
 ) -> list[int]:
     """Returns the rows of three allowed regions of a class that look most like this class."""
-    rows = np.flatnonzero(is_allowed & (labels == label))
-    order = np.argsort(-probabilities[rows, label], kind="stable")
+    rows = np.flatnonzero(is_allowed & (columns == column))
+    order = np.argsort(-probabilities[rows, column], kind="stable")
     return rows[order[:_SHOWN_REGIONS]].tolist()
 
 
 def _sort_confused_pairs(
-    probabilities: np.ndarray, labels: np.ndarray, distinct_pairs: frozenset[tuple[int, int]]
+    probabilities: np.ndarray, columns: np.ndarray, distinct_pairs: frozenset[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Returns the pairs of classes that are not distinct, those most often confused first."""
-    classes = range(probabilities.shape[1])
-    mean_probabilities = np.stack([probabilities[labels == c].mean(0) for c in classes])
+    """Returns the pairs of columns that are not distinct, those most often confused first."""
+    all_columns = range(probabilities.shape[1])
+    mean_probabilities = np.stack(
+        [probabilities[columns == column].mean(0) for column in all_columns]
+    )
     pairs = []
-    for first, second in itertools.combinations(classes, 2):
+    for first, second in itertools.combinations(all_columns, 2):
         if (first, second) not in distinct_pairs:
             confusion = mean_probabilities[first, second] + mean_probabilities[second, first]
             pairs.append((-confusion, (first, second)))

@@ -96,7 +96,7 @@ def find_regions(
 
     Args:
       mask: class indices, uint8 `[H, W]`; 255 is void, which has no regions.
-      keep_needed: returns the regions of a table that the caller needs; a region may occur more
+      keep_needed: returns the regions of a table that the caller needs; it may return a region more
         than once. It is called only for masks with many regions, of which the others are dropped.
 
     Returns:
@@ -106,11 +106,11 @@ def find_regions(
     for table in _complete_regions(mask):
         tables.append(table)
         if sum(len(kept) for kept in tables) > _MAX_KEPT_REGIONS:
-            tables = [keep_needed(_sort_by_place(join_tables(tables)))]
-    return _sort_by_place(join_tables(tables))
+            tables = [keep_needed(_unique_by_place(join_tables(tables)))]
+    return _unique_by_place(join_tables(tables))
 
 
-def _sort_by_place(table: RegionTable) -> RegionTable:
+def _unique_by_place(table: RegionTable) -> RegionTable:
     """Returns each region once, in the order of the first pixels."""
     _, index = np.unique(table.first_pixels, return_index=True)
     return table.take(index)
@@ -142,24 +142,39 @@ class _Runs:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Extents:
-    """The size of runs or regions.
+    """The size and the box of runs or regions. All arrays are int64 `[N]`.
 
     Attributes:
-      pixels: how many pixels each has, int64 `[N]`.
-      minima: left, top, -right, -bottom and first pixel of each, int64 `[5, N]`. Right and bottom
-        are negated, so that the minimum joins all five.
+      pixels: how many pixels each has.
+      left, top, right, bottom: the first and last column and row of each.
+      first_pixel: the index of the first pixel of each in the raveled mask.
     """
 
     pixels: np.ndarray
-    minima: np.ndarray
+    left: np.ndarray
+    top: np.ndarray
+    right: np.ndarray
+    bottom: np.ndarray
+    first_pixel: np.ndarray
 
     def take(self, index: np.ndarray) -> "_Extents":
-        return _Extents(self.pixels[index], self.minima[:, index])
+        return _Extents(
+            self.pixels[index],
+            self.left[index],
+            self.top[index],
+            self.right[index],
+            self.bottom[index],
+            self.first_pixel[index],
+        )
 
     def followed_by(self, later: "_Extents") -> "_Extents":
         return _Extents(
             np.concatenate([self.pixels, later.pixels]),
-            np.concatenate([self.minima, later.minima], axis=1),
+            np.concatenate([self.left, later.left]),
+            np.concatenate([self.top, later.top]),
+            np.concatenate([self.right, later.right]),
+            np.concatenate([self.bottom, later.bottom]),
+            np.concatenate([self.first_pixel, later.first_pixel]),
         )
 
 
@@ -169,8 +184,7 @@ class _OpenRegions:
 
     Attributes:
       runs: the runs of that row.
-      extents: for each run, the extents of its region so far. The pixels stand at the first run of
-        each region, and the others have 0, so that each pixel counts once.
+      extents: for each run, the extents of its region so far; see `_carry_over` for its pixels.
       first_run: for each run, the index of the first run of its region, int64 `[N]`.
     """
 
@@ -182,7 +196,7 @@ class _OpenRegions:
 def _no_open_regions() -> _OpenRegions:
     none = np.zeros(0, np.int64)
     runs = _Runs(none, none, none)
-    return _OpenRegions(runs, _Extents(none, np.zeros((5, 0), np.int64)), none)
+    return _OpenRegions(runs, _Extents(none, none, none, none, none, none), none)
 
 
 def _complete_regions(mask: np.ndarray) -> Iterator[RegionTable]:
@@ -224,18 +238,41 @@ def _find_runs(rows: np.ndarray, first_pixel: int) -> _Runs:
 def _extents_of_runs(runs: _Runs, width: int) -> _Extents:
     """Returns the extents of runs in a mask of this width."""
     row = runs.first // width
-    left = runs.first % width
-    right = runs.last % width
-    return _Extents(runs.last - runs.first + 1, np.stack([left, row, -right, -row, runs.first]))
+    return _Extents(
+        pixels=runs.last - runs.first + 1,
+        left=runs.first % width,
+        top=row,
+        right=runs.last % width,
+        bottom=row,
+        first_pixel=runs.first,
+    )
 
 
 def _extents_of_regions(run_extents: _Extents, region_of_run: np.ndarray, regions: int) -> _Extents:
     """Returns the extents of regions, given those of their runs."""
     pixels = np.bincount(region_of_run, run_extents.pixels, regions).astype(np.int64)
-    minima = np.full((5, regions), np.iinfo(np.int64).max)
-    for minimum, values in zip(minima, run_extents.minima, strict=True):
-        np.minimum.at(minimum, region_of_run, values)
-    return _Extents(pixels, minima)
+    return _Extents(
+        pixels=pixels,
+        left=_minima(run_extents.left, region_of_run, regions),
+        top=_minima(run_extents.top, region_of_run, regions),
+        right=_maxima(run_extents.right, region_of_run, regions),
+        bottom=_maxima(run_extents.bottom, region_of_run, regions),
+        first_pixel=_minima(run_extents.first_pixel, region_of_run, regions),
+    )
+
+
+def _minima(values: np.ndarray, region_of_run: np.ndarray, regions: int) -> np.ndarray:
+    """Returns the smallest value of the runs of each region, int64 `[regions]`."""
+    minima = np.full(regions, np.iinfo(np.int64).max)
+    np.minimum.at(minima, region_of_run, values)
+    return minima
+
+
+def _maxima(values: np.ndarray, region_of_run: np.ndarray, regions: int) -> np.ndarray:
+    """Returns the largest value of the runs of each region, int64 `[regions]`."""
+    maxima = np.full(regions, np.iinfo(np.int64).min)
+    np.maximum.at(maxima, region_of_run, values)
+    return maxima
 
 
 def _carry_over(
@@ -249,15 +286,24 @@ def _carry_over(
     first_run = first_of_region[inverse]
     is_first = first_run == np.arange(len(first_run))
     carried = extents.take(region_of_open_run)
-    carried = _Extents(np.where(is_first, carried.pixels, 0), carried.minima)
+    # The pixels of a region stand at its first run, and its other runs have 0. So the sum over the
+    # runs of a region counts each pixel once.
+    carried = dataclasses.replace(carried, pixels=np.where(is_first, carried.pixels, 0))
     return _OpenRegions(runs.take(is_open_run), carried, first_run)
 
 
 def _as_table(labels: np.ndarray, extents: _Extents) -> RegionTable:
-    left, top, negated_right, negated_bottom, first_pixel = extents.minima
-    width = 1 - negated_right - left
-    height = 1 - negated_bottom - top
-    columns = [labels, extents.pixels, left, top, width, height, first_pixel]
+    width = extents.right - extents.left + 1
+    height = extents.bottom - extents.top + 1
+    columns = [
+        labels,
+        extents.pixels,
+        extents.left,
+        extents.top,
+        width,
+        height,
+        extents.first_pixel,
+    ]
     return RegionTable(np.stack(columns, axis=1))
 
 

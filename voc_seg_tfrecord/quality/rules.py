@@ -392,9 +392,11 @@ def _is_rare(region: Region, smallest: Sequence[int]) -> bool:
       region: a region of one of the masks.
       smallest: the pixels of the smallest region of each mask, ascending.
     """
-    similar = bisect.bisect_right(smallest, _SIMILAR_SIZE_FACTOR * region.pixels) - 1
+    similar_masks = bisect.bisect_right(smallest, _SIMILAR_SIZE_FACTOR * region.pixels)
+    # One of them is the mask itself: its smallest region is the region, or is smaller.
+    similar_others = similar_masks - 1
     is_known = len(smallest) > _MIN_MASKS_WITH_CLASS
-    return is_known and similar <= _MAX_SHARE_OF_SMALL_REGIONS * len(smallest)
+    return is_known and similar_others <= _MAX_SHARE_OF_SMALL_REGIONS * len(smallest)
 
 
 def _about_specks(labeled_set: LabeledSet, example: Evidence, specks: Sequence[Region]) -> Finding:
@@ -530,16 +532,33 @@ def _compare_masks(first: Evidence, second: Evidence) -> Finding | None:
 
 
 def _is_foreground_in_either(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Returns where one of two masks, uint8 `[64, 64]`, has foreground, and none has void."""
-    commonest = np.bincount(first.ravel(), minlength=256).argmax()  # the background, as a rule
+    """Returns where either of two masks of one photo has foreground, and neither has void.
+
+    The background is the commonest class of the first mask, as both masks have the same one as a
+    rule. If that of the second mask is another class, it counts as foreground.
+
+    Args:
+      first: uint8 `[64, 64]`.
+      second: uint8 `[64, 64]`.
+
+    Returns:
+      bool `[64, 64]`.
+    """
+    background = np.bincount(first.ravel(), minlength=256).argmax()
     is_known = (first != VOID) & (second != VOID)
-    return np.asarray(is_known & ((first != commonest) | (second != commonest)))
+    is_foreground = (first != background) | (second != background)
+    return np.asarray(is_known & is_foreground)
 
 
 def _has_moved(first: Fit, second: Fit, differs: np.ndarray) -> bool:
-    """Says whether the edges of two images differ where their masks do, bool `[64, 64]`.
+    """Says whether the edges of two images differ where their masks do.
 
     Frames of one film look alike too; in them, the labeled object has moved.
+
+    Args:
+      first: how the mask fits the first image.
+      second: likewise.
+      differs: where samples of the masks differ, bool `[64, 64]`, in the cells of `Fit.edges`.
     """
     differences = np.abs(first.edges.astype(int) - second.edges)
     return bool(differences[differs.ravel()].mean() > _MAX_EDGE_DIFFERENCE)

@@ -1,9 +1,11 @@
 """Finds labels that may be wrong in a built dataset, or in a folder before it is built."""
 
+from collections.abc import Callable
 import functools
 from typing import Any
 
 from etils import epath
+import numpy as np
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.audit import check
@@ -15,7 +17,7 @@ from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.formats.archives import is_archive, unpacked
 from voc_seg_tfrecord.quality import appearance, rules
-from voc_seg_tfrecord.quality.evidence import Evidence, examine
+from voc_seg_tfrecord.quality.evidence import Evidence, examine, examine_appearances
 from voc_seg_tfrecord.quality.finding import Finding, as_finding, suspicious_first
 from voc_seg_tfrecord.quality.rules import RegionFindings
 from voc_seg_tfrecord.reading import dataset, records
@@ -93,7 +95,8 @@ def check_folder(
 
 def _find_in_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:
     """Finds labels of a built dataset that may be wrong."""
-    evidence = _examine_records(builder, progress=progress, measure_fit=fits)
+    examine_record = functools.partial(_examine_record, measure_fit=fits)
+    evidence = _examine_records(builder, examine_record, progress=progress)
     names = dataset.class_names(builder)
     findings = rules.find_all(evidence, names, dataset.background(builder))
     return suspicious_first(findings)
@@ -107,9 +110,7 @@ def find_mislabeled_regions(builder: tfds.core.DatasetBuilder) -> RegionFindings
     if not appearance.is_available():
         return RegionFindings([], rules.note_on_regions(rules.NEEDS_SCIKIT_LEARN))
     try:
-        evidence = _examine_records(
-            builder, progress=False, measure_fit=True, only_appearances=True
-        )
+        evidence = _examine_records(builder, _examine_appearances, progress=False)
     except VocSegError as error:  # an image that cannot be decoded may have a score all the same
         note = rules.note_on_regions(f"Regions could not be compared. {error}")
         return RegionFindings([], note)
@@ -119,31 +120,38 @@ def find_mislabeled_regions(builder: tfds.core.DatasetBuilder) -> RegionFindings
 
 def _examine_records(
     builder: tfds.core.DatasetBuilder,
+    examine_record: Callable[[str, Record], Evidence],
     *,
     progress: bool,
-    measure_fit: bool,
-    only_appearances: bool = False,
 ) -> list[Evidence]:
-    """Measures the records of all splits; see `evidence.examine`."""
+    """Measures the records of all splits by a function that takes a split and a record."""
     dataset.check_features(builder, (IMAGE, MASK))
-    examine_one = functools.partial(
-        _examine_record, measure_fit=measure_fit, only_appearances=only_appearances
-    )
     splits = list(builder.info.splits)
-    scanned = records.scan_splits(builder, splits, examine_one, progress=progress)
+    scanned = records.scan_splits(builder, splits, examine_record, progress=progress)
     return [evidence for _, evidence in scanned]
 
 
-def _examine_record(
-    split: str, record: Record, *, measure_fit: bool, only_appearances: bool
-) -> Evidence:
-    objects = record.pixels(INSTANCES) if INSTANCES in record.features else None
+def _examine_record(split: str, record: Record, *, measure_fit: bool) -> Evidence:
     return examine(
         record.file(IMAGE),
         record.pixels(MASK),
         image_id=record.id,
         split=split,
         measure_fit=measure_fit,
-        objects=objects,
-        only_appearances=only_appearances,
+        objects=_objects_of(record),
     )
+
+
+def _examine_appearances(split: str, record: Record) -> Evidence:
+    return examine_appearances(
+        record.file(IMAGE),
+        record.pixels(MASK),
+        image_id=record.id,
+        split=split,
+        objects=_objects_of(record),
+    )
+
+
+def _objects_of(record: Record) -> np.ndarray | None:
+    """Returns the instance mask of a record, uint8 `[H, W]`; None if it has none."""
+    return record.pixels(INSTANCES) if INSTANCES in record.features else None
