@@ -147,7 +147,7 @@ class SteppingAroundBuilder(  # TFDS has no types
         from voc_seg_tfrecord.pipeline.watch import Watch  # builds do not need it
 
         watch = Watch.start(self)
-        return watch.over(super()._as_dataset(*args, **options))
+        return watch.check_records_of(super()._as_dataset(*args, **options))
 
     def as_data_source(self, split: Any = None, **options: Any) -> Any:
         """Reads files that TFDS can read at random; see TFDS.

@@ -142,6 +142,23 @@ def test_a_size_that_is_none_is_refused(small, size):
         pipeline.evaluation_batches(small, "train", batch_size=1, size=size)
 
 
+def test_evaluation_of_a_size_needs_no_sizes_among_the_features(small):
+    features = ["image", "segmentation_mask"]
+    found = pipeline.evaluation_batches(small, "train", batch_size=14, size=24, features=features)
+    (batch,) = found
+    assert set(batch) == {"image", "segmentation_mask", "image/filename", "id"}
+    (usual,) = pipeline.evaluation_batches(small, "train", batch_size=14, size=24)
+    assert np.array_equal(batch["segmentation_mask"], usual["segmentation_mask"])
+
+
+def test_labels_of_a_crop_are_refused_and_those_of_complete_images_are_not(small):
+    features = ["image", "labels", "image/height", "image/width"]
+    arguments = {"batch_size": 4, "features": features}
+    with pytest.raises(ConfigError, match="features: labels, which describe the complete image"):
+        pipeline.evaluation_batches(small, "train", size=24, **arguments)
+    assert "labels" in next(iter(pipeline.evaluation_batches(small, "train", **arguments)))
+
+
 @pytest.mark.parametrize("multiple", [32, 1])  # sides that a network can halve, and any
 def test_evaluation_in_native_size_keeps_all_pixels_and_pads_with_void(small, multiple):
     decoded = iter(small.as_dataset(split="train"))

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.pipeline import geometry
+from voc_seg_tfrecord.pipeline import seeds
 
 SIZES = [(1, 1), (1, 40), (40, 1), (31, 64), (112, 174), (174, 500), (500, 375)]
 SEEDS = [(n, 7) for n in range(6)]
@@ -180,23 +180,28 @@ def tensors(example):
 
 
 def seed_of(name, **arguments):
-    return tuple(geometry.example_seed({"image/filename": name}, **arguments).numpy().tolist())
+    return tuple(seeds.example_seed({"image/filename": name}, **arguments).numpy().tolist())
 
 
 def test_a_seed_depends_on_name_seed_and_epoch_and_on_nothing_else():
-    seeds = {seed_of(n, seed=s, epoch=e) for n in "ab" for s in (0, 1) for e in (0, 1)}
-    assert len(seeds) == 8
-    assert seed_of("a", seed=1, epoch=1) in seeds
+    made = {seed_of(n, seed=s, epoch=e) for n in "ab" for s in (0, 1) for e in (0, 1)}
+    assert len(made) == 8
+    assert seed_of("a", seed=1, epoch=1) in made
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.uint8, np.int64])
+def test_a_seed_of_numpy_is_a_seed(kind):
+    assert seed_of("a", seed=kind(3), epoch=2) == seed_of("a", seed=3, epoch=2)
 
 
 def test_a_seed_gives_the_same_numbers_in_each_version_of_this_package():
     numbers = []
     example = {"image/filename": tf.constant("2007_000032.jpg")}
     for seed, epoch, copy in itertools.product((0, 7), (0, 1), (0, 1)):
-        own = geometry.example_seed(example, seed=seed, epoch=epoch, copy=copy)
+        own = seeds.example_seed(example, seed=seed, epoch=epoch, copy=copy)
         purposes = ("scale", "flip", "place", "places", "class")
-        drawn = [geometry.uniform(own, purpose, 4) for purpose in purposes]
-        places = geometry.random_offsets(own, tf.constant([100, 200]), 3)
+        drawn = [seeds.uniform(own, purpose, 4) for purpose in purposes]
+        places = seeds.random_offsets(own, tf.constant([100, 200]), 3)
         fractions = [round(float(number) * 2**23) for four in drawn for number in four]
         numbers.append((own.numpy().tolist(), fractions, [p.numpy().tolist() for p in places]))
     digest = hashlib.sha256(repr(numbers).encode()).hexdigest()
@@ -209,7 +214,7 @@ def test_the_last_epochs_of_a_seed_do_not_meet_the_next_seed():
 
 def test_an_example_without_a_file_name_is_refused():
     with pytest.raises(ConfigError, match="image/filename among them"):
-        geometry.example_seed({"image": 1}, seed=0)
+        seeds.example_seed({"image": 1}, seed=0)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**31])
@@ -219,8 +224,8 @@ def test_a_seed_out_of_range_is_refused(seed):
 
 
 def test_numbers_of_one_purpose_say_nothing_about_those_of_another():
-    seeds = [tf.constant([n, 0], tf.int64) for n in range(300)]
-    drawn = [[float(geometry.uniform(s, p, 1)[0]) for s in seeds] for p in ("flip", "place")]
+    given = [tf.constant([n, 0], tf.int64) for n in range(300)]
+    drawn = [[float(seeds.uniform(s, p, 1)[0]) for s in given] for p in ("flip", "place")]
     assert np.min(drawn) >= 0
     assert np.max(drawn) < 1
     assert abs(np.corrcoef(drawn)[0, 1]) < 0.2
@@ -228,7 +233,7 @@ def test_numbers_of_one_purpose_say_nothing_about_those_of_another():
 
 @pytest.mark.parametrize(("fraction", "drawn"), [(0.0, 0), (0.24, 0), (0.26, 1), (0.9999999, 3)])
 def test_a_fraction_becomes_one_of_the_numbers_up_to_the_largest(fraction, drawn):
-    assert int(geometry.up_to(tf.constant(fraction), tf.constant(3))) == drawn
+    assert int(seeds.up_to(tf.constant(fraction), tf.constant(3))) == drawn
 
 
 MASK = np.array([[0, 20, 255], [255, 3, 0]], np.uint8)[..., None]

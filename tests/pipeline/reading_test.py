@@ -131,7 +131,7 @@ def test_a_balanced_run_goes_on_from_a_saved_iterator(rare, tmp_path):
 
 def test_every_image_is_drawn_as_often_as_expected_rounded_down_or_up(rare):
     drawn = balanced(rare, select(rare, "train"), "classes", 1)
-    expected = np.diff(drawn.ends, prepend=0)[drawn.rank]
+    expected = np.diff(drawn.cumulative_copies, prepend=0)[drawn.rank_by_filename]
     totals = np.zeros(COUNT)
     for epoch in range(400):
         copies = drawn.copies(np.random.default_rng([3, epoch]))

@@ -78,6 +78,29 @@ def test_ranks_draw_each_example_once_per_epoch_and_have_as_many_batches(many, c
         assert len(set(drawn)) == len(drawn) == per_epoch * count
 
 
+@pytest.mark.parametrize(
+    ("batch_size", "ranks", "epochs", "expected"), [(2, 2, 3, 2), (2, 2, 2, 1), (1, 4, 4, 3)]
+)
+def test_ranks_have_as_many_batches_of_a_split_that_is_smaller_than_their_batches(
+    many, batch_size, ranks, epochs, expected
+):
+    said = {"batch_size": batch_size, "epochs": epochs}
+    found = []
+    for rank in range(ranks):
+        dataset = pipeline.training_batches(many, "train[:3]", shard=(rank, ranks), **PLAIN, **said)
+        batches = list(dataset)
+        assert len(batches) == dataset.cardinality() == expected
+        found += [name for batch in batches for name in batch["image/filename"].numpy().tolist()]
+    assert max(Counter(found).values()) <= epochs
+    assert len(found) == expected * batch_size * ranks
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_a_run_without_end_has_batches_for_more_ranks_than_examples(many, rank):
+    dataset = pipeline.training_batches(many, "train[:3]", batch_size=1, shard=(rank, 4), **PLAIN)
+    assert len(list(dataset.take(2))) == 2
+
+
 def test_what_ends_goes_on_with_the_next_epoch_when_it_is_iterated_again(many):
     again = batches(many, batch_size=16, epochs=1)
     passes = [ids(again) for _ in range(3)]
@@ -282,6 +305,7 @@ def test_a_step_that_does_not_lead_to_the_largest_scale_is_refused(module):
         ({"class_crop": 1.5}, "class_crop: 1.5"),
         ({"cat_max_ratio": 0}, "cat_max_ratio: 0"),
         ({"class_crop": 0.5, "features": ["image"]}, "without segmentation_mask"),
+        ({"features": ["image", "labels"]}, "features: labels, which describe the complete image"),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused(many, arguments, message):

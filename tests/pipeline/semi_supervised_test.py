@@ -1,5 +1,6 @@
 import pytest
 from support.painting import assert_same
+import tensorflow as tf
 
 from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.core.errors import ConfigError
@@ -44,6 +45,25 @@ def test_a_run_that_starts_anew_at_an_epoch_goes_on_with_both_parts(small, batch
     for pair, same in zip(whole[len(whole) // 3 :], resumed, strict=True):
         for one, two in zip(pair, same, strict=True):
             assert_same(one, two)
+
+
+def test_a_dataset_that_is_iterated_again_goes_on_with_both_parts(small):
+    arguments = {**ARGUMENTS, "batch_size": 1, "ratio": 4}
+    again = pipeline.labeled_unlabeled_batches(small, epochs=1, **arguments)
+    passes = [pair for _ in range(3) for pair in again]
+    in_one_pass = list(pipeline.labeled_unlabeled_batches(small, epochs=3, **arguments))
+    assert len(in_one_pass) == 6
+    for pair, same in zip(passes, in_one_pass, strict=True):
+        for one, two in zip(pair, same, strict=True):
+            assert_same(one, two)
+    # Two labeled images per pass: each of the three is seen twice in three passes.
+    assert sorted(ids(labeled for labeled, _ in passes)) == sorted(LABELED * 2)
+
+
+@pytest.mark.parametrize("epochs", [2, None])
+def test_the_number_of_pairs_is_known_before_they_are_read(small, epochs):
+    found = pipeline.labeled_unlabeled_batches(small, epochs=epochs, **ARGUMENTS).cardinality()
+    assert found == (tf.data.INFINITE_CARDINALITY if epochs is None else 6)
 
 
 @pytest.mark.parametrize(

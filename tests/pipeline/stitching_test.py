@@ -48,6 +48,27 @@ def test_scores_of_a_network_that_sees_one_pixel_are_those_of_the_image(tiled, o
         assert np.array_equal(found[str(number)], expected)
 
 
+def test_a_list_means_a_tile_by_its_own_id_and_by_that_of_its_image(tiled, examples):
+    tile_ids = pipeline.tiles_of(tiled, {"0": truth(0)[1].shape})
+    by_tile = pipeline.read(tiled, tile_ids, features=["tile/image_id"])
+    by_image = pipeline.read(tiled, ["0"], features=["tile/image_id"])
+    names = [
+        [e["image/filename"] for e in found.as_numpy_iterator()] for found in (by_tile, by_image)
+    ]
+    assert names[0] == names[1]
+    expected = [e["image/filename"] for e in examples if e["tile/image_id"] == b"0"]
+    assert sorted(names[0]) == sorted(expected)
+
+
+def test_the_tiles_of_labeled_images_are_the_labeled_part(tiled):
+    pairs = pipeline.labeled_unlabeled_batches(
+        tiled, labeled=["0"], size=16, batch_size=1, epochs=1, features=["image", "tile/image_id"]
+    )
+    for labeled, unlabeled in pairs:
+        assert labeled["tile/image_id"].numpy().tolist() == [b"0"]
+        assert unlabeled["tile/image_id"].numpy().tolist() != [b"0"]
+
+
 def test_classes_of_single_examples_are_put_together(tiled, examples):
     predictions = ((e, e["segmentation_mask"][..., 0]) for e in examples)
     for image_id, found in pipeline.stitch(tiled, predictions):

@@ -22,21 +22,22 @@ class Balance:
     """How often each example and each class is to be drawn.
 
     Attributes:
-      ends: where the share of each example of an epoch ends, in the order of ids, float64 `[N]`.
-        An example whose share reaches from 3.2 to 5.4 is drawn two or three times.
-      rank: the number of each record in that order, int64 `[N]`.
+      cumulative_copies: expected copies of each example and all before it, in the order of file
+        names, so that the draw does not depend on the order of records, float64 `[N]`. An example
+        that follows 3.2 copies and ends at 5.4 is drawn two or three times.
+      rank_by_filename: the place of each record in the order of file names, int64 `[N]`.
       factors: the repeat factor of each class, float32 `[classes]`; 1 if it is in no image.
     """
 
-    ends: np.ndarray
-    rank: np.ndarray
+    cumulative_copies: np.ndarray
+    rank_by_filename: np.ndarray
     factors: np.ndarray
 
     def copies(self, rng: np.random.Generator) -> np.ndarray:
         """Returns how often each record is in an epoch, int64 `[N]`; the sum is N."""
-        ends = np.floor(self.ends + rng.random()).astype(np.int64)
-        copies_by_rank = np.diff(ends, prepend=0)
-        return copies_by_rank[self.rank]
+        drawn_so_far = np.floor(self.cumulative_copies + rng.random()).astype(np.int64)
+        copies_in_order_of_names = np.diff(drawn_so_far, prepend=0)
+        return copies_in_order_of_names[self.rank_by_filename]
 
 
 def balanced(
@@ -85,14 +86,31 @@ def balanced(
     filenames, has_class = _read_labels(builder, selection)
     factors = class_factors(has_class, threshold)
     image_factors = np.where(has_class, factors, 1).max(axis=1, initial=1)
-    count = len(image_factors)
-    order = np.argsort(filenames, kind="stable")
-    ends = np.cumsum(image_factors[order])
-    ends *= count / ends[-1]
-    ends[-1] = count
-    rank = np.empty(count, np.int64)
-    rank[order] = np.arange(count)
-    return Balance(ends, rank, factors.astype(np.float32))
+    order_of_names = np.argsort(filenames, kind="stable")
+    return Balance(
+        cumulative_copies=_expected_copies(image_factors[order_of_names]),
+        rank_by_filename=_inverse_permutation(order_of_names),
+        factors=factors.astype(np.float32),
+    )
+
+
+def _expected_copies(factors: np.ndarray) -> np.ndarray:
+    """Returns the expected copies of each image and all before it, float64 `[N]`; the last is N.
+
+    Factors of 1, 2 and 1 give 0.75, 2.25 and 3.
+    """
+    count = len(factors)
+    cumulative = np.cumsum(factors)
+    cumulative *= count / cumulative[-1]
+    cumulative[-1] = count  # exactly, whatever was rounded
+    return cumulative
+
+
+def _inverse_permutation(order: np.ndarray) -> np.ndarray:
+    """Returns the place of each number in an order, int64 `[N]`: of 2, 0, 1 it is 1, 2, 0."""
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
 
 
 def class_factors(has_class: np.ndarray, threshold: float) -> np.ndarray:

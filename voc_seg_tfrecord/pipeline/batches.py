@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -16,14 +17,16 @@ from voc_seg_tfrecord.core.names import (
     OBJECTS,
     SEGMENTATION,
     TILE,
+    WHOLE_IMAGE_FEATURES,
     WIDTH,
 )
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList
-from voc_seg_tfrecord.pipeline import crops, geometry
+from voc_seg_tfrecord.pipeline import crops
 from voc_seg_tfrecord.pipeline.balance import BalanceBy, balanced
-from voc_seg_tfrecord.pipeline.geometry import check_count
+from voc_seg_tfrecord.pipeline.geometry import center_crop_or_pad
 from voc_seg_tfrecord.pipeline.records import in_order, parser, select
+from voc_seg_tfrecord.pipeline.seeds import example_seed
 from voc_seg_tfrecord.pipeline.streams import Stream, epoch_stream
 from voc_seg_tfrecord.pipeline.window import (
     Example,
@@ -87,7 +90,7 @@ def training_batches(
         of epochs gets the next ones.
       first_epoch: number of the first epoch (0); see `read`.
       features: which features a batch has; `instance_mask` is decoded only if it is one of
-        them.
+        them. `labels` and `objects` are refused, because they describe the complete image.
       partial: whether the dataset may lack ids of a list (False).
       balance: `classes` draws images with rare classes more often, by repeat factor sampling
         (Gupta et al., LVIS, CVPR 2019): an image's number of copies in an epoch is in
@@ -100,7 +103,8 @@ def training_batches(
       balance_threshold: above 0, up to 1; only classes in a smaller share of the images are
         drawn more often (1).
       shard: the rank of this process and how many there are, for `tf.distribute` (0 of 1). All
-        ranks together draw each example of an epoch once, and each has as many batches.
+        ranks together draw each example of an epoch once, and each has as many batches, also of a
+        split that is smaller than the batches of all ranks.
       class_crop: probability with which a crop is placed on a pixel of one of the image's
         `labels` (0). With `balance`, rare classes are preferred by the same factors.
       cat_max_ratio: the share of a crop that every class should stay below, as in
@@ -194,6 +198,7 @@ def cropped_batches(
       features: which features a batch has.
       seed: of the run.
     """
+    _check_fit_for_crops(features)
     # An image is cropped before it is decoded, so its size has to be known; and a crop may be
     # placed by the labels, which it does not have itself.
     needed = [HEIGHT, WIDTH]
@@ -205,7 +210,7 @@ def cropped_batches(
     def prepare(epoch: tf.Tensor, draw: tuple[tf.Tensor, tf.Tensor]) -> Example:
         copy, record = draw
         example = parse(stream.load(record))
-        own_seed = geometry.example_seed(example, seed=seed, epoch=epoch, copy=copy)
+        own_seed = example_seed(example, seed=seed, epoch=epoch, copy=copy)
         cropped = crops.random_scaled_crop(
             example,
             crop.size,
@@ -220,6 +225,18 @@ def cropped_batches(
         return {name: value for name, value in cropped.items() if name not in unwanted}
 
     return in_order(stream.draws, prepare).batch(batch_size, drop_remainder=True)
+
+
+def _check_fit_for_crops(features: Sequence[str]) -> None:
+    """Refuses features that a batch of crops cannot have."""
+    unfit = [name for name in features if name in WHOLE_IMAGE_FEATURES]
+    if unfit:
+        raise ConfigError(
+            "features",
+            found=f"{' and '.join(unfit)}, which describe the complete image",
+            expected="features that also hold for a crop",
+            remedy="find the classes of a crop in its mask",
+        )
 
 
 def evaluation_batches(
@@ -245,7 +262,8 @@ def evaluation_batches(
       multiple: height and width of a batch of complete images are rounded up to a multiple
         of this (1), with padding. A network that halves its input five times needs 32.
       features: which features a batch has; by default those of `core.names.SEGMENTATION` that
-        the dataset has, as the images of a test have no masks.
+        the dataset has, as the images of a test have no masks. With `size`, `labels` and
+        `objects` are refused, because they describe the complete image.
       partial: whether the dataset may lack ids of a list (False).
       data_dir: the folder of datasets, for a name; TFDS's by default.
 
@@ -267,8 +285,13 @@ def evaluation_batches(
     stream = epoch_stream(select(builder, split, partial=partial))
     if features is None:
         features = [name for name in SEGMENTATION if name in builder.info.features]
+    if size is not None:
+        _check_fit_for_crops(features)
     tile_features = [name for name in TILE if name in builder.info.features]
-    parse = parser(builder, [*features, *tile_features])  # which adds the file name
+    # An image is cropped before it is decoded, so its size has to be known.
+    size_features = [] if size is None else [HEIGHT, WIDTH]
+    unwanted = set(size_features) - set(features)
+    parse = parser(builder, [*features, *tile_features, *size_features])  # and the file name
 
     def prepare(_: tf.Tensor, draw: tuple[tf.Tensor, tf.Tensor]) -> Example:
         _, record = draw
@@ -276,7 +299,8 @@ def evaluation_batches(
         example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING, "")
         if size is None:
             return decode(example)
-        return geometry.center_crop_or_pad(example, size)
+        cropped = center_crop_or_pad(example, size)
+        return {name: value for name, value in cropped.items() if name not in unwanted}
 
     examples = in_order(stream.draws, prepare)
     if size is None:
@@ -286,9 +310,9 @@ def evaluation_batches(
 
 def _check_multiple(size: Size | None, multiple: int) -> None:
     """Checks that batches of a size can have sides that are multiples of a number."""
-    check_count("multiple", multiple)
-    if size is None:  # batches are padded to the next multiples
+    if size is None:  # `padded_batch` checks it, and pads to the next multiples
         return
+    check_count("multiple", multiple)
     height, width = parse_size("size", size)
     if height % multiple or width % multiple:
         raise ConfigError(
@@ -296,6 +320,12 @@ def _check_multiple(size: Size | None, multiple: int) -> None:
             found=f"{multiple}, with size {size}",
             expected="1 or more, and a height and a width that are multiples of it",
         )
+
+
+def check_count(name: str, count: int) -> None:
+    """Raises a ConfigError if a number is not a whole one of 1 or more."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise ConfigError(name, found=repr(count), expected="a whole number of 1 or more")
 
 
 ABSENT_LABEL = -1

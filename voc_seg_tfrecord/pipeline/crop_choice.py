@@ -5,7 +5,7 @@ import tensorflow as tf
 
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.pipeline.crop_offsets import CropOffsets
-from voc_seg_tfrecord.pipeline.geometry import uniform
+from voc_seg_tfrecord.pipeline.seeds import uniform
 
 
 def limit_to_class(
@@ -49,11 +49,14 @@ def limit_to_class(
         visible_rows = offsets.visible_lines(0, mask_sides[0])
         visible_columns = offsets.visible_lines(1, mask_sides[1])
         is_visible = is_class & visible_rows[:, tf.newaxis] & visible_columns
-        return tf.cond(
-            tf.reduce_any(is_visible),
-            lambda: offsets.only_showing(_sample_pixel(is_visible, pixel_fraction)),
-            lambda: unscaled_offsets.only_showing(_sample_pixel(is_class, pixel_fraction)),
-        )
+
+        def at_scale() -> CropOffsets:
+            return offsets.only_showing(_sample_pixel(is_visible, pixel_fraction))
+
+        def unscaled() -> CropOffsets:  # at scale 1 every pixel of the class can be seen
+            return unscaled_offsets.only_showing(_sample_pixel(is_class, pixel_fraction))
+
+        return tf.cond(tf.reduce_any(is_visible), at_scale, unscaled)
 
     has_class = tf.reduce_sum(weights_in_image) > 0
     is_limited = tf.logical_and(limit_fraction < probability, has_class)
@@ -138,15 +141,17 @@ def sample_mixed_offset(
     is_movable = tf.reduce_any(tf.logical_and(offsets.is_cropped, has_choice))
     checked_count = tf.where(is_movable, _MAX_CHECKED_OFFSETS, 0)
 
-    def must_go_on(number: tf.Tensor) -> tf.Tensor:
+    def is_rejected(attempt: tf.Tensor) -> tf.Tensor:
         return tf.cond(
-            number < checked_count,
-            lambda: _is_filled(offsets, sampled[number], mask, cat_max_ratio),
+            attempt < checked_count,
+            lambda: _is_filled(offsets, sampled[attempt], mask, cat_max_ratio),
             lambda: False,
         )
 
-    (number,) = tf.while_loop(must_go_on, lambda number: (number + 1,), (0,))
-    return sampled[number]
+    # The loop ends at the first attempt that passes; at 10, the unchecked one, if none of the ten
+    # passes; and at 0 if nothing is checked.
+    (attempt,) = tf.while_loop(is_rejected, lambda attempt: (attempt + 1,), (0,))
+    return sampled[attempt]
 
 
 def _is_filled(
@@ -163,7 +168,7 @@ def _is_filled(
     Returns:
       Scalar bool.
     """
-    top, left = tf.unstack(offsets.corner(offset))
+    top, left = tf.unstack(offsets.crop_corner(offset))
     height, width = tf.unstack(offsets.cut_sides)
     row_step, column_step = tf.unstack(
         (offsets.cut_sides + _MAX_COUNTED_LINES - 1) // _MAX_COUNTED_LINES

@@ -1,16 +1,14 @@
 """The offsets that a crop may have in an image at a scale, and which pixels it shows there.
 
-The offset of a crop is its top left corner in the image. Along an axis on which the image is
-shorter than the crop, it is the corner of the image in the padding.
-
-A size is int32 `[2]`, height and width. Axis 0 is that of the rows, axis 1 that of the columns.
+`CropOffsets` says what an offset is. A size is int32 `[2]`, height and width. Axis 0 is that of the
+rows, axis 1 that of the columns.
 """
 
 from typing import NamedTuple
 
 import tensorflow as tf
 
-from voc_seg_tfrecord.pipeline.geometry import random_offsets
+from voc_seg_tfrecord.pipeline.seeds import random_offsets
 from voc_seg_tfrecord.pipeline.window import Window, sources
 
 
@@ -22,6 +20,15 @@ def scale_sides(sides: tf.Tensor, scale: tf.Tensor) -> tf.Tensor:
 
 class CropOffsets(NamedTuple):
     """The offsets that a crop may have at one scale.
+
+    An offset is one number for each axis, and means one of two things:
+
+    | axis                     | what the offset says                  | in pixels of       |
+    |--------------------------|---------------------------------------|--------------------|
+    | `is_cropped`             | where the crop begins in the image    | the unscaled image |
+    | padded, as all others    | where the image begins in the padding | the result         |
+
+    `crop_corner` and `padding_before` return one of the two, and 0 along the other axes.
 
     It is a named tuple because `tf.cond` returns tuples of tensors, and no other class.
 
@@ -72,9 +79,13 @@ class CropOffsets(NamedTuple):
             offsets.append(tf.stack([row, column]))
         return offsets
 
-    def corner(self, offset: tf.Tensor) -> tf.Tensor:
+    def crop_corner(self, offset: tf.Tensor) -> tf.Tensor:
         """Returns the first row and column of the image in a crop at an offset, int32 `[2]`."""
         return tf.where(self.is_cropped, offset, 0)
+
+    def padding_before(self, offset: tf.Tensor) -> tf.Tensor:
+        """Returns the rows of padding above, and the columns to the left, int32 `[2]`."""
+        return tf.where(self.is_cropped, 0, offset)
 
     def window(
         self, offset: tf.Tensor, *, canvas: tuple[int, int], flip: tf.Tensor | None
@@ -87,10 +98,10 @@ class CropOffsets(NamedTuple):
           flip: whether left and right are swapped, scalar bool; None for never.
         """
         return Window(
-            cut=tf.concat([self.corner(offset), self.cut_sides], axis=0),
+            cut=tf.concat([self.crop_corner(offset), self.cut_sides], axis=0),
             size=self.result_sides,
             flip=flip,
-            before=tf.where(self.is_cropped, 0, offset),
+            before=self.padding_before(offset),
             canvas=canvas,
         )
 
@@ -101,7 +112,7 @@ class CropOffsets(NamedTuple):
           axis: 0 for rows, 1 for columns.
           length: how many of them the image has.
         """
-        offsets = self.rows if axis == 0 else self.columns
+        offsets = self._offsets_along(axis)
         # Along an axis that is padded, the crop begins at line 0 of the image at every offset.
         starts = tf.where(self.is_cropped[axis], offsets, tf.zeros_like(offsets))
         lines = tf.reshape(starts[:, tf.newaxis] + self._shown_lines(axis), [-1, 1])
@@ -114,18 +125,21 @@ class CropOffsets(NamedTuple):
         The pixel must be shown at one of them; see `visible_lines`.
         """
         return self._replace(
-            rows=self._offsets_showing(pixel[0], 0, self.rows),
-            columns=self._offsets_showing(pixel[1], 1, self.columns),
+            rows=self._offsets_showing(pixel[0], axis=0),
+            columns=self._offsets_showing(pixel[1], axis=1),
         )
 
-    def _offsets_showing(self, line: tf.Tensor, axis: int, offsets: tf.Tensor) -> tf.Tensor:
+    def _offsets_along(self, axis: int) -> tf.Tensor:
+        return self.rows if axis == 0 else self.columns
+
+    def _offsets_showing(self, line: tf.Tensor, axis: int) -> tf.Tensor:
         """Returns the offsets along an axis at which a row or column is shown.
 
         Args:
           line: number of the row or column in the image.
           axis: 0 for rows, 1 for columns.
-          offsets: all offsets along the axis, 0 to the last one.
         """
+        offsets = self._offsets_along(axis)
         # A crop shows the line as its k-th where offset + shown[k] == line.
         candidates = line - self._shown_lines(axis)
         is_offset = (candidates >= 0) & (candidates <= offsets[-1])

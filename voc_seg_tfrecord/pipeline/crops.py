@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import LABELS, MASK, VOID
 from voc_seg_tfrecord.pipeline.crop_choice import limit_to_class, sample_mixed_offset
 from voc_seg_tfrecord.pipeline.crop_offsets import CropOffsets, scale_sides
-from voc_seg_tfrecord.pipeline.geometry import coin, uniform, up_to
+from voc_seg_tfrecord.pipeline.seeds import coin, uniform, up_to
 from voc_seg_tfrecord.pipeline.window import Example, Window, decode, image_size
 
 DEEPLAB_SCALES = (0.5, 2.0)

@@ -1,5 +1,6 @@
 """Computes in which order an epoch has the records, which are known by their numbers."""
 
+from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
@@ -34,9 +35,10 @@ class EpochOrder:
         times = np.ones(self.count, np.int64)
         if self.balance is not None:
             times = self.balance.copies(rng)
+        # Times of 2, 1, 0 give the numbers 0, 0, 1 and the copies 0, 1, 0.
         numbers = np.repeat(np.arange(self.count), times)
-        first_of_number = np.repeat(np.cumsum(times) - times, times)
-        copies = np.arange(self.count) - first_of_number
+        position_of_copy_0 = np.repeat(np.cumsum(times) - times, times)
+        copies = np.arange(self.count) - position_of_copy_0
         order = self._permutation(rng)
         if self.balance is not None and self.shuffle:
             order = order[separate_copies(numbers[order], self.per_batch, rng)]
@@ -81,25 +83,50 @@ def separate_copies(numbers: np.ndarray, per_batch: int, rng: np.random.Generato
       int64 `[N]`, by which `numbers` is indexed.
     """
     order = np.arange(len(numbers))
-    # Views of `order`: what is swapped in them is swapped there.
-    batches = [order[start : start + per_batch] for start in range(0, len(order), per_batch)]
-    numbers_of = [set(numbers[batch].tolist()) for batch in batches]
-    for index, batch in enumerate(batches):
-        _, first_slots = np.unique(numbers[batch], return_index=True)
-        repeated_slots = np.setdiff1d(np.arange(len(batch)), first_slots)
-        for slot in repeated_slots:
-            number = int(numbers[batch[slot]])
-            for other_index in rng.permutation(len(batches)).tolist():
-                if other_index == index or number in numbers_of[other_index]:
-                    continue
-                other = batches[other_index]
-                other_numbers = numbers[other]
-                slots = [s for s, n in enumerate(other_numbers) if n not in numbers_of[index]]
-                if not slots:
-                    continue
-                other_slot = slots[int(rng.integers(len(slots)))]
-                numbers_of[index].add(int(other_numbers[other_slot]))
-                batch[slot], other[other_slot] = other[other_slot], batch[slot]
-                numbers_of[other_index] = set(numbers[other].tolist())
-                break
+    batches = [slice(start, start + per_batch) for start in range(0, len(numbers), per_batch)]
+    for batch in batches:
+        for slot in _repeated_slots(numbers[order[batch]]):
+            position = batch.start + slot
+            other_position = _find_swap(numbers, order, position, batch, batches, rng)
+            if other_position is not None:
+                order[[position, other_position]] = order[[other_position, position]]
     return order
+
+
+def _repeated_slots(batch_numbers: np.ndarray) -> list[int]:
+    """Returns where a batch has a number again: for 5, 7, 5 that is 2."""
+    _, first_slots = np.unique(batch_numbers, return_index=True)
+    return np.setdiff1d(np.arange(len(batch_numbers)), first_slots).tolist()
+
+
+def _find_swap(
+    numbers: np.ndarray,
+    order: np.ndarray,
+    position: int,
+    batch: slice,
+    batches: Sequence[slice],
+    rng: np.random.Generator,
+) -> int | None:
+    """Returns the position of a record of another batch that may take that of a repeated one.
+
+    After the swap neither batch has one of the two records twice. None if there is no such record.
+
+    Args:
+      numbers: see `separate_copies`.
+      order: the order so far, int64 `[N]`, by which `numbers` is indexed.
+      position: of the repeated record.
+      batch: the positions of its batch.
+      batches: the positions of each batch.
+      rng: the random generator.
+    """
+    repeated_number = numbers[order[position]]
+    own_numbers = numbers[order[batch]]
+    for index in rng.permutation(len(batches)).tolist():
+        other_batch = batches[index]
+        other_numbers = numbers[order[other_batch]]
+        if repeated_number in other_numbers:  # as in its own batch
+            continue
+        slots = np.flatnonzero(~np.isin(other_numbers, own_numbers))
+        if len(slots):
+            return other_batch.start + int(slots[rng.integers(len(slots))])
+    return None

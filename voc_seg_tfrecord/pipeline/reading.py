@@ -7,12 +7,15 @@ import tensorflow as tf
 from voc_seg_tfrecord.core.names import SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList
-from voc_seg_tfrecord.pipeline import geometry
 from voc_seg_tfrecord.pipeline.balance import BalanceBy, balanced
 from voc_seg_tfrecord.pipeline.records import in_order, parser, select
+from voc_seg_tfrecord.pipeline.seeds import example_seed
 from voc_seg_tfrecord.pipeline.streams import epoch_stream
 from voc_seg_tfrecord.pipeline.window import Example, Examples, decode
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+
+SEED = "seed"
+"""Name under which `read` puts an example's seed beside its features."""
 
 
 def read(
@@ -84,8 +87,8 @@ def read(
     def prepare(epoch: tf.Tensor, draw: tuple[tf.Tensor, tf.Tensor]) -> Example:
         copy, record = draw
         example = parse(stream.load(record))
-        own_seed = geometry.example_seed(example, seed=seed, epoch=epoch, copy=copy)
-        example = {**example, geometry.SEED: own_seed}
+        own_seed = example_seed(example, seed=seed, epoch=epoch, copy=copy)
+        example = {**example, SEED: own_seed}
         return decode(example) if decoded else example
 
     return in_order(stream.draws, prepare)

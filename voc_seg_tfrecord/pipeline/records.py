@@ -3,11 +3,17 @@
 `tfds.load` parses in one stage and decodes in the next, and handing examples over takes time:
 parsing and decoding in one stage saves an eighth (benchmarks/read.py). The records and their order
 are those of `tfds.load`. Files on a disk are read by the number of a record too, in any order.
+
+`select` and `divide` return a `Selection`: a stream of records and, from a disk, `NumberedRecords`,
+which hold the same records by number. If ids are wanted, they first read each split once, as a
+`_ScannedSplit`, take from each a `_PartOfSplit`, and join the parts.
 """
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 import dataclasses
 import functools
+import itertools
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +23,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.id_lists import image_id
 from voc_seg_tfrecord.core.named_lists import named_lists
-from voc_seg_tfrecord.core.names import FILENAME, FILL, IMAGE
+from voc_seg_tfrecord.core.names import FILENAME, FILL, IMAGE, TILE_IMAGE_ID
 from voc_seg_tfrecord.core.storage import is_bucket
 from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.pipeline.watch import Watch
@@ -90,12 +96,12 @@ class NumberedRecords:
     """Records on a disk, by their numbers in the order of `tfds.load`.
 
     Attributes:
-      index: reads a record by its number in the order of the files.
-      file_order: that number of each record, int64 `[N]`.
+      index: reads a record by its number in the order of the files, its `index_number`.
+      index_numbers: that number of each record, int64 `[N]`.
     """
 
     index: RecordIndex
-    file_order: np.ndarray
+    index_numbers: np.ndarray
 
     @classmethod
     def find(cls, builder: tfds.core.DatasetBuilder, split: str) -> "NumberedRecords | None":
@@ -110,35 +116,46 @@ class NumberedRecords:
         index = RecordIndex.open(builder, split)
         ends = np.cumsum(index.lengths)
         starts = ends - index.lengths
-        numbers = _interleave((starts, ends), tf.data.Dataset.range)
-        return cls(index, np.fromiter(numbers.as_numpy_iterator(), np.int64, len(index)))
+        index_numbers = _interleave((starts, ends), tf.data.Dataset.range)
+        return cls(index, np.fromiter(index_numbers.as_numpy_iterator(), np.int64, len(index)))
 
     def __len__(self) -> int:
-        return len(self.file_order)
+        return len(self.index_numbers)
 
     def only(self, is_wanted: np.ndarray) -> "NumberedRecords":
         """Returns those that are marked, bool `[N]`."""
-        return dataclasses.replace(self, file_order=self.file_order[is_wanted])
+        return dataclasses.replace(self, index_numbers=self.index_numbers[is_wanted])
 
     def read(self, number: tf.Tensor) -> tf.Tensor:
         """Returns a record, a scalar string, by its number."""
-        file_numbers, starts = self._frame_starts
-        path = tf.gather(self.index.paths, tf.gather(file_numbers, number))
-        data = _read_at(path, tf.gather(starts, number))
+        path = tf.gather(self.index.paths, tf.gather(self._frames.path_numbers, number))
+        data = _read_at(path, tf.gather(self._frames.starts, number))
         # TensorFlow's error does not name the file. Python's function does, and takes longer.
         return tf.cond(data == b"", lambda: self._read_by_python(number), lambda: data)
 
     def _read_by_python(self, number: tf.Tensor) -> tf.Tensor:
         def read(number: np.ndarray) -> bytes:
-            return self.index.read(int(self.file_order[number]))
+            return self.index.read(int(self.index_numbers[number]))
 
         return tf.ensure_shape(tf.numpy_function(read, [number], tf.string), [])
 
     @functools.cached_property
-    def _frame_starts(self) -> tuple[np.ndarray, np.ndarray]:
-        """The number of each record's file, and the byte at which its frame begins, int64 `[N]`."""
-        file_numbers, starts = self.index.frame_starts()
-        return file_numbers[self.file_order], starts[self.file_order]
+    def _frames(self) -> "_Frames":
+        path_numbers, starts = self.index.frame_starts()
+        return _Frames(path_numbers[self.index_numbers], starts[self.index_numbers])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Frames:
+    """Where each record begins, by its number.
+
+    Attributes:
+      path_numbers: the file, as its number in `RecordIndex.paths`, int64 `[N]`.
+      starts: the byte at which its frame begins, int64 `[N]`.
+    """
+
+    path_numbers: np.ndarray
+    starts: np.ndarray
 
 
 def _read_at(path: tf.Tensor, start: tf.Tensor) -> tf.Tensor:
@@ -219,14 +236,19 @@ class Selection:
 
     def read(self, number: tf.Tensor) -> tf.Tensor:
         """Returns a record by its number. There must be parts."""
-        if len(self.parts) == 1:
-            return self.parts[0].read(number)
-        ends = np.cumsum([len(part) for part in self.parts])
-        readers = []
-        for part, end in zip(self.parts, ends, strict=True):
-            readers.append(functools.partial(_read_in_part, part, end - len(part), number))
-        part_number = tf.searchsorted(tf.constant(ends), [number], side="right")[0]
-        return tf.switch_case(part_number, readers)
+        return _read_by_number(self.parts, number)
+
+
+def _read_by_number(parts: Sequence[NumberedRecords], number: tf.Tensor) -> tf.Tensor:
+    """Returns a record, a scalar string, by its number in parts that follow each other."""
+    if len(parts) == 1:
+        return parts[0].read(number)
+    ends = np.cumsum([len(part) for part in parts])
+    readers = []
+    for part, end in zip(parts, ends, strict=True):
+        readers.append(functools.partial(_read_in_part, part, end - len(part), number))
+    part_index = tf.searchsorted(tf.constant(ends), [number], side="right")[0]
+    return tf.switch_case(part_index, readers)
 
 
 def _read_in_part(part: NumberedRecords, first: int, number: tf.Tensor) -> tf.Tensor:
@@ -240,7 +262,7 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
     Args:
       builder: of the built dataset.
       split: a split as everywhere in TFDS; or the name of a list, or image ids, which are
-        looked for in all splits of the dataset.
+        looked for in all splits of the dataset. A tile is meant by its own id and by its image's.
       partial: whether the dataset may lack ids of a list (False).
 
     Raises:
@@ -258,18 +280,18 @@ def select(builder: tfds.core.DatasetBuilder, split: IdList, *, partial: bool = 
     wanted_ids = ids_in(split)
     splits = [name for name, info in builder.info.splits.items() if info.num_examples]
     scanned = [_ScannedSplit.read(builder, name) for name in splits]
-    all_ids = [record_id for of_split in scanned for record_id in of_split.ids]
-    present_ids = check_present(wanted_ids, all_ids, where, partial=partial)
-    record_count = sum(record_id in present_ids for record_id in all_ids)
-    if record_count > len(present_ids):
-        surplus = record_count - len(present_ids)
+    split_counts = Counter(itertools.chain.from_iterable(of_split.ids for of_split in scanned))
+    present_ids = check_present(wanted_ids, split_counts, where, partial=partial)
+    repeated_ids = [wanted_id for wanted_id in present_ids if split_counts[wanted_id] > 1]
+    if repeated_ids:
         raise ConfigError(
             where,
-            found=f"{surplus} of its {len(present_ids)} ids are in more than one split",
+            found=f"{len(repeated_ids)} of its {len(present_ids)} ids are in more than one split",
             expected="each id in one split",
             remedy="take the ids of one split with splits.load(builder, split, ids)",
         )
-    return _join([of_split.only(present_ids) for of_split in scanned], watch, where)
+    parts = [of_split.only(of_split.is_named_by(present_ids)) for of_split in scanned]
+    return _join(parts, watch, where)
 
 
 def divide(
@@ -286,16 +308,16 @@ def divide(
     count_records(builder, split)
     scanned = _ScannedSplit.read(builder, split)
     labeled_ids = check_present(ids_in(labeled), scanned.ids, where, partial=partial)
-    other_ids = frozenset(scanned.ids) - labeled_ids
+    is_labeled = scanned.is_named_by(labeled_ids)
     return (
-        _join([scanned.only(labeled_ids)], watch, f"{where}, labeled part"),
-        _join([scanned.only(other_ids)], watch, f"{where}, unlabeled part"),
+        _join([scanned.only(is_labeled)], watch, f"{where}, labeled part"),
+        _join([scanned.only(~is_labeled)], watch, f"{where}, unlabeled part"),
     )
 
 
 @dataclasses.dataclass(frozen=True)
 class _PartOfSplit:
-    """The records of a split that have some ids.
+    """Some records of a split.
 
     Attributes:
       records: serialized examples, in the order of `tfds.load`.
@@ -310,42 +332,58 @@ class _PartOfSplit:
     numbered: NumberedRecords | None
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class _ScannedSplit:
-    """The records of a split, with the id and the length in bytes of each.
+    """The records of a split, with the ids and the length in bytes of each.
 
     Attributes:
       records: serialized examples, in the order of `tfds.load`.
       numbered: the same by number; None in a bucket.
-      ids: the id of each.
+      ids_of_records: the ids by which a list may mean each record: its own and, if it is a tile,
+        that of its image.
       lengths: the bytes of each, int64 `[N]`.
     """
 
     records: tf.data.Dataset
     numbered: NumberedRecords | None
-    ids: list[str]
+    ids_of_records: list[tuple[str, ...]]
     lengths: np.ndarray
 
     @classmethod
     def read(cls, builder: tfds.core.DatasetBuilder, split: str) -> "_ScannedSplit":
         """Reads all records of a split once."""
         stream = records(builder, split)
-        parse = parser(builder, [FILENAME])
+        id_features = [FILENAME]
+        if TILE_IMAGE_ID in builder.info.features:
+            id_features.append(TILE_IMAGE_ID)
+        parse = parser(builder, id_features)
 
-        def name_and_length(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-            return parse(record)[FILENAME], tf.strings.length(record)
+        def ids_and_length(record: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            example = parse(record)
+            return tf.stack([example[name] for name in id_features]), tf.strings.length(record)
 
-        ids: list[str] = []
+        ids_of_records: list[tuple[str, ...]] = []
         lengths: list[int] = []
-        for names, batch_lengths in in_order(stream, name_and_length).batch(64).as_numpy_iterator():
-            ids += [image_id(name.decode()) for name in names]
+        for texts, batch_lengths in in_order(stream, ids_and_length).batch(64).as_numpy_iterator():
+            for filename, *image_ids in texts.tolist():
+                own_id = image_id(filename.decode())
+                ids_of_records.append((own_id, *(text.decode() for text in image_ids)))
             lengths += batch_lengths.tolist()
         numbered = NumberedRecords.find(builder, split)
-        return cls(stream, numbered, ids, np.array(lengths, np.int64))
+        return cls(stream, numbered, ids_of_records, np.array(lengths, np.int64))
 
-    def only(self, ids: Collection[str]) -> _PartOfSplit:
-        """Returns the records with these ids."""
-        is_wanted = np.array([record_id in ids for record_id in self.ids], bool)
+    @functools.cached_property
+    def ids(self) -> frozenset[str]:
+        """All ids by which a list may mean a record."""
+        return frozenset(itertools.chain.from_iterable(self.ids_of_records))
+
+    def is_named_by(self, ids: Collection[str]) -> np.ndarray:
+        """Returns which records a list of ids means, bool `[N]`."""
+        wanted_ids = frozenset(ids)
+        return np.array([not wanted_ids.isdisjoint(own) for own in self.ids_of_records], bool)
+
+    def only(self, is_wanted: np.ndarray) -> _PartOfSplit:
+        """Returns the records that are marked, bool `[N]`."""
         flags = tf.constant(is_wanted)
         wanted = self.records.enumerate().filter(lambda number, _: flags[number])
         return _PartOfSplit(
@@ -366,9 +404,8 @@ def _join(parts: Sequence[_PartOfSplit], watch: Watch, where: object) -> Selecti
     count = sum(part.count for part in parts)
     numbered = tuple(part.numbered for part in parts if part.numbered is not None)
     if numbered:
-        selection = Selection(tf.data.Dataset.range(count), count, watch, numbered)
-        by_number = in_order(selection.records, selection.read)
-        return dataclasses.replace(selection, records=by_number)
+        read = functools.partial(_read_by_number, numbered)
+        return Selection(in_order(tf.data.Dataset.range(count), read), count, watch, numbered)
     stream = parts[0].records
     for part in parts[1:]:
         stream = stream.concatenate(part.records)

@@ -1,7 +1,6 @@
 """Pairs of a labeled and an unlabeled batch, for semi-supervised training."""
 
 from collections.abc import Sequence
-import dataclasses
 
 import tensorflow as tf
 
@@ -11,10 +10,20 @@ from voc_seg_tfrecord.core.names import LABEL_FEATURES, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList
 from voc_seg_tfrecord.pipeline import crops
-from voc_seg_tfrecord.pipeline.batches import BATCHES_AHEAD, CropOptions, cropped_batches
-from voc_seg_tfrecord.pipeline.geometry import check_count
+from voc_seg_tfrecord.pipeline.batches import (
+    BATCHES_AHEAD,
+    CropOptions,
+    check_count,
+    cropped_batches,
+)
 from voc_seg_tfrecord.pipeline.records import Selection, divide
-from voc_seg_tfrecord.pipeline.streams import Stream, epoch_stream
+from voc_seg_tfrecord.pipeline.streams import (
+    Stream,
+    check_shuffle,
+    epoch_numbers,
+    epoch_reader,
+    epoch_stream,
+)
 from voc_seg_tfrecord.pipeline.window import ExamplePairs
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
@@ -49,7 +58,7 @@ def labeled_unlabeled_batches(
         path of its folder.
       split: as everywhere in TFDS; it holds both parts.
       labeled: the labeled part: the name of a list, such as `semi_1_16`, or image ids. All
-        other examples of the split are the unlabeled part.
+        other examples of the split are the unlabeled part. A tile is labeled if its image is.
       size: size of the crops, one number for a square, or height and width.
       batch_size: labeled examples per pair.
       ratio: unlabeled examples per labeled example (1); times `batch_size` it has to be a
@@ -60,7 +69,8 @@ def labeled_unlabeled_batches(
         if both ends are multiples of it, and else 0.
       flip: whether to swap left and right with probability 0.5 (True).
       shuffle: for both parts, see `training_batches` (True).
-      epochs: number of epochs; None, the default, never ends.
+      epochs: number of epochs; None, the default, never ends. Whoever iterates again over a number
+        of epochs gets the next ones, of both parts.
       first_epoch: number of the first epoch (0); both parts go on as if the run had not
         stopped.
       features: which features a labeled batch has. An unlabeled batch has none of those
@@ -99,9 +109,11 @@ def labeled_unlabeled_batches(
         first_epoch=first_epoch,
         per_batch=unlabeled_batch_size,
     )
-    labeled_stream = _endless_stream(
+    labeled_stream = _labeled_stream(
         labeled_part,
-        batches_before=first_epoch * pairs_per_epoch,
+        epochs=epochs,
+        first_epoch=first_epoch,
+        pairs_per_epoch=pairs_per_epoch,
         batch_size=batch_size,
         seed=seed,
         shuffle=shuffle,
@@ -136,24 +148,42 @@ def _count_unlabeled(batch_size: int, ratio: float) -> int:
     return count
 
 
-def _endless_stream(
-    selection: Selection, *, batches_before: int, batch_size: int, seed: int, shuffle: bool | int
+def _labeled_stream(
+    selection: Selection,
+    *,
+    epochs: int | None,
+    first_epoch: int,
+    pairs_per_epoch: int,
+    batch_size: int,
+    seed: int,
+    shuffle: bool | int,
 ) -> Stream:
-    """Streams records without end, as if so many batches had been drawn before.
+    """Streams labeled records, for each epoch of the unlabeled part as many as it has pairs for.
 
-    An epoch has full batches only, so that it drops the rest of its records. A part that is smaller
-    than one batch drops nothing.
+    The labeled part has epochs of its own. They follow each other without end, and each epoch of
+    the unlabeled part goes on where the one before it ended. With 3 pairs of 2 labeled records, and
+    4 records in a labeled epoch, unlabeled epoch 1 begins with record 2 of labeled epoch 1.
+
+    Args:
+      selection: the labeled part.
+      epochs: how many epochs the unlabeled part has; None for no end.
+      first_epoch: number of the first one.
+      pairs_per_epoch: how many pairs of batches such an epoch has.
+      batch_size: labeled records per pair.
+      seed: of the run.
+      shuffle: see `training_batches`.
     """
-    examples_per_epoch = selection.count
-    if batch_size <= selection.count:
-        examples_per_epoch -= selection.count % batch_size
-    first_epoch, examples_of_it = divmod(batches_before * batch_size, examples_per_epoch)
-    stream = epoch_stream(
-        selection,
-        seed=seed,
-        shuffle=shuffle,
-        epochs=None,
-        first_epoch=first_epoch,
-        per_batch=batch_size,
-    )
-    return dataclasses.replace(stream, draws=stream.draws.skip(examples_of_it))
+    check_shuffle(shuffle, selection.count)
+    reader = epoch_reader(selection, seed=seed, shuffle=shuffle, per_batch=batch_size)
+    records_per_epoch = pairs_per_epoch * batch_size
+
+    def draws_beside(epoch: tf.Tensor) -> tf.data.Dataset:
+        records_before = epoch * records_per_epoch
+        labeled_epoch = records_before // reader.epoch_length
+        labeled_epochs = tf.data.Dataset.range(labeled_epoch, tf.int64.max)
+        draws = labeled_epochs.flat_map(reader.draws_of)
+        return draws.skip(records_before % reader.epoch_length).take(records_per_epoch)
+
+    count = None if epochs is None else epochs * records_per_epoch
+    draws = epoch_numbers(first_epoch, epochs).flat_map(draws_beside)
+    return Stream.of_draws(draws, count, reader.load)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 import dataclasses
+import functools
 import itertools
 import warnings
 
@@ -9,10 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.pipeline import geometry
 from voc_seg_tfrecord.pipeline.balance import Balance
 from voc_seg_tfrecord.pipeline.order import EpochOrder
 from voc_seg_tfrecord.pipeline.records import Selection
+from voc_seg_tfrecord.pipeline.seeds import check_seed, epoch_seed
+from voc_seg_tfrecord.pipeline.watch import Watch
 
 _MIN_BUFFER_SHARE = 0.1
 """A smaller buffer, as a share of the examples, hardly shuffles."""
@@ -24,12 +26,21 @@ class Stream:
 
     Attributes:
       draws: `(epoch, (copy, record))`; without a balance each epoch has each record once, as copy
-        0. `record` is a record's number or its bytes.
+        0. `record` is what `load` takes.
       load: returns the bytes of the `record` of a draw.
     """
 
     draws: tf.data.Dataset
     load: Callable[[tf.Tensor], tf.Tensor]
+
+    @classmethod
+    def of_draws(
+        cls, draws: tf.data.Dataset, count: int | None, load: Callable[[tf.Tensor], tf.Tensor]
+    ) -> "Stream":
+        """Returns a stream of so many draws, None for no end, with the options that it needs."""
+        cardinality = tf.data.INFINITE_CARDINALITY if count is None else count
+        counted = draws.apply(tf.data.experimental.assert_cardinality(cardinality))
+        return cls(counted.with_options(_options()), load)
 
 
 def epoch_stream(
@@ -46,40 +57,91 @@ def epoch_stream(
     """Streams records; the arguments are those of `read` and of `batches.training_batches`.
 
     With `per_batch`, the number of records of all ranks in a batch, an epoch ends with the last
-    full batch. A split that is smaller than one batch is streamed completely.
+    full batch. A split that is smaller than one batch is streamed completely, and the stream as a
+    whole ends with the last full batch.
     """
-    geometry.check_seed(seed)
-    _check_order(shuffle, selection.count, epochs, first_epoch)
+    check_shuffle(shuffle, selection.count)
+    _check_epochs(epochs, first_epoch)
+    reader = epoch_reader(
+        selection, seed=seed, shuffle=shuffle, per_batch=per_batch, balance=balance
+    )
+    draws = epoch_numbers(first_epoch, epochs).flat_map(reader.draws_of)
+    # Ranks divide the stream and not each epoch: an epoch of fewer records than ranks would leave
+    # some of them without any.
     rank, ranks = shard
+    count = None
+    if epochs is not None:
+        total = epochs * reader.epoch_length
+        total -= total % (per_batch or 1)
+        draws = draws.take(total)
+        count = len(range(rank, total, ranks))
+    return Stream.of_draws(draws.shard(ranks, rank), count, reader.load)
+
+
+@dataclasses.dataclass(frozen=True)
+class EpochReader:
+    """Reads one epoch or another of a selection.
+
+    Attributes:
+      watch: tells whether the records are still those of the dataset that was opened.
+      epoch_length: how many records an epoch has.
+      order_of: returns `(copy, record)` of all records by the number of an epoch, in its order.
+      load: returns the bytes of a `record`; see `Stream`.
+    """
+
+    watch: Watch
+    epoch_length: int
+    order_of: Callable[[tf.Tensor], tf.data.Dataset]
+    load: Callable[[tf.Tensor], tf.Tensor]
+
+    def draws_of(self, epoch: tf.Tensor) -> tf.data.Dataset:
+        """Returns the draws of an epoch, as in `Stream`, by its number, scalar int64."""
+        epoch = self.watch.after_check(epoch)
+        records = self.order_of(epoch).take(self.epoch_length)
+        return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(epoch).repeat(), records))
+
+
+def epoch_reader(
+    selection: Selection,
+    *,
+    seed: int,
+    shuffle: bool | int,
+    per_batch: int | None,
+    balance: Balance | None = None,
+) -> EpochReader:
+    """Returns what reads an epoch of a selection; the arguments are those of `epoch_stream`."""
+    check_seed(seed)
+    order = EpochOrder(selection.count, seed, shuffle, per_batch or 1, balance)
     epoch_length = selection.count
     if per_batch is not None and per_batch <= selection.count:
         epoch_length -= selection.count % per_batch
-    is_numbered = bool(selection.parts) and bool(shuffle or balance)
-    order = EpochOrder(selection.count, seed, shuffle, per_batch or 1, balance)
+    if selection.parts and (shuffle or balance):
+        return _reader_by_number(selection, order, epoch_length)
+    return _reader_in_stream_order(selection, order, epoch_length)
 
-    def stream_epoch(epoch: tf.Tensor) -> tf.data.Dataset:
-        epoch = selection.watch.passed(epoch)
-        if is_numbered:
-            examples = _numbers_of_epoch(order, epoch)
-        else:
-            examples = _records_of_epoch(selection.records, order, epoch)
-        examples = examples.take(epoch_length).shard(ranks, rank)
-        return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(epoch).repeat(), examples))
 
-    if epochs is None:
-        cardinality = tf.data.INFINITE_CARDINALITY
-        numbers = tf.data.Dataset.counter(first_epoch)
-    else:
-        cardinality = epochs * len(range(rank, epoch_length, ranks))
-        numbers = _epochs_of_each_pass(first_epoch, epochs)
-    stream = numbers.flat_map(stream_epoch).with_options(_options())
-    stream = stream.apply(tf.data.experimental.assert_cardinality(cardinality))
+def _reader_by_number(selection: Selection, order: EpochOrder, epoch_length: int) -> EpochReader:
+    """Returns a reader whose draws have numbers of records, each of which is read when loaded."""
+    watch = selection.watch
 
-    def load(record: tf.Tensor) -> tf.Tensor:
-        data = selection.read(record) if is_numbered else record
-        return selection.watch.passed(data) if selection.watch.is_cheap else data
+    def load(number: tf.Tensor) -> tf.Tensor:
+        data = selection.read(number)
+        return watch.after_check(data) if watch.is_cheap else data
 
-    return Stream(stream, load)
+    return EpochReader(watch, epoch_length, functools.partial(_numbers_of_epoch, order), load)
+
+
+def _reader_in_stream_order(
+    selection: Selection, order: EpochOrder, epoch_length: int
+) -> EpochReader:
+    """Returns a reader whose draws have the records themselves, shuffled by a buffer at most."""
+    watch = selection.watch
+
+    def load(data: tf.Tensor) -> tf.Tensor:
+        return watch.after_check(data) if watch.is_cheap else data
+
+    order_of = functools.partial(_records_of_epoch, selection.records, order)
+    return EpochReader(watch, epoch_length, order_of, load)
 
 
 def _options() -> tf.data.Options:
@@ -93,8 +155,15 @@ def _options() -> tf.data.Options:
     return options
 
 
-def _epochs_of_each_pass(first_epoch: int, epochs: int) -> tf.data.Dataset:
-    """Returns the numbers of epochs; whoever iterates again gets the next ones."""
+def epoch_numbers(first_epoch: int, epochs: int | None) -> tf.data.Dataset:
+    """Returns the numbers of epochs, scalar int64; whoever iterates again gets the next ones.
+
+    Args:
+      first_epoch: the first number.
+      epochs: how many; None for no end, and then whoever iterates again begins again.
+    """
+    if epochs is None:
+        return tf.data.Dataset.counter(first_epoch)
     passes = itertools.count()
 
     def first_of_pass(_: np.ndarray) -> np.int64:
@@ -128,8 +197,8 @@ def _records_of_epoch(
     if not tf.executing_eagerly():
         # Of this function's graph alone: else a global seed would change the order.
         tf.compat.v1.set_random_seed(1)
-    shuffle_seed = geometry.shuffle_seed(order.seed, epoch)
-    return examples.shuffle(buffer, seed=shuffle_seed, reshuffle_each_iteration=False)
+    seed = epoch_seed(order.seed, epoch)
+    return examples.shuffle(buffer, seed=seed, reshuffle_each_iteration=False)
 
 
 def _repeat_records(
@@ -154,12 +223,21 @@ def _repeat_records(
     return records.enumerate().flat_map(repeat)
 
 
-def _check_order(shuffle: bool | int, count: int, epochs: int | None, first_epoch: int) -> None:
-    """Refuses what is no order, and warns of a buffer that hardly shuffles."""
+def check_shuffle(shuffle: bool | int, count: int) -> None:
+    """Refuses what is no order, and warns the caller's caller of a buffer that hardly shuffles."""
     if not isinstance(shuffle, bool | int | np.integer) or shuffle < 0:
         raise ConfigError(
             "shuffle", found=repr(shuffle), expected="True, False, or the size of a buffer"
         )
+    if shuffle is not True and 0 < shuffle < count * _MIN_BUFFER_SHARE:
+        warnings.warn(
+            f"shuffle={shuffle} of {count} examples: in each epoch an example comes at about the "
+            "same time. shuffle=True draws the order of all examples anew",
+            stacklevel=4,
+        )
+
+
+def _check_epochs(epochs: int | None, first_epoch: int) -> None:
     is_whole = isinstance(first_epoch, int | np.integer)
     is_whole = is_whole and isinstance(epochs, int | np.integer | None)
     if not is_whole or first_epoch < 0 or (epochs is not None and epochs < 1):
@@ -167,10 +245,4 @@ def _check_order(shuffle: bool | int, count: int, epochs: int | None, first_epoc
             "epochs, first_epoch",
             found=f"{epochs}, {first_epoch}",
             expected="a number of epochs of 1 or more, or None, and a first epoch of 0 or more",
-        )
-    if shuffle is not True and 0 < shuffle < count * _MIN_BUFFER_SHARE:
-        warnings.warn(
-            f"shuffle={shuffle} of {count} examples: in each epoch an example comes at about the "
-            "same time. shuffle=True draws the order of all examples anew",
-            stacklevel=4,
         )

@@ -51,7 +51,7 @@ class Watch:
         check_unchanged(builder)  # after the files were read: one of the two sees any new dataset
         return cls([os.fspath(path) for path in files], contents)
 
-    def passed(self, value: tf.Tensor) -> tf.Tensor:
+    def after_check(self, value: tf.Tensor) -> tf.Tensor:
         """Returns a value, after the files were compared.
 
         Args:
@@ -62,8 +62,11 @@ class Watch:
         """
         text = value if value.dtype == tf.string else tf.strings.as_string(value)
         # A path that is known before the graph runs would be read once, by TensorFlow's optimizer.
-        nothing = tf.strings.substr(text, 0, 0)
-        parts = [tf.io.read_file(tf.strings.join([path, nothing])) for path in self.paths]
+        # This text is empty, which the optimizer cannot know.
+        empty_text_of_value = tf.strings.substr(text, 0, 0)
+        parts = []
+        for path in self.paths:
+            parts.append(tf.io.read_file(tf.strings.join([path, empty_text_of_value])))
         contents = parts[0] if len(parts) == 1 else tf.strings.join(parts)
         message = f"{os.path.dirname(self.paths[0])}: {REPLACED}; {OPEN_AGAIN}"  # noqa: PTH120
         # `tf.debugging.Assert` would add a branch, which takes longer than all else here.
@@ -76,14 +79,14 @@ class Watch:
         """Whether the files can be compared at each record."""
         return len(self.contents) <= _MAX_BYTES_PER_RECORD and not is_bucket(self.paths[0])
 
-    def over(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
-        """Returns the same dataset, which ends with an error if another one is read."""
+    def check_records_of(self, dataset: tf.data.Dataset) -> tf.data.Dataset:
+        """Returns the same examples, which end with an error if another dataset is read."""
 
         def step(count: tf.Tensor, *example: object) -> tuple[tf.Tensor, object]:
             if self.is_cheap:
-                count = self.passed(count)
+                count = self.after_check(count)
             else:
-                count = tf.cond(count == 0, lambda: self.passed(count), lambda: count)
+                count = tf.cond(count == 0, lambda: self.after_check(count), lambda: count)
             return count + 1, example[0] if len(example) == 1 else example
 
         # Not `map`, as the path has to depend on something; `scan` hands on a count.

@@ -1,0 +1,129 @@
+"""Random layers of Keras, applied to an image and its masks together."""
+
+from collections.abc import Callable, Iterable, Mapping
+import dataclasses
+from typing import Any
+
+import tensorflow as tf
+
+from voc_seg_tfrecord.arrays import find_fill_values
+from voc_seg_tfrecord.core.names import IMAGE, VOID, WHOLE_IMAGE_FEATURES
+from voc_seg_tfrecord.pipeline.window import Example, decode, image_names
+
+
+def augment(example: Mapping[str, Any], layers: Iterable[Callable[..., Any]]) -> Example:
+    """Moves image and masks with random layers of Keras, such as `keras.layers.RandomRotation`.
+
+    Masks take the nearest pixel, whatever the `interpolation` of the layer. They become 255, which
+    is void, wherever the layer fills the image with its `fill_value`; with the other fill modes
+    they are continued as the image is. Layers that change colors leave masks as they are.
+
+    Args:
+      example: image and masks.
+      layers: layers of Keras that take a dictionary of `images` and `segmentation_masks`, made
+        outside of the function that is mapped. Random numbers are drawn from the layers' own
+        seeds, not from the example's.
+
+    Returns:
+      The example, moved. The image keeps its dtype: uint8 is rounded, and cut off at 0 and 255.
+
+    Raises:
+      tf.errors.InvalidArgumentError: when the dataset is read, if a layer made mask values that
+        were not there, as `RandomCrop` does where it resizes.
+    """
+    image_names(example)  # it must be one, and no batch
+    decoded = decode(example)
+    before = {name: value for name, value in decoded.items() if name not in WHOLE_IMAGE_FEATURES}
+    mask_fills = {name: fill for name, fill in find_fill_values(before).items() if name != IMAGE}
+    masks = {name: _with_channel_axis(before[name]) for name in mask_fills}
+    data = {"images": before[IMAGE], "segmentation_masks": _stack_planes(before[IMAGE], masks)}
+    for layer in layers:
+        data = layer(data, training=True)
+    planes = _split_planes(data["segmentation_masks"], masks)
+    after = {**before, IMAGE: _cast_image(data["images"], before[IMAGE].dtype)}
+    for name, fill in mask_fills.items():
+        mask = tf.where(planes.is_filled, tf.cast(fill, tf.float32), planes.masks[name])
+        checks = [_check_values(masks[name], mask, name)] if fill == VOID else []
+        with tf.control_dependencies(checks):
+            mask = tf.cast(mask, before[name].dtype)
+        after[name] = mask if _has_channel_axis(before[name]) else mask[..., 0]
+    return after
+
+
+def _has_channel_axis(mask: tf.Tensor) -> bool:
+    """Returns whether the last axis of a mask is that of channels, which weights `[H, W]` lack."""
+    return mask.shape.rank != 2
+
+
+def _with_channel_axis(mask: tf.Tensor) -> tf.Tensor:
+    return mask if _has_channel_axis(mask) else mask[..., tf.newaxis]
+
+
+@dataclasses.dataclass(frozen=True)
+class _MovedPlanes:
+    """What layers made of the planes of `_stack_planes`.
+
+    Attributes:
+      masks: each mask by its feature, float32 `[H, W, channels]`.
+      is_filled: where a layer filled all planes with one value, bool `[H, W, 1]`.
+    """
+
+    masks: Mapping[str, tf.Tensor]
+    is_filled: tf.Tensor
+
+
+def _stack_planes(image: tf.Tensor, masks: Mapping[str, tf.Tensor]) -> tf.Tensor:
+    """Stacks all masks, a plane of zeros and a plane of ones, so that they are moved together.
+
+    The last two planes tell where a layer filled the image: only there do they become the same.
+
+    Args:
+      image: `[H, W, 3]`.
+      masks: each mask by its feature, `[H, W, channels]`.
+
+    Returns:
+      float32 `[H, W, all channels]`.
+    """
+    zeros_plane = tf.zeros_like(image[..., :1], tf.float32)
+    ones_plane = tf.ones_like(zeros_plane)
+    mask_planes = [tf.cast(mask, tf.float32) for mask in masks.values()]
+    return tf.concat([*mask_planes, zeros_plane, ones_plane], axis=-1)
+
+
+def _split_planes(stacked: tf.Tensor, masks: Mapping[str, tf.Tensor]) -> _MovedPlanes:
+    """Takes apart what `_stack_planes` stacked, after it was moved.
+
+    Args:
+      stacked: `[H, W, all channels]`.
+      masks: the masks before they were moved, which have the same channels.
+    """
+    channel_counts = [mask.shape[-1] for mask in masks.values()]
+    planes = tf.split(tf.cast(stacked, tf.float32), [*channel_counts, 1, 1], axis=-1)
+    *moved_masks, zeros_plane, ones_plane = planes
+    return _MovedPlanes(
+        masks=dict(zip(masks, moved_masks, strict=True)), is_filled=ones_plane == zeros_plane
+    )
+
+
+def _cast_image(image: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """Returns an image of numbers in its old dtype: integers are rounded and cut off."""
+    values = tf.cast(image, tf.float32)
+    if dtype.is_integer:
+        values = tf.round(values)
+    return tf.saturate_cast(values, dtype)
+
+
+def _check_values(before: tf.Tensor, after: tf.Tensor, name: str) -> tf.Operation | None:
+    """Fails if a mask, float32 after it was moved, has values that it did not have before."""
+    values = tf.reshape(tf.cast(before, tf.int32), [-1, 1])
+    counts = tf.scatter_nd(values, tf.ones([tf.size(before)], tf.int32), [256])
+    index = tf.cast(after, tf.int32)
+    is_old_value = (tf.gather(counts, index) > 0) | (index == VOID)
+    is_whole = tf.cast(index, tf.float32) == after
+    return tf.debugging.Assert(
+        tf.reduce_all(is_old_value & is_whole),
+        [
+            f"pipeline.augment: a layer made values in {name} that were not there; crop with "
+            "pipeline.random_crop_or_pad, and leave out layers that mix images"
+        ],
+    )
