@@ -94,4 +94,4 @@ def counts_of(*values):
 def test_where_255_is_all_that_is_beside_one_class_its_meaning_is_asked(values, asked):
     names = ("background", "apple", "tree")
     first = next(missing_classes(names, {"train": counts_of(*values)}))
-    assert ("if it is a class, say --classes 255=NAME" in first) == asked
+    assert ("if it is a class, say --classes 255=NAME" in str(first)) == asked

@@ -8,6 +8,7 @@ from support import planted
 import voc_seg_tfrecord
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import processes
+from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.quality import finding as findings
 from voc_seg_tfrecord.writing.copies import SameImageInTwoSplits
 
@@ -73,6 +74,12 @@ def test_python_finds_the_same_in_the_folder_and_in_the_built_dataset(world, tmp
     assert len(kinds & {(finding.kind, finding.ids[0]) for finding in in_folder}) > 20
     only_by_looking = {"mask does not fit its image", findings.MISLABELED_REGION}
     assert {f.kind for f in built} - {f.kind for f in by_name} == only_by_looking
+
+
+@pytest.mark.parametrize("options", [{"class_names": ["a"]}, {"fit": False}])
+def test_an_option_of_a_folder_is_refused_for_a_built_dataset(sample, options):
+    with pytest.raises(ConfigError, match=f"find_label_errors: {next(iter(options))}"):
+        voc_seg_tfrecord.find_label_errors(sample, **options)
 
 
 def test_the_report_of_the_built_dataset_shows_the_suspicious_labels(world, tmp_path):

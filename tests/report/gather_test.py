@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from support.building import examples
 
-from voc_seg_tfrecord.report.gather import ObjectTable, gather
+from voc_seg_tfrecord.quality.finding import Finding
+from voc_seg_tfrecord.reading.find import Part
+from voc_seg_tfrecord.report.gather import OBJECT_DTYPE, ObjectTable, gather
 from voc_seg_tfrecord.report.selection import (
     MAX_EXAMPLES_IN_ALL_GALLERIES,
     MAX_GALLERY_EXAMPLES,
@@ -13,13 +15,13 @@ from voc_seg_tfrecord.report.selection import (
 )
 
 
-def split(images, objects=()):
+def split(images, objects=(), ids=()):
     """The facts of a split whose images have these classes, of three."""
     present = np.zeros((len(images), 256), bool)
     for number, labels in enumerate(images):
         present[number, list(labels)] = True
-    stats = types.SimpleNamespace(class_names=("background", "a", "b"), ids=())
-    found = ObjectTable(np.array(objects, np.int64).reshape(-1, 5))
+    stats = types.SimpleNamespace(class_names=("background", "a", "b"), ids=ids)
+    found = ObjectTable(np.array(list(objects), OBJECT_DTYPE))
     return types.SimpleNamespace(present=present, stats=stats, objects=found, problems=())
 
 
@@ -58,6 +60,16 @@ def test_the_largest_objects_are_those_of_the_largest_share_and_the_smallest_of_
         (("train", 1), 2, 4),
     ]
     assert [o.pixels for o in found.smallest] == [3, 4, 50, 400]
+
+
+def test_a_suspect_of_a_part_is_read_from_the_part():
+    """Findings name a split as text; what has that text as its name is no split."""
+    part = Part("mine", ["train"], ["x", "y"])
+    facts = {part: split([(1,), (1,)], ids=("x", "y"))}
+    suspect = Finding("speck", "y", "", ids=("y",), split="mine", box=(0, 0, 2, 2))
+    found = choose_shown(facts, 0, [suspect])
+    assert [suspect.place for suspect in found.suspects] == [("mine", 1)]
+    assert isinstance(found.suspects[0].place.split, Part)
 
 
 def test_a_split_without_examples_is_no_error():

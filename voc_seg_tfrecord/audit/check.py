@@ -181,8 +181,8 @@ def check_plan(
     read_one = functools.partial(_read_one, spec, is_blank=is_blank, labels=labels, fits=fits)
     evidence = _read_all(pairs, read_one, report)
     if report.plan and report.total.pixels.any():
-        for sentence in missing_classes(report.class_names, report.by_split):
-            report.findings.append(Finding(MISSING_CLASS, "", sentence, IGNORED))
+        for missing in missing_classes(report.class_names, report.by_split):
+            report.findings.append(Finding(MISSING_CLASS, "", str(missing), IGNORED))
     report.findings += [*_unused(plan), *find_copies_by_id(plan)]
     background = background_index(report.class_names, config.built_background)
     report.findings += rules.find_all(evidence, report.class_names, background)

@@ -307,8 +307,8 @@ def _print_classes(
     total = sum(by_split.values(), ClassCounts())
     print()
     screen.show_class_table(class_names, total, by_split)
-    for sentence in missing_classes(class_names, by_split):
-        print(f"{'note:':18}{sentence}")
+    for missing in missing_classes(class_names, by_split):
+        print(f"{'note:':18}{missing}")
     counts_by_class = {}
     for index, name in enumerate(class_names):
         counts_by_class[name] = {

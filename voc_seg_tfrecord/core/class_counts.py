@@ -48,10 +48,31 @@ class ClassCounts:
         return cls(np.array(data["images"], np.int64), np.array(data["pixels"], np.int64))
 
 
+@dataclasses.dataclass(frozen=True)
+class MissingClasses:
+    """Classes that no image has, or that no image of a split has.
+
+    Attributes:
+      classes: how many they are and their names, as in `2 of 21 classes: bus, cat`.
+      split: the split that lacks them; empty if no image has them.
+      advice: what to do, as a sentence without its full stop; empty if there is nothing to say.
+    """
+
+    classes: str
+    split: str = ""
+    advice: str = ""
+
+    def __str__(self) -> str:
+        if self.split:
+            return f"{self.split} has no image of {self.classes}"
+        sentence = f"no image has {self.classes}"
+        return f"{sentence}. {self.advice}" if self.advice else sentence
+
+
 def missing_classes(
     class_names: Sequence[str], by_split: Mapping[str, ClassCounts]
-) -> Iterator[str]:
-    """Yields a sentence about classes that no image has, and one about those that a split lacks.
+) -> Iterator[MissingClasses]:
+    """Yields the classes that no image has, and for each split those that it alone lacks.
 
     Args:
       class_names: the classes, in mask order.
@@ -60,11 +81,11 @@ def missing_classes(
     total = sum(by_split.values(), ClassCounts())
     absent = [index for index in range(len(class_names)) if not total.images[index]]
     if absent:
-        sentence = f"no image has {_name_classes(class_names, absent)}"
+        advice = ""
         has_at_most_one_class = len(absent) >= len(class_names) - 1
         if has_at_most_one_class and total.images[VOID]:
-            sentence += f". {VOID} is void here; if it is a class, say --classes {VOID}=NAME"
-        yield sentence
+            advice = f"{VOID} is void here; if it is a class, say --classes {VOID}=NAME"
+        yield MissingClasses(_name_classes(class_names, absent), advice=advice)
     for split, counts in by_split.items():
         lacking = [
             index
@@ -72,7 +93,7 @@ def missing_classes(
             if total.images[index] and not counts.images[index]
         ]
         if lacking:
-            yield f"{split} has no image of {_name_classes(class_names, lacking)}"
+            yield MissingClasses(_name_classes(class_names, lacking), split)
 
 
 def _name_classes(class_names: Sequence[str], indices: Sequence[int]) -> str:

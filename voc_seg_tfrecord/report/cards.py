@@ -130,18 +130,23 @@ class CardMaker:
         """Returns the cards of findings of one kind, as far as there is room for them."""
         items = self._choose_items(findings)[: MAX_CARDS - self._cards]
         self._cards += len(items)
+        cards = self._draw_within_budget(items)
+        remaining_items = items[len(cards) :]
+        self.cards_without_images += len(remaining_items)
+        return [*cards, *map(self._make_card_without_images, remaining_items)]
+
+    def _draw_within_budget(self, items: Sequence[_CardItem]) -> list[Card]:
+        """Returns the cards of the first items: as many as the page still has characters for."""
+        if self._characters > MAX_CHARACTERS:
+            return []
+        for item in items:  # before threads do, as these would number them in any order
+            self._draw_compared_regions(item.finding)
         cards: list[Card] = []
-        if self._characters <= MAX_CHARACTERS:
-            for item in items:  # before threads do, as these would number them in any order
-                self._draw_compared_regions(item.finding)
-            for _, card in ordered_map(self._draw_card, items):
-                self._characters += card.characters
-                if self._characters > MAX_CHARACTERS:
-                    break
-                cards.append(card)
-        for item in items[len(cards) :]:
-            self.cards_without_images += 1
-            cards.append(self._make_card_without_images(item))
+        for _, card in ordered_map(self._draw_card, items):
+            self._characters += card.characters
+            if self._characters > MAX_CHARACTERS:
+                break
+            cards.append(card)
         return cards
 
     def _choose_items(self, findings: Sequence[Finding]) -> list[_CardItem]:
@@ -151,11 +156,11 @@ class CardMaker:
         each region of an image is decided about by itself.
         """
         items: dict[object, _CardItem] = {}
-        for finding in reversed(findings):
+        for finding in findings:
             region = finding.box if finding.suggested else None
             for image_id in self._images_to_show(finding):
-                items[image_id, finding.ids, region] = _CardItem(image_id, finding)
-        return list(reversed(items.values()))
+                items.setdefault((image_id, finding.ids, region), _CardItem(image_id, finding))
+        return list(items.values())
 
     def _images_to_show(self, finding: Finding) -> Sequence[str]:
         """Returns the later one of copies whose masks differ; else the first ids of a finding."""

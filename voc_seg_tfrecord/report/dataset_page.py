@@ -83,11 +83,7 @@ def _render(
     evidence = [example for of_split in facts.values() for example in of_split.evidence]
     label_errors = rules.find_all(evidence, names, background)
     selection = choose_shown(facts, background, label_errors)
-    boxes = [
-        (suspect.place, suspect.finding.box)
-        for suspect in selection.suspects
-        if suspect.finding.box
-    ]
+    boxes = [(suspect.place, suspect.box) for suspect in selection.suspects]
     thumbnails = read_thumbnails(
         builder,
         selection.places(),

@@ -24,6 +24,19 @@ from voc_seg_tfrecord.stats import Stats
 _GRID_SIDE = 32  # points along each side at which a mask is sampled
 
 
+OBJECT_DTYPE = np.dtype(
+    [
+        ("record", np.int64),
+        ("number", np.int64),
+        ("label", np.int64),
+        ("pixels", np.int64),
+        ("image_pixels", np.int64),
+    ]
+)
+"""An object: the number of its record in the split, its own number in the instance mask, its class,
+its pixels, and the pixels of its image."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class ObjectTable:
     """The objects of a split as an array.
@@ -32,8 +45,7 @@ class ObjectTable:
     number is 0, and background is left out.
 
     Attributes:
-      rows: int64 `[M, 5]`. The columns are the number of the record, the number of the object in
-        the instance mask, its class, its pixels, and the pixels of its image.
+      rows: one for each object, `OBJECT_DTYPE` `[M]`.
     """
 
     rows: np.ndarray
@@ -41,22 +53,22 @@ class ObjectTable:
     @property
     def labels(self) -> np.ndarray:
         """The class of each object, int64 `[M]`."""
-        return self.rows[:, 2]
+        return self.rows["label"]
 
     @property
     def pixels(self) -> np.ndarray:
         """The pixels of each object, int64 `[M]`."""
-        return self.rows[:, 3]
+        return self.rows["pixels"]
 
     @property
     def shares(self) -> np.ndarray:
         """The share of its image's pixels that each object has, float64 `[M]`."""
-        return self.pixels / np.maximum(1, self.rows[:, 4])
+        return self.pixels / np.maximum(1, self.rows["image_pixels"])
 
 
 def join_tables(tables: Iterable[ObjectTable]) -> ObjectTable:
     """Returns the objects of several tables in one."""
-    none = np.zeros((0, 5), np.int64)
+    none = np.zeros(0, OBJECT_DTYPE)
     return ObjectTable(np.concatenate([none, *(table.rows for table in tables)]))
 
 
@@ -138,7 +150,7 @@ class _MaskFacts:
     """What the mask of one record shows.
 
     Attributes:
-      objects: number, class and pixels of each object, int64 `[M, 3]`; see `ObjectTable`.
+      objects: one row for each object, `OBJECT_DTYPE` `[M]`, whose `record` is not set yet.
       points: the mask at a grid of points, uint8 `[32, 32]`.
     """
 
@@ -212,13 +224,19 @@ def _read_record(
 def _count_without_mask(record: Record, label_counts: np.ndarray) -> RecordCounts:
     """Returns the counts of a record with a label, or whose mask cannot be decoded.
 
+    The labels stand for pixels: `Tally` takes a class that has any as present in the image.
+
     Args:
       record: the record.
       label_counts: how often it has each label, int64 `[256]`.
     """
     has_instances = INSTANCES in record.features
-    no_objects = np.zeros(256, np.int64) if has_instances else None
-    return RecordCounts(record.id, records.size_of(record), label_counts, no_objects)
+    return RecordCounts(
+        id=record.id,
+        size=records.size_of(record),
+        pixels=label_counts,
+        objects=np.zeros(256, np.int64) if has_instances else None,
+    )
 
 
 def _count_mask(
@@ -233,28 +251,47 @@ def _count_mask(
     """
     mask = masks[MASK]
     pixels = count_values(mask)
+    objects_of_class = None
     if INSTANCES in record.features:
-        objects = np.zeros((0, 3), np.int64)
+        objects = np.zeros(0, OBJECT_DTYPE)
         if INSTANCES in masks and masks[INSTANCES].shape == mask.shape:
-            objects = find_objects(mask, masks[INSTANCES])
-        objects_of_class = np.bincount(objects[:, 1], minlength=256)
+            objects = _instances_as_objects(mask, masks[INSTANCES])
+        objects_of_class = np.bincount(objects["label"], minlength=256)
     else:
-        objects = _classes_as_objects(pixels, background)  # the second kind of `ObjectTable`
-        objects_of_class = None
+        objects = _classes_as_objects(pixels, background)
     counts = RecordCounts(record.id, mask.shape, pixels, objects_of_class)
     return counts, _MaskFacts(objects, sample_pixels(mask, _GRID_SIDE, _GRID_SIDE))
 
 
+def _instances_as_objects(mask: np.ndarray, instances: np.ndarray) -> np.ndarray:
+    """Returns the objects of an instance mask, `OBJECT_DTYPE` `[M]`; see `find_objects`.
+
+    Args:
+      mask: class indices, uint8 `[H, W]`.
+      instances: object numbers, uint8 `[H, W]`.
+    """
+    numbers, labels, pixels = find_objects(mask, instances).T
+    objects = np.zeros(len(numbers), OBJECT_DTYPE)
+    objects["number"] = numbers
+    objects["label"] = labels
+    objects["pixels"] = pixels
+    objects["image_pixels"] = mask.size
+    return objects
+
+
 def _classes_as_objects(pixels: np.ndarray, background: int | None) -> np.ndarray:
-    """Returns one object for each class in an image but background, int64 `[M, 3]`.
+    """Returns one object for each class in an image but background, `OBJECT_DTYPE` `[M]`.
 
     Args:
       pixels: how many pixels have each mask value, int64 `[256]`.
       background: the index of the background class; None if there is none.
     """
     labels = [label for label in np.flatnonzero(pixels[:VOID]) if label != background]
-    objects = [(0, label, pixels[label]) for label in labels]
-    return np.array(objects, np.int64).reshape(-1, 3)
+    objects = np.zeros(len(labels), OBJECT_DTYPE)  # each has the number 0
+    objects["label"] = labels
+    objects["pixels"] = pixels[labels]
+    objects["image_pixels"] = pixels.sum()
+    return objects
 
 
 @dataclasses.dataclass(eq=False)
@@ -299,11 +336,12 @@ class _SplitSums:
           number: of the record in the split.
           pixels: how many pixels have each mask value, int64 `[256]`.
         """
-        image_pixels = int(pixels.sum())
         rows, columns = np.ogrid[:_GRID_SIDE, :_GRID_SIDE]
-        self.void_shares.append(pixels[VOID] / image_pixels)
+        self.void_shares.append(pixels[VOID] / pixels.sum())
         self.images_at_points[mask.points, rows, columns] += 1
-        self.tables.append(_make_table(mask.objects, number, image_pixels))
+        objects = mask.objects.copy()
+        objects["record"] = number
+        self.tables.append(ObjectTable(objects))
 
     def facts(self, class_names: tuple[str, ...]) -> SplitFacts:
         """Returns what is known of the split after its last record."""
@@ -320,10 +358,3 @@ class _SplitSums:
             sources=len(self.sources) if self.sources else None,
             problems=tuple(self.problems),
         )
-
-
-def _make_table(objects: np.ndarray, number: int, image_pixels: int) -> ObjectTable:
-    """Returns the objects of a record, int64 `[M, 3]`, with its number and its pixels."""
-    first = np.full((len(objects), 1), number)
-    last = np.full((len(objects), 1), image_pixels)
-    return ObjectTable(np.concatenate([first, objects, last], axis=1))

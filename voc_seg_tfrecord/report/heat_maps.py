@@ -1,12 +1,12 @@
 """Draws where in the images each class lies."""
 
-import base64
 from collections.abc import Sequence
 import dataclasses
 
 import numpy as np
 
 from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.report.thumbnails import data_url
 
 _MAX_CLASSES = 40
 _COLORS = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
@@ -56,10 +56,9 @@ def _draw_heat_map(label: int, counts: np.ndarray) -> HeatMap:
     centers = (np.arange(len(counts)) + 0.5) / len(counts)
     down = float(counts.sum(1) @ centers / counts.sum())
     across = float(counts.sum(0) @ centers / counts.sum())
-    png = pillow.encode_png(_color_counts(counts))
     return HeatMap(
         label=label,
-        url=f"data:image/png;base64,{base64.b64encode(png).decode()}",
+        url=data_url("png", pillow.encode_png(_color_counts(counts))),
         across=across,
         down=down,
         words=_describe_place(across, down),

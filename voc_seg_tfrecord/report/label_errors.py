@@ -1,6 +1,6 @@
 """Finds labels that may be wrong in a built dataset, or in a folder before it is built."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import functools
 from typing import Any
 
@@ -41,7 +41,8 @@ def find_label_errors(
       fits: whether to look for masks that do not fit their images, and for regions that look like
         another class (with scikit-learn), which takes most of the time.
       progress: whether to show a progress bar for each split of a built dataset.
-      **options: of an exported folder, such as `class_names`; see `builder_from_tree`.
+      **options: of an exported folder, such as `class_names`; see `builder_from_tree`. A built
+        dataset takes none of them.
 
     Returns:
       One `Finding` per problem: `kind`, `message`, `ids`, `split`, `box` (left, top, width and
@@ -52,16 +53,35 @@ def find_label_errors(
       ConfigError: if there is neither such a dataset nor such a folder, or the options are wrong.
       RecordError: if a shard of a built dataset cannot be read.
     """
+    builder = _open_if_built(data, data_dir)
+    if builder is None:
+        with unpacked(data) as folder:
+            _, report = check_folder(folder, fits=fits, **options)
+        return suspicious_first(report.findings)
+    if options:
+        raise ConfigError(
+            f"find_label_errors: {', '.join(options)}",
+            found=f"the built dataset {builder.info.full_name}",
+            expected="an exported folder, whose classes and files these options describe",
+            remedy="leave them out, or name the folder that the dataset was built from",
+        )
+    return _find_in_built(builder, fits, progress)
+
+
+def _open_if_built(
+    data: dataset.BuiltDataset, data_dir: PathLike | None
+) -> tfds.core.DatasetBuilder | None:
+    """Returns the builder of a built dataset; None if `data` is an exported folder or archive.
+
+    Raises:
+      ConfigError: if it is neither.
+    """
     try:
-        builder = dataset.as_builder(data, data_dir)
+        return dataset.as_builder(data, data_dir)
     except ConfigError:
-        if not is_archive(data) and not epath.Path(data).expanduser().is_dir():
-            raise
-    else:
-        return _find_in_built(builder, fits, progress)
-    with unpacked(data) as folder:
-        _, report = check_folder(folder, fits=fits, **options)
-    return suspicious_first(report.findings)
+        if is_archive(data) or epath.Path(data).expanduser().is_dir():
+            return None
+        raise
 
 
 def check_folder(
@@ -85,12 +105,19 @@ def check_folder(
         return None, check.Report([as_finding(planner.check_question(question))])
     except VocSegError as error:  # without a tree to read this is the only finding
         return None, check.Report([as_finding(error)])
-    if plan.fault is None:
-        return plan.config, report
-    # The names of the classes stand in for real ones, so none of them is missing.
-    others = [finding for finding in report.findings if finding.kind != check.MISSING_CLASS]
-    report.findings = [as_finding(plan.fault), *others]
+    if plan.fault is not None:
+        report.findings = _replace_missing_classes(report.findings, plan.fault)
     return plan.config, report
+
+
+def _replace_missing_classes(findings: Iterable[Finding], fault: VocSegError) -> list[Finding]:
+    """Returns findings without those on missing classes, and first the fault that explains them.
+
+    With a fault the plan has made up the names of classes. That no image has one of these says
+    nothing about the folder.
+    """
+    others = [finding for finding in findings if finding.kind != check.MISSING_CLASS]
+    return [as_finding(fault), *others]
 
 
 def _find_in_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool) -> list[Finding]:

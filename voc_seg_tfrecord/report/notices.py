@@ -131,11 +131,14 @@ def _about_absent_classes(facts: Mapping[str, SplitFacts]) -> Iterator[Notice]:
         for split, of_split in facts.items()
     }
     names = next((of_split.stats.class_names for of_split in facts.values()), ())
-    for sentence in missing_classes(names, counts):
-        if sentence.startswith("no image"):
-            yield Notice("Absent classes", f"N{sentence[1:]}.")
+    for missing in missing_classes(names, counts):
+        if missing.split:
+            text = f"Split {missing.split} has no image of {missing.classes}."
         else:
-            yield Notice("Absent classes", f"Split {sentence}.")
+            text = f"No image has {missing.classes}."
+        if missing.advice:
+            text = f"{text} {missing.advice}."
+        yield Notice("Absent classes", text)
 
 
 def _first_items(items: Sequence[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.decisions import called_right
+from voc_seg_tfrecord.core.decisions import SuspectName, called_right
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.core.package_versions import all_versions
@@ -145,7 +145,6 @@ def render(
     names = tuple(clean(name) for name in result.class_names)
     colors = class_colors(result.background, dataset.palette(builder))
     every_name = name_all_values(names, "class")
-    # Keys are the kind, the ids and the place in the image; values the hash of what was decided.
     right = called_right(decisions)
     # Some may have been called right, which is known once their cards are made.
     max_candidates = _MAX_SUSPICIOUS_LABELS + len(right)
@@ -166,14 +165,13 @@ def render(
     suspicious = [
         score
         for score in suspicious
-        if right.get((CONTRADICTED_LABEL, (score.id,), "")) != cards[_place_of(score)].sha256
+        if not _is_called_right(right, _suspect_name(score), cards[_place_of(score)])
     ]
-    region_cards = [
-        _card_of_region(cards[_place_of(region.score)], region.finding)
-        for region in scored_regions
-        if right.get((MISLABELED_REGION, region.finding.ids, region.finding.place))
-        != cards[_place_of(region.score)].sha256
-    ]
+    region_cards = []
+    for region in scored_regions:
+        card = cards[_place_of(region.score)]
+        if not _is_called_right(right, _region_name(region.finding), card):
+            region_cards.append(_card_of_region(card, region.finding))
     first_extra_color = len(colors)
     extra_colors = range(first_extra_color, first_extra_color + len(PIXEL_KINDS))
     return fill_template(
@@ -196,15 +194,31 @@ def render(
     )
 
 
+def _suspect_name(score: ImageScore) -> SuspectName:
+    """Returns the name under which a person decides about the label of an image."""
+    return CONTRADICTED_LABEL, (score.id,), ""
+
+
+def _region_name(finding: Finding) -> SuspectName:
+    """Returns the name under which a person decides about a region."""
+    return MISLABELED_REGION, finding.ids, finding.place
+
+
+def _is_called_right(right: Mapping[SuspectName, str], name: SuspectName, card: Card) -> bool:
+    """Returns whether a person called a suspect right, and its image and mask are the same still.
+
+    Args:
+      right: see `decisions.called_right`.
+      name: of the suspect.
+      card: of its image.
+    """
+    return right.get(name) == card.sha256
+
+
 def _least_likely_labels(result: Result) -> list[ImageScore]:
     """Returns the images by the quality of their labels, the lowest first."""
-    rated = [
-        (score.label_quality, score.id, score)
-        for score in result.per_image
-        if score.label_quality is not None
-    ]
-    rated.sort(key=lambda item: item[:2])
-    return [score for _, _, score in rated]
+    rated = [score for score in result.per_image if score.label_quality is not None]
+    return sorted(rated, key=lambda score: (score.label_quality or 0, score.id))
 
 
 def _match_scores(result: Result, findings: Iterable[Finding]) -> list[_ScoredRegion]:
@@ -223,10 +237,11 @@ def _match_scores(result: Result, findings: Iterable[Finding]) -> list[_ScoredRe
 
 def _worst_images(result: Result) -> list[ImageScore]:
     """Returns the images with the lowest mIoU, of those with wrong pixels."""
-    rated = [(score.result(result.class_names).miou, score.id, score) for score in result.per_image]
-    wrong = [item for item in rated if item[0] < 1]  # NaN is left out: nothing is known there
-    wrong.sort(key=lambda item: item[:2])
-    return [score for _, _, score in wrong[:_MAX_WORST_IMAGES]]
+    miou = {_place_of(score): score.result(result.class_names).miou for score in result.per_image}
+    # An image of which nothing is known has NaN, which is not below 1.
+    wrong = [score for score in result.per_image if miou[_place_of(score)] < 1]
+    wrong.sort(key=lambda score: (miou[_place_of(score)], score.id))
+    return wrong[:_MAX_WORST_IMAGES]
 
 
 def _class_rows(result: Result) -> Iterator[ClassRow]:
@@ -256,16 +271,18 @@ def _class_rows(result: Result) -> Iterator[ClassRow]:
 
 def _costliest_images(scores: Iterable[ImageScore], label: int) -> list[ImageScore]:
     """Returns the images with most pixels that are wrong by having or not having a class."""
-    costs = []
-    for score in scores:
-        wrong = 0
-        for (truth, predicted), pixels in score.pixels.items():
-            if truth != predicted and label in (truth, predicted):
-                wrong += pixels
-        if wrong:
-            costs.append((-wrong, score.id, score))
-    costs.sort(key=lambda item: item[:2])
-    return [score for _, _, score in costs[:_IMAGES_OF_CLASS]]
+    wrong = [score for score in scores if _count_wrong_pixels(score, label)]
+    wrong.sort(key=lambda score: (-_count_wrong_pixels(score, label), score.id))
+    return wrong[:_IMAGES_OF_CLASS]
+
+
+def _count_wrong_pixels(score: ImageScore, label: int) -> int:
+    """Returns how many pixels are wrong by having or not having a class."""
+    wrong = 0
+    for (truth, predicted), pixels in score.pixels.items():
+        if truth != predicted and label in (truth, predicted):
+            wrong += pixels
+    return wrong
 
 
 def find_costly_confusions(result: Result) -> list[CostlyConfusion]:

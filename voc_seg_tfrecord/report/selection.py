@@ -13,6 +13,7 @@ from voc_seg_tfrecord.quality.finding import (
     SIMILAR_IMAGES_IN_TWO_SPLITS,
     Finding,
 )
+from voc_seg_tfrecord.quality.regions import Box
 from voc_seg_tfrecord.report.gather import SplitFacts
 
 MAX_GALLERY_EXAMPLES = 24
@@ -65,10 +66,11 @@ class RareClass:
 
 @dataclasses.dataclass(frozen=True)
 class SuspiciousLabel:
-    """A record whose label may be wrong, and what was found."""
+    """A record whose label may be wrong, what was found, and the part of the image that it is."""
 
     place: RecordPlace
     finding: Finding
+    box: Box
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,19 +122,30 @@ def choose_shown(
       label_errors: labels that may be wrong, the most suspicious first.
     """
     candidates = _largest_and_smallest_objects(facts)
-    numbers_of_ids = {
-        split: {image_id: number for number, image_id in enumerate(of_split.stats.ids)}
-        for split, of_split in facts.items()
-    }
+    places_of_ids = {split: _places_by_id(split, of_split) for split, of_split in facts.items()}
     return PageSelection(
         gallery=_choose_galleries(facts),
         rare=_choose_rare_classes(facts, background),
         largest=sorted(candidates, key=_largest_share_first)[:_SHOWN_OBJECTS],
         smallest=sorted(candidates, key=_fewest_pixels_first)[:_SHOWN_OBJECTS],
-        pairs=_choose_pairs(numbers_of_ids, label_errors),
+        pairs=_choose_pairs(places_of_ids, label_errors),
         problems=_choose_problems(facts),
-        suspects=_choose_suspects(numbers_of_ids, label_errors),
+        suspects=_choose_suspects(places_of_ids, label_errors),
     )
+
+
+_PlacesOfIds = Mapping[str, Mapping[str, RecordPlace]]
+"""By split and image id, the place of the record."""
+
+
+def _places_by_id(split: str, facts: SplitFacts) -> dict[str, RecordPlace]:
+    """Returns the place of each record of a split by its id.
+
+    Findings name a split as text. The split of a place may be a `find.Part`, which equals that text
+    and alone can be read.
+    """
+    ids = facts.stats.ids
+    return {image_id: RecordPlace(split, number) for number, image_id in enumerate(ids)}
 
 
 def _choose_galleries(facts: Mapping[str, SplitFacts]) -> dict[str, list[int]]:
@@ -184,9 +197,16 @@ def _largest_and_smallest_objects(facts: Mapping[str, SplitFacts]) -> list[Shown
         largest = np.argsort(-shares, kind="stable")[:_SHOWN_OBJECTS]
         smallest = np.argsort(objects.pixels, kind="stable")[:_SHOWN_OBJECTS]
         for row in {*largest.tolist(), *smallest.tolist()}:
-            record, number, label, pixels, _ = objects.rows[row].tolist()
-            place = RecordPlace(split, record)
-            candidates.append(ShownObject(place, number, label, pixels, float(shares[row])))
+            found = objects.rows[row]
+            candidates.append(
+                ShownObject(
+                    place=RecordPlace(split, int(found["record"])),
+                    number=int(found["number"]),
+                    label=int(found["label"]),
+                    pixels=int(found["pixels"]),
+                    share=float(shares[row]),
+                )
+            )
     return candidates
 
 
@@ -199,27 +219,25 @@ def _fewest_pixels_first(shown: ShownObject) -> tuple[int, RecordPlace, int, int
 
 
 def _choose_pairs(
-    numbers_of_ids: Mapping[str, Mapping[str, int]], label_errors: Sequence[Finding]
+    places_of_ids: _PlacesOfIds, label_errors: Sequence[Finding]
 ) -> list[tuple[RecordPlace, RecordPlace]]:
     """Returns two images of each group in two splits: first of the same, then of similar ones."""
     pairs = []
     for kind in (SAME_IMAGE_IN_TWO_SPLITS, SIMILAR_IMAGES_IN_TWO_SPLITS):
         for finding in label_errors:
             if finding.kind == kind:
-                first, *others = _places_of_copies(numbers_of_ids, finding)
+                first, *others = _places_of_copies(places_of_ids, finding)
                 second = next(place for place in others if place.split != first.split)
                 pairs.append((first, second))
     return pairs[:_SHOWN_PAIRS]
 
 
-def _places_of_copies(
-    numbers_of_ids: Mapping[str, Mapping[str, int]], finding: Finding
-) -> Iterator[RecordPlace]:
+def _places_of_copies(places_of_ids: _PlacesOfIds, finding: Finding) -> Iterator[RecordPlace]:
     """Yields where the images of a finding about several splits are."""
     for image_id in finding.ids:
         for split in finding.split.split(", "):
-            if image_id in numbers_of_ids[split]:
-                yield RecordPlace(split, numbers_of_ids[split][image_id])
+            if image_id in places_of_ids[split]:
+                yield places_of_ids[split][image_id]
 
 
 def _choose_problems(facts: Mapping[str, SplitFacts]) -> list[RecordPlace]:
@@ -232,12 +250,12 @@ def _choose_problems(facts: Mapping[str, SplitFacts]) -> list[RecordPlace]:
 
 
 def _choose_suspects(
-    numbers_of_ids: Mapping[str, Mapping[str, int]], label_errors: Sequence[Finding]
+    places_of_ids: _PlacesOfIds, label_errors: Sequence[Finding]
 ) -> list[SuspiciousLabel]:
     """Returns the first findings about one record; of copies, about the later one."""
     suspects = []
     for finding in label_errors:
         if finding.box:
-            number = numbers_of_ids[finding.split][finding.ids[-1]]
-            suspects.append(SuspiciousLabel(RecordPlace(finding.split, number), finding))
+            place = places_of_ids[finding.split][finding.ids[-1]]
+            suspects.append(SuspiciousLabel(place, finding, finding.box))
     return suspects[:_SHOWN_SUSPECTS]

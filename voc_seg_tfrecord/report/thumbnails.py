@@ -263,7 +263,7 @@ def make_pictures(
 def image_url(pixels: np.ndarray, side: int = SIDE_PX) -> str:
     """Returns a thumbnail of an image, uint8 `[H, W, 3]`, as the data URL of a JPEG."""
     small = pillow.shrink(pixels, side)
-    return _data_url("jpeg", pillow.encode_jpeg(small, _THUMBNAIL_JPEG_QUALITY))
+    return data_url("jpeg", pillow.encode_jpeg(small, _THUMBNAIL_JPEG_QUALITY))
 
 
 def mask_url(reduced: np.ndarray, colors: np.ndarray) -> str:
@@ -271,7 +271,7 @@ def mask_url(reduced: np.ndarray, colors: np.ndarray) -> str:
 
     Args:
       reduced: uint8 `[h, w]`.
-      colors: of the mask values, uint8 `[256, 3]`.
+      colors: of the mask values, uint8 `[N, 3]`, with N above the largest value.
     """
     values = np.flatnonzero(count_values(reduced))
     entry_of_value = np.zeros(256, np.uint8)
@@ -283,7 +283,7 @@ def layer_url(reduced: np.ndarray, style: ClassStyle) -> str:
     """Returns what is laid over an image as the data URL of a PNG, for a mask of `reduce_mask`."""
     layer = draw_layer(reduced, style.palette, style.background)
     if len(layer.entries) > 256:
-        return _data_url("png", pillow.encode_png(layer.entries[layer.numbers]))
+        return data_url("png", pillow.encode_png(layer.entries[layer.numbers]))
     colors = layer.entries[:, :3]
     alpha = layer.entries[:, 3]
     return _palette_png_url(layer.numbers.astype(np.uint8), colors, alpha.tobytes())
@@ -349,7 +349,7 @@ def _crop_region(pixels: np.ndarray, region: np.ndarray, colors: np.ndarray | No
     # A black line outside and a white line inside: one of them is seen on any image.
     crop[grow_region(is_inside) & ~is_inside] = 0
     crop[is_inside & grow_region(~is_inside)] = 255
-    return _data_url("jpeg", pillow.encode_jpeg(crop, _CROP_JPEG_QUALITY))
+    return data_url("jpeg", pillow.encode_jpeg(crop, _CROP_JPEG_QUALITY))
 
 
 def _window_around(has_region: np.ndarray) -> slice:
@@ -362,8 +362,9 @@ def _window_around(has_region: np.ndarray) -> slice:
 def _palette_png_url(numbers: np.ndarray, colors: np.ndarray, alpha: bytes = b"") -> str:
     """Returns an indexed image, uint8 `[h, w]`, as the data URL of a palette PNG."""
     indexed = File(pillow.encode_png(numbers), "mask")
-    return _data_url("png", png.palette_png(indexed, colors.tobytes(), alpha))
+    return data_url("png", png.palette_png(indexed, colors.tobytes(), alpha))
 
 
-def _data_url(kind: str, data: bytes) -> str:
+def data_url(kind: str, data: bytes) -> str:
+    """Returns the bytes of an image as a data URL; `kind` is `jpeg` or `png`."""
     return f"data:image/{kind};base64,{base64.b64encode(data).decode()}"

@@ -35,10 +35,10 @@ class KindSection:
       word: `Error`, `Warning` or `Note`.
       grave: whether the findings stop a build.
       count: how many there are.
-      about_labels: whether they are labels that may be wrong, one card each.
-      advice: what to do about each of them, if the messages agree on it.
-      messages: the first messages; none for labels, whose cards say all.
-      cards: examples to look at.
+      about_labels: whether they are labels that may be wrong. Their cards say all.
+      cards: examples to look at; of labels, one for each that is shown.
+      messages: the first messages; none for labels.
+      advice: what to do about each of them, if the messages agree on it; empty for labels.
       more: how many findings are not shown.
     """
 
@@ -47,10 +47,10 @@ class KindSection:
     grave: bool
     count: int
     about_labels: bool
-    advice: str
-    messages: Sequence[str]
     cards: Sequence[Card]
-    more: int
+    messages: Sequence[str] = ()
+    advice: str = ""
+    more: int = 0
 
 
 def write_tree(
@@ -143,21 +143,43 @@ def _make_section(
 ) -> KindSection:
     """Makes the section of one kind; the most suspicious labels come first."""
     findings = sorted(findings, key=lambda finding: -finding.score)
-    messages = [naming.rename(finding.message) for finding in findings]
     cards = card_maker.make_cards(findings)
-    about_labels = findings[0].score > 0 and kind != ALL_MASKS
-    shown_findings = len(cards) if about_labels else _MAX_MESSAGES_OF_KIND
-    advice = {message.partition("\n")[2] for message in messages}
+    if findings[0].score > 0 and kind != ALL_MASKS:
+        return _section_of_labels(kind, effect, findings, cards)
+    messages = [naming.rename(finding.message) for finding in findings]
+    return _section_of_messages(kind, effect, messages, cards)
+
+
+def _section_of_labels(
+    kind: str, effect: str, findings: Sequence[Finding], cards: Sequence[Card]
+) -> KindSection:
+    """Returns a section of labels that may be wrong; those without a card are not shown."""
     return KindSection(
         kind=kind,
         word=_word_of_kind(kind, effect),
         grave=effect == STOPS,
         count=len(findings),
-        about_labels=about_labels,
-        advice=advice.pop().strip() if len(advice) == 1 else "",
-        messages=[] if about_labels else share_advice(messages[:_MAX_MESSAGES_OF_KIND]),
+        about_labels=True,
         cards=cards,
-        more=max(0, len(findings) - shown_findings),
+        more=max(0, len(findings) - len(cards)),
+    )
+
+
+def _section_of_messages(
+    kind: str, effect: str, messages: Sequence[str], cards: Sequence[Card]
+) -> KindSection:
+    """Returns a section of messages, with cards of the first images that they are about."""
+    advice = {message.partition("\n")[2] for message in messages}
+    return KindSection(
+        kind=kind,
+        word=_word_of_kind(kind, effect),
+        grave=effect == STOPS,
+        count=len(messages),
+        about_labels=False,
+        cards=cards,
+        messages=share_advice(messages[:_MAX_MESSAGES_OF_KIND]),
+        advice=advice.pop().strip() if len(advice) == 1 else "",
+        more=max(0, len(messages) - _MAX_MESSAGES_OF_KIND),
     )
 
 
