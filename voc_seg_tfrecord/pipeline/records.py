@@ -128,8 +128,8 @@ class NumberedRecords:
 
     def read(self, number: tf.Tensor) -> tf.Tensor:
         """Returns a record, a scalar string, by its number."""
-        path = tf.gather(self.index.paths, tf.gather(self._frames.path_numbers, number))
-        data = _read_at(path, tf.gather(self._frames.starts, number))
+        path = tf.gather(self.index.paths, tf.gather(self._frame_starts.path_numbers, number))
+        data = _read_at(path, tf.gather(self._frame_starts.starts, number))
         # TensorFlow's error does not name the file. Python's function does, and takes longer.
         return tf.cond(data == b"", lambda: self._read_by_python(number), lambda: data)
 
@@ -140,13 +140,13 @@ class NumberedRecords:
         return tf.ensure_shape(tf.numpy_function(read, [number], tf.string), [])
 
     @functools.cached_property
-    def _frames(self) -> "_Frames":
+    def _frame_starts(self) -> "_FrameStarts":
         path_numbers, starts = self.index.frame_starts()
-        return _Frames(path_numbers[self.index_numbers], starts[self.index_numbers])
+        return _FrameStarts(path_numbers[self.index_numbers], starts[self.index_numbers])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Frames:
+class _FrameStarts:
     """Where each record begins, by its number.
 
     Attributes:
