@@ -98,7 +98,7 @@ def test_names_are_not_proposed_for_colors_nor_for_0_128_and_255(tmp_path):
 def test_names_that_the_values_do_not_fit_are_proposed_as_rows_in_their_order(tmp_path):
     write(tmp_path, mask_of([0, 128, 255]), color=0)
     options, told = asked(tmp_path, class_names=["background", "disc", "cup"])
-    assert "in place of --class_names, name the class of each value" in told
+    assert "in place of --class_names, if 255 is a class, name the class of each value" in told
     assert [said["classes"] for said in options] == [
         ((0, "background"), (128, "disc"), (255, "cup"))
     ]
@@ -107,6 +107,17 @@ def test_names_that_the_values_do_not_fit_are_proposed_as_rows_in_their_order(tm
         "disc",
         "cup",
     }
+
+
+@pytest.mark.parametrize("names", [None, ["background", "cat"], ["background", "cat", "a", "b"]])
+def test_255_beside_classes_is_void_in_what_is_proposed(tmp_path, names):
+    mask = mask_of([0, 5, 255])
+    write(tmp_path, mask, color=0)
+    options, told = asked(tmp_path, **({"class_names": names} if names else {}))
+    assert options, told
+    for said in options:
+        in_place_of_names = {"classes": said["classes"]} if "classes" in said else said
+        assert {*names_at(tmp_path, **in_place_of_names)[mask == 255]} == {"void"}
 
 
 def test_each_of_two_meanings_is_proposed_with_the_rows_that_choose_it(tmp_path):

@@ -201,6 +201,11 @@ def test_255_is_the_second_of_two_classes_if_0_and_255_are_all(decide, masks):
             decide(masks, names=names)
 
 
+def test_the_note_on_255_as_a_class_says_what_the_rows_say(decide):
+    note = decide([BINARY], names=TWO, rows="0=sky").notes[0]
+    assert "So 0 is sky and 255 is crack." in note
+
+
 @pytest.mark.parametrize("masks", [[BINARY, gray(0, 1)], [gray(255)]])
 def test_255_is_asked_about_beside_the_value_1_and_alone(decide, masks):
     with pytest.raises(MaskError, match="255"):
@@ -303,6 +308,13 @@ def test_rows_that_could_have_no_effect_are_refused(decide):
         decide([rgb(BLACK, (255, 0, 0))], names=(), rows="0=a")
     with pytest.raises(ConfigError, match="colors, but the masks hold only values"):
         decide([GRAY], names=(), rows="#ff0000=a")
+
+
+@pytest.mark.parametrize("mask", [rgb(BLACK, (255, 0, 0)), gray(0, 1)])
+def test_a_table_of_values_and_colors_reads_masks_that_have_one_of_both(decide, mask):
+    decision = decide([mask], names=(), rows="0=bg,1=a,#000000=bg,#ff0000=a")
+    assert indices(decision, ("gray", 1, None)) == ["a"]
+    assert indices(decision, ("rgb", None, (255, 0, 0))) == ["a"]
 
 
 def test_rows_that_give_one_pixel_two_classes_are_refused_with_it(decide):

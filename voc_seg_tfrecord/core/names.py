@@ -41,6 +41,9 @@ VOC_CLASSES = (
 Color = tuple[int, int, int]
 """Red, green and blue, 0 to 255 each."""
 
+BLACK: Color = (0, 0, 0)
+WHITE: Color = (255, 255, 255)
+
 VOID_COLOR: Color = (224, 224, 192)
 """VOC's color of void, which Supervisely and datumaro write too."""
 

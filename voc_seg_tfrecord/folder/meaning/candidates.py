@@ -3,6 +3,8 @@
 A mask is read by value or by color. Values mean what a class file or the user's names say. Where a
 class file gives each class a color, its colors are a second way; without one, the colors of VOC's
 palette are. The user's rows stand over every candidate.
+
+Here a class is a name, or 255 for void: the rules of candidates have names until one is taken.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,67 +15,83 @@ from typing import Literal
 from voc_seg_tfrecord.core.class_entries import is_void
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, color_of
 from voc_seg_tfrecord.core.mask_rule import VOID_VALUES, MaskRule
-from voc_seg_tfrecord.core.names import VOC_CLASSES, VOC_NUMBERS, VOID, VOID_COLOR, Color
-from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
+from voc_seg_tfrecord.core.names import (
+    VOC_NUMBERS,
+    VOID,
+    VOID_COLOR,
+    WHITE,
+    Color,
+)
+from voc_seg_tfrecord.folder.meaning.naming import ClassName, ClassNaming
 from voc_seg_tfrecord.folder.meaning.palettes import entries_out_of_place
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
-_WHITE = (255, 255, 255)
+CandidateKind = Literal[
+    "rows", "values", "grays of file", "colors of file", "VOC order", "VOC names"
+]
+"""What gives the classes: see the function below that makes each kind."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class MeaningCandidate:
     """One way to read the masks of a set.
 
-    Two candidates are the same if they read by the same, and their source, numbering and 255 are.
+    Equality compares `by`, `kind`, `source`, `numbering` and `reads_255_as_class`.
 
     Attributes:
       by: what of a pixel gives its class.
-      source: where the classes come from, in a few words for the user: "gray values", "from
-        labelmap.txt".
+      kind: what gives the classes.
+      source: the same in a few words that `check` prints: "gray values", "from labelmap.txt".
       numbering: how the class file is numbered, if it may be in two ways; see `ClassNaming`.
       reads_255_as_class: whether 255 is the second of two classes, and not void.
       naming: what gives the classes their names.
       name_rule: the class name, or 255, of each value and color, without the user's rows.
-      uses_file_colors: whether the colors of a class file give the classes.
       star_classes: the class of each value and color in use that the user's `*` takes.
     """
 
     by: Literal["value", "color"]
+    kind: CandidateKind
     source: str
     numbering: str
     reads_255_as_class: bool = False
     naming: ClassNaming = dataclasses.field(compare=False)
     name_rule: MaskRule = dataclasses.field(compare=False)
-    uses_file_colors: bool = dataclasses.field(default=False, compare=False)
     star_classes: Mapping[Key, str] = dataclasses.field(default_factory=dict, compare=False)
 
     @functools.cached_property
     def rule(self) -> MaskRule:
         """The rule with the class indices of the dataset, 255 being void, and the user's rows."""
         table = self.naming.table
-        index_of_name = {name: index for index, name in enumerate(table.class_names)}
-        index_of_name[VOID_CLASS] = VOID
-
-        def index_of(name: str | int) -> int | None:
-            if isinstance(name, int):
-                return name  # 255
-            return index_of_name.get(table.target(name))
-
         star_indices = {
             color_of(key) or key: table.index(name) for key, name in self.star_classes.items()
         }
         return dataclasses.replace(
-            self.name_rule.with_classes(index_of),
+            self.name_rule.with_classes(self._index_of),
             given_values={value: table.index(name) for value, name in table.class_by_value.items()},
             given_colors={color: table.index(name) for color, name in table.class_by_color.items()},
             star_classes=star_indices,
         )
 
+    def _index_of(self, name: ClassName) -> int | None:
+        """Returns the index that a class of the masks gets; None if the dataset has none for it."""
+        if isinstance(name, int):
+            return VOID
+        return self._index_by_name.get(self.naming.table.target(name))
+
+    @functools.cached_property
+    def _index_by_name(self) -> dict[str, int]:
+        """The index of each class of the dataset, and of `void`."""
+        return {name: index for index, name in self.class_names.items()}
+
+    @property
+    def uses_file_colors(self) -> bool:
+        """Whether the colors of a class file give the classes."""
+        return self.kind == "colors of file"
+
     @property
     def has_rows_alone(self) -> bool:
         """Whether the user's rows give all classes, without a class file or names."""
-        return not self.naming.entries
+        return self.kind == "rows"
 
     @functools.cached_property
     def class_names(self) -> dict[int, str]:
@@ -120,10 +138,14 @@ def list_candidates(namings: Sequence[ClassNaming], survey: Survey) -> list[Mean
 
 
 def _make_candidate(
-    by: Literal["value", "color"], source: str, naming: ClassNaming, rule: MaskRule
+    kind: CandidateKind,
+    by: Literal["value", "color"],
+    source: str,
+    naming: ClassNaming,
+    rule: MaskRule,
 ) -> MeaningCandidate:
     return MeaningCandidate(
-        by=by, source=source, numbering=naming.numbering, naming=naming, name_rule=rule
+        by=by, kind=kind, source=source, numbering=naming.numbering, naming=naming, name_rule=rule
     )
 
 
@@ -135,15 +157,13 @@ def _make_rows_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidat
     by: Literal["value", "color"] = "value"
     if by_color and not naming.table.class_by_value:
         by = "color"
-    return MeaningCandidate(
-        by=by, source="as you said", numbering="", naming=naming, name_rule=rule
-    )
+    return _make_candidate("rows", by, "as you said", naming, rule)
 
 
 def _make_value_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """Values are the values of the class file, or the places of the user's names."""
     rule = MaskRule({**VOID_VALUES, **naming.classes_by_value()})
-    return _make_candidate("value", _source_of_values(survey), naming, rule)
+    return _make_candidate("values", "value", _source_of_values(survey), naming, rule)
 
 
 def _source_of_values(survey: Survey) -> str:
@@ -174,33 +194,32 @@ def _make_255_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate
     """255 is the second of two classes: the first is background in `0` and crack in `255`."""
     classes = naming.classes_by_value()
     rule = MaskRule({-1: VOID, 0: classes[0], VOID: classes[1]})
-    candidate = _make_candidate("value", _source_of_values(survey), naming, rule)
+    candidate = _make_candidate("values", "value", _source_of_values(survey), naming, rule)
     return dataclasses.replace(candidate, reads_255_as_class=True)
 
 
 def _make_file_color_candidate(naming: ClassNaming, survey: Survey) -> MeaningCandidate:
     """Colors are those of the class file; and so are grays, if all in use are among them."""
     classes = naming.classes_by_value()
-    colors: dict[Color, str | int] = {VOID_COLOR: VOID}
+    colors: dict[Color, ClassName] = {VOID_COLOR: VOID}
     for entry in naming.entries:
         if entry.color:
             colors[entry.color] = naming.class_of_entry(entry)
     grays = {pixel.value for pixel in survey.pixels if pixel.kind == "gray"}
-    white_is_void = classes.get(VOID, VOID) == VOID and _WHITE not in colors
+    white_is_void = classes.get(VOID, VOID) == VOID and WHITE not in colors
     if white_is_void:
         grays.discard(VOID)
     colors_of_grays = {(gray, gray, gray) for gray in grays if gray is not None}
     has_shades = bool(grays - {0})
     grays_are_colors = has_shades and colors_of_grays <= colors.keys()
     rule = MaskRule({**VOID_VALUES, **classes}, colors, grays_are_colors)
-    candidate = _make_candidate("color", _source_of_file(naming), naming, rule)
-    return dataclasses.replace(candidate, uses_file_colors=True)
+    return _make_candidate("colors of file", "color", _source_of_file(naming), naming, rule)
 
 
 def _list_file_gray_candidates(naming: ClassNaming, survey: Survey) -> list[MeaningCandidate]:
     """The values of palette masks may mean the grays of the class file: 7 is the color 7,7,7."""
     has_palettes = any(pixel.kind == "palette" for pixel in survey.pixels)
-    values: dict[int, str | int] = {}
+    values: dict[int, ClassName] = {}
     for entry in naming.entries:
         if entry.color is None:
             continue
@@ -212,7 +231,7 @@ def _list_file_gray_candidates(naming: ClassNaming, survey: Survey) -> list[Mean
         return []
     rule = MaskRule({**VOID_VALUES, **values})
     source = f"the grays {_source_of_file(naming)}"
-    return [_make_candidate("value", source, naming, rule)]
+    return [_make_candidate("grays of file", "value", source, naming, rule)]
 
 
 def _source_of_file(naming: ClassNaming) -> str:
@@ -223,16 +242,34 @@ def _list_voc_color_candidates(naming: ClassNaming, survey: Survey) -> list[Mean
     """Colors are those of VOC's palette: color n is class n, or VOC's class n by its name."""
     if not survey.voc.masks and not _has_colors(survey):
         return []  # some grays are VOC's by chance
-    names = naming.names_by_voc_number()
-    moved = naming.has_voc_names_at_other_values()
     candidates = []
-    has_other_names = names is None or naming.file is not None or len(names) < len(VOC_CLASSES)
-    if has_other_names or not moved:
+    if _may_have_voc_order(naming):
         candidates.append(_make_voc_order_candidate(naming))
-    colors_may_be_named = naming.file is None or _has_voc_colors_elsewhere(survey)
-    if names is not None and moved and colors_may_be_named:
-        candidates.append(_make_voc_names_candidate(naming, names))
+    if _may_have_voc_names(naming, survey):
+        candidates.append(_make_voc_names_candidate(naming))
     return candidates
+
+
+def _may_have_voc_order(naming: ClassNaming) -> bool:
+    """Says whether color n of VOC's palette may be the class of value n.
+
+    It is not if the user gave all of VOC's 21 names in another order: then each of VOC's colors is
+    the class that VOC calls so.
+    """
+    if not naming.has_voc_names_at_other_values():
+        return True
+    return naming.file is not None or not naming.has_all_voc_names()
+
+
+def _may_have_voc_names(naming: ClassNaming, survey: Survey) -> bool:
+    """Says whether color n of VOC's palette may be the class that VOC calls so.
+
+    All names have to be VOC's. If they have VOC's numbers too, this is the order of VOC. With a
+    class file, a mask has to use a color at another value than VOC; else the file's values count.
+    """
+    if not naming.has_voc_names_at_other_values():
+        return False
+    return naming.file is None or _has_voc_colors_elsewhere(survey)
 
 
 def _has_colors(survey: Survey) -> bool:
@@ -254,26 +291,21 @@ def _has_voc_colors_elsewhere(survey: Survey) -> bool:
 def _make_voc_order_candidate(naming: ClassNaming) -> MeaningCandidate:
     """Color n of VOC's palette is the class of value n."""
     classes = {**VOID_VALUES, **naming.classes_by_value()}
-    colors: dict[Color, str | int] = {}
+    colors: dict[Color, ClassName] = {}
     for color, number in VOC_NUMBERS.items():
         if number in classes:
             colors[color] = classes[number]
     rule = MaskRule(classes, colors)
-    source = "with VOC's palette"
-    return _make_candidate("color", source, naming, rule)
+    return _make_candidate("VOC order", "color", "with VOC's palette", naming, rule)
 
 
-def _make_voc_names_candidate(naming: ClassNaming, names: Mapping[int, str]) -> MeaningCandidate:
-    """Color n of VOC's palette is VOC's class n, by its name; grayscale masks have VOC's numbers.
-
-    Args:
-      naming: the names of the classes.
-      names: which of them stands for which of VOC's numbers.
-    """
-    colors: dict[Color, str | int] = {VOID_COLOR: VOID}
+def _make_voc_names_candidate(naming: ClassNaming) -> MeaningCandidate:
+    """Color n of VOC's palette is VOC's class n, by its name, and so is value n of gray masks."""
+    names = naming.names_by_voc_number()
+    assert names is not None  # see `_may_have_voc_names`
+    colors: dict[Color, ClassName] = {VOID_COLOR: VOID}
     for color, number in VOC_NUMBERS.items():
         if number in names:
             colors[color] = names[number]
     rule = MaskRule({**VOID_VALUES, **names}, colors)
-    source = "with VOC's palette, by name"
-    return _make_candidate("color", source, naming, rule)
+    return _make_candidate("VOC names", "color", "with VOC's palette, by name", naming, rule)

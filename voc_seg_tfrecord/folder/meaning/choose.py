@@ -7,10 +7,11 @@
 """
 
 import collections
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, color_key
+from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOID_COLOR, Color
@@ -28,7 +29,7 @@ from voc_seg_tfrecord.folder.meaning.questions import (
 from voc_seg_tfrecord.folder.meaning.row_checks import check_rows_by_color, check_rows_fit
 from voc_seg_tfrecord.folder.meaning.rules import RULES, SAME_MEANING
 from voc_seg_tfrecord.folder.meaning.words import name_candidate
-from voc_seg_tfrecord.formats.mask_survey import Survey
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,33 +64,54 @@ def choose_meaning(survey: Survey, namings: Sequence[ClassNaming], remedy: str) 
     Args:
       survey: what the masks use.
       namings: the names of their classes; several if a class file may be numbered in two ways.
+        All have the same rows of the user.
       remedy: what a user can do where the masks do not tell.
 
     Raises:
       MaskError: if it is not known what the masks mean.
       ConfigError: if a row of the user has no effect.
     """
-    table = namings[0].table
+    table = namings[0].table  # only its rows are used here
     check_rows_fit(survey, table)
     evidence, decision = _decide(survey, namings)
-    taken = decision.taken
-    if taken is None or not _reads_most_masks(taken, evidence):
-        taken = _candidate_for_star(decision, survey) if table.star_takes_pixels else None
+    taken = _take_candidate(decision, evidence, table)
     if taken is None:
         raise ask_what_pixels_mean(survey, _list_left(decision), remedy)
-    notes = list[str]()
+    notes: list[str] = []
     if table.star_takes_pixels:
-        taken, notes = _with_star(taken, survey)
+        check_number_of_keys(survey)
+        without_class = [pixel for pixel in survey.pixels if taken.class_of(pixel) is None]
+        notes += _list_notes_on_star(taken, without_class, survey)
+        taken = _with_star(taken, without_class)
+    _check_no_doubt(taken, survey, remedy)
+    check_rows_by_color(taken, survey)
+    notes += list_notes(taken, decision, evidence)
+    rule = dataclasses.replace(taken.rule, remedy=remedy)
+    rows = list_rows(taken, survey)
+    reasons = _describe_lost(decision, evidence)
+    return MaskMeaning(taken, rule, tuple(notes), rows, decision.lost, reasons)
+
+
+def _take_candidate(
+    decision: Decision[MeaningCandidate], evidence: MeaningEvidence, table: ClassTable
+) -> MeaningCandidate | None:
+    """Returns the candidate by which masks are read; None if the user has to be asked.
+
+    It reads most masks, or the user's `*` takes what it cannot read.
+    """
+    if decision.taken is not None and _reads_most_masks(decision.taken, evidence):
+        return decision.taken
+    if table.star_takes_pixels:
+        return _candidate_for_star(decision, evidence.survey)
+    return None
+
+
+def _check_no_doubt(taken: MeaningCandidate, survey: Survey, remedy: str) -> None:
+    """Raises the question of the first of `DOUBTS` that holds."""
     for find_doubt in DOUBTS:
         doubt = find_doubt(taken, survey)
         if doubt:
             raise undecided(doubt.where, doubt.words, remedy)
-    check_rows_by_color(taken, survey)
-    notes += list_notes(taken, decision, evidence)
-    rule = dataclasses.replace(taken.rule, remedy=remedy)
-    rows = rows_of(taken, survey)
-    reasons = _describe_lost(decision, evidence)
-    return MaskMeaning(taken, rule, tuple(notes), rows, decision.lost, reasons)
 
 
 def _describe_lost(
@@ -190,50 +212,77 @@ def _candidate_for_star(
     return taken
 
 
-def _with_star(candidate: MeaningCandidate, survey: Survey) -> tuple[MeaningCandidate, list[str]]:
-    """Lets `*` take each value and color in use that has no class otherwise.
-
-    Returns:
-      The candidate with these classes; and a note that names them.
-    """
-    check_number_of_keys(survey)
+def _with_star(
+    candidate: MeaningCandidate, without_class: Iterable[StoredPixel]
+) -> MeaningCandidate:
+    """Returns a candidate in which `*` takes pixels without a class. VOC's void stays void."""
     star = str(candidate.naming.table.class_of_star)
-    by_color = candidate.name_rule.colors is not None
     classes: dict[Key, str] = {}
-    pixels_of_star = collections.Counter[Key]()
-    for pixel, occurrence in survey.pixels.items():
-        if candidate.class_of(pixel) is not None:
-            continue
-        key = pixel.key(by_color=by_color)
-        if pixel.color == VOID_COLOR:
-            classes[key] = VOID_CLASS
-        else:
-            classes[key] = star
-            pixels_of_star[key] += occurrence.pixels
-    candidate = dataclasses.replace(candidate, star_classes=classes)
-    if not pixels_of_star:
-        return candidate, []
-    counts = [f"{key} on {pixels} pixels" for key, pixels in pixels_of_star.items()]
-    return candidate, [f"* is {star}: {', '.join(counts)}."]
+    for pixel in without_class:
+        is_void = pixel.color == VOID_COLOR
+        classes[_key_for_star(candidate, pixel)] = VOID_CLASS if is_void else star
+    return dataclasses.replace(candidate, star_classes=classes)
 
 
-def rows_of(candidate: MeaningCandidate, survey: Survey) -> Rows:
+def _list_notes_on_star(
+    candidate: MeaningCandidate, without_class: Iterable[StoredPixel], survey: Survey
+) -> list[str]:
+    """Returns a note on the values and colors that `*` takes; none if it takes none."""
+    counts = collections.Counter[Key]()
+    for pixel in without_class:
+        if pixel.color != VOID_COLOR:
+            counts[_key_for_star(candidate, pixel)] += survey.pixels[pixel].pixels
+    if not counts:
+        return []
+    words = ", ".join(f"{key} on {pixels} pixels" for key, pixels in counts.items())
+    return [f"* is {candidate.naming.table.class_of_star}: {words}."]
+
+
+def _key_for_star(candidate: MeaningCandidate, pixel: StoredPixel) -> Key:
+    return pixel.key(by_color=candidate.name_rule.colors is not None)
+
+
+def list_rows(candidate: MeaningCandidate, survey: Survey) -> Rows:
     """Returns a candidate as a table of classes: what each value and color becomes."""
     rule = candidate.rule
-    values: dict[int, int] = dict(rule.all_values)
-    colors: dict[Color, int] = dict(rule.all_colors)
-    if colors:  # then values are those of grayscale masks
-        if candidate.by == "color":
-            values = {}
-        for pixel in survey.pixels:
-            index = rule.class_of(*pixel)
-            if index is None:
-                continue
-            if pixel.kind == "gray" and pixel.value is not None:
-                values[pixel.value] = index
-            elif pixel.color:
-                colors[pixel.color] = index
+    if rule.all_colors:
+        index_by_value = _index_grays(candidate, survey)
+        index_by_color = _index_colors(candidate, survey)
+    else:
+        index_by_value = dict(rule.all_values)
+        index_by_color = {}
     names = candidate.class_names
-    rows: list[tuple[Key, str]] = [(v, names[index]) for v, index in values.items() if v >= 0]
-    rows += [(color_key(color), names[index]) for color, index in colors.items()]
+    rows: list[tuple[Key, str]] = []
+    for value, index in index_by_value.items():
+        if value >= 0:
+            rows.append((value, names[index]))
+    for color, index in index_by_color.items():
+        rows.append((color_key(color), names[index]))
     return tuple(rows)
+
+
+def _index_grays(candidate: MeaningCandidate, survey: Survey) -> dict[int, int]:
+    """Returns the class index of each value, where colors count: those of grayscale masks.
+
+    If values give the classes of palette masks, all values of the rule are among them.
+    """
+    rule = candidate.rule
+    index_by_value: dict[int, int] = {}
+    if candidate.by == "value":
+        index_by_value |= rule.all_values
+    for pixel in survey.pixels:
+        index = rule.class_of(*pixel)
+        if index is not None and pixel.kind == "gray" and pixel.value is not None:
+            index_by_value[pixel.value] = index
+    return index_by_value
+
+
+def _index_colors(candidate: MeaningCandidate, survey: Survey) -> dict[Color, int]:
+    """Returns the class index of each color: those of the rule, and those in use."""
+    rule = candidate.rule
+    index_by_color: dict[Color, int] = dict(rule.all_colors)
+    for pixel in survey.pixels:
+        index = rule.class_of(*pixel)
+        if index is not None and pixel.kind != "gray" and pixel.color:
+            index_by_color[pixel.color] = index
+    return index_by_color

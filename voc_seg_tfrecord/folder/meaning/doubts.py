@@ -3,17 +3,22 @@
 `DOUBTS` are looked at in their order. If one holds, the user is asked.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 import dataclasses
 
-from voc_seg_tfrecord.core.class_rows import color_key
-from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, VOID_COLOR, Color
+from voc_seg_tfrecord.core.class_rows import VOID_CLASS, color_key
+from voc_seg_tfrecord.core.names import (
+    BLACK,
+    VOC_NUMBERS,
+    VOID,
+    VOID_COLOR,
+    WHITE,
+    Color,
+)
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
+from voc_seg_tfrecord.folder.meaning.naming import ClassName
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
-
-_BLACK = (0, 0, 0)
-_WHITE = (255, 255, 255)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +43,11 @@ def voc_colors_are_in_another_order(candidate: MeaningCandidate, survey: Survey)
     Example: value 1 has VOC's color of a person. It matters only if a class file has other colors;
     without one, VOC's colors are a candidate.
     """
-    has_rows = bool(candidate.naming.table.class_by_value)
-    if has_rows or not candidate.naming.has_colors or not _doubts_values(candidate, survey):
+    if not candidate.naming.has_colors:
+        return None  # VOC's colors are a candidate then
+    if candidate.naming.table.class_by_value:
+        return None
+    if not _palettes_may_contradict(candidate, survey):
         return None
     pixels = [pixel for pixel in survey.pixels if pixel.kind == "palette"]
     for pixel in pixels:
@@ -54,10 +62,10 @@ def black_is_not_value_0(candidate: MeaningCandidate, survey: Survey) -> Doubt |
 
     Example: a palette of red and black, where value 0 would be background.
     """
-    if not _doubts_values(candidate, survey):
+    if not _palettes_may_contradict(candidate, survey):
         return None
     for pixel in _entries_without_row(candidate, survey):
-        if pixel.value and pixel.color == _BLACK:
+        if pixel.value and pixel.color == BLACK:
             words = f"black at palette index {pixel.value}. So values and colors contradict"
             return Doubt(survey.pixels[pixel].first, words)
     return None
@@ -68,7 +76,7 @@ def void_color_is_not_value_255(candidate: MeaningCandidate, survey: Survey) -> 
 
     Example: a palette of black, 224,224,192 and red, where value 1 would be a class.
     """
-    if not _doubts_values(candidate, survey):
+    if not _palettes_may_contradict(candidate, survey):
         return None
     for pixel in _entries_without_row(candidate, survey):
         if pixel.value != VOID and pixel.color == VOID_COLOR:
@@ -83,7 +91,7 @@ def a_value_has_several_colors(candidate: MeaningCandidate, survey: Survey) -> D
 
     Example: value 1 is red in `a.png` and green in `b.png`. Palettes at random show nothing.
     """
-    if not _doubts_values(candidate, survey):
+    if not _palettes_may_contradict(candidate, survey):
         return None
     without_row = _entries_without_row(candidate, survey)
     several = palettes.entries_of_values_with_several_colors(survey)
@@ -91,7 +99,7 @@ def a_value_has_several_colors(candidate: MeaningCandidate, survey: Survey) -> D
     if not shown or palettes.are_random(survey):
         return None
     pixel = shown[0]
-    color = color_key(pixel.color or _BLACK)
+    color = color_key(pixel.color or BLACK)
     words = f"palette index {pixel.value} has the color {color} here, and others elsewhere"
     return Doubt(survey.pixels[pixel].first, f"{words}. So values and colors contradict")
 
@@ -116,32 +124,47 @@ def gray_values_contradict_black_or_white(
     Example: labelmap.txt has defect as 255,255,255 in its first line and background as 0,0,0. Some
     masks have 1 bit, where 0 is black, and would be defect by its line.
     """
-    if not candidate.naming.has_colors:
+    naming = candidate.naming
+    if not naming.has_colors:
         return None
-    class_of_color: dict[Color | None, str] = {}
-    for entry in candidate.naming.entries:
-        class_of_color[entry.color] = str(candidate.naming.class_of_entry(entry))
-    color_of_value: dict[int | None, Color] = {VOID: _WHITE}
-    is_black_and_white = set(class_of_color) == {_BLACK, _WHITE}
-    if is_black_and_white:
-        color_of_value[0] = _BLACK
-    for pixel, occurrence in survey.pixels.items():
-        has_row = pixel.value in candidate.naming.table.class_by_value
-        color = color_of_value.get(pixel.value) if pixel.kind == "gray" and not has_row else None
-        if color is None or color not in class_of_color:
+    class_by_color: dict[Color, ClassName] = {}
+    for entry in naming.entries:
+        if entry.color:
+            class_by_color[entry.color] = naming.class_of_entry(entry)
+    for value, color in _values_of_black_and_white(class_by_color).items():
+        pixel = StoredPixel("gray", value, None)
+        if pixel not in survey.pixels or value in naming.table.class_by_value:
             continue
         by_value = candidate.name_rule.class_of(*pixel)
-        if str(by_value) != class_of_color[color]:
-            name_by_value = "void" if by_value == VOID else by_value
+        if by_value != class_by_color[color]:
             return Doubt(
-                occurrence.first,
-                f"value {pixel.value} of grayscale masks is {name_by_value} by value, and "
-                f"{class_of_color[color]} by its color {color_key(color)}",
+                survey.pixels[pixel].first,
+                f"value {value} of grayscale masks is {_name_class(by_value)} by value, and "
+                f"{_name_class(class_by_color[color])} by its color {color_key(color)}",
             )
     return None
 
 
-def _doubts_values(candidate: MeaningCandidate, survey: Survey) -> bool:
+def _values_of_black_and_white(colors: Collection[Color]) -> dict[int, Color]:
+    """Returns the grayscale values that are sure to be one of a class file's colors.
+
+    255 is white. 0 is black if the file has black and white alone, so that masks are like it.
+    """
+    color_by_value: dict[int, Color] = {}
+    if set(colors) == {BLACK, WHITE}:
+        color_by_value[0] = BLACK
+    if WHITE in colors:
+        color_by_value[VOID] = WHITE
+    return color_by_value
+
+
+def _name_class(name: ClassName | None) -> str:
+    if name is None:
+        return "no class"
+    return VOID_CLASS if name == VOID else str(name)
+
+
+def _palettes_may_contradict(candidate: MeaningCandidate, survey: Survey) -> bool:
     """Says whether palettes can contradict a candidate."""
     return candidate.by == "value" and bool(palettes.entries_out_of_place(survey))
 

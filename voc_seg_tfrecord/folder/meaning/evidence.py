@@ -3,12 +3,10 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 
-from voc_seg_tfrecord.core.names import Color
+from voc_seg_tfrecord.core.names import BLACK, Color
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.formats.mask_survey import Survey
-
-_BLACK = (0, 0, 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,6 +15,7 @@ class MeaningEvidence:
 
     Attributes:
       survey: what the masks use.
+      position: for each candidate, its position in the list, the most usual one first.
       classes: for each candidate, the class of each pixel of the survey, in its order.
       masks_read: for each candidate, in how many masks each pixel has a class.
       unused_names: for each candidate, the class names that no mask has.
@@ -26,6 +25,7 @@ class MeaningEvidence:
     """
 
     survey: Survey
+    position: Mapping[MeaningCandidate, int]
     classes: Mapping[MeaningCandidate, tuple[str | None, ...]]
     masks_read: Mapping[MeaningCandidate, int]
     unused_names: Mapping[MeaningCandidate, Sequence[str]]
@@ -40,6 +40,7 @@ def collect_evidence(survey: Survey, candidates: Sequence[MeaningCandidate]) -> 
     packed = palettes.were_packed(survey, names_are_voc=naming.has_all_voc_names())
     return MeaningEvidence(
         survey,
+        position={candidate: index for index, candidate in enumerate(candidates)},
         classes={c: tuple(c.class_of(pixel) for pixel in survey.pixels) for c in candidates},
         masks_read={c: count_masks_read(c, survey) for c in candidates},
         unused_names={c: c.unused_names(survey) for c in candidates},
@@ -61,16 +62,16 @@ def count_masks_read(candidate: MeaningCandidate, survey: Survey) -> int:
 def _uses_file_colors(candidate: MeaningCandidate, survey: Survey) -> bool:
     """Says whether masks use colors of the class file other than black, or its grays.
 
-    Masks that are black everywhere do so, too: they use no other color.
+    Masks that are black everywhere count as using them.
     """
     if not candidate.uses_file_colors:
         return False
     file_colors: set[Color] = set()
     for entry in candidate.naming.entries:
-        if entry.color and entry.color != _BLACK:
+        if entry.color and entry.color != BLACK:
             file_colors.add(entry.color)
     if not file_colors:
         return False
     used_colors = {pixel.color for pixel in survey.pixels if pixel.color}
     grays_are_colors = candidate.name_rule.gray_is_color
-    return grays_are_colors or bool(used_colors & file_colors) or used_colors == {_BLACK}
+    return grays_are_colors or bool(used_colors & file_colors) or used_colors == {BLACK}

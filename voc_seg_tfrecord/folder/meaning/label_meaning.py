@@ -46,24 +46,30 @@ def choose_meaning_of_labels(
             "rows with the names of classes, and *",
             "change classes, or classes.csv of the folder",
         )
-    survey = labels.survey(ids, all_colors=naming.needs_colors())
-    try:
-        meaning = choose_meaning(survey, [naming], remedy)
-    except MaskError as error:
-        if error.kind != UNDECIDED or config.classes:
-            raise
-        proposals = propose_meanings(labels.survey(ids, all_colors=True), naming)
-        raise error.changed(remedy="; or ".join([*proposals, error.remedy])) from None
+    meaning = _choose_or_propose(labels, ids, naming, remedy)
     if meaning.candidate.reads_255_as_class:  # a mask that no list names may show that it is void
-        survey = labels.survey(labels.names, all_colors=naming.needs_colors())
-        meaning = choose_meaning(survey, [naming], remedy)
+        meaning = _choose_or_propose(labels, labels.names, naming, remedy)
     if isinstance(labels, DrawnLabels):
-        note = _note_possible_background(labels, naming)
-        meaning = dataclasses.replace(meaning, notes=(*meaning.notes, *note))
+        notes = (*meaning.notes, *_list_notes_on_shapes(labels, naming))
+        meaning = dataclasses.replace(meaning, notes=notes)
     return meaning
 
 
-def _note_possible_background(labels: DrawnLabels, naming: ClassNaming) -> list[str]:
+def _choose_or_propose(
+    labels: Labels, ids: Collection[str], naming: ClassNaming, remedy: str
+) -> MaskMeaning:
+    """Chooses what the labels of ids mean; the error proposes options unless the user gave rows."""
+    survey = labels.survey(ids, all_colors=naming.needs_colors())
+    try:
+        return choose_meaning(survey, [naming], remedy)
+    except MaskError as error:
+        if error.kind != UNDECIDED or naming.table.rows:
+            raise
+        proposals = propose_meanings(labels.survey(ids, all_colors=True), naming)
+        raise error.changed(remedy="; or ".join([*proposals, error.remedy])) from None
+
+
+def _list_notes_on_shapes(labels: DrawnLabels, naming: ClassNaming) -> list[str]:
     """Names a class of shapes that is called void or the like, and covers most pixels."""
     pixels = labels.pixels_by_class()
     note = note_possible_background(pixels, pixels.total(), naming.table.class_by_name)

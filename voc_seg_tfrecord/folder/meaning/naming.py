@@ -9,6 +9,9 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.names import VOC_CLASSES, plain
 from voc_seg_tfrecord.folder.classes.names import class_of_entry
 
+ClassName = str | int
+"""The name of a class of the masks; or 255, which is void and has no name."""
+
 
 @dataclasses.dataclass(frozen=True)
 class ClassNaming:
@@ -36,19 +39,19 @@ class ClassNaming:
 
     @property
     def numbering(self) -> str:
-        """How the class file is numbered, in a sentence; empty if it can be in one way alone."""
+        """How the class file is numbered, in a sentence; empty if there is only one way."""
         return "" if self.file is None else self.file.numbering_note
 
     @property
     def is_usual(self) -> bool:
-        """Whether the file is numbered as its tool mostly does it, if it can be in two ways."""
+        """Whether the file may be numbered in two ways, and this is the way of its tool."""
         return self.file is not None and self.file.is_usual
 
-    def class_of_entry(self, entry: ClassEntry) -> str | int:
+    def class_of_entry(self, entry: ClassEntry) -> ClassName:
         """Returns an entry's name, or 255 if it means void and no row says something else."""
         return class_of_entry(entry, self.table)
 
-    def classes_by_value(self) -> dict[int, str | int]:
+    def classes_by_value(self) -> dict[int, ClassName]:
         """Returns the class name, or 255, of each value."""
         return {entry.value: self.class_of_entry(entry) for entry in self.entries}
 

@@ -24,11 +24,13 @@ def list_notes(
     survey = evidence.survey
     notes = [
         _note_255_as_class(taken),
-        _note_colors(taken, decision, evidence),
+        _note_file_colors(taken, decision, evidence),
+        _note_moved_voc_colors(taken, survey),
+        _note_private_palette(taken, survey),
         _note_equal_channels(taken, survey),
         _note_absent_rows(taken.naming.table, survey),
         _note_255_as_void(taken, survey),
-        _note_possible_background(taken, survey),
+        _note_background_among_classes(taken, survey),
     ]
     return [note for note in notes if note]
 
@@ -36,40 +38,44 @@ def list_notes(
 def _note_255_as_class(taken: MeaningCandidate) -> str:
     if not taken.reads_255_as_class or VOID in taken.naming.table.class_by_value:
         return ""
-    values = taken.name_rule.values
+    indices = taken.rule.all_values
+    class_of_0, class_of_255 = taken.class_names[indices[0]], taken.class_names[indices[VOID]]
     return (
-        f"The masks hold only the values 0 and 255, and there are two classes. So 0 is {values[0]} "
-        f"and 255 is {values[VOID]}. If 255 is void, say --classes 255=void."
+        "The masks hold only the values 0 and 255, and there are two classes. So 0 is "
+        f"{class_of_0} and 255 is {class_of_255}. If 255 is void, say --classes 255=void."
     )
 
 
-def _note_colors(
+def _note_file_colors(
     taken: MeaningCandidate, decision: Decision[MeaningCandidate], evidence: MeaningEvidence
 ) -> str:
-    """Says what colors or values mean where one would not expect it."""
-    survey = evidence.survey
-    masks = evidence.masks_read[taken]
-    lost_to_file_colors = []
+    """Compares the colors of a class file with what lost to them, and reads as many masks."""
+    comparable = []
     for candidate, reason in decision.lost.items():
         differs = evidence.classes[candidate] != evidence.classes[taken]
-        is_possible = evidence.masks_read[candidate] >= masks
-        if reason.rule == FILE_COLORS.name and is_possible and differs:
-            lost_to_file_colors.append(candidate)
-    if lost_to_file_colors:
-        compared = compare_candidates(survey, [*lost_to_file_colors, taken])
-        return f"The colors are {taken.source}, and give the classes. {compared}"
-    if taken.has_rows_alone:
+        reads_as_many = evidence.masks_read[candidate] >= evidence.masks_read[taken]
+        if reason.rule == FILE_COLORS.name and reads_as_many and differs:
+            comparable.append(candidate)
+    if not comparable:
         return ""
-    is_out_of_place = bool(palettes.entries_out_of_place(survey))
-    if taken.by == "color" and not taken.uses_file_colors and is_out_of_place:
-        meanings = compare_candidates(survey, [taken])
-        return f"The colors are VOC's, in another order. {meanings}"
-    if taken.source == "a private palette":
-        return (
-            "The palette's colors are not VOC's, so the values are taken as classes. Look at a "
-            "preview."
-        )
-    return ""
+    compared = compare_candidates(evidence.survey, [*comparable, taken])
+    return f"The colors are {taken.source}, and give the classes. {compared}"
+
+
+def _note_moved_voc_colors(taken: MeaningCandidate, survey: Survey) -> str:
+    uses_voc_colors = taken.kind in ("VOC order", "VOC names")
+    if not uses_voc_colors or not palettes.entries_out_of_place(survey):
+        return ""
+    meanings = compare_candidates(survey, [taken])
+    return f"The colors are VOC's, in another order. {meanings}"
+
+
+def _note_private_palette(taken: MeaningCandidate, survey: Survey) -> str:
+    if taken.kind != "values" or not palettes.entries_out_of_place(survey):
+        return ""
+    return (
+        "The palette's colors are not VOC's, so the values are taken as classes. Look at a preview."
+    )
 
 
 def _note_equal_channels(taken: MeaningCandidate, survey: Survey) -> str:
@@ -100,7 +106,7 @@ def _note_255_as_void(taken: MeaningCandidate, survey: Survey) -> str:
     return ""
 
 
-def _note_possible_background(taken: MeaningCandidate, survey: Survey) -> str:
+def _note_background_among_classes(taken: MeaningCandidate, survey: Survey) -> str:
     """Names a class that is called void, unlabeled or the like, and covers most pixels."""
     pixels_by_name = collections.Counter[str]()
     total = 0

@@ -16,10 +16,10 @@ from voc_seg_tfrecord.core.class_rows import (
 )
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import VocSegError, command, counted
-from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID, VOID_COLOR
+from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
-from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, rows_of, weigh_candidates
+from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, list_rows, weigh_candidates
 from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.words import describe_candidate, describe_pixel
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
@@ -27,8 +27,8 @@ from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 MAX_PROPOSED_CLASSES = 12
 """How many classes an option may have to be proposed; more are easier to write into a table."""
 
-MAX_LISTED_PIXELS = 12
-"""How many values and colors of masks a message lists."""
+MAX_PIXEL_LINES = 12
+"""How many lines `list_pixels` has, one for each value or color of the masks."""
 
 MIN_SMOOTHED_VALUES = 64
 """From how many values on gray masks may be smoothed; classes are rarely so many."""
@@ -36,7 +36,7 @@ MIN_SMOOTHED_VALUES = 64
 MIN_SHARE_OF_0_AND_255 = 0.8
 """Which share of the pixels of smoothed black and white masks is 0 or 255, at least."""
 
-_BLACK = color_key((0, 0, 0))
+_BLACK_KEY = color_key(BLACK)
 
 
 def propose_classes(survey: Survey, official: str) -> list[str]:
@@ -80,27 +80,62 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
     Returns:
       The proposal; empty if the masks are not read so, or use too much.
     """
-    by_value: list[Key] = [value for value in survey.values if value >= 0]
-    by_color: list[Key] = [color_key(color) for color in survey.colors if color != VOID_COLOR]
-    possible_keys = []
-    if not palettes.entries_of_values_with_several_colors(survey):
-        possible_keys.append(by_value)
-    if not palettes.has_values_of_one_color(survey):
-        possible_keys.append(by_color)
-    for keys in possible_keys:
-        if not 2 <= len(keys) <= MAX_PROPOSED_CLASSES:
+    for keys in _list_keys(survey, len(names)):
+        if not 2 <= len(keys.keys) <= MAX_PROPOSED_CLASSES:
             continue
-        classes = names if len(names) == len(keys) else _placeholders(keys)
-        rows = tuple(zip(keys, classes, strict=True))
+        classes = names if len(names) == len(keys.keys) else _placeholders(keys.keys)
+        rows = tuple(zip(keys.keys, classes, strict=True))
         option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
         if option:
-            kind = "value" if keys is by_value else "color"
-            return f"name the class of each {kind} with {option}"
+            return f"{keys.task} with {option}"
     return ""
 
 
+@dataclasses.dataclass(frozen=True)
+class _Keys:
+    """Keys of a table that has a row for each class of the masks.
+
+    Attributes:
+      task: what the user does with such a table, for the proposal.
+      keys: all values, or all colors, that may be classes.
+    """
+
+    task: str
+    keys: Sequence[Key]
+
+
+def _list_keys(survey: Survey, name_count: int) -> list[_Keys]:
+    """Returns the values and the colors of masks, each if they tell the classes apart.
+
+    Args:
+      survey: what the masks use.
+      name_count: how many class names the user gave.
+    """
+    possible: list[_Keys] = []
+    if not palettes.entries_of_values_with_several_colors(survey):
+        possible.append(_keys_of_values(survey, name_count))
+    if not palettes.has_values_of_one_color(survey):
+        colors = [color_key(color) for color in survey.colors if color != VOID_COLOR]
+        possible.append(_Keys("name the class of each color", colors))
+    return possible
+
+
+def _keys_of_values(survey: Survey, name_count: int) -> _Keys:
+    """Returns the values. 255 is left out if it is void in a mask, unless it has a name too.
+
+    Example: the values 0, 128 and 255 with the three names background, disc and cup.
+    """
+    task = "name the class of each value"
+    values = [value for value in survey.values if value >= 0]
+    if not survey.void.masks:
+        return _Keys(task, values)
+    if len(values) == name_count:
+        return _Keys(f"if 255 is a class, {task}", values)
+    return _Keys(task, [value for value in values if value != VOID])
+
+
 def propose_meanings(survey: Survey, naming: ClassNaming) -> list[str]:
-    """Returns how to say what masks mean of which the names of the classes are known.
+    """Returns proposals for masks whose class names are known: how to say what they mean.
 
     Args:
       survey: what the masks use.
@@ -173,7 +208,7 @@ def _propose_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) 
     proposals = []
     for candidate in candidates:
         keys = {pixel.key(by_color=candidate.by == "color") for pixel in survey.pixels}
-        rows = tuple(row for row in rows_of(candidate, survey) if row[0] in keys)
+        rows = tuple(row for row in list_rows(candidate, survey) if row[0] in keys)
         if len(rows) > MAX_PROPOSED_CLASSES:
             return []
         option = _option_of_rows(survey, candidate.naming, rows)
@@ -185,8 +220,8 @@ def _propose_candidates(survey: Survey, candidates: Sequence[MeaningCandidate]) 
 
 def _placeholders(keys: Sequence[Key]) -> list[str]:
     """Returns `background` for 0 or black, and NAME1, NAME2 and so on for the others."""
-    others = [key for key in keys if key not in (0, _BLACK)]
-    name_of_key: dict[Key, str] = {0: "background", _BLACK: "background"}
+    others = [key for key in keys if key not in (0, _BLACK_KEY)]
+    name_of_key: dict[Key, str] = {0: "background", _BLACK_KEY: "background"}
     for number, key in enumerate(others, 1):
         name_of_key[key] = f"NAME{number}" if len(others) > 1 else "NAME"
     return [name_of_key[key] for key in keys]
@@ -224,14 +259,14 @@ def list_pixels(survey: Survey) -> str:
         survey.pixels.items(), key=lambda item: (-item[1].masks, -item[1].pixels, item[0])
     )
     lines = []
-    for pixel, occurrence in by_masks[:MAX_LISTED_PIXELS]:
+    for pixel, occurrence in by_masks[:MAX_PIXEL_LINES]:
         masks = counted(occurrence.masks, "mask")
         line = f"{describe_pixel(pixel)} in {masks}, {occurrence.pixels} pixels"
         if _is_void(pixel):
             line += ", void if no row names it"
         lines.append(line)
-    if len(by_masks) > MAX_LISTED_PIXELS:
-        lines.append(f"and {len(by_masks) - MAX_LISTED_PIXELS} more")
+    if len(by_masks) > MAX_PIXEL_LINES:
+        lines.append(f"and {len(by_masks) - MAX_PIXEL_LINES} more")
     return "\n    ".join(lines)
 
 

@@ -1,4 +1,4 @@
-"""Questions what the values and colors of masks mean."""
+"""The questions to the user: which class a value or color of the masks has."""
 
 from collections.abc import Sequence
 
@@ -6,15 +6,24 @@ from voc_seg_tfrecord.core.class_rows import HIGHEST_VALUE
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.words import compare_candidates, describe_pixel, list_first
-from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+from voc_seg_tfrecord.formats.mask_survey import (
+    MAX_COUNTED_COLORS,
+    StoredPixel,
+    Survey,
+)
 
 UNDECIDED = "meaning of masks"
 """The kind of the error that it is not known what masks mean."""
 
+_MAX_VALUES = HIGHEST_VALUE + 1
+"""A table can have this many values: 0 to `HIGHEST_VALUE`."""
+_MAX_COLORS = MAX_COUNTED_COLORS - 1
+"""If there are more colors, the survey may not have counted all of them."""
+
 
 def check_number_of_keys(survey: Survey) -> None:
     """Raises a MaskError if a table cannot have a row for each value and color in use."""
-    if len(survey.values) <= HIGHEST_VALUE + 1 and len(survey.colors) <= HIGHEST_VALUE:
+    if len(survey.values) <= _MAX_VALUES and len(survey.colors) <= _MAX_COLORS:
         return
     raise undecided(
         "masks",

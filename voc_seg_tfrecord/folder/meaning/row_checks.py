@@ -21,7 +21,7 @@ def check_rows_fit(survey: Survey, table: ClassTable) -> None:
         return
     has_values = bool(survey.values or survey.voc.masks)
     has_colors = bool(survey.colors or survey.voc.masks)
-    if table.class_by_value and not has_values:
+    if table.class_by_value and not table.class_by_color and not has_values:
         raise table_error("values, but the masks hold only colors", "rows with colors or names")
     if table.class_by_color and not table.class_by_value and not has_colors:
         raise table_error("colors, but the masks hold only values", "rows with values or names")

@@ -10,9 +10,6 @@ from voc_seg_tfrecord.folder.decide import Rule
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.evidence import MeaningEvidence
 
-_BLACK = (0, 0, 0)
-_WHITE = (255, 255, 255)
-
 
 def two_values_have_one_color(
     candidate: MeaningCandidate, other: MeaningCandidate, evidence: MeaningEvidence
@@ -117,8 +114,7 @@ def means_the_same(
         return None
     number = len(candidate.naming.table.class_names)
     number_of_other = len(other.naming.table.class_names)
-    order = list(evidence.classes)
-    is_later = order.index(candidate) > order.index(other)
+    is_later = evidence.position[candidate] > evidence.position[other]
     if number > number_of_other or (number == number_of_other and is_later):
         return "both give each value and color the same class"
     return None

@@ -3,24 +3,34 @@
 from collections.abc import Sequence
 
 from voc_seg_tfrecord.core.class_rows import color_key
+from voc_seg_tfrecord.core.names import BLACK
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
 
 MAX_LISTED_PIXELS = 8
 """How many values and colors a message lists."""
 
-_BLACK = (0, 0, 0)
-
 
 def name_candidate(candidate: MeaningCandidate) -> str:
     """Returns what gives the classes, such as `value` or `the colors of labelmap.txt`."""
-    if candidate.source.startswith("the grays"):
-        return candidate.source
-    if candidate.by == "color" and candidate.has_rows_alone:
-        return "the colors that you gave"
-    if candidate.by == "color":
-        _, _, owner = candidate.source.partition(" ")
-        return f"the colors of {owner}"
+    file = candidate.naming.file
+    name_of_file = "" if file is None else file.source
+    match candidate.kind:
+        case "grays of file":
+            return f"the grays from {name_of_file}"
+        case "colors of file":
+            return f"the colors of {name_of_file}"
+        case "VOC order":
+            return "the colors of VOC's palette"
+        case "VOC names":
+            return "the colors of VOC's palette, by name"
+        case "rows":
+            return "the colors that you gave" if candidate.by == "color" else "value"
+        case "values":
+            return _name_values(candidate)
+
+
+def _name_values(candidate: MeaningCandidate) -> str:
     words = "value"
     if candidate.reads_255_as_class:
         words += ", 255 being the second class"
@@ -37,7 +47,7 @@ def describe_candidate(candidate: MeaningCandidate) -> str:
 def describe_pixel(pixel: StoredPixel) -> str:
     """Returns what a pixel has: `value 1`, `value 1 with color #800000`, `color #800000`."""
     if pixel.value is None:
-        return f"color {color_key(pixel.color or _BLACK)}"
+        return f"color {color_key(pixel.color or BLACK)}"
     if pixel.kind == "palette" and pixel.color:
         return f"value {pixel.value} with color {color_key(pixel.color)}"
     return f"value {pixel.value}"
