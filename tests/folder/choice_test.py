@@ -296,6 +296,21 @@ def test_test_images_without_masks_make_no_split(tmp_path):
     assert "test/ has no image with a mask, so it makes no split." in " ".join(plan.notes)
 
 
+def test_test_images_are_found_where_the_folder_above_has_the_word_of_the_split_too(tmp_path):
+    sets = ("train_images/train/{}.jpg train_masks/train/{}.png", "val_images/val/{}.jpg")
+    write(tmp_path, f"abc {sets[0]}", f"de {sets[1]} val_masks/val/{{}}.png")
+    write(tmp_path, "f test_images/test/{}.jpg")
+    plan = plan_of(tmp_path)
+    assert_right(plan, TWO)
+    assert "test/ has no image with a mask" in " ".join(plan.notes)
+
+
+def test_a_word_that_holds_that_of_a_split_is_kept_in_the_name_of_a_folder(tmp_path):
+    pattern = "images_{0}_strain/{{}}.jpg masks_{0}_strain/{{}}.png"
+    write(tmp_path, f"abc {pattern.format('train')}", f"de {pattern.format('val')}")
+    assert_right(plan_of(tmp_path), TWO)
+
+
 CAMVID = "abc train/{}.png trainannot/{}.png", "de val/{}.png valannot/{}.png"
 
 

@@ -203,6 +203,14 @@ def test_what_may_be_read_in_several_ways_is_asked_about(tmp_path, words, files)
     refused(tmp_path, words)
 
 
+def test_masks_in_the_panoptic_format_are_refused_in_folders_that_are_named_as_parts(tmp_path):
+    for part in "ab":
+        put(tmp_path, f"{part}_img/{{}}.jpg", f"panoptic_{part}/{{}}.png", range(3))
+        exports.put(tmp_path, f"panoptic_{part}.json", PANOPTIC[1])
+    options = "--images train=a_img,test=b_img --masks train=panoptic_a,test=panoptic_b"
+    refused(tmp_path, "are numbers of segments", **said_by(options))
+
+
 def test_a_question_has_a_line_for_each_set_before_that_for_all(tmp_path):
     put(tmp_path, "images/{}.jpg", "masks/{}.png", "abcd")
     put(tmp_path, "", "masks_prep/{}.png", "abcd")
@@ -821,6 +829,13 @@ def test_smaller_or_mirrored_copies_of_all_scenes_are_no_scene(tmp_path, step):
             save(tmp_path, f"more/{name.parent.name}/{name.name}", content)
     lines = refused(tmp_path, "3 ways").splitlines()[1:3]
     assert [line.split()[0] for line in lines] == ["6", "6"]
+
+
+def test_scenes_that_share_the_numbers_of_some_frames_are_one_set(tmp_path):
+    pairs = {}
+    for scene, frames in {"v1": (1, 2), "v2": (1, 3), "v3": (2, 3)}.items():
+        pairs |= put(tmp_path, f"{scene}/images/{{}}.jpg", f"{scene}/masks/{{}}.png", frames)
+    assert read(tmp_path)[0] == {"train": pairs}
 
 
 def test_masks_whose_names_have_one_number_more_stand_in_the_account(tmp_path):

@@ -51,6 +51,19 @@ def test_the_option_that_the_error_gives_reads_only_masks_named_so(tmp_path):
     assert {len(names) for names in plan.unused.values()} == {2}
 
 
+def test_the_option_for_one_person_names_the_folder_and_no_number_within_another(tmp_path):
+    for image_id in ("1", "2", "3"):
+        exports.put_image(tmp_path, f"images/{image_id}.jpg")
+        for person in ("10", "11"):
+            mask = f"masks/{image_id}/object_{person}.png"
+            exports.put_mask(tmp_path, mask, exports.truth("abc"[int(image_id) - 1]))
+    text = refused(tmp_path, "several masks for one image")
+    option = text[text.index("--images") :]
+    assert "{id}/object_10.png" in option
+    plan = plan_of(tmp_path, **said_by(option))
+    assert images_of(plan) == {"train": ["1", "2", "3"]}
+
+
 @pytest.mark.parametrize("image", ["{}.jpg", "{}.png", "images/{}.jpg"])
 def test_masks_of_two_people_are_a_question_with_a_line_for_each(tmp_path, image):
     folder = "masks/" if "/" in image else ""

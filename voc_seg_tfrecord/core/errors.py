@@ -307,6 +307,13 @@ def several(names: Iterable[str], shown: int = 3) -> str:
     return f"{listed} and {unlisted} more" if unlisted > 0 else listed
 
 
+def join_names(names: Sequence[str], conjunction: str) -> str:
+    """Returns all names in a sentence: `a, b or c`."""
+    if len(names) == 1:
+        return names[0]
+    return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"
+
+
 def command(*words: object, **options: object) -> str:
     """Returns a command, or a part of one, that a shell takes as it is meant.
 

@@ -20,7 +20,7 @@ WITH_ARRAYS = (*IMAGE_SUFFIXES, ".npy")
 LAYOUT_OPTIONS = ("images", "masks", "lists", "image_name", "mask_name")
 """The options that say how a folder is laid out."""
 
-NO_MASKS = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES)
+PHOTO_SUFFIXES = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES)
 """Endings of images that cannot be masks: JPEG, WebP."""
 
 PICTURES = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))

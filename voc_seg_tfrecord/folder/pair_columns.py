@@ -6,7 +6,7 @@ import dataclasses
 import itertools
 import posixpath
 
-from voc_seg_tfrecord.folder.files.folder_names import role, role_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.named_files import IMAGE, MASK, NamedFiles
 from voc_seg_tfrecord.formats.pair_tables import PairTable, names_file
 
@@ -84,7 +84,7 @@ class _PairColumnsFinder:
     def _are_words_ids(self) -> bool:
         """Says whether words without endings are names of files, and no labels such as 1 and -1."""
         if self._table.has_names:
-            return any(role(column) == "masks" for column in self._table.columns)
+            return any(role_of_name(column) == "masks" for column in self._table.columns)
         words = {row[-1] for row in self._sample}
         if all(word.isdecimal() for word in words):
             return len(words) >= max(_MIN_DIFFERENT_IDS, len(self._sample) / 2)
@@ -95,7 +95,7 @@ class _PairColumnsFinder:
 
     def _kinds_of(self, column: int) -> set[str]:
         """Returns what a column names: images, masks, both if its names may be either, or files."""
-        role_of_column = role(self._table.columns[column]) if self._table.has_names else ""
+        role_of_column = role_of_name(self._table.columns[column]) if self._table.has_names else ""
         if role_of_column == "drawn":
             return set()
         counts: collections.Counter[str] = collections.Counter()
@@ -142,14 +142,14 @@ class _PairColumnsFinder:
 
     def _is_called_masks(self, column: int) -> bool:
         """Says whether the name of a column says that it has masks."""
-        return self._table.has_names and role(self._table.columns[column]) == "masks"
+        return self._table.has_names and role_of_name(self._table.columns[column]) == "masks"
 
     def _has_called_masks(self, column: int) -> bool:
         """Says whether a column, or a folder of its files, is called as masks are."""
         if self._is_called_masks(column):
             return True
         folders = [posixpath.dirname(row[column].replace("\\", "/")) for row in self._sample]
-        return any(role_of(folder.strip("/")) == "masks" for folder in folders)
+        return any(role_of_path(folder.strip("/")) == "masks" for folder in folders)
 
     def _count_agreements(self, image_column: int, mask_column: int) -> int:
         """Returns in how many rows a column has the masks that the images have by name."""

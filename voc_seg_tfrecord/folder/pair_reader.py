@@ -6,7 +6,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError, ListError
 from voc_seg_tfrecord.core.id_lists import decode
-from voc_seg_tfrecord.folder.files.folder_names import role_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.named_files import NamedFiles
 from voc_seg_tfrecord.folder.pair_columns import PairColumns, find_pair_columns
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -81,7 +81,7 @@ def _read_rows(
         if columns.are_ambiguous and path != files.mask_by_name(image_id):
             raise _ambiguous_names_error(tree, text, row[columns.images], written)
         folder = posixpath.dirname(path or written.replace("\\", "/"))
-        is_called_mask = columns.are_called_masks or role_of(folder.strip("/")) == "masks"
+        is_called_mask = columns.are_called_masks or role_of_path(folder.strip("/")) == "masks"
         yield StatedMask(image_id, written, path, text, is_called_mask)
 
 

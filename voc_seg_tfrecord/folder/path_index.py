@@ -9,7 +9,7 @@ import posixpath
 import unicodedata
 
 from voc_seg_tfrecord.core.layout import PICTURES
-from voc_seg_tfrecord.folder.files.folder_names import same_parts
+from voc_seg_tfrecord.folder.files.paths import count_same_ends
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,7 @@ class PathIndex:
         shared_by_path: dict[str, int] = {}
         for path in paths_by_last_part.get(parts[-1], ()):
             own_parts = _normalize(path if has_ending else without_ending(path)).split("/")
-            shared = same_parts(own_parts, parts)
+            shared = count_same_ends(own_parts, parts)
             one_is_the_end_of_the_other = shared in (len(parts), len(own_parts))
             if one_is_the_end_of_the_other or shared > 1:
                 shared_by_path[path] = shared

@@ -13,7 +13,8 @@ import re
 from voc_seg_tfrecord.core.errors import LayoutError, command, counted
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES
 from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
-from voc_seg_tfrecord.folder.files.folder_names import role, stem
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.files.pixels import are_same, looks_like_mask, sizes_agree
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -103,7 +104,7 @@ def _find_second_masks(
     for path in left_over:
         folder = posixpath.dirname(path)
         name = stem(path)
-        if role(name) == "drawn":
+        if role_of_name(name) == "drawn":
             continue
         for core, rest in parts_at_token_ends(name):
             image_id = names.find_image(folder, core)

@@ -12,7 +12,8 @@ from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import decode
 from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.folder.files.folder_names import common_folder, role, role_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
+from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.pair_reader import MAX_TEXT_BYTES
 from voc_seg_tfrecord.folder.path_index import PathIndex
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -59,7 +60,7 @@ def _texts_of(listing: Listing) -> list[str]:
     endings = pair_tables.ENDINGS
     texts: list[str] = []
     for path in listing.below():
-        if _ending_of(path) in endings and role_of(posixpath.dirname(path)) != "drawn":
+        if _ending_of(path) in endings and role_of_path(posixpath.dirname(path)) != "drawn":
             texts.append(path)
     # Many texts are labels of one image each.
     return texts if len(texts) <= _MAX_TEXTS else []
@@ -93,7 +94,9 @@ def _folders_of(table: PairTable, index: PathIndex) -> StatedFolders | None:
         return None
     image_column, mask_column = paths_of_column
     if table.has_names:
-        first_role, second_role = (role(table.columns[column]) for column in paths_of_column)
+        first_role, second_role = (
+            role_of_name(table.columns[column]) for column in paths_of_column
+        )
         are_masks_first = first_role == "masks" and second_role != "masks"
         are_images_second = second_role == "images" and first_role != "images"
         if are_masks_first or are_images_second:

@@ -18,7 +18,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, command, counted
-from voc_seg_tfrecord.folder.files.folder_names import role_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.named_files import NamedFiles
 from voc_seg_tfrecord.folder.pair_reader import STATED_PAIRS, StatedMask, read_stated_masks
 from voc_seg_tfrecord.folder.path_index import without_ending
@@ -272,7 +272,7 @@ def _texts_of(tree: VocTree) -> Iterator[str]:
     for name in tree.images.values():
         stems.add(without_ending(posixpath.basename(name)))
     for folder, files in tree.listing.files_by_folder.items():
-        if role_of(folder) == "drawn":
+        if role_of_path(folder) == "drawn":
             continue
         texts = [name for name in files if name.lower().endswith(endings)]
         texts_of_many_images = [name for name in texts if without_ending(name) not in stems]

@@ -9,8 +9,9 @@ from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.folder.files.affixes import is_within_token, parts_at_token_ends
-from voc_seg_tfrecord.folder.files.folder_names import role, role_of, stem
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.infixes import find_infix
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.files.pixels import looks_like_mask
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.second_masks import MERGE_MASKS, ONE_MASK, SEVERAL_MASKS
@@ -151,7 +152,7 @@ def _list_pictures(listing: Listing) -> dict[str, list[str]]:
     pictures_by_folder: dict[str, list[str]] = {}
     for folder, files in listing.files_by_folder.items():
         pictures = [name for name in files if posixpath.splitext(name)[1].lower() in PICTURES]
-        if pictures and role_of(folder) != "drawn":
+        if pictures and role_of_path(folder) != "drawn":
             pictures_by_folder[folder] = pictures
     return pictures_by_folder
 
@@ -169,7 +170,7 @@ def _folders_of_masks(folder: str, pictures_by_folder: Mapping[str, Sequence[str
     folders = [folder]
     for other in pictures_by_folder:
         is_beside = posixpath.dirname(other) == posixpath.dirname(folder) and other != folder
-        if is_beside and role(posixpath.basename(other)) == "masks":
+        if is_beside and role_of_name(posixpath.basename(other)) == "masks":
             folders.append(other)
     return folders
 
@@ -188,7 +189,7 @@ def _masks_by_image(
     masks_by_image: dict[str, list[str]] = collections.defaultdict(list)
     for mask in masks:
         ending = posixpath.splitext(mask)[1].lower()
-        if ending not in MASK_SUFFIXES or role(stem(mask)) == "drawn":
+        if ending not in MASK_SUFFIXES or role_of_name(stem(mask)) == "drawn":
             continue
         image = _find_image(mask, image_by_stem, are_in_one_folder=are_in_one_folder)
         if image is not None:

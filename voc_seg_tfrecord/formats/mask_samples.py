@@ -299,11 +299,11 @@ class MappedColors:
 def counts_by_color(colors: np.ndarray) -> ColorCounts:
     """Counts the colors of uint8 `[H, W, 3]`."""
     if colors.size <= 3 * _MAX_SORTED_PIXELS:
-        numbers, pixels = np.unique(_pack_colors(colors), return_counts=True)
+        numbers, pixels = np.unique(pack_colors(colors), return_counts=True)
         return ColorCounts(numbers.astype(np.int64), pixels.astype(np.uint32))
     table = np.zeros(_NUMBER_OF_COLORS, np.uint32)
     for rows in _slices_of_rows(colors):
-        _add_to_table(table, _pack_colors(colors[rows]))
+        _add_to_table(table, pack_colors(colors[rows]))
     return _counts_in_table(table)
 
 
@@ -321,7 +321,7 @@ def map_colors(colors: np.ndarray, known: np.ndarray, classes: np.ndarray) -> Ma
     unknown_table: np.ndarray | None = None
     mapped = np.empty(colors.shape[:2], np.uint8)
     for rows in _slices_of_rows(colors):
-        numbers = _pack_colors(colors[rows])
+        numbers = pack_colors(colors[rows])
         entries = class_table[numbers]
         mapped[rows] = entries - 1
         if not entries.all():
@@ -338,7 +338,7 @@ def unpack_colors(numbers: np.ndarray) -> list[Color]:
     return [(number >> 16, number >> 8 & 255, number & 255) for number in numbers.tolist()]
 
 
-def _pack_colors(colors: np.ndarray) -> np.ndarray:
+def pack_colors(colors: np.ndarray) -> np.ndarray:
     """Returns colors uint8 `[..., 3]` as 24-bit numbers, uint32 `[...]`."""
     red, green, blue = (colors[..., channel].astype(np.uint32) for channel in range(3))
     return red << 16 | green << 8 | blue

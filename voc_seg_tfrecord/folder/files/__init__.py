@@ -4,17 +4,18 @@ Enter at `discovery.find_tree`. In the order in which files go through it:
 
 - `given_layout`: what the user gave of the folder's layout.
 - `file_sets`: the files of each folder, sorted by their names, without a look at them.
-- `pairings`: which of these sets may pair. `candidates` makes one candidate of all folders that lie
-  to each other alike.
+- `pairings`: which of these sets may pair; `affix_guesses` has what may stand around ids.
+  `candidates` makes one candidate of all folders that lie to each other alike.
 - `choice`: which candidates are taken, by the tables of `rules`, with what `evidence` sees of names
   and `pixels`. `painted`, `copies` and `companions` compare files.
 - `layouts`: the layout of the tree. `file_questions` asks where several candidates are left.
 - `image_channels`, `object_masks`, `mask_contents`, `no_masks`: what else a folder may hold, and
   what to do then.
-- `polygon_sets`, `sheets`, `sheet_images`, `masks_and_polygons`: the shapes of labeling tools, the
-  files that hold them, their images, and masks beside them.
+- `polygon_sets`: the shapes of labeling tools. `sheets` reads the files, `polygon_tool` chooses the
+  tool, `shape_matches` finds the image of each annotation (by `sheet_images` and `image_index`),
+  and `shape_splits` the splits. `masks_and_polygons` compares them with masks.
 
 Names are read by `folder_names` (words that tell what files are), `affixes` (what stands around
-ids), `kinds_of_names` (words that tell kinds of files apart), `infixes` (words within ids) and
-`endings`. May import: `decide` and `question`, and no other step.
+ids), `kinds_of_names` (words that tell kinds of files apart), `infixes` (words within ids),
+`endings` and `paths`. May import: `decide` and `question`, and no other step.
 """

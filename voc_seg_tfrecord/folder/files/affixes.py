@@ -92,6 +92,27 @@ def parts_at_token_ends(stem: str) -> Iterator[tuple[str, str]]:
             yield end, rest_before
 
 
+def affix_around(stem: str, image_id: str, *, may_touch_words: bool) -> Affix | None:
+    """Returns what a stem has before and behind an id; None if it has the id nowhere.
+
+    An id does not begin or end within a number. Unless words may touch it, it does not begin or
+    end within a word either. Example: `lb` before the id 1 of `lb1` if words may touch it.
+    """
+    start = stem.find(image_id)
+    while start >= 0:
+        end = start + len(image_id)
+        before, after = stem[:start], stem[end:]
+        edges = [(before[-1:], image_id[:1]), (image_id[-1:], after[:1])]
+        if may_touch_words:
+            is_within = any(are_digits(*edge) for edge in edges)
+        else:
+            is_within = any(is_within_token(*edge) for edge in edges)
+        if not is_within:
+            return before, after
+        start = stem.find(image_id, start + 1)
+    return None
+
+
 def is_within_token(before: str, after: str) -> bool:
     """Says whether two characters beside each other are in one word or number."""
     both_letters = before.isalpha() and after.isalpha()

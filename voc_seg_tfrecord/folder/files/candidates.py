@@ -16,8 +16,9 @@ from typing import NamedTuple
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import common_folder, without_split_word
+from voc_seg_tfrecord.folder.files.folder_names import without_split_word
 from voc_seg_tfrecord.folder.files.pairings import SAMPLE, Pairing, few
+from voc_seg_tfrecord.folder.files.paths import common_folder
 
 
 class FileInSet(NamedTuple):

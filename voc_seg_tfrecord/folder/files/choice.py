@@ -17,8 +17,9 @@ from voc_seg_tfrecord.folder.files.companions import compare_with_companions
 from voc_seg_tfrecord.folder.files.copies import Copies, find_copies, folders_of_copies, is_copy
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import common_folder, role, role_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.pairings import Pairing
+from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.files.rules import (
     IMAGE_RULES,
     MASK_RULES,
@@ -46,47 +47,71 @@ class FileChoice:
     reasons: Sequence[str] = ()
 
 
-LostCandidates = dict[PairingCandidate, Reason[PairingCandidate]]
-"""Why each candidate lost. The functions below add to it."""
-
-
 def choose_files(pairings: Sequence[Pairing], evidence: FileEvidence) -> FileChoice:
     """Chooses among the pairings of a folder, all of which are given, by the evidence."""
-    lost: LostCandidates = {}
-    # Rules choose the images of each set of masks, then the masks of each set of images.
-    possible = _list_possible(pairings, evidence)
-    with_best_images = _choose_images(possible, evidence, lost)
-    with_best_masks = _choose_masks(with_best_images, evidence, lost)
-    sets = _decide(with_best_masks, SET_RULES, _are_any_two, evidence, lost)
-    lost_sets = [candidate for candidate in with_best_masks if candidate in lost]
-    # Whole sets that are copies of others go.
-    copies = find_copies(_pairings_of(sets), evidence)
-    _add_lost_copies(copies, lost)
-    sets = _without_masks_of_copies(sets, copies)
-    # The user chooses between the rest where several share images or masks.
-    rivals = _list_rivals(sets, copies, evidence)
-    originals = set(copies.originals)
-    not_copied = [pairing for pairing in _pairings_of(sets) if pairing in originals]
-    chosen, rivals = compare_with_companions(not_copied, rivals, pairings, evidence)
-    repeating = _find_repeating(chosen)
-    chosen = [pairing for pairing in chosen if pairing not in repeating]
-    settled = [*chosen, *rivals, *repeating, *_pairings_of(lost_sets)]
+    by_rules = _choose_by_rules(pairings, evidence)
+    copies = find_copies(_pairings_of(by_rules.best), evidence)
+    sets_without_copies = _without_masks_of_copies(by_rules.best, copies)
+    rivals = _list_rivals(sets_without_copies, copies, evidence)
+    all_originals = set(copies.originals)
+    originals = [p for p in _pairings_of(sets_without_copies) if p in all_originals]
+    compared = compare_with_companions(originals, rivals, pairings, evidence)
+    repeating = _find_repeating(compared.chosen)
+    chosen = [pairing for pairing in compared.chosen if pairing not in repeating]
+    settled = [*chosen, *compared.asked, *repeating, *_pairings_of(by_rules.beaten_sets)]
     beside = _find_beside(settled, chosen, pairings, evidence)
+    reason_by_loser = by_rules.reason_by_loser | _reasons_of_copies(copies)
     return FileChoice(
         chosen=tuple(chosen),
-        rivals=tuple(rivals),
+        rivals=tuple(compared.asked),
         beside=(*repeating, *beside.pairings),
         copies=_list_copied_folders(copies, beside.copies, pairings, evidence),
-        reasons=_reason_texts(lost, chosen),
+        reasons=_reason_texts(reason_by_loser, chosen),
     )
 
 
-def _add_lost_copies(copies: Copies, lost: LostCandidates) -> None:
-    """Adds why copies of images and masks lost."""
+ReasonByLoser = dict[PairingCandidate, Reason[PairingCandidate]]
+"""Why each candidate lost."""
+
+
+@dataclasses.dataclass(frozen=True)
+class _ChoiceByRules:
+    """What the rules leave of the candidates.
+
+    Attributes:
+      best: the candidates that no rule beats.
+      beaten_sets: those that only a rule of `SET_RULES` beats.
+      reason_by_loser: why each candidate lost that a rule beats.
+    """
+
+    best: Sequence[PairingCandidate]
+    beaten_sets: Sequence[PairingCandidate]
+    reason_by_loser: ReasonByLoser
+
+
+def _choose_by_rules(pairings: Sequence[Pairing], evidence: FileEvidence) -> _ChoiceByRules:
+    """Chooses the images of each set of masks, then the masks of each set of images."""
+    of_images = _choose_images(_list_possible(pairings, evidence), evidence)
+    of_masks = _choose_masks(of_images.best, evidence)
+    of_sets = _decide(of_masks.best, SET_RULES, _are_any_two, evidence)
+    return _ChoiceByRules(
+        best=of_sets.best,
+        beaten_sets=[c for c in of_masks.best if c in of_sets.reason_by_loser],
+        reason_by_loser=of_images.reason_by_loser
+        | of_masks.reason_by_loser
+        | of_sets.reason_by_loser,
+    )
+
+
+def _reasons_of_copies(copies: Copies) -> ReasonByLoser:
+    """Returns why copies of images and masks lost."""
+    reasons: ReasonByLoser = {}
     for copy, original in copies.original_of_copy.items():
         winner = PairingCandidate((original,))
-        reason = Reason("copies", winner, "its images and masks are copies")
-        lost[PairingCandidate((copy,))] = reason
+        reasons[PairingCandidate((copy,))] = Reason(
+            "copies", winner, "its images and masks are copies"
+        )
+    return reasons
 
 
 def _list_copied_folders(
@@ -103,11 +128,11 @@ def _list_copied_folders(
     return tuple(dict.fromkeys(folders))
 
 
-def _reason_texts(lost: LostCandidates, chosen: Iterable[Pairing]) -> tuple[str, ...]:
+def _reason_texts(reason_by_loser: ReasonByLoser, chosen: Iterable[Pairing]) -> tuple[str, ...]:
     """Returns why candidates lost whose images or masks nothing has used."""
     used_sets = {files for pairing in chosen for files in (pairing.images, pairing.masks)}
     texts: list[str] = []
-    for candidate, reason in lost.items():
+    for candidate, reason in reason_by_loser.items():
         winner = reason.winner
         if not candidate.image_sets <= used_sets:
             loser_words, winner_words = candidate.describe_images(), winner.describe_images()
@@ -126,8 +151,7 @@ def _list_possible(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[
     """Returns the candidates whose names do not forbid them.
 
     Images do not lie in a folder that is called masks or drawings, and masks in none that is
-    called images. If both lie in one folder, its name only tells drawings. Masks that are those
-    of other images are no images of more masks.
+    called images. If both lie in one folder, its name only tells drawings.
     """
 
     def role_key(pairing: Pairing) -> tuple[str, str, bool]:
@@ -135,7 +159,7 @@ def _list_possible(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[
         return evidence.image_role(pairing), evidence.mask_role(pairing), is_extra
 
     possible: list[Pairing] = []
-    doubtful: list[Pairing] = []
+    with_images_called_masks: list[Pairing] = []
     for pairing in pairings:
         image_role, mask_role = evidence.image_role(pairing), evidence.mask_role(pairing)
         if mask_role == "images" or image_role == "drawn":
@@ -143,46 +167,66 @@ def _list_possible(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[
         if image_role != "masks":
             possible.append(pairing)
         elif pairing.is_flat:
-            doubtful.append(pairing)
+            with_images_called_masks.append(pairing)
     masks_by_folder: dict[str, list[FileSet]] = {}
     for pairing in possible:
         masks_by_folder.setdefault(pairing.masks.folder, []).append(pairing.masks)
-    for pairing in doubtful:
+    # `1_mask.png` is no image of `1_mask_small.png` if it is the mask of `1.jpg`.
+    for pairing in with_images_called_masks:
         masks = masks_by_folder.get(pairing.images.folder, ())
         if not any(files.has_first_of(pairing.images) for files in masks):
             possible.append(pairing)
     return list_candidates(possible, role_key)
 
 
+@dataclasses.dataclass(frozen=True)
+class _BestCandidates:
+    """What one table of rules leaves of candidates.
+
+    Attributes:
+      best: the candidates that no rule beats, in their order.
+      reason_by_loser: why each other one lost.
+    """
+
+    best: list[PairingCandidate]
+    reason_by_loser: ReasonByLoser
+
+
 def _choose_images(
-    candidates: Sequence[PairingCandidate], evidence: FileEvidence, lost: LostCandidates
-) -> list[PairingCandidate]:
+    candidates: Sequence[PairingCandidate], evidence: FileEvidence
+) -> _BestCandidates:
     """Chooses the images of each set of masks, and drops those of other sizes than the masks.
 
     Sizes do not matter if both folders are called as what they are.
     """
     best: list[PairingCandidate] = []
+    reason_by_loser: ReasonByLoser = {}
     for group in _groups_sharing(candidates, lambda candidate: candidate.mask_sets):
-        for candidate in _decide(group, IMAGE_RULES, _share_masks, evidence, lost):
+        outcome = _decide(group, IMAGE_RULES, _share_masks, evidence)
+        reason_by_loser |= outcome.reason_by_loser
+        for candidate in outcome.best:
             called_images = evidence.are_called_images(candidate)
             called_masks = evidence.are_called_masks(candidate)
             if (called_images and called_masks) or evidence.sizes_agree(candidate):
                 best.append(candidate)
-    return best
+    return _BestCandidates(best, reason_by_loser)
 
 
 def _choose_masks(
-    candidates: Sequence[PairingCandidate], evidence: FileEvidence, lost: LostCandidates
-) -> list[PairingCandidate]:
+    candidates: Sequence[PairingCandidate], evidence: FileEvidence
+) -> _BestCandidates:
     """Chooses the masks of each set of images, which look like masks or are called so."""
     with_masks: list[PairingCandidate] = []
     for candidate in candidates:
         if evidence.are_called_masks(candidate) or evidence.masks_look_like_masks(candidate):
             with_masks.append(candidate)
     best: list[PairingCandidate] = []
+    reason_by_loser: ReasonByLoser = {}
     for group in _groups_sharing(with_masks, lambda candidate: candidate.image_sets):
-        best += _decide(group, MASK_RULES, _share_images, evidence, lost)
-    return best
+        outcome = _decide(group, MASK_RULES, _share_images, evidence)
+        best += outcome.best
+        reason_by_loser |= outcome.reason_by_loser
+    return _BestCandidates(best, reason_by_loser)
 
 
 def _are_any_two(candidate: PairingCandidate, other: PairingCandidate) -> bool:
@@ -202,13 +246,12 @@ def _decide(
     rules: Sequence[FileRule],
     are_compared: Callable[[PairingCandidate, PairingCandidate], bool],
     evidence: FileEvidence,
-    lost: LostCandidates,
-) -> list[PairingCandidate]:
-    """Returns the candidates that no rule beats, in their order; adds why others lost."""
+) -> _BestCandidates:
+    """Applies a table of rules to candidates, of which only some are compared with each other."""
     limited_rules = [_limit_rule(rule, are_compared) for rule in rules]
     decision = decide(candidates, limited_rules, evidence)
-    lost.update(decision.lost)
-    return [candidate for candidate in candidates if candidate not in decision.lost]
+    best = [candidate for candidate in candidates if candidate not in decision.lost]
+    return _BestCandidates(best, dict(decision.lost))
 
 
 def _limit_rule(
@@ -324,28 +367,32 @@ def _are_called_masks_too(candidate: PairingCandidate) -> bool:
     """Says whether a word for masks is in the name of the masks' folder or in their own names."""
     masks = candidate.pairings[0].masks
     names = " ".join([masks.folder, *masks.affix])
-    return any(role(word) == "masks" for word in words(names))
+    return any(role_of_name(word) == "masks" for word in words(names))
 
 
 def _find_repeating(pairings: Sequence[Pairing]) -> list[Pairing]:
-    """Returns a pairing whose images have the ids of those of several others, one each.
+    """Returns a pairing that may show the images of others once more, smaller or mirrored.
 
-    It may show them once more, smaller or mirrored.
+    Each of its ids is in exactly one other pairing, these are at least two, and they share no id.
+    Example: `small` with 1 to 4 beside scenes with 1 and 2, and with 3 and 4. Scenes of which each
+    counts its frames anew share ids with one another, too.
     """
-    if len(pairings) < 3:
-        return []
     pairings_by_id: dict[str, list[Pairing]] = {}
     for pairing in pairings:
         for stem in pairing.pairs:
             pairings_by_id.setdefault(stem, []).append(pairing)
     for pairing in pairings:
-        with_same_ids = [pairings_by_id[stem] for stem in pairing.pairs]
-        if any(len(with_id) != 2 for with_id in with_same_ids):
+        if any(len(pairings_by_id[stem]) != 2 for stem in pairing.pairs):
             continue
-        itself_and_others = {other for with_id in with_same_ids for other in with_id}
-        if len(itself_and_others) > 2:
+        others = {other for stem in pairing.pairs for other in pairings_by_id[stem]} - {pairing}
+        if len(others) > 1 and _share_no_id(others):
             return [pairing]
     return []
+
+
+def _share_no_id(pairings: Iterable[Pairing]) -> bool:
+    ids = [stem for pairing in pairings for stem in pairing.pairs]
+    return len(set(ids)) == len(ids)
 
 
 def _drawn_flat_folders(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[str]:
@@ -357,7 +404,7 @@ def _drawn_flat_folders(pairings: Iterable[Pairing], evidence: FileEvidence) -> 
     return [
         folder
         for folder in flat
-        if role_of(posixpath.relpath(folder or ".", evidence.common or ".")) == "drawn"
+        if role_of_path(posixpath.relpath(folder or ".", evidence.common or ".")) == "drawn"
     ]
 
 

@@ -1,7 +1,7 @@
 """Finds files beside a set whose names have its ids: other photos, and other masks."""
 
 import collections
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import posixpath
 import re
@@ -10,24 +10,23 @@ from voc_seg_tfrecord.core.layout import PICTURES
 from voc_seg_tfrecord.folder.files.affixes import (
     NO_AFFIX,
     Affix,
-    are_digits,
+    affix_around,
     common_affix,
     core_of,
-    is_within_token,
 )
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import role
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.pairings import Pairing, drop_common_parts, few, numbers_alone
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _MIN_SHARE = 0.6
-"""Of a few ids, at least this share has a file of a kind beside them."""
+"""More than this share of a few ids has a file of a kind beside them."""
 _MAX_CHOSEN_FOLDERS = 40
 """If more folders are chosen, none is compared with all files."""
 _MIN_IDS_IN_WORDS = 3
-"""Of fewer ids, none is looked for beside a word without a sign between them."""
+"""Fewer ids are not looked for beside a word without a sign between them."""
 _IMAGE_RANKS = {"images": 2, "": 1, "masks": 0, "drawn": -1}
 
 
@@ -44,46 +43,53 @@ class Companion:
     as_masks: Pairing
 
 
+@dataclasses.dataclass(frozen=True)
+class ChosenAndAsked:
+    """Pairings that are chosen, and those about which the user is asked."""
+
+    chosen: list[Pairing]
+    asked: list[Pairing]
+
+
 def compare_with_companions(
     chosen: Sequence[Pairing],
     rivals: Sequence[Pairing],
     pairings: Sequence[Pairing],
     evidence: FileEvidence,
-) -> tuple[list[Pairing], list[Pairing]]:
+) -> ChosenAndAsked:
     """Compares what would be chosen with other files that have the same ids in their names.
 
-    Painted images give way to the photos. Other masks of the same images are a question, also
-    those that would be chosen for images with a worse name.
+    - Painted images give way to the photos.
+    - Other masks of the same images are a question, if nothing else is asked yet. What would be
+      chosen for images with a worse name leaves the choice if its masks are in the question:
+      `overlays` with `ids`, if `photos` may have `ids` or `colors` as masks.
 
     Args:
       chosen: what would be chosen.
       rivals: what is asked about.
       pairings: all pairings of the folder.
       evidence: what names and pixels say.
-
-    Returns:
-      What is chosen, and what is asked about.
     """
     if evidence.given >= {"images", "masks"} or len(chosen) > _MAX_CHOSEN_FOLDERS:
-        return list(chosen), list(rivals)
+        return ChosenAndAsked(list(chosen), list(rivals))
     best_first = sorted(chosen, key=lambda p: _photo_rank(p, evidence), reverse=True)
-    chosen = [_with_photos(pairing, pairings, evidence) for pairing in best_first]
+    with_photos = [_with_photos(pairing, pairings, evidence) for pairing in best_first]
     if rivals:
         asked = [_with_photos(rival, pairings, evidence) for rival in rivals]
     else:
-        asked = _list_mask_rivals(chosen, pairings, evidence)
+        asked = _list_mask_rivals(with_photos, pairings, evidence)
     masks_asked = [pairing.masks for pairing in asked]
     still_chosen: list[Pairing] = []
-    for pairing in chosen:
+    for pairing in with_photos:
         if pairing in asked or not _is_first_in(masks_asked, pairing.masks):
             still_chosen.append(pairing)
-    return still_chosen, asked
+    return ChosenAndAsked(still_chosen, asked)
 
 
 def _photo_rank(pairing: Pairing, evidence: FileEvidence) -> tuple[int, bool]:
     """Returns how well names allow images; those in a folder of masks come after others."""
     name = posixpath.basename(pairing.images.folder)
-    return _IMAGE_RANKS[evidence.image_role(pairing)], role(name) != "masks"
+    return _IMAGE_RANKS[evidence.image_role(pairing)], role_of_name(name) != "masks"
 
 
 def _with_photos(pairing: Pairing, pairings: Sequence[Pairing], evidence: FileEvidence) -> Pairing:
@@ -123,7 +129,10 @@ def _mask_rivals_of(
     pairings: Sequence[Pairing],
     evidence: FileEvidence,
 ) -> list[Pairing]:
-    """Returns the pairing again with each other masks that may be meant in place of its own."""
+    """Returns the pairing with each set of other masks that may be meant in place of its own.
+
+    Masks of chosen images with a name as good, or better, are not meant.
+    """
     rank = _photo_rank(pairing, evidence)
     used_masks = [
         other.masks for other in chosen if other != pairing and _photo_rank(other, evidence) >= rank
@@ -244,7 +253,7 @@ def _count_kinds(
             stem, ending = posixpath.splitext(name)
             if ending.lower() not in PICTURES or posixpath.join(folder, name) in own_paths:
                 continue
-            affix = _affix_around(stem, image_id, may_touch_words=may_touch_words)
+            affix = affix_around(stem, image_id, may_touch_words=may_touch_words)
             if affix is not None:
                 counts[_NameKind(folder, affix, ending)] += 1
     return counts
@@ -268,35 +277,51 @@ def _make_companion(
       may_touch_words: whether a word may stand beside an id without a sign between them.
     """
     names_in_folder = set(listing.files_by_folder[kind.folder])
-    file_stem_by_id: dict[str, str] = {}
-    for image_id in stem_by_id:
-        if kind.stem_of(image_id) + kind.ending in names_in_folder:
-            file_stem_by_id[image_id] = kind.stem_of(image_id)
-    first_id = next(iter(file_stem_by_id))
-    first_image = stem_by_id[first_id]
+    ids = [each for each in stem_by_id if kind.stem_of(each) + kind.ending in names_in_folder]
+    first_image = stem_by_id[ids[0]]
     first_mask = pairing.pairs[first_image]
-    affix_of_image = _affix_around(first_image, first_id, may_touch_words=may_touch_words)
-    affix_of_mask = _affix_around(first_mask, first_id, may_touch_words=may_touch_words)
-    if affix_of_image is None or affix_of_mask is None:
+    image_affix = affix_around(first_image, ids[0], may_touch_words=may_touch_words)
+    mask_affix = affix_around(first_mask, ids[0], may_touch_words=may_touch_words)
+    if image_affix is None or mask_affix is None:
         return None
-    if not _may_have_ids(kind.affix, affix_of_image, affix_of_mask):
+    if not _may_have_ids(kind.affix, image_affix, mask_affix):
         return None
-    mask_of_file: dict[str, str] = {}
-    file_of_image: dict[str, str] = {}
-    for image_id, file_stem in file_stem_by_id.items():
-        image_stem = stem_by_id[image_id]
-        mask_of_file[file_stem] = pairing.pairs[image_stem]
-        file_of_image[image_stem] = file_stem
-    names = {file_stem: file_stem + kind.ending for file_stem in mask_of_file}
-    ending = kind.ending.lower()
-    as_images, their_masks = drop_common_parts(kind.affix, affix_of_mask)
-    their_images, as_masks = drop_common_parts(affix_of_image, kind.affix)
-    images = FileSet(kind.folder, names, as_images, ending)
-    masks = FileSet(kind.folder, names, as_masks, ending)
+    file_of_image = {stem_by_id[image_id]: kind.stem_of(image_id) for image_id in ids}
     return Companion(
-        as_images=Pairing(images, pairing.masks, as_images, their_masks, mask_of_file),
-        as_masks=Pairing(pairing.images, masks, their_images, as_masks, file_of_image),
+        as_images=_as_images(pairing, kind, mask_affix, file_of_image),
+        as_masks=_as_masks(pairing, kind, image_affix, file_of_image),
     )
+
+
+def _as_images(
+    pairing: Pairing, kind: _NameKind, mask_affix: Affix, file_of_image: Mapping[str, str]
+) -> Pairing:
+    """Returns a pairing with files of a kind in place of its images.
+
+    Args:
+      pairing: the pairing.
+      kind: how the files are named.
+      mask_affix: what the masks' names have around the ids.
+      file_of_image: the file of each image, both by their names without the ending.
+    """
+    own_affix, mask_affix = drop_common_parts(kind.affix, mask_affix)
+    files = _make_set(kind, own_affix, file_of_image.values())
+    mask_of_file = {file: pairing.pairs[image] for image, file in file_of_image.items()}
+    return Pairing(files, pairing.masks, own_affix, mask_affix, mask_of_file)
+
+
+def _as_masks(
+    pairing: Pairing, kind: _NameKind, image_affix: Affix, file_of_image: Mapping[str, str]
+) -> Pairing:
+    """Returns a pairing with files of a kind in place of its masks; see `_as_images`."""
+    image_affix, own_affix = drop_common_parts(image_affix, kind.affix)
+    files = _make_set(kind, own_affix, file_of_image.values())
+    return Pairing(pairing.images, files, image_affix, own_affix, file_of_image)
+
+
+def _make_set(kind: _NameKind, affix: Affix, stems: Iterable[str]) -> FileSet:
+    names = {stem: stem + kind.ending for stem in stems}
+    return FileSet(kind.folder, names, affix, kind.ending.lower())
 
 
 def _names_with(parts: Sequence[str], names: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -304,32 +329,12 @@ def _names_with(parts: Sequence[str], names: Collection[str]) -> Iterator[tuple[
     # One search of all names takes less than one of each. No name has the character between them.
     lines = "\0".join(["", *names, ""])
     for part in parts:
-        end = lines.find(part)
-        while end >= 0:
-            start, end = lines.rfind("\0", 0, end) + 1, lines.find("\0", end)
-            yield part, lines[start:end]
-            end = lines.find(part, end)
-
-
-def _affix_around(stem: str, image_id: str, *, may_touch_words: bool) -> Affix | None:
-    """Returns what a name has before and behind an id; None if it has the id nowhere.
-
-    An id does not begin or end within a number. Unless words may touch it, it does not begin or
-    end within a word either.
-    """
-    start = stem.find(image_id)
-    while start >= 0:
-        end = start + len(image_id)
-        before, after = stem[:start], stem[end:]
-        edges = [(before[-1:], image_id[:1]), (image_id[-1:], after[:1])]
-        if may_touch_words:
-            is_within = any(are_digits(*edge) for edge in edges)
-        else:
-            is_within = any(is_within_token(*edge) for edge in edges)
-        if not is_within:
-            return before, after
-        start = stem.find(image_id, start + 1)
-    return None
+        hit = lines.find(part)
+        while hit >= 0:
+            name_start = lines.rfind("\0", 0, hit) + 1
+            name_end = lines.find("\0", hit)
+            yield part, lines[name_start:name_end]
+            hit = lines.find(part, name_end)
 
 
 def _may_have_ids(affix: Affix, affix_of_image: Affix, affix_of_mask: Affix) -> bool:

@@ -7,7 +7,7 @@ import functools
 from voc_seg_tfrecord.folder.files import pixels
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import is_split, role_of
+from voc_seg_tfrecord.folder.files.folder_names import is_split, role_of_path
 from voc_seg_tfrecord.folder.files.pairings import Pairing
 
 _MAX_RENAMED_IMAGES = 50
@@ -40,8 +40,7 @@ class Copies:
 def find_copies(pairings: Sequence[Pairing], evidence: FileEvidence) -> Copies:
     """Finds the pairings of which each image is a copy of an image of an earlier pairing.
 
-    Larger pairings come first. If the folders of splits have all that the others have, they come
-    first; drawings and backups come last.
+    The order of pairings: see `_sort_originals_first`.
     """
     search = _OriginalsSearch(evidence)
     originals: list[Pairing] = []
@@ -53,17 +52,25 @@ def find_copies(pairings: Sequence[Pairing], evidence: FileEvidence) -> Copies:
             originals.append(pairing)
             search.add(pairing)
         elif _have_same_masks(copied_images, evidence):
-            original_of_copy[pairing] = copied_images[0].original
+            original_of_copy[pairing] = copied_images[0].original.pairing
         elif _is_another_split(pairing, copied_images):
             originals.append(pairing)  # the build says that an image is in two splits
         else:
-            all_originals = dict.fromkeys(image.original for image in copied_images)
+            all_originals = dict.fromkeys(image.original.pairing for image in copied_images)
             originals_of_relabeled[pairing] = [*all_originals]
     return Copies(originals, original_of_copy, originals_of_relabeled)
 
 
 def _sort_originals_first(pairings: Sequence[Pairing], evidence: FileEvidence) -> list[Pairing]:
-    """Returns the pairings in the order in which copies come after their originals."""
+    """Returns the pairings in the order in which copies come after their originals.
+
+    These come first, in turn:
+
+    1. what is not called drawings or backups;
+    2. folders of splits, if they have all that the others have;
+    3. larger pairings;
+    4. those with fewer folders above them, and then by the name of the folder.
+    """
     of_splits = [pairing for pairing in pairings if pairing.is_of_split]
     others = [pairing for pairing in pairings if not pairing.is_of_split]
     splits_have_all = bool(of_splits) and _are_copies(others, of_splits, evidence)
@@ -71,7 +78,7 @@ def _sort_originals_first(pairings: Sequence[Pairing], evidence: FileEvidence) -
     def rank(pairing: Pairing) -> tuple[bool, bool, int, int, str]:
         folder = pairing.images.folder
         is_repeated_in_splits = splits_have_all and not pairing.is_of_split
-        is_drawn = role_of(folder) == "drawn"
+        is_drawn = role_of_path(folder) == "drawn"
         return is_drawn, is_repeated_in_splits, -len(pairing.pairs), folder.count("/"), folder
 
     return sorted(pairings, key=rank)
@@ -100,36 +107,46 @@ def _are_copies(
 
 
 @dataclasses.dataclass(frozen=True)
-class _CopiedImage:
-    """An image, and the image of another pairing that has the same bytes.
+class _PairedImage:
+    """An image of a pairing.
 
     Attributes:
-      pairing: the pairing of the image.
-      stem: its name without the ending.
-      original: the other pairing.
-      original_stem: the name of the other image without the ending.
+      pairing: the pairing.
+      stem: the name of the image without the ending.
     """
 
     pairing: Pairing
     stem: str
-    original: Pairing
-    original_stem: str
+
+    @property
+    def path(self) -> str:
+        """The path of the image below the root of the listing."""
+        return self.pairing.images.path(self.stem)
+
+    @property
+    def mask_path(self) -> str:
+        """The path of its mask."""
+        return self.pairing.masks.path(self.pairing.pairs[self.stem])
+
+
+@dataclasses.dataclass(frozen=True)
+class _CopiedImage:
+    """An image, and the image of another pairing that has the same bytes."""
+
+    copy: _PairedImage
+    original: _PairedImage
 
 
 def _is_another_split(pairing: Pairing, copied_images: Iterable[_CopiedImage]) -> bool:
     """Says whether a pairing is called as a split, and its originals as other ones."""
-    splits_of_originals = {image.original.splits[0] for image in copied_images}
+    splits_of_originals = {image.original.pairing.splits[0] for image in copied_images}
     return pairing.is_of_split and splits_of_originals.isdisjoint({"", pairing.splits[0]})
 
 
 def _have_same_masks(copied_images: Iterable[_CopiedImage], evidence: FileEvidence) -> bool:
     """Says whether the masks of copied images are copies too."""
     for image in copied_images:
-        mask = image.pairing.pairs[image.stem]
-        original_mask = image.original.pairs[image.original_stem]
-        path = image.pairing.masks.path(mask)
-        original_path = image.original.masks.path(original_mask)
-        if not evidence.are_same(path, original_path):
+        if not evidence.are_same(image.copy.mask_path, image.original.mask_path):
             return False
     return True
 
@@ -141,7 +158,7 @@ class _OriginalsSearch:
         self._evidence = evidence
         self._by_stem: dict[str, list[Pairing]] = {}
         self._unmeasured: list[Pairing] = []
-        self._by_length: dict[int, list[tuple[Pairing, str]]] = {}
+        self._by_length: dict[int, list[_PairedImage]] = {}
 
     def add(self, pairing: Pairing) -> None:
         """Adds a pairing whose images may be the originals of others."""
@@ -153,42 +170,46 @@ class _OriginalsSearch:
     def find_originals(self, pairing: Pairing) -> list[_CopiedImage]:
         """Returns the original of each image of a pairing; none if an image has none.
 
-        It has the same name; that of one of a few, such as `sample1.jpg`, may have any.
+        An original has the image's name. If the pairing has no more than `_MAX_RENAMED_IMAGES`, an
+        original of any other name counts too: `sample1.jpg` may be a copy of `0042.jpg`.
         """
         copied_images: list[_CopiedImage] = []
         for stem in pairing.pairs:
-            image = self._find_by_name(pairing, stem) or self._find_by_length(pairing, stem)
-            if image is None:
+            copy = _PairedImage(pairing, stem)
+            original = self._find_by_name(copy) or self._find_by_length(copy)
+            if original is None:
                 return []
-            copied_images.append(image)
+            copied_images.append(_CopiedImage(copy, original))
         return copied_images
 
-    def _find_by_name(self, pairing: Pairing, stem: str) -> _CopiedImage | None:
-        for other in self._by_stem.get(stem, ()):
-            if self._are_same(pairing, stem, other, stem):
-                return _CopiedImage(pairing, stem, other, stem)
+    def _find_by_name(self, copy: _PairedImage) -> _PairedImage | None:
+        for pairing in self._by_stem.get(copy.stem, ()):
+            original = _PairedImage(pairing, copy.stem)
+            if self._are_same(copy, original):
+                return original
         return None
 
-    def _find_by_length(self, pairing: Pairing, stem: str) -> _CopiedImage | None:
-        if len(pairing.pairs) > _MAX_RENAMED_IMAGES:
+    def _find_by_length(self, copy: _PairedImage) -> _PairedImage | None:
+        if len(copy.pairing.pairs) > _MAX_RENAMED_IMAGES:
             return None
         self._measure_lengths()
-        length = self._evidence.length(pairing.images.path(stem))
-        for other, other_stem in self._by_length.get(length, ()):
-            if stem not in other.pairs and self._are_same(pairing, stem, other, other_stem):
-                return _CopiedImage(pairing, stem, other, other_stem)
+        for original in self._by_length.get(self._evidence.length(copy.path), ()):
+            has_own_name_too = copy.stem in original.pairing.pairs
+            if not has_own_name_too and self._are_same(copy, original):
+                return original
         return None
 
     def _measure_lengths(self) -> None:
         """Looks up how many bytes images have, of the pairings that were added since."""
         for pairing in self._unmeasured:
             for stem in pairing.pairs:
-                length = self._evidence.length(pairing.images.path(stem))
+                image = _PairedImage(pairing, stem)
+                length = self._evidence.length(image.path)
                 if length > pixels.MIN_IMAGE_BYTES:
-                    self._by_length.setdefault(length, []).append((pairing, stem))
+                    self._by_length.setdefault(length, []).append(image)
         self._unmeasured = []
 
-    def _are_same(self, pairing: Pairing, stem: str, other: Pairing, other_stem: str) -> bool:
-        path, other_path = pairing.images.path(stem), other.images.path(other_stem)
-        in_one_folder = pairing.images.folder == other.images.folder
-        return not in_one_folder and self._evidence.are_same(path, other_path)
+    def _are_same(self, copy: _PairedImage, original: _PairedImage) -> bool:
+        """Says whether two images in different folders have the same bytes."""
+        in_one_folder = copy.pairing.images.folder == original.pairing.images.folder
+        return not in_one_folder and self._evidence.are_same(copy.path, original.path)

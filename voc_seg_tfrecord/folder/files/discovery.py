@@ -10,6 +10,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
 from voc_seg_tfrecord.core.layout import ENDINGS_OF, MASK_SUFFIXES, WITH_ARRAYS, Layout
+from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
 from voc_seg_tfrecord.folder.files.evidence import FileEvidence
@@ -20,14 +21,19 @@ from voc_seg_tfrecord.folder.files.file_questions import (
     is_answered,
 )
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import below, common_folder, deepest_above, stem
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout, Half, NamedFolder
 from voc_seg_tfrecord.folder.files.image_channels import (
     find_channel_images,
     several_channels_error,
 )
 from voc_seg_tfrecord.folder.files.infixes import find_infix_pattern
-from voc_seg_tfrecord.folder.files.layouts import arrange, part_of, patterns_of_others, relative
+from voc_seg_tfrecord.folder.files.layouts import (
+    ArrangedSet,
+    arrange,
+    part_of,
+    patterns_of_others,
+    relative,
+)
 from voc_seg_tfrecord.folder.files.mask_contents import (
     check_images_are_no_masks,
     check_one_numbering,
@@ -40,7 +46,9 @@ from voc_seg_tfrecord.folder.files.object_masks import (
     check_no_masks_of_objects,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing, all_pairings
-from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons, notes_on
+from voc_seg_tfrecord.folder.files.paths import common_folder, deepest_above, paths_below, stem
+from voc_seg_tfrecord.folder.files.polygon_sets import FoundPolygons, find_polygons
+from voc_seg_tfrecord.folder.files.polygon_tool import notes_on
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.folder.tree.set_files import SetFiles
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -87,10 +95,7 @@ def find_tree(
 
 def _find_labels(given: GivenLayout, exif: str) -> VocTree:
     """Finds the tree of the masks, or that of polygons if there are no masks."""
-    if given.mask_name and not given.mask_name.lower().endswith(_ENDINGS_OF_POLYGONS):
-        polygons = FoundPolygons(None, ())  # the pattern means masks, as `{id}_mask` does
-    else:
-        polygons = find_polygons(given, exif)
+    polygons = _find_polygons(given, exif)
     if polygons.tree and (given.mask_name or not _may_have_masks(given)):
         return polygons.tree
     try:
@@ -104,8 +109,16 @@ def _find_labels(given: GivenLayout, exif: str) -> VocTree:
             raise polygons.problems[0] from None
         raise
     check_images_are_no_masks(masks)
+    check_pixels_are_classes(masks)
     check_one_numbering(masks)
     return _with_note_on_polygons(masks, polygons)
+
+
+def _find_polygons(given: GivenLayout, exif: str) -> FoundPolygons:
+    """Finds the polygons of a folder, unless the user's pattern is one of masks: `{id}_mask`."""
+    if given.mask_name and not given.mask_name.lower().endswith(_ENDINGS_OF_POLYGONS):
+        return FoundPolygons(None, ())
+    return find_polygons(given, exif)
 
 
 def _without_photos(given: GivenLayout, polygons: FoundPolygons) -> GivenLayout:
@@ -121,7 +134,7 @@ def _may_have_masks(given: GivenLayout) -> bool:
     folder = given.options.get("masks")
     if folder is None:
         return True
-    paths = below(given.listing.below(), folder)
+    paths = paths_below(given.listing.below(), folder)
     return any(path.lower().endswith(MASK_SUFFIXES) for path in paths)
 
 
@@ -173,25 +186,32 @@ def _tree_of_layout(given: GivenLayout, root: str, layout: Layout) -> VocTree:
 
 def _list_pairings(given: GivenLayout) -> list[Pairing]:
     """Returns the pairings that the user's options allow."""
-    images, masks = given.allowed_sets()
-    pairings: list[Pairing] = []
-    for pairing in all_pairings(images, masks):
-        # Names that fit a given pattern are the ids: nothing else stands around them.
-        has_more_than_id = (pairing.images.pattern and pairing.image_affix != ("", "")) or (
-            pairing.masks.pattern and pairing.mask_affix != ("", "")
-        )
-        if not has_more_than_id:
-            pairings.append(pairing)
+    sets = given.allowed_sets()
+    pairings = [p for p in all_pairings(sets.images, sets.masks) if not _has_more_than_id(p)]
     if not given.image_folders or not given.mask_folders:
         return pairings
-    # Files with the same path below both folders come before all others.
-    with_same_path = [
-        pairing
-        for pairing in pairings
-        if given.path_below_named("images", pairing.images.folder)
-        == given.path_below_named("masks", pairing.masks.folder)
-    ]
+    with_same_path = [pairing for pairing in pairings if _has_same_path(given, pairing)]
     return with_same_path or pairings
+
+
+def _has_more_than_id(pairing: Pairing) -> bool:
+    """Says whether names that fit a pattern of the user have something around the id.
+
+    They are the ids, so nothing else stands around them.
+    """
+    in_images = pairing.images.pattern != "" and pairing.image_affix != NO_AFFIX
+    in_masks = pairing.masks.pattern != "" and pairing.mask_affix != NO_AFFIX
+    return in_images or in_masks
+
+
+def _has_same_path(given: GivenLayout, pairing: Pairing) -> bool:
+    """Says whether images and masks have the same path below the two folders that the user named.
+
+    If there are such, no others are meant: `images/a` does not belong to `masks/b`.
+    """
+    path_of_images = given.path_below_named("images", pairing.images.folder)
+    path_of_masks = given.path_below_named("masks", pairing.masks.folder)
+    return path_of_images == path_of_masks
 
 
 def _names_parts(given: GivenLayout) -> bool:
@@ -233,7 +253,9 @@ def _parts_of_options(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout
                 remedy="check the names and the folders",
             )
         best = max(candidates, key=lambda c: (evidence.name_rank(c), c.pair_count))
-        parts.append(part_of(named.part, best.pairings[0]))
+        (pairing,) = best.pairings
+        check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
+        parts.append(part_of(named.part, pairing))
     return Layout(".", ".", parts=tuple(parts))
 
 
@@ -244,37 +266,70 @@ def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:
       QuestionError: if the rules leave several readings.
       LayoutError: if there are no images with masks, or the masks have no classes.
     """
-    listing = given.listing
-    evidence = FileEvidence(listing, pairings, given.options, given.looks)
-    choice = choose_files(pairings, evidence)
-    if given.image_folders and given.mask_folders:  # then others stand under "not used"
-        choice = dataclasses.replace(choice, beside=())
-    for pairing in (*choice.chosen, *choice.rivals):
-        image_folder, mask_folder = pairing.folders
-        check_masks_of_many_images(listing, image_folder, mask_folder, pairing.images.names)
-    are_several = len(choice.chosen) > 1 or bool(choice.rivals) or bool(choice.beside)
-    if are_several and not given.image_folders and not given.mask_folders:
-        check_no_masks_of_objects(listing)
-    if choice.rivals:
-        choice = _take_only_answer(given, choice)
+    choice = _choose_or_ask(given, pairings)
     tree_of_channels = _tree_of_channels(given, {p.masks.folder for p in choice.chosen})
     if tree_of_channels:
         return tree_of_channels
     if not choice.chosen:
         return _tree_without_pairs(given, pairings)
-    arranged = arrange(listing, choice.chosen)
+    arranged = arrange(given.listing, choice.chosen)
     if arranged is None or choice.beside:
-        raise ask_which_sets(listing, choice)
-    check_pixels_are_classes(listing, [pairing.masks.folder for pairing in choice.chosen])
+        raise ask_which_sets(given.listing, choice)
+    return _tree_of_pairings(given, pairings, choice, arranged)
+
+
+def _choose_or_ask(given: GivenLayout, pairings: Sequence[Pairing]) -> FileChoice:
+    """Chooses among pairings, of which none is left that rivals another one.
+
+    Raises:
+      QuestionError: if the rules leave rivals, and the user has not chosen all of them.
+      LayoutError: if several masks belong to one image.
+    """
+    evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
+    choice = choose_files(pairings, evidence)
+    if given.image_folders and given.mask_folders:  # then others stand under "not used"
+        choice = dataclasses.replace(choice, beside=())
+    _check_masks_show_images(given, choice)
+    if choice.rivals:
+        return _take_only_answer(given, choice)
+    return choice
+
+
+def _check_masks_show_images(given: GivenLayout, choice: FileChoice) -> None:
+    """Checks that each mask shows a whole image, and not one object of it.
+
+    Raises:
+      LayoutError: if several masks belong to one image.
+    """
+    for pairing in (*choice.chosen, *choice.rivals):
+        check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
+    are_several = len(choice.chosen) > 1 or bool(choice.rivals) or bool(choice.beside)
+    if are_several and not given.image_folders and not given.mask_folders:
+        check_no_masks_of_objects(given.listing)
+
+
+def _tree_of_pairings(
+    given: GivenLayout, pairings: Sequence[Pairing], choice: FileChoice, arranged: ArrangedSet
+) -> VocTree:
+    """Returns the tree of the chosen pairings.
+
+    Args:
+      given: the folder, and the user's options.
+      pairings: all pairings of the folder.
+      choice: what is chosen of them.
+      arranged: the layout of these.
+    """
     files = SetFiles(
-        listing.root / arranged.root,
+        given.listing.root / arranged.root,
         arranged.layout,
-        listing,
+        given.listing,
         excluded_names=patterns_of_others(pairings, choice.chosen),
         copies=[relative(folder, arranged.root) for folder in choice.copies],
         image_endings=given.endings,
     )
-    return VocTree(files.root, arranged.layout, listing, given_files=files, reasons=choice.reasons)
+    return VocTree(
+        files.root, arranged.layout, given.listing, given_files=files, reasons=choice.reasons
+    )
 
 
 def _take_only_answer(given: GivenLayout, choice: FileChoice) -> FileChoice:
@@ -320,9 +375,9 @@ def _tree_without_pairs(given: GivenLayout, pairings: Sequence[Pairing]) -> VocT
       LayoutError: if there are no such folders; the error says what lies there instead.
     """
     evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
-    image_sets, mask_sets = given.all_sets
-    image_folders = _folders_called("images", given.image_folders, image_sets, evidence)
-    mask_folders = _folders_called("masks", given.mask_folders, mask_sets, evidence)
+    sets = given.all_sets
+    image_folders = _folders_called("images", given.image_folders, sets.images, evidence)
+    mask_folders = _folders_called("masks", given.mask_folders, sets.masks, evidence)
     is_one_folder = image_folders == mask_folders and not given.options
     if len(image_folders) != 1 or len(mask_folders) != 1 or is_one_folder:
         raise no_masks_error(given.listing, mask_folders)
@@ -365,7 +420,7 @@ def _folders_called(
         return {named[0].path}
     folders: set[str] = set()
     for files in sets:
-        if evidence.role(files, files.shared) == half:
+        if evidence.role(files, files.affix_of_most_names) == half:
             folders.add(files.folder)
     outermost: set[str] = set()
     for folder in folders:

@@ -8,9 +8,10 @@ from voc_seg_tfrecord.folder.files.affixes import Affix
 from voc_seg_tfrecord.folder.files.candidates import FileInSet, PairingCandidate
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import common_folder, role
+from voc_seg_tfrecord.folder.files.folder_names import list_roles, role_of_name
 from voc_seg_tfrecord.folder.files.painted import ComparedImages
 from voc_seg_tfrecord.folder.files.pairings import Pairing, few
+from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _RANKS = {
@@ -86,16 +87,14 @@ class FileEvidence:
         return self._roles[key]
 
     def _find_role(self, key: _RoleKey) -> str:
-        role_of_name = role(" ".join(key.affixes))
+        own_role = role_of_name(" ".join(key.affixes))
         path = posixpath.relpath(key.folder or ".", self.common or ".")
-        roles_of_folders = [role(name, of_folder=True) for name in reversed(path.split("/"))]
-        if role_of_name == "drawn" or "drawn" in roles_of_folders:
+        roles_of_folders = list_roles(path)
+        if own_role == "drawn" or "drawn" in roles_of_folders:
             return "drawn"
-        if not key.is_flat:
-            for role_of_folder in roles_of_folders:
-                if role_of_folder:
-                    return role_of_folder
-        return role_of_name
+        if not key.is_flat and roles_of_folders:
+            return roles_of_folders[0]
+        return own_role
 
     def image_role(self, pairing: Pairing) -> str:
         """Returns what names say that the images of a pairing are."""

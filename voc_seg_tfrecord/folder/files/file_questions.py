@@ -9,7 +9,7 @@ from voc_seg_tfrecord.core.layout import ID, PICTURES, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
-from voc_seg_tfrecord.folder.files.folder_names import find_split_word
+from voc_seg_tfrecord.folder.files.folder_names import find_split_word, replace_name
 from voc_seg_tfrecord.folder.files.layouts import (
     ArrangedSet,
     FolderPair,
@@ -92,7 +92,7 @@ def _without_splits(folders: FolderPair) -> FolderPair:
 def _without_split(name: str) -> str:
     """Returns the name of a folder, or a pattern, with `{split}` in place of a split's word."""
     word = find_split_word(name).word
-    return name.replace(word, SPLIT) if word else name
+    return replace_name(name, word, SPLIT) if word else name
 
 
 def ask_which_sets(listing: Listing, choice: FileChoice) -> QuestionError:

@@ -7,39 +7,17 @@ kinds of files apart, such as masks and overlays in one folder.
 from collections.abc import Mapping, Sequence, Set
 import dataclasses
 import functools
-import itertools
 import posixpath
-import re
 
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
 from voc_seg_tfrecord.core.role_words import ROLES
 from voc_seg_tfrecord.core.split_names import words
-from voc_seg_tfrecord.folder.files.affixes import (
-    MIN_SAMPLED_NAMES,
-    NO_AFFIX,
-    Affix,
-    common_affix,
-    core_of,
-)
+from voc_seg_tfrecord.folder.files.affix_guesses import affix_of_most_names, guess_affixes
+from voc_seg_tfrecord.folder.files.affixes import MIN_SAMPLED_NAMES, NO_AFFIX, Affix, core_of
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
-from voc_seg_tfrecord.folder.files.folder_names import is_split, role
-from voc_seg_tfrecord.folder.files.kinds_of_names import (
-    GLUED_ROLES,
-    SharedNames,
-    cut_first_word,
-    cut_last_word,
-    sort_by_kind,
-)
+from voc_seg_tfrecord.folder.files.folder_names import is_split, role_of_name
+from voc_seg_tfrecord.folder.files.kinds_of_names import SharedNames, sort_by_kind
 from voc_seg_tfrecord.folder.tree.listing import Listing
-
-_MIN_SHARE_OF_NAMES = 0.6
-"""At least this share of names has what counts as shared by them."""
-# Words of roles that stand beside an id without a sign between them, as in `img1`.
-_GLUED_AT_BEGIN = re.compile(f"({GLUED_ROLES})", re.IGNORECASE)
-_GLUED_AT_END = re.compile(f"({GLUED_ROLES})$", re.IGNORECASE)
-# The first word of what names begin with, and the last one of what they end with, with signs.
-_OUTERMOST_BEFORE = re.compile(r"[^\W\d_]+[\W_]*")
-_OUTERMOST_AFTER = re.compile(r"[\W_]*[^\W\d_]+\W*$")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,74 +53,33 @@ class FileSet:
         return self.folder == files.folder and self.names.get(stem) == name
 
     @functools.cached_property
-    def shared(self) -> Affix:
-        """What most names begin and end with, in whole words and numbers.
-
-        Of a single name these are its first and last word, if they say what it holds.
-        """
-        stems = list(self.names)
-        if len(stems) != 1:
-            return common_affix(stems, _MIN_SHARE_OF_NAMES)
-        first, last = cut_first_word(stems[0]), cut_last_word(stems[0])
-        before = first.affix if first and first.has_role else ""
-        after = last.affix if last and last.has_role else ""
-        return before, after
-
-    @property
-    def _outermost(self) -> Affix:
-        """The first word of what names begin with, and the last one of what they end with."""
-        before, after = self.shared
-        first = _OUTERMOST_BEFORE.match(before)
-        last = _OUTERMOST_AFTER.search(after)
-        return first[0] if first else "", last[0] if last else ""
-
-    @property
-    def _glued(self) -> Affix:
-        """The words of `ROLES` that all names begin and end with, also beside a number.
-
-        Example: `lb` of `lb1` and `lb2`. Words that `shared` has already are left out.
-        """
-        stems = [*self.names]
-        if len(stems) == 1:
-            return NO_AFFIX
-        before_all, after_all = common_affix(stems)
-        before_most, after_most = self.shared
-        first_word, last_word = "", ""
-        if not before_all and not before_most:
-            match = _GLUED_AT_BEGIN.match(posixpath.commonprefix(stems))
-            first_word = match[0] if match else ""
-        if not after_all and not after_most:
-            common_end = posixpath.commonprefix([stem[::-1] for stem in stems])[::-1]
-            match = _GLUED_AT_END.search(common_end)
-            last_word = match[0] if match else ""
-        return first_word, last_word
+    def affix_of_most_names(self) -> Affix:
+        """What most names begin and end with; see `affix_guesses`."""
+        return affix_of_most_names([*self.names])
 
     @functools.cached_property
-    def ids(self) -> dict[Affix, dict[str, str]]:
-        """By what may stand around ids, nothing first: the file's name without ending by id.
-
-        Each beginning that names may have in common is tried with each end.
-        """
+    def stems_by_guess(self) -> dict[Affix, dict[str, str]]:
+        """For each guess of what stands around ids, nothing first: the file's stem by id."""
         if self.pattern:
             return {NO_AFFIX: {stem: stem for stem in self.names}}
-        of_all = common_affix([*self.names])
-        affixes = [NO_AFFIX, self.shared, self._outermost, of_all, self._glued, self.affix]
-        befores = [before for before, _ in affixes]
-        afters = [after for _, after in affixes]
-        combined_affixes = dict.fromkeys(itertools.product(befores, afters))
-        return {affix: self._stems_by_core(affix) for affix in combined_affixes}
+        guesses = guess_affixes([*self.names], self.affix)
+        return {affix: self.stem_by_id(affix) for affix in guesses}
 
-    def _stems_by_core(self, affix: Affix) -> dict[str, str]:
-        stems: dict[str, str] = {}
+    def stem_by_id(self, affix: Affix) -> dict[str, str]:
+        """Returns the stems by their ids, if an affix stands around these.
+
+        Stems without the affix are left out.
+        """
+        stem_by_id: dict[str, str] = {}
         for stem in self.names:
             core = core_of(stem, affix)
             if core:
-                stems[core] = stem
-        return stems
+                stem_by_id[core] = stem
+        return stem_by_id
 
 
 @dataclasses.dataclass(frozen=True)
-class _Halves:
+class PossibleSets:
     """Sets of files by what they may be.
 
     Attributes:
@@ -153,24 +90,24 @@ class _Halves:
     images: list[FileSet]
     masks: list[FileSet]
 
-    def add(self, other: "_Halves") -> None:
+    def add(self, other: "PossibleSets") -> None:
         """Adds sets."""
         self.images.extend(other.images)
         self.masks.extend(other.masks)
 
 
-def list_file_sets(listing: Listing, endings: Sequence[str]) -> tuple[list[FileSet], list[FileSet]]:
+def list_file_sets(listing: Listing, endings: Sequence[str]) -> PossibleSets:
     """Returns the sets of files that may be images, and those that may be masks.
 
     Args:
       listing: all that lies in the folder.
       endings: what names of images end with.
     """
-    mask_endings_alone = {".npy"} - {*endings}
+    mask_only_endings = {".npy"} - {*endings}
     folders_by_top = _folders_of_one_image(listing)
-    halves = _Halves([], [])
+    sets = PossibleSets([], [])
     for top, id_by_folder in folders_by_top.items():
-        halves.add(_sets_below(listing, top, id_by_folder, mask_endings_alone))
+        sets.add(_sets_below(listing, top, id_by_folder, mask_only_endings))
     of_one_image = {folder for ids in folders_by_top.values() for folder in ids}
     shared_names = SharedNames(listing)
     for folder, files in listing.files_by_folder.items():
@@ -178,35 +115,39 @@ def list_file_sets(listing: Listing, endings: Sequence[str]) -> tuple[list[FileS
             continue
         pictures = [name for name in files if ending_of(name) in PICTURES]
         for affix, names in sort_by_kind(folder, pictures, shared_names).items():
-            halves.add(_sets_of_kind(folder, affix, names, mask_endings_alone))
-    return halves.images, halves.masks
+            sets.add(_sets_of_kind(folder, affix, names, mask_only_endings))
+    return sets
 
 
 def _sets_of_kind(
-    folder: str, affix: Affix, names: Sequence[str], mask_endings_alone: Set[str]
-) -> _Halves:
+    folder: str, affix: Affix, names: Sequence[str], mask_only_endings: Set[str]
+) -> PossibleSets:
     """Returns the sets of files of one kind.
 
-    Photos have endings that masks do not have.
+    A photo has an ending that masks do not have, such as that of a JPEG. Other files, such as PNGs,
+    may be images or masks; arrays are masks alone, unless bands are wanted.
+
+    | the files are                     | sets of images                | sets of masks |
+    |-----------------------------------|-------------------------------|---------------|
+    | photos                            | photos                        |               |
+    | others                            | others                        | others        |
+    | both, and all names differ        | photos; photos and others     | others        |
+    | both, and some have the same name | see `_sets_beside_photos`     |               |
     """
-    photos: dict[str, str] = {}
-    others: dict[str, str] = {}
-    for name in names:
-        half = others if ending_of(name) in MASK_SUFFIXES else photos
-        half[stem_of(name)] = name
-    images_of_others = {
-        stem: name for stem, name in others.items() if ending_of(name) not in mask_endings_alone
+    photos = {stem_of(name): name for name in names if ending_of(name) not in MASK_SUFFIXES}
+    others = {stem_of(name): name for name in names if ending_of(name) in MASK_SUFFIXES}
+    possible_images = {
+        stem: name for stem, name in others.items() if ending_of(name) not in mask_only_endings
     }
     if not photos.keys().isdisjoint(others):
-        return _sets_beside_photos(folder, affix, photos, others, bool(images_of_others))
-    halves = _Halves([], [])
-    if others:
-        halves.masks.append(FileSet(folder, others, affix))
-    if photos and images_of_others:
-        halves.images.append(FileSet(folder, photos, affix))
-    if photos or images_of_others:
-        halves.images.append(FileSet(folder, images_of_others | photos, affix))
-    return halves
+        return _sets_beside_photos(folder, affix, photos, others, bool(possible_images))
+    images = []
+    if photos and possible_images:
+        images.append(FileSet(folder, photos, affix))
+    if photos or possible_images:
+        images.append(FileSet(folder, possible_images | photos, affix))
+    masks = [FileSet(folder, others, affix)] if others else []
+    return PossibleSets(images, masks)
 
 
 def _sets_beside_photos(
@@ -215,26 +156,26 @@ def _sets_beside_photos(
     photos: Mapping[str, str],
     others: Mapping[str, str],
     others_may_be_images: bool,
-) -> _Halves:
+) -> PossibleSets:
     """Returns the sets of files if a photo and another file have one name: `1.jpg` and `1.png`.
 
     The files with the ending of the other file are masks; those of other endings are not.
     """
-    halves = _Halves([FileSet(folder, photos, affix)], [])
+    sets = PossibleSets([FileSet(folder, photos, affix)], [])
     mask_endings = dict.fromkeys(ending_of(others[stem]) for stem in others if stem in photos)
     for ending in mask_endings:
         of_ending = {stem: name for stem, name in others.items() if ending_of(name) == ending}
-        halves.masks.append(FileSet(folder, of_ending, affix, ending))
+        sets.masks.append(FileSet(folder, of_ending, affix, ending))
     if others_may_be_images:
-        halves.images.append(FileSet(folder, others, affix))
-    return halves
+        sets.images.append(FileSet(folder, others, affix))
+    return sets
 
 
 def _folders_of_one_image(listing: Listing) -> dict[str, dict[str, str]]:
     """Returns by their parents the folders that have one image each, with the image's id.
 
-    Files of the same names say it, of which one is called as masks are and one as images are:
-    `a/rgb.jpg` and `a/label.png` beside `b/rgb.jpg` and `b/label.png`.
+    A folder counts if it has a file that is called as an image and one that is called as a mask,
+    such as `a/rgb.jpg` and `a/label.png`, and if another folder beside it counts too.
     """
     ids_by_top: dict[str, dict[str, str]] = {}
     for folder, names in listing.files_by_folder.items():
@@ -247,18 +188,18 @@ def _folders_of_one_image(listing: Listing) -> dict[str, dict[str, str]]:
 
 
 def _roles_of_plain_names(names: Sequence[str]) -> set[str]:
-    """Returns what names of pictures say that have no other words, such as `label.png`."""
+    """Returns the roles of pictures whose names have no other words, such as `label.png`."""
     roles: set[str] = set()
     for name in names:
         stem = stem_of(name)
         if ending_of(name) in PICTURES and ROLES.issuperset(words(stem)):
-            roles.add(role(stem))
+            roles.add(role_of_name(stem))
     return roles
 
 
 def _sets_below(
-    listing: Listing, top: str, id_by_folder: Mapping[str, str], mask_endings_alone: Set[str]
-) -> _Halves:
+    listing: Listing, top: str, id_by_folder: Mapping[str, str], mask_only_endings: Set[str]
+) -> PossibleSets:
     """Returns the sets of files that have the same name in most folders of one image each."""
     names_of_kind: dict[tuple[str, str], dict[str, str]] = {}
     for folder, image_id in id_by_folder.items():
@@ -267,13 +208,13 @@ def _sets_below(
             if ending in PICTURES:
                 of_kind = names_of_kind.setdefault((stem_of(name), ending), {})
                 of_kind[image_id] = f"{image_id}/{name}"
-    halves = _Halves([], [])
+    sets = PossibleSets([], [])
     for (stem, ending), names in names_of_kind.items():
         if 2 * len(names) <= len(id_by_folder):
             continue
         files = FileSet(top, names, ("", stem), ending, f"{ID}/{stem}{ending}")
-        if ending not in mask_endings_alone:
-            halves.images.append(files)
+        if ending not in mask_only_endings:
+            sets.images.append(files)
         if ending in MASK_SUFFIXES:
-            halves.masks.append(files)
-    return halves
+            sets.masks.append(files)
+    return sets

@@ -1,12 +1,12 @@
-"""What names of folders say: images, masks, drawings, splits; and what paths have in common."""
+"""What names of folders and files say: the split and the role (images, masks, drawings)."""
 
-from collections.abc import Iterable, Sequence
 import dataclasses
 import functools
-import posixpath
+import re
 
 from voc_seg_tfrecord.core.role_words import DRAWN, EXTRA, IMAGES, LABELED, MASKS
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SPLIT_BY_WORD, words
+from voc_seg_tfrecord.folder.files.affixes import is_within_token
 from voc_seg_tfrecord.tools import nnunet
 
 _ENDINGS = frozenset({"jpg", "jpeg", "png"})
@@ -14,15 +14,19 @@ _ENDINGS = frozenset({"jpg", "jpeg", "png"})
 
 @dataclasses.dataclass(frozen=True)
 class SplitWord:
-    """The word in the name of a folder that says which split its files are of.
+    """The word in a path that says which split its files are of.
 
     Attributes:
       word: the word, as the folder writes it; empty if there is none.
       split: the split; empty if there is no word.
+      depth: how many folders of the path lie above the one with the word.
+      start: where the word begins in the name of that folder.
     """
 
     word: str
     split: str
+    depth: int = 0
+    start: int = 0
 
 
 _NO_SPLIT = SplitWord("", "")
@@ -33,18 +37,36 @@ def find_split_word(path: str) -> SplitWord:
 
     There is none if that folder is called as two splits are, as `train_val` is.
     """
-    for folder in reversed(path.split("/")):
+    folders = path.split("/")
+    for depth in reversed(range(len(folders))):
+        folder = folders[depth]
         word_of_nnunet = nnunet.split_word_of(folder)
         if word_of_nnunet:
-            return SplitWord(word_of_nnunet, nnunet.SPLIT_BY_WORD[word_of_nnunet.lower()])
+            split = nnunet.SPLIT_BY_WORD[word_of_nnunet.lower()]
+            return SplitWord(word_of_nnunet, split, depth, folder.rindex(word_of_nnunet))
         words_for_splits = [word for word in words(folder) if word in SPLIT_BY_WORD]
         if len({SPLIT_BY_WORD[word] for word in words_for_splits}) > 1:
             return _NO_SPLIT
         if words_for_splits:
             last_word = words_for_splits[-1]
-            start = folder.lower().rindex(last_word)
-            return SplitWord(folder[start : start + len(last_word)], SPLIT_BY_WORD[last_word])
+            start = _start_of_word(folder, last_word)
+            written = folder[start : start + len(last_word)]
+            return SplitWord(written, SPLIT_BY_WORD[last_word], depth, start)
     return _NO_SPLIT
+
+
+def _start_of_word(folder: str, word: str) -> int:
+    """Returns where one of the words of a folder's name begins, the last time if several.
+
+    Example: 0 for `val` in `val_interval`, as `interval` is another word.
+    """
+    all_words = words(folder)
+    starts = [match.start() for match in re.finditer(re.escape(word), folder.lower())]
+    for start in reversed(starts):
+        before, after = folder[:start], folder[start + len(word) :]
+        if [*words(before), word, *words(after)] == all_words:
+            return start
+    return starts[-1]
 
 
 def split_of(path: str) -> str:
@@ -54,18 +76,41 @@ def split_of(path: str) -> str:
 
 def without_split_word(path: str) -> str:
     """Returns a path without the word for a split: `images` of `images_val` and of `val/images`."""
-    word = find_split_word(path).word
-    if not word:
+    found = find_split_word(path)
+    if not found.word:
         return path
     folders = path.split("/")
-    for position in reversed(range(len(folders))):
-        folder = folders[position]
-        if find_split_word(folder).word:
-            start = folder.rindex(word)
-            without_word = folder[:start] + folder[start + len(word) :]
-            folders[position] = without_word.strip(" _.-")
-            break
+    folder = folders[found.depth]
+    without_word = folder[: found.start] + folder[found.start + len(found.word) :]
+    folders[found.depth] = without_word.strip(" _.-")
     return "/".join(filter(None, folders))
+
+
+def replace_name(path: str, name: str, text: str) -> str:
+    """Returns a path with a text in place of the name of a split or of a part of a set.
+
+    Example: `{split}_images/{split}` of `train_images/train`, for `train` and `{split}`. Where a
+    folder has the name only within words, as `imagesTr` has `Tr`, its last place counts. A name of
+    several folders is replaced once.
+    """
+    if "/" in name:
+        return path.replace(name, text, 1)
+    return "/".join(_replace_in_folder(folder, name, text) for folder in path.split("/"))
+
+
+def _replace_in_folder(folder: str, name: str, text: str) -> str:
+    starts = [match.start() for match in re.finditer(re.escape(name), folder)]
+    starts_of_tokens = [start for start in starts if _is_token(folder, start, start + len(name))]
+    for start in reversed(starts_of_tokens or starts[-1:]):
+        folder = folder[:start] + text + folder[start + len(name) :]
+    return folder
+
+
+def _is_token(name: str, start: int, end: int) -> bool:
+    """Says whether a part of a name begins and ends within no word and no number."""
+    begins_within = is_within_token(name[max(0, start - 1) : start], name[start : start + 1])
+    ends_within = is_within_token(name[end - 1 : end], name[end : end + 1])
+    return not begins_within and not ends_within
 
 
 def is_split(folder: str) -> bool:
@@ -73,15 +118,15 @@ def is_split(folder: str) -> bool:
     return folder.lower() in PLAIN_WORDS
 
 
-def role(text: str, *, of_folder: bool = False) -> str:
+def role_of_name(name: str, *, is_folder: bool = False) -> str:
     """Returns what a name says that files are: `images`, `masks`, `drawn`, or nothing.
 
     Args:
-      text: the name.
-      of_folder: whether it is that of a folder; `labeled` alone then says nothing.
+      name: the name.
+      is_folder: whether it is that of a folder; `labeled` alone then says nothing.
     """
     # In `a_png` the word is no more than an ending; a folder `png` has images.
-    name_words = {word for word in words(text) if word not in _ENDINGS or word == text.lower()}
+    name_words = {word for word in words(name) if word not in _ENDINGS or word == name.lower()}
     are_masks = not MASKS.isdisjoint(name_words)
     are_images = not IMAGES.isdisjoint(name_words)
     are_colored_masks = are_masks and "rgb" in name_words
@@ -90,64 +135,25 @@ def role(text: str, *, of_folder: bool = False) -> str:
     if are_masks:
         return "masks"
     if not LABELED.isdisjoint(name_words):
-        return "" if are_images or of_folder else "masks"
+        return "" if are_images or is_folder else "masks"
     if are_images and EXTRA.isdisjoint(name_words):
         return "images"
     return ""
 
 
+def list_roles(path: str) -> list[str]:
+    """Returns the roles that the names of folders in a path say, the deepest folder first."""
+    roles = [role_of_name(name, is_folder=True) for name in reversed(path.split("/"))]
+    return [role for role in roles if role]
+
+
 @functools.cache
-def role_of(folder: str) -> str:
+def role_of_path(folder: str) -> str:
     """Returns what the names of a folder and of those above it say that files in it are.
 
     The deepest name that says something counts, unless one says that files are drawn.
     """
-    roles = [role(name, of_folder=True) for name in reversed(folder.split("/"))]
+    roles = list_roles(folder)
     if "drawn" in roles:
         return "drawn"
-    return next((name_role for name_role in roles if name_role), "")
-
-
-def common_folder(folders: Sequence[str]) -> str:
-    """Returns the folder in which all folders lie, or which they are; empty for the root."""
-    parts_of_folders = [folder.split("/") if folder else [] for folder in folders]
-    common_parts: list[str] = []
-    for names in zip(*parts_of_folders, strict=False):
-        if len(set(names)) > 1:
-            break
-        common_parts.append(names[0])
-    return "/".join(common_parts)
-
-
-def deepest_above(folder: str, tops: Iterable[str]) -> str | None:
-    """Returns the deepest of some folders that has a folder or is it; None if none has it."""
-    above = [top for top in tops if not top or folder == top or folder.startswith(f"{top}/")]
-    return max(above, key=len, default=None)
-
-
-def common(*paths: str) -> str:
-    """Returns the folder in which all files lie; empty for the root."""
-    return common_folder([posixpath.dirname(path) for path in paths])
-
-
-def below(paths: Iterable[str], top: str) -> list[str]:
-    """Returns the paths at or below one; all if it is empty."""
-    top = posixpath.normpath(top)
-    if top == ".":
-        return [*paths]
-    return [path for path in paths if path == top or path.startswith(f"{top}/")]
-
-
-def stem(path: str) -> str:
-    """Returns the name of a file without its folders and ending."""
-    return posixpath.splitext(posixpath.basename(path))[0]
-
-
-def same_parts(path: Sequence[str], wanted: Sequence[str]) -> int:
-    """Returns how many folders and names two paths share at their ends."""
-    count = 0
-    for part, wanted_part in zip(reversed(path), reversed(wanted), strict=False):
-        if part != wanted_part:
-            break
-        count += 1
-    return count
+    return roles[0] if roles else ""

@@ -11,8 +11,8 @@ from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, SPLIT, Naming
 from voc_seg_tfrecord.folder.files.endings import ending_of
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
-from voc_seg_tfrecord.folder.files.file_sets import FileSet, list_file_sets
-from voc_seg_tfrecord.folder.files.folder_names import deepest_above
+from voc_seg_tfrecord.folder.files.file_sets import FileSet, PossibleSets, list_file_sets
+from voc_seg_tfrecord.folder.files.paths import deepest_above
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 Half = Literal["images", "masks"]
@@ -130,22 +130,32 @@ class GivenLayout:
         return [folder for folder in self.listing.files_by_folder if pattern.fullmatch(folder)]
 
     def _path_in_listing(self, text: str) -> str:
-        """Returns a path that the user gave as the listing has it; empty for the root.
-
-        A linked folder is listed under one name, which may be another than the user's.
-        """
+        """Returns a path that the user gave as the listing has it; empty for the root."""
         path = posixpath.normpath(text.strip().replace("\\", "/"))
-        root = self.listing.root
-        # A folder may hold one of its own name; then the path is relative to the outer one.
+        path = self._through_links(self._without_root(path))
+        return "" if path == "." else path
+
+    def _without_root(self, path: str) -> str:
+        """Returns a path below the root, also if the user gave it with the root.
+
+        If the root holds a folder of its own name, the path is taken as one below the root.
+        """
         first_name = path.partition("/")[0]
-        if first_name not in self.listing.files_by_folder:
-            path = path.removeprefix(f"{root}/")
-        real_root = f"{posixpath.realpath(str(root))}/"
+        if first_name in self.listing.files_by_folder:
+            return path
+        return path.removeprefix(f"{self.listing.root}/")
+
+    def _through_links(self, path: str) -> str:
+        """Returns the path under which a linked folder is listed, which may be another one.
+
+        Each folder is listed once, so a link to a listed folder is left out of the listing.
+        """
+        real_root = f"{posixpath.realpath(str(self.listing.root))}/"
         for link, target in self.listing.links.items():
             if path == link or path.startswith(f"{link}/"):
                 real_path = target + path.removeprefix(link)
-                path = real_path.removeprefix(real_root)
-        return "" if path == "." else path
+                return real_path.removeprefix(real_root)
+        return path
 
     def path_below_named(self, half: Half, folder: str) -> str | None:
         """Returns the path of a folder below the one that the user named; None if outside of it.
@@ -158,17 +168,16 @@ class GivenLayout:
         return None if top is None else folder.removeprefix(top).strip("/")
 
     @functools.cached_property
-    def all_sets(self) -> tuple[list[FileSet], list[FileSet]]:
+    def all_sets(self) -> PossibleSets:
         """All sets of files that may be images, and those that may be masks."""
         return list_file_sets(self.listing, self.endings)
 
-    def allowed_sets(self) -> tuple[list[FileSet], list[FileSet]]:
+    def allowed_sets(self) -> PossibleSets:
         """Returns the sets in the folders that the user named, with the names that the user gave.
 
-        Returns:
-          The sets of files that may be images, and those that may be masks.
+        If the user says how masks are named and not how images are, images have other names.
         """
-        images, masks = self.all_sets
+        images, masks = self.all_sets.images, self.all_sets.masks
         if self.image_name:
             images = self._sets_of_pattern(self.image_name, self.endings)
         elif self.mask_name:
@@ -177,7 +186,10 @@ class GivenLayout:
             masks = self._sets_of_pattern(self.mask_name, MASK_SUFFIXES)
         if self.photos:
             masks = [self._without_photos(files) for files in masks]
-        return self._in_named_folders("images", images), self._in_named_folders("masks", masks)
+        return PossibleSets(
+            images=self._in_named_folders("images", images),
+            masks=self._in_named_folders("masks", masks),
+        )
 
     def _in_named_folders(self, half: Half, sets: Sequence[FileSet]) -> list[FileSet]:
         allowed: list[FileSet] = []

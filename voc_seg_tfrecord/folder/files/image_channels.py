@@ -11,7 +11,7 @@ import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, command
 from voc_seg_tfrecord.core.layout import ID
-from voc_seg_tfrecord.folder.files.folder_names import find_split_word, role_of
+from voc_seg_tfrecord.folder.files.folder_names import find_split_word, role_of_path
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.tools.nnunet import is_split_word
 from voc_seg_tfrecord.tools.registry import TOOLS
@@ -53,11 +53,12 @@ def find_channel_images(
     """
     labeled_ids: set[str] = set()
     for folder in mask_folders:
-        if role_of(folder) == "masks":
-            masks = listing.files_by_folder[folder]
-            labeled_ids.update(posixpath.splitext(name)[0] for name in masks)
+        if role_of_path(folder) == "masks":
+            labeled_ids.update(
+                posixpath.splitext(name)[0] for name in listing.files_by_folder[folder]
+            )
     for folder in image_folders:
-        if role_of(folder) != "images" or not is_split_word(find_split_word(folder).word):
+        if role_of_path(folder) != "images" or not is_split_word(find_split_word(folder).word):
             continue
         files_of_channel: dict[str, list[str]] = collections.defaultdict(list)
         for name in listing.files_by_folder[folder]:

@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.role_words import ROLES
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
-from voc_seg_tfrecord.folder.files.folder_names import role_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 _LONG_ROLES = sorted((word for word in ROLES if len(word) > 1), key=len, reverse=True)
@@ -88,7 +88,7 @@ def sort_by_kind(
             before = ""  # the two words overlap
         affix = before, after
         if affix != NO_AFFIX:
-            affix = shared_names.without_words_of_ids(folder, stem, affix, stems)
+            affix = shared_names.affix_beside_id(folder, stem, affix, stems)
         files_of_kind.setdefault(affix, []).append(name)
     return files_of_kind
 
@@ -121,7 +121,7 @@ def _cut_last_words(stems: Set[str]) -> dict[str, CutStem]:
         cut = cut_last_word(stem)
         if cut:
             cut_stems[stem] = cut
-    cut_stems = _without_numbered_words(cut_stems)
+    cut_stems = _keep_words_of_kinds(cut_stems)
     words_of_all = {word for cut in cut_stems.values() for word in words(cut.affix)}
     if not words_of_all.issuperset(_SIDES):
         return cut_stems
@@ -129,26 +129,28 @@ def _cut_last_words(stems: Set[str]) -> dict[str, CutStem]:
     return {stem: cut for stem, cut in cut_stems.items() if words(cut.affix) not in (["l"], ["r"])}
 
 
-def _without_numbered_words(cut_stems: Mapping[str, CutStem]) -> dict[str, CutStem]:
-    """Leaves out `_view1` and `_view2`, which are no kinds; `_manual1` alone is a kind.
+def _keep_words_of_kinds(cut_stems: Mapping[str, CutStem]) -> dict[str, CutStem]:
+    """Keeps the stems whose last word may tell a kind of files.
 
-    A word without a number that says what files hold is a kind too: `_mask` beside `_mask2`.
+    - `_manual1` may, if no other number stands behind `_manual`; `_view1` and `_view2` may not.
+    - `_mask` may, even beside `_mask2`, because it says what files hold and has no number.
     """
     affixes = {cut.affix for cut in cut_stems.values()}
     count_of_word = collections.Counter(affix.rstrip(_DIGITS) for affix in affixes)
-    with_kinds: dict[str, CutStem] = {}
+    stems_with_kinds: dict[str, CutStem] = {}
     for stem, cut in cut_stems.items():
         word = cut.affix.rstrip(_DIGITS)
         is_plain_role = cut.has_role and word == cut.affix
         if is_plain_role or count_of_word[word] == 1:
-            with_kinds[stem] = cut
-    return with_kinds
+            stems_with_kinds[stem] = cut
+    return stems_with_kinds
 
 
 def _affixes_of_kinds(cut_stems: Mapping[str, CutStem], stems: Set[str]) -> set[str]:
     """Returns the words that tell kinds of files apart.
 
-    They say what files hold, or several ids have the same ones.
+    They say what files hold: `_mask`. Or several ids have the same ones: `1_color` and `1_ids`
+    beside `2_color` and `2_ids`.
 
     Args:
       cut_stems: the stems that have a word, without it.
@@ -160,16 +162,13 @@ def _affixes_of_kinds(cut_stems: Mapping[str, CutStem], stems: Set[str]) -> set[
     all_names_have_it = len(cores_of_affix) == 1 and len(cut_stems) == len(stems)
     if all_names_have_it:
         return set()
+    kinds = {affix for affix in cores_of_affix if _has_role(affix)}
     count_of_core = collections.Counter(core for cores in cores_of_affix.values() for core in cores)
-    has_fewer_words_than_ids = len(cores_of_affix) <= len(count_of_core)
-    kinds: set[str] = set()
+    if len(cores_of_affix) > len(count_of_core):
+        return kinds  # more words than ids: other words are parts of ids
     for affix, cores in cores_of_affix.items():
-        if _has_role(affix):
-            kinds.add(affix)
-            continue
         of_several_kinds = [core for core in cores if count_of_core[core] > 1 or core in stems]
-        is_repeated = len(cores) > 1 and 2 * len(of_several_kinds) >= len(cores)
-        if is_repeated and has_fewer_words_than_ids:
+        if len(cores) > 1 and 2 * len(of_several_kinds) >= len(cores):
             kinds.add(affix)
     return kinds
 
@@ -227,51 +226,89 @@ class SharedNames:
                         by_core.setdefault(cut.core, set()).add(file)
         return _FilesByName(by_stem, by_core)
 
-    def has(self, folder: str, stem: str, *, with_one_word_more: bool = False) -> bool:
-        """Says whether a stem in a folder is that of an image and of a mask.
+    def affix_beside_id(
+        self, folder: str, stem: str, affix: Affix, stems_of_folder: Set[str]
+    ) -> Affix:
+        """Returns what of the affix of a stem is no part of its id.
+
+        Args:
+          folder: the folder.
+          stem: the stem of a file in it.
+          affix: its first and last word, if they may tell the kind of the file.
+          stems_of_folder: all stems of the folder.
+        """
+        if self._is_id(folder, stem, stems_of_folder):
+            return NO_AFFIX
+        return self._drop_word_of_id(folder, stem, affix)
+
+    def _is_id(self, folder: str, stem: str, stems_of_folder: Set[str]) -> bool:
+        """Says whether a whole stem is the id of an image and a mask.
+
+        Example: `hall_old` of `hall_old.jpg` and `hall_old.png`. If `hall` is in the folder too, it
+        has to be the id of an image and a mask as well. Otherwise `_old` tells two kinds of files.
+        """
+        if not self._is_stem_of_pair(folder, stem, or_with_role=True):
+            return False
+        for cut in (cut_first_word(stem), cut_last_word(stem)):
+            if not cut or cut.core not in stems_of_folder:
+                continue
+            if not self._is_stem_of_pair(folder, cut.core):
+                return False
+        return True
+
+    def _drop_word_of_id(self, folder: str, stem: str, affix: Affix) -> Affix:
+        """Drops one word of an affix if it is a part of the id, as images and masks have it.
+
+        Example: `mask_hall_old` keeps `mask_` and drops `_old` if `hall_old` is the id of an image
+        and a mask.
+        """
+        before, after = affix
+        first, last = cut_first_word(stem), cut_last_word(stem)
+        if first and first.has_role and self._is_stem_of_pair(folder, first.core):
+            return before, ""
+        if last and last.has_role and self._is_stem_of_pair(folder, last.core):
+            return "", after
+        return affix
+
+    def _is_stem_of_pair(self, folder: str, stem: str, *, or_with_role: bool = False) -> bool:
+        """Says whether an image and a mask have the stem, one of them in the folder.
 
         Args:
           folder: the folder.
           stem: the stem.
-          with_one_word_more: whether stems count that have a word of `ROLES` more.
+          or_with_role: whether the other one may have a word for its role more: `7` and `7_mask`.
         """
         files = self._files.by_stem.get(stem, set())
-        if with_one_word_more:
+        if or_with_role:
             files = files | self._files.by_core.get(stem, set())
-        files_here = [file for file in files if file.folder == folder]
-        kinds_here = {file.is_photo for file in files_here}
-        if len(kinds_here) == 2:
-            return True
-        return any(
-            file.is_photo not in kinds_here or _are_images_and_masks(folder, file.folder)
-            for file in files
-            if file.folder != folder and not _is_drawn(folder, file.folder)
-        )
+        return _have_image_and_mask(folder, files)
 
-    def without_words_of_ids(
-        self, folder: str, stem: str, affix: Affix, stems_of_folder: Set[str]
-    ) -> Affix:
-        """Returns what of the affix of a stem is no part of the id."""
-        first, last = cut_first_word(stem), cut_last_word(stem)
-        cores = [cut.core for cut in (first, last) if cut]
-        cores_of_folder = [core for core in cores if core in stems_of_folder]
-        if self.has(folder, stem, with_one_word_more=True) and all(
-            self.has(folder, core) for core in cores_of_folder
-        ):
-            return NO_AFFIX
-        before, after = affix
-        if first and first.has_role and self.has(folder, first.core):
-            return before, ""
-        if last and last.has_role and self.has(folder, last.core):
-            return "", after
-        return affix
+
+def _have_image_and_mask(folder: str, files: Set[_NamedFile]) -> bool:
+    """Says whether an image and a mask are among files of one name, one of them in a folder.
+
+    They are if one is a photo and the other is not, or if their folders are called images and
+    masks. If none lies in the folder, any file elsewhere may be one of them. Folders of drawings or
+    backups do not count.
+    """
+    kinds_here = {file.is_photo for file in files if file.folder == folder}
+    if len(kinds_here) == 2:
+        return True
+    for file in files:
+        if file.folder == folder or _is_drawn(folder, file.folder):
+            continue
+        if file.is_photo not in kinds_here:
+            return True
+        if _are_images_and_masks(folder, file.folder):
+            return True
+    return False
 
 
 def _is_drawn(folder: str, other: str) -> bool:
     """Says whether one of two folders is called as drawings or backups are."""
-    return "drawn" in (role_of(folder), role_of(other))
+    return "drawn" in (role_of_path(folder), role_of_path(other))
 
 
 def _are_images_and_masks(folder: str, other: str) -> bool:
     """Says whether one of two folders is called images, and the other one masks."""
-    return {role_of(folder), role_of(other)} == {"images", "masks"}
+    return {role_of_path(folder), role_of_path(other)} == {"images", "masks"}

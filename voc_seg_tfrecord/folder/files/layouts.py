@@ -10,13 +10,14 @@ from voc_seg_tfrecord.core.layout import ID, LISTS, MASK_SUFFIXES, SPLIT, Layout
 from voc_seg_tfrecord.core.role_words import EXTRA
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SHORT_WORDS, are_names_of_splits, words
 from voc_seg_tfrecord.folder.files.folder_names import (
-    common_folder,
     find_split_word,
     is_split,
-    role,
+    replace_name,
+    role_of_name,
     split_of,
 )
 from voc_seg_tfrecord.folder.files.pairings import Pairing
+from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.tools.nnunet import is_split_word
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
@@ -119,25 +120,35 @@ def arrange(listing: Listing, chosen: Sequence[Pairing]) -> ArrangedSet | None:
     if top.images == top.masks:  # images and masks lie in one folder
         common_top = common_folder(image_folders)
         top = dataclasses.replace(top, images=common_top, masks=common_top)
-    if _has_images_beside_other_splits(image_folders, top.images):
-        # `images/1.jpg` is of train if `images/val/2.jpg` is beside it.
-        return _arrange_parts(listing, chosen)
     root = common_folder([top.images, top.masks])
-    is_in_split = is_split(posixpath.basename(root))
-    if is_in_split and top.images == top.masks:
+    if _has_images_beside_other_splits(image_folders, top.images) or _is_one_split(top, root):
+        return _arrange_parts(listing, chosen)
+    if is_split(posixpath.basename(root)):
         # All lies in a folder `val`, which becomes the beginning of ids.
         layout = Layout(".", ".", top.image_name, top.mask_name)
         return ArrangedSet(posixpath.dirname(root), layout)
     below_root = top.relative_to(root)
-    if is_in_split or _is_called_split(below_root.images) or _is_called_split(below_root.masks):
-        # The only part is a split: `val/images` with `val/masks`, or `images_val` with `masks_val`.
-        return _arrange_parts(listing, chosen)
     layout = Layout(below_root.images, below_root.masks, top.image_name, top.mask_name)
     return ArrangedSet(root, layout)
 
 
+def _is_one_split(top: FolderPair, root: str) -> bool:
+    """Says whether the only folders of images and masks are those of a split, and so a part.
+
+    Examples: `val/images` with `val/masks`, and `images_val` with `masks_val`. One folder `val`
+    with both is no part.
+    """
+    if is_split(posixpath.basename(root)):
+        return top.images != top.masks
+    below_root = top.relative_to(root)
+    return _is_called_split(below_root.images) or _is_called_split(below_root.masks)
+
+
 def _has_images_beside_other_splits(image_folders: Iterable[str], top: str) -> bool:
-    """Says whether images lie in a folder itself, and others in `val` or `test` below it."""
+    """Says whether images lie in a folder itself, and others in `val` or `test` below it.
+
+    Then those in the folder itself are train: `images/1.jpg` beside `images/val/2.jpg`.
+    """
     folders_below = [folder.removeprefix(top).strip("/") for folder in image_folders]
     splits = {split_of(folder) for folder in folders_below if is_split(folder)}
     return "" in folders_below and bool(splits) and "train" not in splits
@@ -310,29 +321,36 @@ def _fill_template(template: Part, name: str) -> Part:
     return dataclasses.replace(
         template,
         name=name,
-        images=template.images.replace(SPLIT, name, 1),
-        masks=template.masks.replace(SPLIT, name, 1),
+        images=template.images.replace(SPLIT, name),
+        masks=template.masks.replace(SPLIT, name),
     )
 
 
 def _templates(parts: Iterable[Part]) -> list[Part]:
-    """Returns parts with `{split}` in place of their names, one for all that lie alike."""
+    """Returns parts with `{split}` in place of their names, one for all that lie alike.
+
+    Example: `{split}_images/{split}` for `train_images/train`.
+    """
     templates: dict[tuple[str, str], Part] = {}
     for part in parts:
         if part.name in part.images and part.name in part.masks:
-            images = part.images.replace(part.name, SPLIT, 1)
-            masks = part.masks.replace(part.name, SPLIT, 1)
+            images = replace_name(part.images, part.name, SPLIT)
+            masks = replace_name(part.masks, part.name, SPLIT)
             templates[images, masks] = dataclasses.replace(part, images=images, masks=masks)
     return list(templates.values())
 
 
 def _folders_of_splits(folders: Iterable[str], pattern: str) -> Iterator[tuple[str, str]]:
-    """Yields the folders that are called as a pattern with the name of a split, and that name."""
-    regex = re.compile(re.escape(pattern).replace(re.escape(SPLIT), "([^/]+?)", 1))
+    """Yields the folders that are called as a pattern with the name of a split, and that name.
+
+    `{split}` stands for the same name wherever it stands in the pattern.
+    """
+    before, *rest = (re.escape(text) for text in pattern.split(SPLIT))
+    regex = re.compile(f"{before}(?P<split>[^/]+?){'(?P=split)'.join(rest)}")
     for folder in folders:
         match = regex.fullmatch(folder)
-        if match and is_split(match[1]):
-            yield folder, match[1]
+        if match and is_split(match["split"]):
+            yield folder, match["split"]
 
 
 def _has_files(listing: Listing, root: str, folder: str, endings: tuple[str, ...]) -> bool:
@@ -353,6 +371,6 @@ def patterns_of_others(pairings: Sequence[Pairing], chosen: Sequence[Pairing]) -
             before, after = files.affix
             is_beside = files.folder in chosen_folders and files.kind not in chosen_kinds
             # What the user's own pattern names is no other kind of files.
-            if is_beside and not files.pattern and role(before + after):
+            if is_beside and not files.pattern and role_of_name(before + after):
                 patterns.add(f"{before}{ID}{after}")
     return tuple(sorted(patterns))

@@ -13,7 +13,7 @@ from voc_seg_tfrecord.tools.tool import NamesPerMask, RefusedMasks
 _MAX_READ_BYTES_OF_JSON = 1 << 20
 
 
-def check_pixels_are_classes(listing: Listing, mask_folders: Iterable[str]) -> None:
+def check_pixels_are_classes(tree: VocTree) -> None:
     """Checks that no file beside a folder of masks says that its pixels are something else.
 
     Example: `panoptic_train.json` beside `panoptic_train`: the pixels are numbers of segments.
@@ -21,10 +21,19 @@ def check_pixels_are_classes(listing: Listing, mask_folders: Iterable[str]) -> N
     Raises:
       LayoutError: if one does.
     """
-    for mask_folder in mask_folders:
+    if not tree.listing:
+        return
+    for mask_folder in _list_mask_folders(tree):
         for tool in TOOLS:
             if tool.refused_masks:
-                _check_not_refused(listing, mask_folder, tool.refused_masks)
+                _check_not_refused(tree.listing, mask_folder, tool.refused_masks)
+
+
+def _list_mask_folders(tree: VocTree) -> list[str]:
+    """Returns the folders of the masks, below the given folder."""
+    top = posixpath.join(tree.root_below_given, tree.layout.masks)
+    folders_below_top = {posixpath.dirname(name) for name in tree.masks.values()}
+    return sorted(posixpath.normpath(posixpath.join(top, folder)) for folder in folders_below_top)
 
 
 def _check_not_refused(listing: Listing, mask_folder: str, refused: RefusedMasks) -> None:
@@ -54,12 +63,9 @@ def check_one_numbering(tree: VocTree) -> None:
     """
     if "/" not in tree.layout.mask_name or not tree.listing:
         return
-    top = posixpath.join(tree.root_below_given, tree.layout.masks)
-    mask_paths = [posixpath.join(top, name) for name in tree.masks.values()]
-    folders = sorted({posixpath.normpath(posixpath.dirname(path)) for path in mask_paths})
     for tool in TOOLS:
         if tool.names_per_mask:
-            _check_same_names(tree, tree.listing, folders, tool.names_per_mask)
+            _check_same_names(tree, tree.listing, _list_mask_folders(tree), tool.names_per_mask)
 
 
 def _check_same_names(

@@ -7,8 +7,8 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.layout import ID
-from voc_seg_tfrecord.folder.files.folder_names import below
-from voc_seg_tfrecord.folder.files.polygon_sets import choice_of
+from voc_seg_tfrecord.folder.files.paths import paths_below
+from voc_seg_tfrecord.folder.files.polygon_tool import options_for_tool
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats import mask_samples
@@ -22,13 +22,13 @@ def check_same_labels(masks: VocTree, polygons: VocTree) -> None:
     Raises:
       QuestionError: if they have not, with the options that choose each.
     """
-    difference = _find_difference(masks, polygons)
-    if not difference:
+    words = _describe_difference(masks, polygons)
+    if not words:
         return
     raise QuestionError(
         masks.given,
         [_masks_alternative(masks, polygons), _polygons_alternative(polygons)],
-        to=f"read the labels, which differ, as in {difference}",
+        to=f"read the labels, {words}",
         expected="masks or polygons, or the same pixels in both",
         kind="masks and polygons",
     )
@@ -39,7 +39,9 @@ def _masks_alternative(masks: VocTree, polygons: VocTree) -> Alternative:
     folder = posixpath.join(masks.root_below_given, masks.layout.masks)
     first = next(iter(masks.masks.values()))
     options = {"masks": folder}
-    if below(_files_of(polygons), folder):  # then the folder does not tell masks from polygons
+    if paths_below(
+        _files_of(polygons), folder
+    ):  # then the folder does not tell masks from polygons
         pattern = masks.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
         options = {"mask_name": pattern}
     return Alternative(f"masks in {folder}, such as {first}", options)
@@ -49,46 +51,57 @@ def _polygons_alternative(polygons: VocTree) -> Alternative:
     """Returns the alternative that reads the polygons."""
     tool = polygons.labels.tool
     files = _files_of(polygons)
-    return Alternative(f"{tool}'s polygons, such as {files[0]}", choice_of(tool, files))
+    return Alternative(f"{tool}'s polygons, such as {files[0]}", options_for_tool(tool, files))
 
 
 def _files_of(polygons: VocTree) -> Sequence[str]:
     return list(dict.fromkeys(polygons.masks.values()))
 
 
-def _find_difference(masks: VocTree, polygons: VocTree) -> str:
-    """Returns an image of which polygons have other pixels than masks; empty if there is none.
+def _describe_difference(masks: VocTree, polygons: VocTree) -> str:
+    """Returns how masks and polygons differ; empty if they do not.
 
-    The values of masks may be others, if each stands for one label.
+    The values of masks may be others than the labels of polygons, if each stands for one label and
+    each label has one value.
     """
     ids_by_path = {masks.paths.image(image_id): image_id for image_id in masks.images}
     label_of_value: dict[int, int] = {}
     for image_id in polygons.masks:
         path = polygons.paths.image(image_id)
-        mask_id = ids_by_path.get(path)
-        if mask_id is None or mask_id not in masks.masks:
-            return path
-        try:
-            values = _read_values(masks, mask_id)
-            labels = mask_samples.read_samples(polygons.labels.file(image_id)).values
-        except MaskError:
-            return path
-        if values.shape != labels.shape:
-            return path
-        pairs = np.unique(values << _BITS_OF_LABEL | labels.astype(np.int64))
-        for pair in pairs.tolist():
-            value, label = divmod(pair, 1 << _BITS_OF_LABEL)
+        mask_id = ids_by_path.get(path, "")
+        pairs = _read_pixels(masks, mask_id, polygons, image_id)
+        if pairs is None:
+            return f"which differ, as in {path}"
+        for value, label in pairs:
             if label_of_value.setdefault(value, label) != label:
-                return path
+                return f"which differ, as in {path}"
     if len(set(label_of_value.values())) < len(label_of_value):
-        return "classes that the masks tell apart"
+        return "which differ: the masks tell classes apart that are one label of the polygons"
     return ""
+
+
+def _read_pixels(
+    masks: VocTree, mask_id: str, polygons: VocTree, image_id: str
+) -> list[tuple[int, int]] | None:
+    """Returns each value of a mask with each label that polygons have at its pixels.
+
+    It is None if there is no such mask, one of both cannot be read, or their sizes differ.
+    """
+    if mask_id not in masks.masks:
+        return None
+    try:
+        values = _read_values(masks, mask_id)
+        labels = mask_samples.read_samples(polygons.labels.file(image_id)).values
+    except MaskError:
+        return None
+    if values.shape != labels.shape:
+        return None
+    pairs = np.unique(values << _BITS_OF_LABEL | labels.astype(np.int64))
+    return [divmod(pair, 1 << _BITS_OF_LABEL) for pair in pairs.tolist()]
 
 
 def _read_values(masks: VocTree, mask_id: str) -> np.ndarray:
     """Returns the values of a mask, or its colors as one number, int64 `[H, W]`."""
     samples = mask_samples.read_samples(masks.labels.file(mask_id))
-    values = samples.values.astype(np.int64)
-    if samples.kind == "rgb":
-        return values @ (1 << 16, 1 << 8, 1)
-    return values
+    values = mask_samples.pack_colors(samples.values) if samples.kind == "rgb" else samples.values
+    return values.astype(np.int64)

@@ -7,12 +7,26 @@ import collections
 from collections.abc import Callable, Collection
 import posixpath
 
-from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, command, counted
+from voc_seg_tfrecord.core.errors import (
+    LayoutError,
+    MaskError,
+    VocSegError,
+    command,
+    counted,
+    join_names,
+)
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.core.layout import ID, IMAGES, LISTS, MASK_FOLDERS, MASK_SUFFIXES, MASKS
-from voc_seg_tfrecord.core.layout import NO_MASKS as NO_MASKS_ENDINGS
-from voc_seg_tfrecord.folder.files.folder_names import role, role_of
+from voc_seg_tfrecord.core.layout import (
+    ID,
+    IMAGES,
+    LISTS,
+    MASK_FOLDERS,
+    MASK_SUFFIXES,
+    MASKS,
+    PHOTO_SUFFIXES,
+)
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.formats import array_files
@@ -85,7 +99,7 @@ def _stored_dtype(content: FolderContent, name: str) -> str:
 
 
 def _is_array_of_image(name: str) -> bool:
-    return name.lower().endswith(".npy") and role_of(posixpath.dirname(name)) in ("images", "")
+    return name.lower().endswith(".npy") and role_of_path(posixpath.dirname(name)) in ("images", "")
 
 
 def _explain_other_names(content: FolderContent) -> Explanation | None:
@@ -117,7 +131,7 @@ def _explain_images_elsewhere(content: FolderContent) -> Explanation | None:
 
     A PNG there may be a drawn mask, or one of objects, so only other formats count.
     """
-    photos = [name for name in content.names if name.lower().endswith(NO_MASKS_ENDINGS)]
+    photos = [name for name in content.names if name.lower().endswith(PHOTO_SUFFIXES)]
     if not content.masks or not photos:
         return None
     folder = posixpath.dirname(photos[0]) or "."
@@ -149,24 +163,24 @@ def _images_of(content: FolderContent) -> list[str]:
     masks = {*content.masks}
     images = []
     for name in content.names:
-        is_image = name.lower().endswith(IMAGE_SUFFIXES)
-        if is_image and name not in masks and role_of(posixpath.dirname(name)) in ("images", ""):
+        is_image = name.lower().endswith(IMAGE_SUFFIXES) and name not in masks
+        if is_image and role_of_path(posixpath.dirname(name)) in ("images", ""):
             images.append(name)
     return images
 
 
 def _explain_jpegs(content: FolderContent) -> Explanation | None:
-    """Explains JPEGs in a folder that is called masks."""
+    """Explains JPEGs, or other photos, in a folder that is called masks."""
     by_folder = collections.defaultdict(list)
     for name in content.names:
         by_folder[posixpath.dirname(name)].append(posixpath.basename(name))
     for folder, files in by_folder.items():
-        jpegs = [name for name in files if name.lower().endswith(IMAGE_SUFFIXES)]
-        if not jpegs or role(posixpath.basename(folder)) != "masks":
+        photos = [name for name in files if name.lower().endswith(PHOTO_SUFFIXES)]
+        if not photos or role_of_name(posixpath.basename(folder)) != "masks":
             continue
-        found = f"no masks, but {jpegs[0]} lies under {folder}"
-        if len(jpegs) > 1:
-            found += f", the first of {len(jpegs)} files"
+        found = f"no masks, but {photos[0]} lies under {folder}"
+        if len(photos) > 1:
+            found += f", the first of {len(photos)} files"
         return Explanation(
             found=found,
             expected=f"masks: files that end with {', '.join(MASK_SUFFIXES)}",
@@ -180,11 +194,11 @@ def _explain_boxes_of_voc(content: FolderContent) -> Explanation | None:
     """Explains a folder of Pascal VOC's XML files, which have boxes alone."""
     if not any("Annotations" in name.split("/")[:-1] for name in content.names):
         return None
-    *tools, last = (tool.name for tool in TOOLS if tool.writes_boxes_as_voc)
+    tools = [tool.name for tool in TOOLS if tool.writes_boxes_as_voc]
     return Explanation(
         found="boxes only: there is a folder Annotations, but there are no masks",
         expected=f"masks in one of {', '.join(MASK_FOLDERS)}",
-        remedy=f"export segmentation masks; {', '.join(tools)} and {last} write only boxes under "
+        remedy=f"export segmentation masks; {join_names(tools, 'and')} write only boxes under "
         "the name Pascal VOC",
     )
 
@@ -198,6 +212,7 @@ _EXPLANATIONS: tuple[Callable[[FolderContent], Explanation | None], ...] = (
     _explain_jpegs,
     _explain_boxes_of_voc,
 )
+"""The most certain explanation first. Those behind `_explain_masks_alone` see no masks."""
 
 
 def _explain_without_reason(listing: Listing) -> Explanation:
@@ -205,11 +220,11 @@ def _explain_without_reason(listing: Listing) -> Explanation:
     names = sorted({*listing.children(), *listing.files_by_folder[""]})
     listed = ", ".join(names[:_MAX_SHOWN_NAMES])
     found = "no masks in an empty folder"
-    if any(role_of(folder) == "masks" for folder in listing.files_by_folder):
+    if any(role_of_path(folder) == "masks" for folder in listing.files_by_folder):
         found = f"no pair of image and mask among {listed}"
     elif names:
         found = f"no masks among {listed}"
-    *tools, last = (tool.name for tool in SHAPE_TOOLS)
+    tools = [tool.name for tool in SHAPE_TOOLS]
     return Explanation(
         found=found,
         expected=f"""\
@@ -219,7 +234,7 @@ one of these layouts:
     images and masks (or img, label, gt, annotations ...), with files of the same names
     the same in train, val and test, or train, val and test in each of both
     NAME.jpg and NAME.png, or NAME_mask.png, in one folder
-    images and the polygons of {", ".join(tools)} or {last}""",
+    images and the polygons of {join_names(tools, "or")}""",
         remedy="export in the Pascal VOC segmentation format, or name the folders with --images "
         "and --masks",
     )

@@ -9,8 +9,10 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError, command
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, NO_MASKS
-from voc_seg_tfrecord.folder.files.folder_names import role, stem
+from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PHOTO_SUFFIXES
+from voc_seg_tfrecord.folder.files.affixes import affix_around
+from voc_seg_tfrecord.folder.files.folder_names import role_of_name
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
 OBJECT_MASKS = "a mask for each object"
@@ -48,15 +50,17 @@ def _options_naming(mask: str, image: str) -> dict[str, str]:
     """
     folder, name = posixpath.split(mask)
     image_stem = stem(image)
-    if image_stem in stem(name):
-        return {"mask_name": name.replace(image_stem, ID, 1)}
     if posixpath.basename(folder) == image_stem:
         return {
             "images": posixpath.dirname(image) or ".",
             "masks": posixpath.dirname(folder) or ".",
             "mask_name": f"{ID}/{name}",
         }
-    return {}
+    affix = affix_around(stem(name), image_stem, may_touch_words=True)
+    if affix is None:
+        return {}
+    before, after = affix
+    return {"mask_name": f"{before}{ID}{after}{posixpath.splitext(name)[1]}"}
 
 
 def find_masks_of_images(paths: Iterable[str]) -> dict[str, list[str]]:
@@ -94,16 +98,35 @@ def _image_of_folder(
     folder: str, paths_by_folder: Mapping[str, list[str]], images_by_stem: Mapping[str, list[str]]
 ) -> str:
     """Returns the image whose masks a folder holds, by their names; empty if there is none."""
+    name = posixpath.basename(folder)
+    return (
+        _image_named_as_folder(folder, images_by_stem.get(name, ()))
+        or _image_beside_folder(folder, paths_by_folder)
+        or _photo_among_masks(folder, paths_by_folder[folder])
+    )
+
+
+def _image_named_as_folder(folder: str, images_of_name: Iterable[str]) -> str:
+    """Returns `images/cat1.jpg` for `masks/cat1`, if no other image elsewhere has this name."""
+    elsewhere = [path for path in images_of_name if posixpath.dirname(path) != folder]
+    return elsewhere[0] if len(elsewhere) == 1 else ""
+
+
+def _image_beside_folder(folder: str, paths_by_folder: Mapping[str, list[str]]) -> str:
+    """Returns `cat1/photo.jpg` for `cat1/masks`, if it is the only image there."""
     above, name = posixpath.split(folder)
-    namesakes = [path for path in images_by_stem.get(name, ()) if posixpath.dirname(path) != folder]
-    if len(namesakes) == 1:
-        return namesakes[0]
-    if role(name, of_folder=True) == "masks":
-        beside = _with_ending(paths_by_folder.get(above, ()), IMAGE_SUFFIXES)
-        return beside[0] if len(beside) == 1 else ""
-    files = paths_by_folder[folder]
-    masks = [path for path in files if role(stem(path)) == "masks"]
-    photos = [path for path in _with_ending(files, NO_MASKS) if path not in masks]
+    if role_of_name(name, is_folder=True) != "masks":
+        return ""
+    beside = _with_ending(paths_by_folder.get(above, ()), IMAGE_SUFFIXES)
+    return beside[0] if len(beside) == 1 else ""
+
+
+def _photo_among_masks(folder: str, files: Sequence[str]) -> str:
+    """Returns `cat1/photo.jpg` for `cat1`, where `mask_1.png` and `mask_2.png` lie beside it."""
+    if role_of_name(posixpath.basename(folder), is_folder=True) == "masks":
+        return ""
+    masks = [path for path in files if role_of_name(stem(path)) == "masks"]
+    photos = [path for path in _with_ending(files, PHOTO_SUFFIXES) if path not in masks]
     return photos[0] if len(photos) == 1 and len(masks) > 1 else ""
 
 

@@ -153,10 +153,8 @@ def _labels_of_mask(mask: np.ndarray) -> np.ndarray:
       mask: values, uint `[H, W]`, or colors, uint8 `[H, W, 3]`. Red, green and blue become the
         three bytes of one number.
     """
-    labels = mask.astype(np.int64)
-    if labels.ndim == 2:
-        return labels
-    return labels @ (1 << 16, 1 << 8, 1)
+    labels = mask if mask.ndim == 2 else mask_samples.pack_colors(mask)
+    return labels.astype(np.int64)
 
 
 def _all_labels(pixels: Sequence[_ComparedPixels]) -> set[int]:

@@ -174,28 +174,33 @@ def _sets_to_compare(
     if len(images) * len(masks) <= _MAX_COMPARED_SETS * _MAX_COMPARED_SETS:
         yield from itertools.product(images, masks)
         return
-    masks_by_key: dict[str, list[FileSet]] = {}
-    for mask_files in masks:
-        for key in _keys_of_near_folders(mask_files.folder):
-            masks_by_key.setdefault(key, []).append(mask_files)
+    masks_by_folder: dict[str, list[FileSet]] = {}
+    masks_by_end: dict[str, list[FileSet]] = {}
+    for files in masks:
+        for folder in _near_folders(files):
+            masks_by_folder.setdefault(folder, []).append(files)
+        for end in _ends_of_folder(files):
+            masks_by_end.setdefault(end, []).append(files)
     for image_files in images:
+        groups = [masks_by_folder.get(folder, []) for folder in _near_folders(image_files)]
+        groups += [masks_by_end.get(end, []) for end in _ends_of_folder(image_files)]
         near_masks: dict[FileSet, None] = {}  # in place of an ordered set
-        for key in _keys_of_near_folders(image_files.folder):
-            masks_of_key = masks_by_key.get(key, [])
-            if len(masks_of_key) <= _MAX_COMPARED_SETS:
-                near_masks |= dict.fromkeys(masks_of_key)
+        for group in groups:
+            if len(group) <= _MAX_COMPARED_SETS:
+                near_masks |= dict.fromkeys(group)
         for mask_files in near_masks:
             yield image_files, mask_files
 
 
-def _keys_of_near_folders(folder: str) -> list[str]:
-    """Returns keys of which folders that may belong together have one in common.
+def _near_folders(files: FileSet) -> list[str]:
+    """Returns the folder of files, and the one above it: images and masks near them share one."""
+    return [files.folder, posixpath.dirname(files.folder)]
 
-    Example: `in a/images`, `in a`, `/images` for `a/images`.
-    """
-    parts = folder.split("/")
-    ends = ["/".join(["", *parts[start:]]) for start in range(1, len(parts))]
-    return [f"in {folder}", f"in {posixpath.dirname(folder)}", *ends]
+
+def _ends_of_folder(files: FileSet) -> list[str]:
+    """Returns how the path of a folder ends, but for the whole path: `b/c` and `c` of `a/b/c`."""
+    parts = files.folder.split("/")
+    return ["/".join(parts[start:]) for start in range(1, len(parts))]
 
 
 def pair(images: FileSet, masks: FileSet) -> Pairing | None:
@@ -225,15 +230,17 @@ def _find_affixes(images: FileSet, masks: FileSet, min_count: int) -> AffixPair 
       min_count: how many files have to pair.
     """
     best: AffixPair | None = None
-    for image_affix, stems_of_images in images.ids.items():
-        for mask_affix, stems_of_masks in masks.ids.items():
+    best_count = 0
+    for image_affix, stems_of_images in images.stems_by_guess.items():
+        for mask_affix, stems_of_masks in masks.stems_by_guess.items():
             count = len(stems_of_images.keys() & stems_of_masks.keys())
-            if count < min_count or (image_affix == NO_AFFIX and mask_affix == NO_AFFIX):
+            has_affix = image_affix != NO_AFFIX or mask_affix != NO_AFFIX
+            if not has_affix or count < min_count or count <= best_count:
                 continue
             affixes = drop_common_parts(image_affix, mask_affix)
             if _is_pattern(*affixes) and count >= _min_pairs_of(images, masks, affixes):
                 best = affixes
-                min_count = count + 1
+                best_count = count
     return best
 
 
@@ -265,17 +272,9 @@ def _pairs(
     images: FileSet, masks: FileSet, image_affix: Affix, mask_affix: Affix
 ) -> dict[str, str]:
     """Returns the masks of images whose names have the same between what is around ids."""
-    mask_of_core: dict[str, str] = {}
-    for stem in masks.names:
-        core = core_of(stem, mask_affix)
-        if core:
-            mask_of_core[core] = stem
-    pairs: dict[str, str] = {}
-    for stem in images.names:
-        core = core_of(stem, image_affix)
-        if core in mask_of_core:
-            pairs[stem] = mask_of_core[core]
-    return pairs
+    mask_by_id = masks.stem_by_id(mask_affix)
+    image_by_id = images.stem_by_id(image_affix)
+    return {image: mask_by_id[each] for each, image in image_by_id.items() if each in mask_by_id}
 
 
 def _pairs_of_first_channel(images: FileSet, masks: FileSet) -> dict[str, str]:

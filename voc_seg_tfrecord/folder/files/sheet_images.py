@@ -1,22 +1,22 @@
 """Finds the image that a file of shapes means by the name that it has for it."""
 
-import collections
 from collections.abc import Iterable, Mapping, Sequence, Set
 import dataclasses
-import functools
 import posixpath
-import unicodedata
 
-from voc_seg_tfrecord.core.errors import MaskError, VocSegError, counted
-from voc_seg_tfrecord.core.layout import WITH_ARRAYS
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.split_names import only_split_in
-from voc_seg_tfrecord.folder.files.folder_names import below, common, same_parts, split_of, stem
+from voc_seg_tfrecord.folder.files.folder_names import split_of
+from voc_seg_tfrecord.folder.files.image_index import ImageIndex, compose, loosen_stem
+from voc_seg_tfrecord.folder.files.paths import (
+    common_folder_of_files,
+    count_same_ends,
+    paths_below,
+    stem,
+)
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError
 from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, wrong
 from voc_seg_tfrecord.tools.tool import ShapeFiles
-
-composed = functools.partial(unicodedata.normalize, "NFC")
-"""Composes the letters of a name with their marks, which macOS writes apart."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +25,19 @@ class FiledAnnotation:
 
     file: str
     annotation: Annotation
+
+
+@dataclasses.dataclass(frozen=True)
+class FoundImage:
+    """The image that an annotation means.
+
+    Attributes:
+      path: its path.
+      is_moved: whether it lies elsewhere than the file says.
+    """
+
+    path: str
+    is_moved: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,92 +68,92 @@ class SheetImages:
     ):
         self._tool = tool
         self._shapes = shapes
-        self._paths = {*paths}
+        self._images = ImageIndex(paths)
         self._annotations = [
             FiledAnnotation(file, annotation)
             for file, sheet in sheets.items()
             for annotation in sheet.annotations
         ]
-        self._folders_with_both = _folders_with_both(self._annotations, self._paths)
-        self._names_of_folders = {path.split("/")[-2] for path in self._paths if "/" in path}
-        # Of a.jpg and a.png, the latter may be a mask.
-        paths_by_rank = sorted(paths, key=_rank_of_ending)
-        self._paths_by_stem: dict[str, list[str]] = collections.defaultdict(list)
-        self._paths_by_name: dict[str, list[str]] = collections.defaultdict(list)
-        for path in paths_by_rank:
-            self._paths_by_stem[posixpath.splitext(path)[0]].append(path)
-            name = composed(posixpath.basename(path))
-            self._paths_by_name[name].append(path)
-            # The names of a video's frames may lack the ending.
-            self._paths_by_name[posixpath.splitext(name)[0]].append(path)
-        self._paths_by_form_of_stem: dict[str, list[str]] = collections.defaultdict(list)
-        for path in paths:
-            self._paths_by_form_of_stem[_form_of_stem(path)].append(path)
-        self._path_of_moved_image: dict[str, str] = {}  # by the names that files have for them
+        self._folders_with_both = _folders_with_both(self._annotations, self._images.paths)
 
-    def find(self, file: str, annotation: Annotation) -> str | None:
-        """Returns the path of an annotation's image; None if it is not here.
+    def find(self, file: str, annotation: Annotation) -> FoundImage | None:
+        """Returns the image of an annotation; None if it is not here.
+
+        Most tools write a path. It is looked for in three ways, and the first that finds an image
+        counts:
+
+        1. at this path, from the folder of the file;
+        2. beside the file, under the file's own name: `a.jpg` for `a.json`;
+        3. anywhere, under the name in the file, with as many of its folders as possible.
 
         Raises:
           MaskError: if the annotation may mean several images.
         """
         if self._shapes.find_image == "known":
-            return annotation.image
+            return FoundImage(annotation.image)
         if self._shapes.find_image == "by name":
             return self._find_by_name(file, annotation)
-        path = self._find_beside(file, annotation.image)
-        if path is None:
-            path = self._find_by_name(file, annotation)
-            self._check_name_of_file(file, annotation.image, path)
-        return path
+        found = self._find_at_path(file, annotation.image)
+        if found is None:
+            found = self._find_of_file_name(file, annotation.image)
+        if found is None:
+            found = self._find_by_name(file, annotation)
+            if found is not None:
+                self._check_name_of_file(file, annotation.image, found.path)
+        return found
 
-    def _find_beside(self, file: str, image: str) -> str | None:
-        """Returns the image at the path that a file has for it, or else that of the file's name.
+    def _find_at_path(self, file: str, image: str) -> FoundImage | None:
+        """Returns the image at the path that a file has for it; None if there is none.
 
         Raises:
-          MaskError: if the file is called as one image, and names another one that is here too.
+          MaskError: if another image has the name of the file.
         """
-        named = posixpath.normpath(posixpath.join(posixpath.dirname(file), image))
-        of_same_name = self._paths_by_stem.get(posixpath.splitext(file)[0], [])
-        if named in self._paths:
-            if of_same_name and named not in of_same_name:
-                raise _names_another_image(file, image, of_same_name[0])
-            self._check_name_of_file(file, image, named)
-            return named
-        if not of_same_name:
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(file), image))
+        if path not in self._images.paths:
             return None
-        # The path is one of another folder or machine, of which the name is left.
-        name = composed(posixpath.basename(image))
-        for path in of_same_name:
-            if composed(posixpath.basename(path)) == name:
-                return path
-        if self._is_another_image(file, image, of_same_name):
-            raise _names_another_image(file, image, of_same_name[0])
-        if image and stem(image) != stem(file):
-            self._path_of_moved_image[image] = of_same_name[0]
-        return of_same_name[0]
+        beside_file = self._images.with_ending_added(posixpath.splitext(file)[0])
+        if beside_file and path not in beside_file:
+            raise _names_another_image(file, image, beside_file[0])
+        self._check_name_of_file(file, image, path)
+        return FoundImage(path)
 
-    def _is_another_image(self, file: str, image: str, of_same_name: Sequence[str]) -> bool:
-        """Says whether an image that is here is called as a file says, and not as the file.
-
-        Endings, capitals and blanks at the ends do not count: images may have been converted.
-        """
-        form = _form_of_stem(image)
-        if form == _form_of_stem(file):
-            return False
-        paths = self._paths_by_form_of_stem.get(form, [])
-        return any(path not in of_same_name for path in paths)
-
-    def _check_name_of_file(self, file: str, image: str, path: str | None) -> None:
-        """Checks that no other image beside the one that a file names is called as the file."""
-        if path is None:
-            return
+    def _check_name_of_file(self, file: str, image: str, path: str) -> None:
+        """Checks that no other image in the folder of a file's image has the name of the file."""
         path_of_same_name = posixpath.join(posixpath.dirname(path), stem(file))
-        of_same_name = self._paths_by_stem.get(path_of_same_name, [])
+        of_same_name = self._images.with_ending_added(path_of_same_name)
         if of_same_name and path not in of_same_name:
             raise _names_another_image(file, image, of_same_name[0])
 
-    def _find_by_name(self, file: str, annotation: Annotation) -> str | None:
+    def _find_of_file_name(self, file: str, image: str) -> FoundImage | None:
+        """Returns the image beside a file that has the name of the file; None if there is none.
+
+        The path in the file is one of another folder or machine then.
+
+        Raises:
+          MaskError: if the file names another image, which is here too.
+        """
+        beside_file = self._images.with_ending_added(posixpath.splitext(file)[0])
+        if not beside_file:
+            return None
+        name = compose(posixpath.basename(image))
+        for path in beside_file:
+            if compose(posixpath.basename(path)) == name:
+                return FoundImage(path)
+        if self._names_another_image_here(file, image, beside_file):
+            raise _names_another_image(file, image, beside_file[0])
+        has_other_name = image != "" and stem(image) != stem(file)
+        return FoundImage(beside_file[0], is_moved=has_other_name)
+
+    def _names_another_image_here(self, file: str, image: str, beside_file: Sequence[str]) -> bool:
+        """Says whether the name in a file is not the file's own, and another image here has it.
+
+        Endings, capitals and blanks at the ends do not count: images may have been converted.
+        """
+        if loosen_stem(image) == loosen_stem(file):
+            return False
+        return any(path not in beside_file for path in self._images.with_loose_stem(image))
+
+    def _find_by_name(self, file: str, annotation: Annotation) -> FoundImage | None:
         """Returns the image whose path ends as the name of an image does."""
         matches = self._find_matches(file, annotation)
         if not matches.paths:
@@ -150,24 +163,28 @@ class SheetImages:
         path = matches.paths[0]
         if not _is_of_same_split(path, file, annotation):
             return None
-        if matches.missing_parts:
-            self._path_of_moved_image[annotation.image] = path
-        return path
+        return FoundImage(path, is_moved=matches.missing_parts > 0)
 
     def _find_matches(self, file: str, annotation: Annotation) -> _PathsOfName:
-        """Returns the images whose paths end most as a name does.
+        """Returns the images that a name may mean: those of this file name.
 
-        Of several these are the ones in the folder of the image's subset, the nearest to the file,
-        or else those of its split. Where images lie beside the file, or in the folder that it
-        names, others of the same name are not meant.
+        If they are several, each of these steps keeps some:
+
+        1. If images that files name lie beside the file, those beside the file.
+        2. If a folder has the name of the last folder in the name, those in such a folder.
+        3. Those whose paths end with most folders of the name.
+        4. Those in the folder of the image's subset.
+        5. The nearest to the file, and of these the ones of its split.
+
+        Steps 1 and 2 may keep none: others are not meant. Step 4 keeps all if it would keep none.
         """
-        parts = composed(annotation.image).split("/")
+        parts = compose(annotation.image).split("/")
         wanted_parts = [part for part in parts if part not in ("", ".", "..")]
         if not wanted_parts:
             return _PathsOfName([], 0)
-        of_same_name = self._paths_by_name.get(wanted_parts[-1], [])
-        paths = self._in_named_folder(wanted_parts, self._without_distant(file, of_same_name))
-        same = {path: same_parts(composed(path).split("/"), wanted_parts) for path in paths}
+        paths = self._without_distant(file, self._images.with_name(wanted_parts[-1]))
+        paths = self._in_named_folder(wanted_parts, paths)
+        same = {path: count_same_ends(compose(path).split("/"), wanted_parts) for path in paths}
         most = max(same.values(), default=0)
         best = [path for path in paths if same[path] == most]
         if len(best) > 1 and annotation.subset:
@@ -186,7 +203,7 @@ class SheetImages:
 
     def _in_named_folder(self, wanted_parts: Sequence[str], paths: Sequence[str]) -> Sequence[str]:
         """Leaves out images elsewhere, if there is a folder of the name that the file says."""
-        if len(wanted_parts) < 2 or wanted_parts[-2] not in self._names_of_folders:
+        if len(wanted_parts) < 2 or not self._images.has_folder_named(wanted_parts[-2]):
             return paths
         end = "/".join(["", *wanted_parts[-2:]])
         return [path for path in paths if f"/{path}".endswith(end)]
@@ -214,7 +231,8 @@ class SheetImages:
 
     def _can_find_all_in(self, folder: str) -> bool:
         """Says whether no name is ambiguous or wrong if only the images in a folder count."""
-        images = below(sorted(self._paths), folder)
+        images = paths_below(sorted(self._images.paths), folder)
+        # Without sheets, no image beside its file comes before others. Here all are in one folder.
         finder = SheetImages(self._tool, self._shapes, images, {})
         try:
             for filed in self._annotations:
@@ -222,17 +240,6 @@ class SheetImages:
         except VocSegError:
             return False
         return True
-
-    def notes(self) -> list[str]:
-        """Returns a note on images that lie elsewhere than files say."""
-        if not self._path_of_moved_image:
-            return []
-        name, path = min(self._path_of_moved_image.items())
-        images = counted(len(self._path_of_moved_image), "image")
-        return [
-            f"{images} in other places than {self._tool}'s files say, such as {name}, read from "
-            f"{path}."
-        ]
 
 
 def _folders_with_both(annotations: Iterable[FiledAnnotation], paths: Set[str]) -> set[str]:
@@ -252,7 +259,7 @@ def _is_of_same_split(path: str, file: str, annotation: Annotation) -> bool:
       MaskError: if it lies in the folder of another split than its subset or file says.
     """
     image = annotation.image
-    common_top = posixpath.join(common(file, path), "")
+    common_top = posixpath.join(common_folder_of_files(file, path), "")
     split_of_path = split_of(posixpath.dirname(path.removeprefix(common_top)))
     split_of_name = split_of(posixpath.dirname(image))
     split_of_subset = only_split_in(annotation.subset)
@@ -283,17 +290,12 @@ def _is_of_same_split(path: str, file: str, annotation: Annotation) -> bool:
 
 def _nearest(file: str, paths: Sequence[str]) -> list[str]:
     """Returns the paths that share most folders with a file, those of its split if any are."""
-    shared_lengths = {path: len(common(file, path)) for path in paths}
+    shared_lengths = {path: len(common_folder_of_files(file, path)) for path in paths}
     longest = max(shared_lengths.values())
     nearest = [path for path in paths if shared_lengths[path] == longest]
     split = split_of(file)
     of_split = [path for path in nearest if split_of(path) == split]
     return of_split or nearest
-
-
-def _form_of_stem(path: str) -> str:
-    """Returns what is the same of names that differ in ending, capitals or blanks alone."""
-    return composed(stem(path.strip())).casefold().strip()
 
 
 def _names_another_image(file: str, image: str, of_same_name: str) -> MaskError:
@@ -314,10 +316,6 @@ def _lies_in(path: str, subset: str) -> bool:
     return False
 
 
-def _rank_of_ending(path: str) -> int:
-    return WITH_ARRAYS.index(posixpath.splitext(path)[1].lower())
-
-
 def _folders_of_one(paths: Sequence[str]) -> list[str]:
     """Returns for each path the outermost folder above it that has no other of the paths.
 
@@ -328,7 +326,7 @@ def _folders_of_one(paths: Sequence[str]) -> list[str]:
         parts = path.split("/")[:-1]
         for depth in range(1, len(parts) + 1):
             folder = "/".join(parts[:depth])
-            if below(paths, folder) == [path]:
+            if paths_below(paths, folder) == [path]:
                 folders_of_one.append(folder)
                 break
     return folders_of_one

@@ -7,9 +7,9 @@ import json
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError, join_names
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.folder.files.folder_names import stem
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS, tool_named
 from voc_seg_tfrecord.tools.shapes import Annotation, Sheet, as_written, wrong
 from voc_seg_tfrecord.tools.tool import FolderFiles, ShapeFiles
@@ -123,8 +123,7 @@ def _read_sheet(files: FolderFiles, name: str) -> _FileOfTool:
 
 
 def _names_of_shape_tools() -> str:
-    *names, last = (tool.name for tool in SHAPE_TOOLS)
-    return f"{', '.join(names)} or {last}"
+    return join_names([tool.name for tool in SHAPE_TOOLS], "or")
 
 
 def _add_damaged_files(files: FolderFiles, tool: str, sheets: SheetsOfFolder) -> None:

@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core.split_names import (
     only_split_in,
     parse_split_name,
 )
-from voc_seg_tfrecord.folder.files.folder_names import stem
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText, Use, as_unclear, judge_text

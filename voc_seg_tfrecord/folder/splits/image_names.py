@@ -11,7 +11,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core.id_lists import id_error
 from voc_seg_tfrecord.core.layout import PICTURES
-from voc_seg_tfrecord.folder.files.folder_names import same_parts
+from voc_seg_tfrecord.folder.files.paths import count_same_ends
 from voc_seg_tfrecord.folder.tree.names import Names
 
 _NO_NAMES = Names()
@@ -199,7 +199,7 @@ class ImageNames(Mapping[str, str]):
                 continue
             parts = _split_path(posixpath.join(folder, name))
             parts[-1] = _without_ending(parts[-1])
-            count = same_parts(parts, path)
+            count = count_same_ends(parts, path)
             # The path is JPEGImages/a, the file VOC2012/JPEGImages/a.jpg.
             has_all_of_path = count == len(path)
             # The path is /home/x/set/city/a, the name of the image below its folder city/a.

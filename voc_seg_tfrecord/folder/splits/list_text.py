@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core.split_names import (
     needs_train,
     split_but_for_number,
 )
-from voc_seg_tfrecord.folder.files.folder_names import stem
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_names import as_split_list
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList

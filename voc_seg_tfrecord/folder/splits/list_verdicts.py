@@ -10,7 +10,7 @@ import dataclasses
 import enum
 
 from voc_seg_tfrecord.core.split_names import is_mixed_name
-from voc_seg_tfrecord.folder.files.folder_names import stem
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
 from voc_seg_tfrecord.formats.list_files import (

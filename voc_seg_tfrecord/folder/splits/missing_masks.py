@@ -14,9 +14,10 @@ from typing import TypeVar
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, command, counted
-from voc_seg_tfrecord.core.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, NO_MASKS
-from voc_seg_tfrecord.folder.files.folder_names import role_of, stem
+from voc_seg_tfrecord.core.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, PHOTO_SUFFIXES
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.splits.small_copies import find_small_copies
@@ -223,7 +224,7 @@ class MissingMasks:
         read_folders = {posixpath.dirname(path) for path in paths}
         files = []
         for folder, names in tree.listing.files_by_folder.items():
-            if folder in read_folders or role_of(folder) != "masks":
+            if folder in read_folders or role_of_path(folder) != "masks":
                 continue
             for name in names:
                 if name.lower().endswith(MASK_SUFFIXES) and stem(name) in stems:
@@ -264,7 +265,7 @@ class MissingMasks:
         originals = {}
         for image_id in sorted(lacking):
             folder, name = posixpath.split(image_id)
-            if role_of(folder) == "drawn" and name in labeled_by_name:
+            if role_of_path(folder) == "drawn" and name in labeled_by_name:
                 originals[image_id] = labeled_by_name[name]
         return originals
 
@@ -367,7 +368,7 @@ class MissingMasks:
         """Returns the names of JPEGs, and the like, that lie where masks of some images should."""
         if self.tree.layout.masks == self.tree.layout.images:
             return []
-        jpegs = self.tree.set_files.find_masks_with_endings(NO_MASKS)
+        jpegs = self.tree.set_files.find_masks_with_endings(PHOTO_SUFFIXES)
         return sorted(name for image_id, name in jpegs.items() if image_id in image_ids)
 
     def _all_jpegs(self) -> list[str]:
@@ -376,7 +377,7 @@ class MissingMasks:
         if layout.masks == layout.images:
             return []
         names = files_below(self.tree.root / layout.masks, self.tree.listing)
-        return sorted(name for name in names if name.lower().endswith(NO_MASKS))
+        return sorted(name for name in names if name.lower().endswith(PHOTO_SUFFIXES))
 
     def _unused_among_masks(self) -> list[str]:
         """Returns the names of files in the folder of masks that belong to no image."""

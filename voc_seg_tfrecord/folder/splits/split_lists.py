@@ -15,8 +15,8 @@ from etils import epath
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.layout import LISTS
 from voc_seg_tfrecord.core.split_names import split_of
-from voc_seg_tfrecord.folder.files.folder_names import role_of
-from voc_seg_tfrecord.folder.files.folder_names import stem as stem_of
+from voc_seg_tfrecord.folder.files.folder_names import role_of_path
+from voc_seg_tfrecord.folder.files.paths import stem as stem_of
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 
 
@@ -133,7 +133,7 @@ def rank_of(path: str, root_of_set: str, lists_of_user: str | None) -> ListRank:
     below_set = posixpath.relpath(folder or ".", root_of_set or ".")
     if below_set == ".":
         below_set = ""
-    if role_of(below_set) == "drawn":
+    if role_of_path(below_set) == "drawn":
         return ListRank.RESULTS
     if f"/{folder}".endswith(f"/{LISTS}"):
         return ListRank.SEGMENTATION

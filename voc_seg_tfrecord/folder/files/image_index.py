@@ -1,0 +1,63 @@
+"""Looks up the images of a folder by parts of their paths."""
+
+import collections
+from collections.abc import Sequence
+import functools
+import posixpath
+import unicodedata
+
+from voc_seg_tfrecord.core.layout import WITH_ARRAYS
+from voc_seg_tfrecord.folder.files.paths import stem
+
+compose = functools.partial(unicodedata.normalize, "NFC")
+"""Composes the letters of a name with their marks, which macOS writes apart."""
+
+
+class ImageIndex:
+    """The images of a folder.
+
+    Where several images are returned, JPEGs come first: of `a.jpg` and `a.png`, the latter may be a
+    mask.
+
+    Args:
+      paths: their paths.
+    """
+
+    def __init__(self, paths: Sequence[str]):
+        self.paths = frozenset(paths)
+        self._folder_names = {path.split("/")[-2] for path in paths if "/" in path}
+        self._by_path_without_ending: dict[str, list[str]] = collections.defaultdict(list)
+        self._by_name: dict[str, list[str]] = collections.defaultdict(list)
+        self._by_loose_stem: dict[str, list[str]] = collections.defaultdict(list)
+        for path in sorted(paths, key=_rank_of_ending):
+            self._by_path_without_ending[posixpath.splitext(path)[0]].append(path)
+            name = compose(posixpath.basename(path))
+            self._by_name[name].append(path)
+            # The names of a video's frames may lack the ending.
+            self._by_name[posixpath.splitext(name)[0]].append(path)
+            self._by_loose_stem[loosen_stem(path)].append(path)
+
+    def with_ending_added(self, path: str) -> Sequence[str]:
+        """Returns the images at a path and any ending: `a/1.jpg` and `a/1.png` for `a/1`."""
+        return self._by_path_without_ending.get(path, [])
+
+    def with_name(self, name: str) -> Sequence[str]:
+        """Returns the images of a name in any folder; the name may lack the ending."""
+        return self._by_name.get(name, [])
+
+    def with_loose_stem(self, path: str) -> Sequence[str]:
+        """Returns the images whose names differ in ending, capitals or blanks alone."""
+        return self._by_loose_stem.get(loosen_stem(path), [])
+
+    def has_folder_named(self, name: str) -> bool:
+        """Says whether a folder of this name holds images."""
+        return name in self._folder_names
+
+
+def loosen_stem(path: str) -> str:
+    """Returns what is the same of names that differ in ending, capitals or blanks alone."""
+    return compose(stem(path.strip())).casefold().strip()
+
+
+def _rank_of_ending(path: str) -> int:
+    return WITH_ARRAYS.index(posixpath.splitext(path)[1].lower())

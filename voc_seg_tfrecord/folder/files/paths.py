@@ -1,0 +1,49 @@
+"""What the paths of files and folders have in common. No file is opened."""
+
+from collections.abc import Iterable, Sequence
+import posixpath
+
+
+def stem(path: str) -> str:
+    """Returns the name of a file without its folders and ending."""
+    return posixpath.splitext(posixpath.basename(path))[0]
+
+
+def common_folder(folders: Sequence[str]) -> str:
+    """Returns the folder in which all folders lie, or which they are; empty for the root."""
+    parts_of_folders = [folder.split("/") if folder else [] for folder in folders]
+    common_parts: list[str] = []
+    for names in zip(*parts_of_folders, strict=False):
+        if len(set(names)) > 1:
+            break
+        common_parts.append(names[0])
+    return "/".join(common_parts)
+
+
+def common_folder_of_files(*paths: str) -> str:
+    """Returns the folder in which all files lie; empty for the root."""
+    return common_folder([posixpath.dirname(path) for path in paths])
+
+
+def deepest_above(folder: str, tops: Iterable[str]) -> str | None:
+    """Returns the deepest of some folders that has a folder or is it; None if none has it."""
+    above = [top for top in tops if not top or folder == top or folder.startswith(f"{top}/")]
+    return max(above, key=len, default=None)
+
+
+def paths_below(paths: Iterable[str], top: str) -> list[str]:
+    """Returns the paths at or below one; all if it is empty."""
+    top = posixpath.normpath(top)
+    if top == ".":
+        return [*paths]
+    return [path for path in paths if path == top or path.startswith(f"{top}/")]
+
+
+def count_same_ends(path: Sequence[str], wanted: Sequence[str]) -> int:
+    """Returns how many folders and names two paths share at their ends."""
+    count = 0
+    for part, wanted_part in zip(reversed(path), reversed(wanted), strict=False):
+        if part != wanted_part:
+            break
+        count += 1
+    return count
