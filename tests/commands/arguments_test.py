@@ -1,4 +1,5 @@
 import argparse
+import json
 
 import pytest
 from support import exports
@@ -14,6 +15,7 @@ WRONG_CALLS = [
     ("--splits train=0.5,train=0.5", "each name once"),
     ("--splits train=0.8,validation=val", "lists for all splits, or ratios for all"),
     ("--splits train=nowhere", "train=nowhere, but there is no such list"),
+    ("--splits train=80,validation=20", "train=80, but there is no such list"),
     ("--splits train=nowhere/", "train=nowhere/, but there is no such folder"),
     ("--splits all=0.5,rest=0.5", "the split name 'all'"),
     ("--splits train", "NAME=VALUE"),
@@ -114,6 +116,17 @@ def test_classes_takes_pairs_or_a_file(tmp_path):
     }.items():
         args = parser.parse_args(["ROOT", "--classes", text])
         assert arguments.tree_fields(args)["classes"] == rows
+
+
+def test_a_whole_number_above_1_is_a_list_and_not_a_ratio(tmp_path, capsys):
+    assert cli.main(["example", "cracks", "--out", str(tmp_path / "t")]) == 0
+    lists = tmp_path / "t" / "ImageSets" / "Segmentation"
+    (lists / "train.txt").rename(lists / "2007.txt")
+    (lists / "val.txt").rename(lists / "2008.txt")
+    words = ["check", str(tmp_path / "t"), "--splits", "train=2007,test=2008", "--json"]
+    capsys.readouterr()
+    assert cli.main(words) == 0
+    assert json.loads(capsys.readouterr().out)["splits"] == {"train": 3, "test": 2}
 
 
 @pytest.mark.parametrize("option", ["class_names", "classes", "splits"])

@@ -12,7 +12,8 @@ from voc_seg_tfrecord import commands
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, MaskError
 
-SHARED = {"__init__", "arguments", "cli", "process", "screen"}  # modules that are not commands
+# Modules that are not commands.
+SHARED = {"__init__", "arguments", "cli", "copy_chosen", "process", "screen"}
 
 
 def module(name):

@@ -63,6 +63,13 @@ def test_a_rectangle_of_four_corners_is_drawn_as_one_of_two():
     np.testing.assert_array_equal(*masks)
 
 
+@pytest.mark.parametrize(("shape_type", "boxes"), [("polygon", 1), ("linestrip", 0)])
+def test_four_joints_of_a_line_are_no_box(shape_type, boxes):
+    corners = [[2, 1], [6, 1], [6, 5], [2, 5]]
+    shape = {"label": "a", "points": corners, "shape_type": shape_type}
+    assert draw(read(document(shape)), {"a": 1}, (8, 8)).counts["boxes"] == boxes
+
+
 @pytest.mark.parametrize(
     ("shape", "found"),
     [

@@ -87,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="do not decode the images to see whether they can be read, because check has done it",
     )
     arguments.add(parser, "overwrite", "json")
-    parser.set_defaults(default_of=parser.get_default)
+    parser.set_defaults(default_of=parser.get_default)  # shows `_check_release` what was given
 
 
 def _add_tiles(parser: argparse.ArgumentParser) -> None:

@@ -40,9 +40,10 @@ _CLASS_NUMBER = rb"\d+(\.0*)?"
 _FRACTION = rb"[-+]?(([01](\.\d*)?|\.\d+)([eE][-+]?\d+)?|\d(\.\d*)?[eE]-\d+)"
 _END_OF_WORD = rb"([ \t]|[ \t\r]*$)"
 _SIX_FRACTIONS_FOLLOW = rb"(?=([ \t]+%b){6})" % _FRACTION
-# Finds a blank with neither a fraction nor another blank behind it, as before `car` in `0.1 car`. A
-# group of fractions that is repeated to the end would take a gigabyte on a line of megabytes.
-_NO_OTHER_WORD_FOLLOWS = rb"(?!.*[ \t](?!(%b)?%b))" % (_FRACTION, _END_OF_WORD)
+# A blank with neither a fraction nor another blank behind it: that before `car` in `0.1 car`.
+_BLANK_BEFORE_OTHER_WORD = rb"[ \t](?!(%b)?%b)" % (_FRACTION, _END_OF_WORD)
+# To repeat a group of fractions to the end would take a gigabyte on a line of megabytes.
+_NO_OTHER_WORD_FOLLOWS = rb"(?!.*%b)" % _BLANK_BEFORE_OTHER_WORD
 _POLYGON_LINE = re.compile(
     _BEGIN + _CLASS_NUMBER + _SIX_FRACTIONS_FOLLOW + _NO_OTHER_WORD_FOLLOWS, re.MULTILINE
 )
@@ -93,6 +94,8 @@ def _read_line(line: str, position: str, file: str, classes: NumberedNames) -> S
 # Boxes, which are refused.
 
 _FIRST_LINE_OF_A_BOX = re.compile(rb"\s*\d+([ \t]+[01]?\.\d+(e-\d+)?){4}[ \t\r]*(\n|\Z)")
+"""Matches a text that begins with a class number, the center, width and height: `3 .5 .5 .2 .1`."""
+
 _MAX_TEXTS_READ = 8
 
 

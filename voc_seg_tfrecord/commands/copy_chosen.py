@@ -1,0 +1,251 @@
+"""Copies the files of chosen images, in the layout that they have, for `check --copy_to`.
+
+Lists have only the lines of these images. All else is copied byte for byte, so that the tool that
+wrote the files can read them.
+"""
+
+import argparse
+import collections
+from collections.abc import Collection, Iterable
+import dataclasses
+import itertools
+import pathlib
+import posixpath
+
+from etils import epath
+
+from voc_seg_tfrecord.build_from.tree import FolderPlanner
+from voc_seg_tfrecord.commands import arguments, screen
+from voc_seg_tfrecord.core import output_files, staging
+from voc_seg_tfrecord.core.chosen_ids import chosen_ids
+from voc_seg_tfrecord.core.errors import (
+    ConfigError,
+    ListError,
+    command,
+    counted,
+    did_you_mean,
+    several,
+)
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.id_lists import only_lines
+from voc_seg_tfrecord.core.storage import is_bucket
+from voc_seg_tfrecord.folder.plan import OpenFolder
+from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats.archives import is_archive
+from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, NAME_FILE_PATTERNS
+
+
+def copy_chosen(args: argparse.Namespace, root: epath.Path) -> int:
+    """Copies the files of the images that `--ids` chooses into `--copy_to`.
+
+    Args:
+      args: the options.
+      root: the folder; an archive is unpacked.
+
+    Returns:
+      The exit status.
+    """
+    opened = FolderPlanner(root, name="check", **arguments.tree_fields(args)).open(reads_on=True)
+    folder = epath.Path(args.copy_to).expanduser()
+    _check_new_folder(folder, root, args)
+    ids = _read_chosen_ids(epath.Path(args.ids).expanduser(), opened.division.evidence)
+    files = _find_files_to_copy(opened, root, ids)
+    with staging.staged_folder(folder) as incomplete:
+        for file in files.unchanged:
+            staging.write_below(incomplete, {_name_below(root, file): file.read_bytes()})
+        for file, lines in files.lines_by_list.items():
+            staging.write_below(incomplete, {_name_below(root, file): lines})
+        if opened.stated.texts:  # without them the copies would be paired by name
+            pairs = _pairs_csv(opened.tree, ids)
+            staging.write_below(incomplete, {"pairs.csv": pairs.encode()})
+    counts = files.count_by_part()
+    if args.json:
+        screen.write_json({"folder": str(folder), "ids": ids, "files": counts})
+        return 0
+    listed = ", ".join(counted(count, part) for part, count in counts.items())
+    print(f"{folder}: {listed}")
+    _print_way_back(args, root, folder, opened.tree, ids, files)
+    return 0
+
+
+@dataclasses.dataclass(frozen=True)
+class _FilesToCopy:
+    """The files of chosen images.
+
+    Attributes:
+      by_part: the files of each part of an image, such as `mask`.
+      class_files: the files that name classes.
+      lines_by_list: the lines about the chosen images in each list that names some of them.
+    """
+
+    by_part: dict[str, list[epath.Path]]
+    class_files: list[epath.Path]
+    lines_by_list: dict[epath.Path, bytes]
+
+    @property
+    def of_images(self) -> list[epath.Path]:
+        """All files of images, each once."""
+        return list(dict.fromkeys(itertools.chain(*self.by_part.values())))
+
+    @property
+    def unchanged(self) -> list[epath.Path]:
+        """All files that are copied as they are, each once."""
+        return list(dict.fromkeys([*self.of_images, *self.class_files]))
+
+    def count_by_part(self) -> dict[str, int]:
+        """Returns how many files of each part there are, by its name for people."""
+        files_by_name = {}
+        for part, files in self.by_part.items():
+            is_in_mask_files = part == "instances" and files == self.by_part.get("mask")
+            if not is_in_mask_files:
+                files_by_name[part.replace("instances", "instance mask")] = files
+        files_by_name["class file"] = self.class_files
+        files_by_name["list"] = list(self.lines_by_list)
+        return {name: len(files) for name, files in files_by_name.items() if files}
+
+
+def _find_files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) -> _FilesToCopy:
+    by_part: dict[str, dict[epath.Path, None]] = {}
+    for image_id in ids:
+        for part, files in opened.tree.existing_paths_by_part(image_id).items():
+            by_part.setdefault(part, {}).update(dict.fromkeys(files))
+    of_images = set(itertools.chain(*by_part.values()))
+    lists = _plain_lists(opened, root, of_images)
+    lines_by_list = {}
+    for file in lists:
+        data = File.read(file, ListError).data
+        lines = only_lines(data, file, opened.division.evidence.image_names, {*ids})
+        if lines:
+            lines_by_list[file] = lines
+    return _FilesToCopy(
+        by_part={part: list(files) for part, files in by_part.items()},
+        class_files=_find_class_files(opened.tree, root, of_images, lists),
+        lines_by_list=lines_by_list,
+    )
+
+
+def _plain_lists(
+    opened: OpenFolder, root: epath.Path, of_images: Collection[epath.Path]
+) -> list[epath.Path]:
+    """Returns the texts that list the ids of one split, and that are no files of images."""
+    lists: dict[epath.Path, None] = {}
+    for split_list in opened.division.evidence.lists:
+        file = root / split_list.file
+        is_plain_list = split_list.split and not split_list.key
+        if is_plain_list and file not in of_images:
+            lists[file] = None
+    return list(lists)
+
+
+def _find_class_files(
+    tree: VocTree,
+    root: epath.Path,
+    of_images: Iterable[epath.Path],
+    lists: Collection[epath.Path],
+) -> list[epath.Path]:
+    """Returns the files that name classes, in the folders of images and above."""
+    patterns = [*CLASS_FILE_NAMES]
+    if tree.labels.tool:
+        patterns += NAME_FILE_PATTERNS
+    class_files: dict[epath.Path, None] = {}
+    for folder in sorted(_folders_above(of_images, root)):
+        for file in itertools.chain.from_iterable(map(folder.glob, patterns)):
+            if file.is_file() and file not in lists:
+                class_files[file] = None
+    return list(class_files)
+
+
+def _folders_above(files: Iterable[epath.Path], root: epath.Path) -> set[epath.Path]:
+    """Returns the folders that hold files, and those above them up to the root."""
+    folders: set[epath.Path] = set()
+    for file in files:
+        folders.update(folder for folder in file.parents if folder.is_relative_to(root))
+    return folders
+
+
+def _name_below(root: epath.Path, file: epath.Path) -> str:
+    return str(file.relative_to(root))
+
+
+def _pairs_csv(tree: VocTree, ids: list[str]) -> str:
+    rows = []
+    for image_id in ids:
+        if image_id in tree.masks:
+            rows.append((tree.paths.image(image_id), tree.paths.mask(image_id)))
+    return screen.csv_text(("image", "mask"), rows)
+
+
+def _print_way_back(
+    args: argparse.Namespace,
+    root: epath.Path,
+    folder: epath.Path,
+    tree: VocTree,
+    ids: list[str],
+    files: _FilesToCopy,
+) -> None:
+    """Prints how to copy corrected masks over the source, if that replaces nothing else."""
+    if is_archive(args.root) or is_bucket(args.root) or is_bucket(folder):
+        return
+    mask_files = files.by_part.get("mask", files.of_images)
+    masks_folder = _common_folder(_name_below(root, file) for file in mask_files)
+    has_list_inside = any(file.is_relative_to(root / masks_folder) for file in files.lines_by_list)
+    # A file with the shapes of few images, or a list of few ids, would replace that of all.
+    if has_list_inside or _has_mask_of_several_images(tree, ids):
+        return
+    source = f"{folder / masks_folder}/."
+    target = f"{epath.Path(args.root) / masks_folder}/"
+    print("when the masks come back, copy them over the source:")
+    print(f"  {command('cp', '-r', source, target)}")
+
+
+def _has_mask_of_several_images(tree: VocTree, ids: Iterable[str]) -> bool:
+    """Says whether a mask of chosen images is that of other images, too."""
+    image_count_by_mask = collections.Counter(tree.masks.values())
+    chosen_masks = [tree.masks[image_id] for image_id in ids if image_id in tree.masks]
+    return any(image_count_by_mask[mask] > 1 for mask in chosen_masks)
+
+
+def _common_folder(names: Iterable[str]) -> str:
+    """Returns the folder that all files lie in, as seen from the root; `.` is the root."""
+    folders = [str(pathlib.PurePath(name).parent) for name in names]
+    return posixpath.commonpath(folders) or "."
+
+
+def _check_new_folder(folder: epath.Path, root: epath.Path, args: argparse.Namespace) -> None:
+    """Checks that a folder can be written and holds nothing yet."""
+    found = ""
+    if folder.resolve().is_relative_to(root.resolve()):
+        found = f"a folder in {args.root}"
+    elif folder.exists() and not _is_empty_folder(folder):
+        found = "something that exists already"
+    if found:
+        raise ConfigError(
+            f"--copy_to {args.copy_to}",
+            found=found,
+            expected=f"a new or empty folder outside of {args.root}",
+            remedy="name another one",
+        )
+    output_files.check_folder(folder.parent, "--copy_to")
+
+
+def _is_empty_folder(path: epath.Path) -> bool:
+    return path.is_dir() and not any(path.iterdir())
+
+
+def _read_chosen_ids(path: epath.Path, evidence: SplitEvidence) -> list[str]:
+    """Returns the ids that a file chooses, each as the tree writes it."""
+    tree = evidence.tree
+    ids = chosen_ids(File.read(path, ListError).data, path, evidence.image_names)
+    unknown = [
+        image_id for image_id in ids if image_id not in tree.images and image_id not in tree.masks
+    ]
+    if unknown:
+        raise ListError(
+            path,
+            found=f"{counted(len(unknown), 'id')} that the tree does not have: {several(unknown)}"
+            + did_you_mean(unknown[0], tree.images),
+            expected=f"ids of images in {tree.root / tree.layout.images}",
+            remedy="correct them, or take them out of the file",
+        )
+    return list(dict.fromkeys(ids))
