@@ -140,7 +140,7 @@ def row_of_swaps(name: str, args: argparse.Namespace) -> str:
             and np.abs(np.subtract(box, region.box)).max() <= 0.05 * max(masks[n].shape)
         }
         suspects = compare_regions(described, ids, []).mislabeled
-        hits = [(s.place.image, s.place.region) in wrong for s in suspects]
+        hits = [(s.number.image, s.number.region) in wrong for s in suspects]
         alarms = np.cumsum(~np.array(hits, bool))
         of_clean = len(regions) - len(wrong)
         found.append(

@@ -127,7 +127,7 @@ def test_files_that_a_build_refuses_are_named_with_the_reason(tree, capsys):
 
 def hashes_of(images):
     """Returns the hashes of examples, whose images have these hashes, by id and split."""
-    return {diff._Place(*place): diff._Hashes(image) for place, image in images.items()}
+    return {diff._ExampleKey(*key): diff._Hashes(image) for key, image in images.items()}
 
 
 def test_folders_of_two_splits_may_have_the_same_id_for_different_images():

@@ -113,7 +113,7 @@ class Report:
         """Returns the name of a finding in decisions; None if it is not about labels."""
         if not finding.is_about_labels:
             return None
-        return (finding.kind, self.ids.record_ids(finding), finding.place)
+        return (finding.kind, self.ids.record_ids(finding), finding.position)
 
 
 def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:

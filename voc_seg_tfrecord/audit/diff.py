@@ -123,8 +123,8 @@ class Diff:
         return ids
 
 
-class _Place(NamedTuple):
-    """Where an example is: its id, and its split."""
+class _ExampleKey(NamedTuple):
+    """The id of an example and its split, which tell it apart from the others of a side."""
 
     id: str
     split: str
@@ -139,12 +139,12 @@ class _Example:
     """An example of one side.
 
     Attributes:
-      place: where it is.
+      key: its id and its split.
       image_hash: the hash of its image.
       features: its other features.
     """
 
-    place: _Place
+    key: _ExampleKey
     image_hash: bytes
     features: _Features
 
@@ -169,19 +169,19 @@ class _ReadSide:
     """A side that was read.
 
     Attributes:
-      hashes: of each example, by its place.
-      features: of the examples that may differ, by their place.
+      hashes: of each example, by its key.
+      features: of the examples that may differ, by their keys.
     """
 
-    hashes: dict[_Place, _Hashes] = dataclasses.field(default_factory=dict)
-    features: dict[_Place, _Features] = dataclasses.field(default_factory=dict)
+    hashes: dict[_ExampleKey, _Hashes] = dataclasses.field(default_factory=dict)
+    features: dict[_ExampleKey, _Features] = dataclasses.field(default_factory=dict)
 
     def summarize(self, name: str, classes: tuple[str, ...]) -> DiffSide:
         """Returns the summary of the side for a report."""
-        counts = collections.Counter(place.split for place in self.hashes)
+        counts = collections.Counter(key.split for key in self.hashes)
         ids: dict[str, set[str]] = collections.defaultdict(set)
-        for place, hashes in self.hashes.items():
-            ids[place.split].add(hashes.image_id)
+        for key, hashes in self.hashes.items():
+            ids[key.split].add(hashes.image_id)
         ids_sha256 = {split: id_list_sha256(ids_of_split) for split, ids_of_split in ids.items()}
         return DiffSide(name, dict(counts), ids_sha256, classes)
 
@@ -200,7 +200,7 @@ class _SecondSide:
     names: tuple[str, str]
     class_names: tuple[str, ...]
     examples: Iterator[_Example]
-    unusable: Mapping[_Place, str]
+    unusable: Mapping[_ExampleKey, str]
 
 
 def compare(
@@ -228,21 +228,21 @@ def compare(
     classes = _ClassPair(dataset.class_names(before), second.class_names)
     read_before = _ReadSide()
     for example in _read_dataset(before, progress):
-        read_before.hashes[example.place] = _hash_example(example)
+        read_before.hashes[example.key] = _hash_example(example)
     read_after = _read_second_side(second, read_before, classes)
     matches = _match(read_before.hashes, read_after.hashes)
-    places_to_compare = set()
-    for place, place_after in matches.pairs.items():
-        if place_after in read_after.features and place_after not in second.unusable:
-            places_to_compare.add(place)
-    read_before.features.update(_read_features(before, places_to_compare, progress))
+    keys_to_compare = set()
+    for key, key_after in matches.pairs.items():
+        if key_after in read_after.features and key_after not in second.unusable:
+            keys_to_compare.add(key)
+    read_before.features.update(_read_features(before, keys_to_compare, progress))
 
     changes = _lost_and_new(matches, second.unusable)
-    for place, place_after in matches.pairs.items():
-        change = _move(place, place_after, second.unusable.get(place_after, ""))
-        if place in read_before.features:
-            change = _add_content(change, place, place_after, read_before, read_after, classes)
-        if change != Change(place.id, place.split, place.split):
+    for key, key_after in matches.pairs.items():
+        change = _move(key, key_after, second.unusable.get(key_after, ""))
+        if key in read_before.features:
+            change = _add_content(change, key, key_after, read_before, read_after, classes)
+        if change != Change(key.id, key.split, key.split):
             changes.append(change)
     changes.sort(key=lambda change: (change.before or change.after, change.id))
     name_before, name_after = second.names
@@ -261,16 +261,16 @@ def _read_second_side(second: _SecondSide, before: _ReadSide, classes: "_ClassPa
     after = _ReadSide()
     for example in second.examples:
         hashes = _hash_example(example)
-        after.hashes[example.place] = hashes
-        if before.hashes.get(example.place) != hashes or not classes.numbers_agree:
-            after.features[example.place] = example.features
+        after.hashes[example.key] = hashes
+        if before.hashes.get(example.key) != hashes or not classes.numbers_agree:
+            after.features[example.key] = example.features
     return after
 
 
 def _add_content(
     change: Change,
-    place: _Place,
-    place_after: _Place,
+    key: _ExampleKey,
+    key_after: _ExampleKey,
     before: _ReadSide,
     after: _ReadSide,
     classes: "_ClassPair",
@@ -278,18 +278,18 @@ def _add_content(
     """Returns the change of an example with how its image, its mask and its other features differ.
 
     Args:
-      change: what its places show.
-      place: its place on the first side.
-      place_after: its place on the second side.
+      change: what its keys show.
+      key: its key on the first side.
+      key_after: its key on the second side.
       before: the first side, with the features of the example.
       after: the second side, likewise.
       classes: by which masks are compared.
     """
-    features = before.features[place]
-    features_after = after.features[place_after]
+    features = before.features[key]
+    features_after = after.features[key_after]
     return dataclasses.replace(
         change,
-        image=before.hashes[place].image != after.hashes[place_after].image,
+        image=before.hashes[key].image != after.hashes[key_after].image,
         mask=classes.mask_or_label_change(features, features_after),
         others=classes.other_changes(features, features_after, is_renamed=bool(change.id_after)),
     )
@@ -304,7 +304,7 @@ def _open_second_side(
     """Returns what a dataset is compared with; nothing of it is read yet."""
     if not isinstance(after, tfds.core.DatasetBuilder):
         names = (before.info.full_name, name or str(after))
-        unusable: dict[_Place, str] = {}
+        unusable: dict[_ExampleKey, str] = {}
         folder = epath.Path(after).expanduser()
         examples = _read_folder(before, folder, unusable, progress)
         return _SecondSide(names, dataset.class_names(before), examples, unusable)
@@ -329,13 +329,13 @@ def _as_example(split: str, record: Record) -> _Example:
             features[name] = record.bytes(MASK)
         elif name not in (IMAGE, LABELS):
             features[name] = value.SerializeToString(deterministic=True)
-    return _Example(_Place(record.id, split), _hash(record.bytes(IMAGE)), features)
+    return _Example(_ExampleKey(record.id, split), _hash(record.bytes(IMAGE)), features)
 
 
 def _read_folder(
     builder: tfds.core.DatasetBuilder,
     folder: epath.Path,
-    unusable: dict[_Place, str],
+    unusable: dict[_ExampleKey, str],
     progress: bool,
 ) -> Iterator[_Example]:
     """Yields each example that a build would make of a folder.
@@ -344,31 +344,31 @@ def _read_folder(
     """
     for split, image_id, result in source_records.read_folder(builder, folder, progress=progress):
         if isinstance(result, VocSegError):
-            place = _Place(image_id, split)
-            unusable[place] = str(result)
-            yield _Example(place, b"", {})
+            key = _ExampleKey(image_id, split)
+            unusable[key] = str(result)
+            yield _Example(key, b"", {})
             continue
         for record in result:
             yield _as_example(split, record)
 
 
 def _read_features(
-    builder: tfds.core.DatasetBuilder, places: set[_Place], progress: bool
-) -> dict[_Place, _Features]:
+    builder: tfds.core.DatasetBuilder, keys: set[_ExampleKey], progress: bool
+) -> dict[_ExampleKey, _Features]:
     """Reads the splits of some examples once more; returns their features but the image."""
-    features: dict[_Place, _Features] = {}
-    splits = {place.split for place in places}
+    features: dict[_ExampleKey, _Features] = {}
+    splits = {key.split for key in keys}
     for split in sorted(splits):
-        read = functools.partial(_as_example_of, places, split)
+        read = functools.partial(_as_example_of, keys, split)
         for example in records.scan(builder, split, read, progress=progress):
             if example is not None:
-                features[example.place] = example.features
+                features[example.key] = example.features
     return features
 
 
-def _as_example_of(places: set[_Place], split: str, record: Record) -> _Example | None:
-    """Returns the example of a record if it is in one of the places."""
-    return _as_example(split, record) if _Place(record.id, split) in places else None
+def _as_example_of(keys: set[_ExampleKey], split: str, record: Record) -> _Example | None:
+    """Returns the example of a record if it has one of the keys."""
+    return _as_example(split, record) if _ExampleKey(record.id, split) in keys else None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -376,54 +376,57 @@ class _ExampleMatches:
     """Which example of the first side is which of the second.
 
     Attributes:
-      pairs: the second place of each first place that has one.
-      lost: first places without a second one.
-      new: second places without a first one.
+      pairs: the key on the second side, by the key on the first side.
+      lost: keys that only the first side has.
+      new: keys that only the second side has.
     """
 
-    pairs: Mapping[_Place, _Place]
-    lost: Sequence[_Place]
-    new: Sequence[_Place]
+    pairs: Mapping[_ExampleKey, _ExampleKey]
+    lost: Sequence[_ExampleKey]
+    new: Sequence[_ExampleKey]
 
 
-def _match(before: Mapping[_Place, _Hashes], after: Mapping[_Place, _Hashes]) -> _ExampleMatches:
+def _match(
+    before: Mapping[_ExampleKey, _Hashes], after: Mapping[_ExampleKey, _Hashes]
+) -> _ExampleMatches:
     """Finds the examples of the first side among those of the second.
 
     An example is the same if its id and its split are. In another split it is the same if its
     image is too, and its id or the id's last part: folders of two splits may each have a `0001`.
     """
-    pairs = {place: place for place in before if place in after}
-    lost = [place for place in before if place not in pairs]
-    new = dict.fromkeys(place for place in after if place not in before)  # an ordered set
+    pairs = {key: key for key in before if key in after}
+    lost = [key for key in before if key not in pairs]
+    new = dict.fromkeys(key for key in after if key not in before)  # an ordered set
     for name_of in (_complete_id, last_part):
-        candidates: dict[tuple[bytes, str], list[_Place]] = {}
-        for place in new:
-            key = (after[place].image, name_of(place.id))
-            candidates.setdefault(key, []).append(place)
-        for place in lost:
-            same = candidates.get((before[place].image, name_of(place.id)), [])
-            moved = [candidate for candidate in same if candidate.split != place.split]
+        candidates: dict[tuple[bytes, str], list[_ExampleKey]] = {}
+        for key in new:
+            image_and_name = (after[key].image, name_of(key.id))
+            candidates.setdefault(image_and_name, []).append(key)
+        for key in lost:
+            image_and_name = (before[key].image, name_of(key.id))
+            same = candidates.get(image_and_name, [])
+            moved = [candidate for candidate in same if candidate.split != key.split]
             if moved:
-                pairs[place] = moved[0]
+                pairs[key] = moved[0]
                 same.remove(moved[0])
                 del new[moved[0]]
-        lost = [place for place in lost if place not in pairs]
+        lost = [key for key in lost if key not in pairs]
     return _ExampleMatches(pairs, lost, list(new))
 
 
-def _lost_and_new(matches: _ExampleMatches, unusable: Mapping[_Place, str]) -> list[Change]:
+def _lost_and_new(matches: _ExampleMatches, unusable: Mapping[_ExampleKey, str]) -> list[Change]:
     """Returns the changes of examples that only one side has."""
-    changes = [Change(place.id, place.split, "") for place in matches.lost]
-    for place in matches.new:
-        reason = unusable.get(place, "")
-        changes.append(Change(place.id, "", place.split, unusable=reason))
+    changes = [Change(key.id, key.split, "") for key in matches.lost]
+    for key in matches.new:
+        reason = unusable.get(key, "")
+        changes.append(Change(key.id, "", key.split, unusable=reason))
     return changes
 
 
-def _move(place: _Place, place_after: _Place, unusable: str) -> Change:
-    """Returns the change of an example that both sides have, as far as its places show it."""
-    id_after = place_after.id if place_after.id != place.id else ""
-    return Change(place.id, place.split, place_after.split, unusable=unusable, id_after=id_after)
+def _move(key: _ExampleKey, key_after: _ExampleKey, unusable: str) -> Change:
+    """Returns the change of an example that both sides have, as far as its keys show it."""
+    id_after = key_after.id if key_after.id != key.id else ""
+    return Change(key.id, key.split, key_after.split, unusable=unusable, id_after=id_after)
 
 
 def _complete_id(image_id: str) -> str:
@@ -540,7 +543,7 @@ def _hash(*parts: bytes) -> bytes:
 
 
 def _hash_example(example: _Example) -> _Hashes:
-    image_id = example.place.id
+    image_id = example.key.id
     tile_image_id = example.features.get(TILE_IMAGE_ID)
     if tile_image_id is not None:
         values = tf_feature_pb2.Feature.FromString(tile_image_id).bytes_list.value

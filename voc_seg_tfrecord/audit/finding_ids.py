@@ -48,7 +48,7 @@ class FindingIds:
 
     def mark_of(self, finding: Finding) -> str:
         """Returns what a decision about a finding is about: files, and the box in them."""
-        return f"{self.sha256_of(self.record_ids(finding))} {finding.place}".strip()
+        return f"{self.sha256_of(self.record_ids(finding))} {finding.position}".strip()
 
     def sha256_of(self, record_ids: Iterable[str]) -> str:
         """Returns a digest of the images and labels of ids; shapes are labels too."""

@@ -420,17 +420,17 @@ def _array_difference(stored: np.ndarray, expected: np.ndarray, unit: str) -> st
             f"{expected.dtype}"
         )
     both_are_nan = (stored != stored) & (expected != expected)
-    places = np.argwhere((stored != expected) & ~both_are_nan)
-    if not len(places):
+    indices = np.argwhere((stored != expected) & ~both_are_nan)
+    if not len(indices):
         return ""
-    first = tuple(int(index) for index in places[0])
+    first = tuple(int(index) for index in indices[0])
     row, column, *bands = first
-    verb = "differs" if len(places) == 1 else "differ"
-    place = f"row {row}, column {column}"
+    verb = "differs" if len(indices) == 1 else "differ"
+    position = f"row {row}, column {column}"
     if bands:
-        place += f", band {bands[0]}"
+        position += f", band {bands[0]}"
     return (
-        f"{counted(len(places), unit)} {verb} from the source, first at {place}: "
+        f"{counted(len(indices), unit)} {verb} from the source, first at {position}: "
         f"{stored[first]} instead of {expected[first]}"
     )
 

@@ -343,7 +343,7 @@ def _any_within(flags: np.ndarray, axis: int, before: int, after: int) -> np.nda
     zero_shape[axis] = 1
     zero = np.zeros(zero_shape, np.int32)
     sums = np.concatenate([zero, np.cumsum(flags, axis=axis, dtype=np.int32)], axis)
-    places = np.arange(length)
-    ends = np.minimum(places + after + 1, length)
-    starts = np.maximum(places - before, 0)
+    entries = np.arange(length)
+    ends = np.minimum(entries + after + 1, length)
+    starts = np.maximum(entries - before, 0)
     return np.take(sums, ends, axis=axis) > np.take(sums, starts, axis=axis)

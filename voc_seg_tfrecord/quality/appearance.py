@@ -167,7 +167,7 @@ def _measure_features(rgb: np.ndarray, mask: np.ndarray, region: _RegionPixels) 
     edges (8), mean color around the region less its own (3), spread of the colors around it (3),
     two contrasts between the channels (2), size and shape (6), and place (6).
     """
-    rows, columns = _sample_places(region.is_inside, region.top, region.left)
+    rows, columns = _sample_positions(region.is_inside, region.top, region.left)
     surroundings = _sample_surroundings(mask, region)
     colors = _take_colors(rgb, mask.shape, (rows, columns), surroundings)
     mean, spread = _mean_and_spread(colors.inside)
@@ -201,10 +201,10 @@ def _sample_surroundings(mask: np.ndarray, region: _RegionPixels) -> tuple[np.nd
     box_rows = slice(region.top - top, region.bottom - top)
     box_columns = slice(region.left - left, region.right - left)
     is_around[box_rows, box_columns] &= ~region.is_inside
-    return _sample_places(is_around, top, left)
+    return _sample_positions(is_around, top, left)
 
 
-def _sample_places(pixels: np.ndarray, top: int, left: int) -> tuple[np.ndarray, np.ndarray]:
+def _sample_positions(pixels: np.ndarray, top: int, left: int) -> tuple[np.ndarray, np.ndarray]:
     """Returns rows and columns of some pixels, evenly spread, at most 256.
 
     Args:
@@ -218,9 +218,9 @@ def _sample_places(pixels: np.ndarray, top: int, left: int) -> tuple[np.ndarray,
     if not on_grid.any():  # a thin line may lie between the grid's points
         step = 1
         on_grid = pixels
-    places = np.flatnonzero(on_grid)
-    every = max(1, math.ceil(len(places) / _MAX_SAMPLED_PIXELS))
-    rows, columns = np.divmod(places[::every], on_grid.shape[1])
+    indices = np.flatnonzero(on_grid)
+    every = max(1, math.ceil(len(indices) / _MAX_SAMPLED_PIXELS))
+    rows, columns = np.divmod(indices[::every], on_grid.shape[1])
     return rows * step + top, columns * step + left
 
 
@@ -247,22 +247,22 @@ def _take_colors(
 ) -> _SampledColors:
     """Returns the colors of an image at rows and columns of its mask, which may be smaller."""
     height, width = rgb.shape[:2]
-    y = _scale_places(inside[0], mask_size[0], height)
-    x = _scale_places(inside[1], mask_size[1], width)
-    y_around = _scale_places(around[0], mask_size[0], height)
-    x_around = _scale_places(around[1], mask_size[1], width)
-    inside_places = y * width + x
-    neighbor_places = (
+    y = _scale_positions(inside[0], mask_size[0], height)
+    x = _scale_positions(inside[1], mask_size[1], width)
+    y_around = _scale_positions(around[0], mask_size[0], height)
+    x_around = _scale_positions(around[1], mask_size[1], width)
+    inside_indices = y * width + x
+    neighbor_indices = (
         y * width + np.minimum(x + 1, width - 1),
         y * width + np.maximum(x - 1, 0),
         np.minimum(y + 1, height - 1) * width + x,
         np.maximum(y - 1, 0) * width + x,
     )
-    around_places = y_around * width + x_around
+    around_indices = y_around * width + x_around
     # All colors are taken at once, as each call takes as long.
-    places = np.concatenate([inside_places, *neighbor_places, around_places])
-    colors = rgb.reshape(-1, 3).take(places, 0)
-    count = len(inside_places)
+    indices = np.concatenate([inside_indices, *neighbor_indices, around_indices])
+    colors = rgb.reshape(-1, 3).take(indices, 0)
+    count = len(inside_indices)
     inside_colors, neighbor_colors, around_colors = np.split(colors, [count, 5 * count])
     return _SampledColors(
         inside=inside_colors,
@@ -271,12 +271,12 @@ def _take_colors(
     )
 
 
-def _scale_places(places: np.ndarray, reduced: int, full: int) -> np.ndarray:
+def _scale_positions(positions: np.ndarray, reduced: int, full: int) -> np.ndarray:
     """Returns rows or columns of the full image for those of the reduced mask.
 
-    Place p of n has its center at (p + 0.5) / n of the side.
+    Position p of n has its center at (p + 0.5) / n of the side.
     """
-    return (2 * places + 1) * full // (2 * reduced)
+    return (2 * positions + 1) * full // (2 * reduced)
 
 
 def _mean_and_spread(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -46,7 +46,7 @@ class Evidence:
       specks: regions of at most `MAX_SPECK_PIXELS`; the first 200 small regions are examined.
       smallest_isolated_pixels: pixels of the smallest small region that is isolated; 0 if there is
         none.
-      pinholes: places, right and down, of single pixels whose four neighbors have one other class;
+      pinholes: column and row of single pixels whose four neighbors have one other class;
         the first 200.
       fit: how well the mask fits the image; None if it was not measured or cannot be told.
       appearances: what the regions look like, for `mislabeled_regions`; empty if not measured.
@@ -252,7 +252,7 @@ def _is_isolated(mask: np.ndarray, region: Region) -> bool:
 
 
 def _find_pinholes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Returns the places, right and down, of the first pixels that differ from all around them.
+    """Returns column and row of the first pixels that differ from all around them.
 
     The four neighbors have one class; neither they nor the pixel are void.
     """
@@ -261,8 +261,8 @@ def _find_pinholes(mask: np.ndarray) -> tuple[tuple[int, int], ...]:
     pinholes: list[tuple[int, int]] = []
     for top in range(0, len(mask) - 2, band_rows):
         band = mask[top : top + band_rows + 2]  # with one more row above and below
-        for place in _pinholes_in_band(band)[:_MAX_PINHOLES].tolist():
-            pinholes.append((place % width, top + place // width))
+        for index in _pinholes_in_band(band)[:_MAX_PINHOLES].tolist():
+            pinholes.append((index % width, top + index // width))
         if len(pinholes) >= _MAX_PINHOLES:
             break
     return tuple(pinholes[:_MAX_PINHOLES])

@@ -114,7 +114,7 @@ class Finding:
         return self.score > 0
 
     @property
-    def place(self) -> str:
+    def position(self) -> str:
         """The box as text, if an image may have several findings of the kind; else empty."""
         if not self.suggested or self.box is None:
             return ""

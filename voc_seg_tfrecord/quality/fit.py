@@ -116,16 +116,16 @@ def measure(rgb: np.ndarray, mask: np.ndarray) -> Fit | None:
     if min(height, width) < _MIN_SIDE_PX:
         return None
     border = _find_border(sample_pixels(mask, height, width))
-    places = np.flatnonzero(border)
-    if len(places) < _MIN_BORDER_PIXELS:
+    indices = np.flatnonzero(border)
+    if len(indices) < _MIN_BORDER_PIXELS:
         return None
     edges = _find_edges(rgb)
-    in_place = _mean_edge(edges, places)
-    # A place is an index into the raveled image. Counted from the end, it is the place after a
+    in_place = _mean_edge(edges, indices)
+    # An index into the raveled image, counted from the end, is the index after a
     # rotation by 180 degrees. A mask that is mirrored and then rotated is flipped.
-    columns = places % width
-    mirrored = places - columns + (width - 1 - columns)
-    rotated = border.size - 1 - places
+    columns = indices % width
+    mirrored = indices - columns + (width - 1 - columns)
+    rotated = border.size - 1 - indices
     flipped = border.size - 1 - mirrored
     shift_gain, shift = _find_best_shift(edges, border)
     return Fit(
@@ -142,12 +142,12 @@ def measure(rgb: np.ndarray, mask: np.ndarray) -> Fit | None:
         ),
         size=mask.shape,
         edges=_mean_in_cells(edges),
-        border=_count_in_cells(places, border.shape),
+        border=_count_in_cells(indices, border.shape),
     )
 
 
-def _mean_edge(edges: np.ndarray, places: np.ndarray) -> float:
-    return float(edges.take(places).mean())
+def _mean_edge(edges: np.ndarray, indices: np.ndarray) -> float:
+    return float(edges.take(indices).mean())
 
 
 def _find_edges(rgb: np.ndarray) -> np.ndarray:
@@ -313,10 +313,10 @@ def _mean_in_cells(edges: np.ndarray) -> np.ndarray:
     return (255 * means).astype(np.uint8)
 
 
-def _count_in_cells(places: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+def _count_in_cells(indices: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     """Returns how many pixels are in each cell of the grid, uint8 `[4096]`, at most 255."""
     cell_of_pixel, _ = _grid_cells(*shape)
-    counts = np.bincount(cell_of_pixel[places], minlength=GRID_SIDE**2)
+    counts = np.bincount(cell_of_pixel[indices], minlength=GRID_SIDE**2)
     return np.minimum(counts, 255).astype(np.uint8)
 
 

@@ -39,8 +39,8 @@ _SHOWN_REGIONS = 3  # of each class, beside a mislabeled region
 
 
 @dataclasses.dataclass(frozen=True)
-class RegionPlace:
-    """Where a region stands in the arguments: number of the image, and of the region in it."""
+class RegionNumber:
+    """The number of an image in the arguments, and that of the region in it."""
 
     image: int
     region: int
@@ -51,18 +51,18 @@ class MislabeledRegion:
     """A region that looks like another class.
 
     Attributes:
-      place: the region.
+      number: which region it is.
       suggested: the class that it looks like.
       score: how sure this is, 0.2 to 0.95.
       like_suggested: three regions of the suggested class that look most like it.
       like_own: three regions of its own class that look most like that class.
     """
 
-    place: RegionPlace
+    number: RegionNumber
     suggested: int
     score: float
-    like_suggested: tuple[RegionPlace, ...] = ()
-    like_own: tuple[RegionPlace, ...] = ()
+    like_suggested: tuple[RegionNumber, ...] = ()
+    like_own: tuple[RegionNumber, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,14 +100,14 @@ def compare_regions(
     if len(classes) < 2:
         return RegionComparison(rare_classes=rare_classes)
 
-    places = [
-        RegionPlace(image, number)
-        for image, of_image in enumerate(regions)
-        for number, region in enumerate(of_image)
+    numbers = [
+        RegionNumber(image_number, region_number)
+        for image_number, of_image in enumerate(regions)
+        for region_number, region in enumerate(of_image)
         if region.label in classes
     ]
-    compared = [regions[place.image][place.region] for place in places]
-    image_of_region = np.array([place.image for place in places])
+    compared = [regions[number.image][number.region] for number in numbers]
+    image_of_region = np.array([number.image for number in numbers])
     group_of_region = _group_images(ids, near_duplicates)[image_of_region]
     if len(np.unique(group_of_region)) < 2:
         return RegionComparison(rare_classes=rare_classes, is_one_group=True)
@@ -125,14 +125,14 @@ def compare_regions(
         like_own = _surest_rows(probabilities, columns, own_column, is_elsewhere)
         mislabeled.append(
             MislabeledRegion(
-                place=places[wrong.row],
+                number=numbers[wrong.row],
                 suggested=classes[wrong.suggested_column],
                 score=wrong.score,
-                like_suggested=tuple(places[row] for row in like_suggested),
-                like_own=tuple(places[row] for row in like_own),
+                like_suggested=tuple(numbers[row] for row in like_suggested),
+                like_own=tuple(numbers[row] for row in like_own),
             )
         )
-    mislabeled.sort(key=lambda region: (-region.score, region.place.image, region.place.region))
+    mislabeled.sort(key=lambda region: (-region.score, region.number.image, region.number.region))
     confused = _sort_confused_pairs(probabilities, columns, verdict.distinct_pairs)
     return RegionComparison(
         mislabeled=tuple(mislabeled),

@@ -106,11 +106,11 @@ def find_regions(
     for table in _complete_regions(mask):
         tables.append(table)
         if sum(len(kept) for kept in tables) > _MAX_KEPT_REGIONS:
-            tables = [keep_needed(_unique_by_place(join_tables(tables)))]
-    return _unique_by_place(join_tables(tables))
+            tables = [keep_needed(_unique_regions(join_tables(tables)))]
+    return _unique_regions(join_tables(tables))
 
 
-def _unique_by_place(table: RegionTable) -> RegionTable:
+def _unique_regions(table: RegionTable) -> RegionTable:
     """Returns each region once, in the order of the first pixels."""
     _, index = np.unique(table.first_pixels, return_index=True)
     return table.take(index)

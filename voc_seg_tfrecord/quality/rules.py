@@ -38,7 +38,7 @@ from voc_seg_tfrecord.quality.misfits import Misfit, find_misfits
 from voc_seg_tfrecord.quality.mislabeled_regions import (
     MIN_REGIONS_OF_CLASS,
     RegionComparison,
-    RegionPlace,
+    RegionNumber,
     compare_regions,
 )
 from voc_seg_tfrecord.quality.near_duplicates import NearDuplicates
@@ -227,14 +227,14 @@ def _find_mislabeled_regions(labeled_set: LabeledSet) -> RegionFindings:
         [*labeled_set.same_images, *labeled_set.near_duplicates.groups],
     )
 
-    def as_compared(name: str, place: RegionPlace) -> ComparedRegion:
-        example = examples[place.image]
-        return ComparedRegion(name, example.id, example.appearances[place.region].box)
+    def as_compared(name: str, number: RegionNumber) -> ComparedRegion:
+        example = examples[number.image]
+        return ComparedRegion(name, example.id, example.appearances[number.region].box)
 
     findings = []
     for mislabeled in comparison.mislabeled:
-        example = examples[mislabeled.place.image]
-        region = example.appearances[mislabeled.place.region]
+        example = examples[mislabeled.number.image]
+        region = example.appearances[mislabeled.number.region]
         own = names[region.label]
         suggested = names[mislabeled.suggested]
         left, top, _, _ = region.box
@@ -246,8 +246,8 @@ def _find_mislabeled_regions(labeled_set: LabeledSet) -> RegionFindings:
             remedy=f"check whether it is {suggested}; if so, give it that class",
             box=region.box,
         )
-        beside = [as_compared(suggested, place) for place in mislabeled.like_suggested]
-        beside += [as_compared(own, place) for place in mislabeled.like_own]
+        beside = [as_compared(suggested, number) for number in mislabeled.like_suggested]
+        beside += [as_compared(own, number) for number in mislabeled.like_own]
         findings.append(dataclasses.replace(finding, suggested=suggested, beside=tuple(beside)))
     note = _note_on_comparison(labeled_set, comparison)
     return RegionFindings(findings, note)

@@ -201,7 +201,7 @@ def _suspect_name(score: ImageScore) -> SuspectName:
 
 def _region_name(finding: Finding) -> SuspectName:
     """Returns the name under which a person decides about a region."""
-    return MISLABELED_REGION, finding.ids, finding.place
+    return MISLABELED_REGION, finding.ids, finding.position
 
 
 def _is_called_right(right: Mapping[SuspectName, str], name: SuspectName, card: Card) -> bool:
@@ -396,7 +396,7 @@ def _card_of_region(card: Card, finding: Finding) -> Card:
     return dataclasses.replace(
         card,
         kind=MISLABELED_REGION,
-        sha256=f"{card.sha256} {finding.place}",
+        sha256=f"{card.sha256} {finding.position}",
         detail=finding.detail,
     )
 
