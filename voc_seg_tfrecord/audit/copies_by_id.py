@@ -79,7 +79,7 @@ def _may_be_copies(listed_ids: Sequence[_ListedId]) -> bool:
 
 
 def _are_numbered_by_folder(
-    splits: Mapping[str, Sequence[str]], listed_of_names: Iterable[Sequence[_ListedId]]
+    splits: Mapping[str, Sequence[str]], groups_of_one_name: Iterable[Sequence[_ListedId]]
 ) -> bool:
     """Says whether each split is one folder, and each folder numbers its images anew.
 
@@ -95,7 +95,7 @@ def _are_numbered_by_folder(
     if len(set(folders)) < len(folders):
         return False
     repeated_names = 0
-    for listed_ids in listed_of_names:
+    for listed_ids in groups_of_one_name:
         splits_with_name = {listed.split for listed in listed_ids}
         repeated_names += len(splits_with_name) - 1
     sizes = sorted(len(ids) for ids in splits.values())

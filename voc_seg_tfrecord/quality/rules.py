@@ -419,51 +419,61 @@ def _about_specks(labeled_set: LabeledSet, example: Evidence, specks: Sequence[R
     )
 
 
+@dataclasses.dataclass(frozen=True)
+class _LargestRegion:
+    """The largest region of its class in a mask."""
+
+    example: Evidence
+    region: Region
+
+    @functools.cached_property
+    def log_odds(self) -> float:
+        """The logarithm of its pixels to those outside, with one more of each."""
+        height, width = self.example.size
+        outside = height * width - self.region.pixels
+        return float(np.log((self.region.pixels + 1) / (outside + 1)))
+
+
 def _find_unusual_sizes(labeled_set: LabeledSet) -> Iterator[Finding]:
-    """Yields regions far larger or smaller than the largest of the class in other masks.
+    """Yields regions far larger or smaller than the largest of the class in other masks."""
+    largest_of_class: dict[int, list[_LargestRegion]] = collections.defaultdict(list)
+    for example in labeled_set.masks:
+        for region in example.largest_regions:
+            largest_of_class[region.label].append(_LargestRegion(example, region))
+    for label, largest in largest_of_class.items():
+        if len(largest) > _MIN_MASKS_WITH_CLASS and label != labeled_set.background:
+            yield from _find_unusual_sizes_of_class(largest, labeled_set.class_names[label])
+
+
+def _find_unusual_sizes_of_class(
+    largest: Sequence[_LargestRegion], class_name: str
+) -> Iterator[Finding]:
+    """Yields the regions of a class whose size is far from the median.
 
     Sizes are compared as logarithms of the odds, pixels inside to pixels outside, whose spread is
     the same for small and large regions. The median absolute deviation times 1.4826 estimates the
     standard deviation of a normal distribution, even if some sizes are wrong.
     """
-    masks_with_class: dict[int, list[Evidence]] = collections.defaultdict(list)
-    regions_of_class: dict[int, list[Region]] = collections.defaultdict(list)
-    for example in labeled_set.masks:
-        for region in example.largest_regions:
-            masks_with_class[region.label].append(example)
-            regions_of_class[region.label].append(region)
-    for label, regions in regions_of_class.items():
-        if len(regions) <= _MIN_MASKS_WITH_CLASS or label == labeled_set.background:
+    log_odds = np.array([one.log_odds for one in largest])
+    median = float(np.median(log_odds))
+    deviation = 1.4826 * float(np.median(np.abs(log_odds - median)))
+    spread = max(_MIN_SIZE_SPREAD, deviation)
+    for one in largest:
+        distance = abs(one.log_odds - median) / spread
+        if distance <= _MIN_SIZE_DEVIATIONS:
             continue
-        examples = masks_with_class[label]
-        log_odds = np.array(
-            [_log_odds(region, example) for region, example in zip(regions, examples, strict=True)]
+        height, width = one.example.size
+        pixels = one.region.pixels
+        comparison = "larger" if one.log_odds > median else "smaller"
+        yield _about_example(
+            one.example,
+            "unusual size",
+            f"the largest region of {class_name} has {counted(pixels, 'pixel')}, "
+            f"{pixels / (height * width):.2%} of the image, far {comparison} than in other masks",
+            score=min(0.5, 0.05 * distance),
+            remedy="check whether the region is what its class says",
+            box=one.region.box,
         )
-        median = np.median(log_odds)
-        spread = 1.4826 * float(np.median(np.abs(log_odds - median)))
-        spread = max(_MIN_SIZE_SPREAD, spread)
-        for value, example, region in zip(log_odds, examples, regions, strict=True):
-            if abs(value - median) <= _MIN_SIZE_DEVIATIONS * spread:
-                continue
-            height, width = example.size
-            comparison = "larger" if value > median else "smaller"
-            yield _about_example(
-                example,
-                "unusual size",
-                f"the largest region of {labeled_set.class_names[label]} has "
-                f"{counted(region.pixels, 'pixel')}, {region.pixels / (height * width):.2%} of the "
-                f"image, far {comparison} than in other masks",
-                score=min(0.5, 0.05 * float(abs(value - median)) / spread),
-                remedy="check whether the region is what its class says",
-                box=region.box,
-            )
-
-
-def _log_odds(region: Region, example: Evidence) -> float:
-    """Returns the logarithm of a region's pixels to those outside, with one more of each."""
-    height, width = example.size
-    outside = height * width - region.pixels
-    return float(np.log((region.pixels + 1) / (outside + 1)))
 
 
 def _find_pinholes(labeled_set: LabeledSet) -> Iterator[Finding]:
