@@ -100,7 +100,6 @@ def test_a_measure_counts_what_its_name_says(tmp_path):
 CLASHES = frozenset(
     {
         "DecodedImage",
-        "Part",
     }
 )
 

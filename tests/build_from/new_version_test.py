@@ -13,7 +13,8 @@ from support.building import build, examples, from_tree
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.reading.dataset import class_names, open_built
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.reading.metadata import class_names
 
 # Of each label a square of four pixels, at its own column.
 COLUMNS = {"axle": 0, "bus": 4, "car": 8}

@@ -14,7 +14,8 @@ from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import dataset_files
-from voc_seg_tfrecord.reading.dataset import ids_sha256, open_built
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.reading.metadata import ids_sha256
 
 IDS = [f"{number:03}" for number in range(8)]
 DIGEST = hashlib.sha256("".join(f"{i}\n" for i in IDS).encode()).hexdigest()

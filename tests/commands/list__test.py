@@ -45,6 +45,20 @@ def test_a_dataset_is_listed_with_examples_size_and_date_and_in_json(data_dir, c
     assert "1970" not in capsys.readouterr().out
 
 
+def test_a_shard_without_records_may_be_missing(data_dir, capsys):
+    folder = version(data_dir)
+    (folder / "SHA256SUMS").unlink()
+    info = folder / "dataset_info.json"
+    described = json.loads(info.read_text())
+    (train,) = [split for split in described["splits"] if split["name"] == "train"]
+    train["shardLengths"].append("0")
+    info.write_text(json.dumps(described))
+    (shard,) = folder.glob("*-train.tfrecord-00000-of-00001")
+    shard.rename(str(shard).replace("-of-00001", "-of-00002"))
+    assert list_all(data_dir) == 0
+    assert "complete" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", ["nowhere", "empty"])
 def test_a_folder_without_datasets_says_so(tmp_path, capsys, name):
     (tmp_path / "empty").mkdir()

@@ -5,7 +5,8 @@ from support.building import build
 from voc_seg_tfrecord import Builder, VocSegConfig, voc_palette
 from voc_seg_tfrecord.build_from.tree import builder_from_tree
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.reading.dataset import open_built, palette
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.reading.metadata import palette
 
 SAID = {
     "description": "Cracks in walls.",

@@ -5,7 +5,7 @@ import pytest
 
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.reading import dataset
-from voc_seg_tfrecord.reading.dataset import palette
+from voc_seg_tfrecord.reading.metadata import palette
 
 OWN = [[n, 0, 255 - n] for n in range(256)]
 

@@ -17,8 +17,10 @@ from voc_seg_tfrecord.audit.verify import verify
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.formats import images
-from voc_seg_tfrecord.reading import find, records
-from voc_seg_tfrecord.reading.dataset import check_features, check_splits, class_names, open_built
+from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading.dataset import check_splits, open_built
+from voc_seg_tfrecord.reading.listed_split import ListedSplit
+from voc_seg_tfrecord.reading.metadata import check_features, class_names
 
 
 @pytest.fixture
@@ -66,7 +68,7 @@ def test_the_name_of_a_list_stands_for_its_ids_and_all_must_be_there(sample):
 
 
 def test_an_id_that_is_in_two_splits_is_no_choice_of_ours(sample):
-    part = find.Part("twice", ["train", "train[:1]"], ["2007_000001"])
+    part = ListedSplit("twice", ["train", "train[:1]"], ["2007_000001"])
     with pytest.raises(ConfigError, match=r"2007_000001 in train and in train\[:1\]"):
         ids(sample, part)
 
@@ -98,6 +100,13 @@ def test_a_shard_that_is_cut_off_is_named(copy):
         RecordError, match=r"@train: shards of 5292 bytes, dataset_info.json says 5392"
     ):
         ids(copy)
+
+
+def test_a_shard_of_the_second_of_two_splits_is_measured_before_the_first_record(copy):
+    (path,) = copy.info.splits["validation"].filepaths
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(RecordError, match=r"@train\+validation: shards of \d+ bytes"):
+        next(records.read_shards(copy, "train+validation"))
 
 
 def test_a_record_without_a_name_is_none_of_this_package(copy):

@@ -5,7 +5,7 @@ import pytest
 from support.building import examples
 
 from voc_seg_tfrecord.quality.finding import Finding
-from voc_seg_tfrecord.reading.find import Part
+from voc_seg_tfrecord.reading.listed_split import ListedSplit
 from voc_seg_tfrecord.report.gather import OBJECT_DTYPE, ObjectTable, gather
 from voc_seg_tfrecord.report.selection import (
     MAX_EXAMPLES_IN_ALL_GALLERIES,
@@ -64,12 +64,12 @@ def test_the_largest_objects_are_those_of_the_largest_share_and_the_smallest_of_
 
 def test_a_suspect_of_a_part_is_read_from_the_part():
     """Findings name a split as text; what has that text as its name is no split."""
-    part = Part("mine", ["train"], ["x", "y"])
+    part = ListedSplit("mine", ["train"], ["x", "y"])
     facts = {part: split([(1,), (1,)], ids=("x", "y"))}
     suspect = Finding("speck", "y", "", ids=("y",), split="mine", box=(0, 0, 2, 2))
     found = choose_shown(facts, 0, [suspect])
     assert [suspect.place for suspect in found.suspects] == [("mine", 1)]
-    assert isinstance(found.suspects[0].place.split, Part)
+    assert isinstance(found.suspects[0].place.split, ListedSplit)
 
 
 def test_a_split_without_examples_is_no_error():

@@ -15,13 +15,8 @@ from voc_seg_tfrecord.core.names import INSTANCES, MASK, VOID
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.formats.value_counts import count_pairs, count_values
 from voc_seg_tfrecord.reading import records
-from voc_seg_tfrecord.reading.dataset import (
-    BuiltDataset,
-    as_builder,
-    bands_of,
-    check_features,
-    class_names,
-)
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+from voc_seg_tfrecord.reading.metadata import bands_of, check_features, class_names
 from voc_seg_tfrecord.reading.records import Record
 
 

@@ -33,7 +33,7 @@ from voc_seg_tfrecord.core.names import (
     TILE_IMAGE_ID,
     VOID,
 )
-from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
 
 
@@ -225,7 +225,7 @@ def compare(
       VocSegError: if a shard or the folder cannot be read.
     """
     second = _open_second_side(before, after, name, progress)
-    classes = _ClassPair(dataset.class_names(before), second.class_names)
+    classes = _ClassPair(metadata.class_names(before), second.class_names)
     read_before = _ReadSide()
     for example in _read_dataset(before, progress):
         read_before.hashes[example.key] = _hash_example(example)
@@ -307,11 +307,11 @@ def _open_second_side(
         unusable: dict[_ExampleKey, str] = {}
         folder = epath.Path(after).expanduser()
         examples = _read_folder(before, folder, unusable, progress)
-        return _SecondSide(names, dataset.class_names(before), examples, unusable)
+        return _SecondSide(names, metadata.class_names(before), examples, unusable)
     names = (before.info.full_name, after.info.full_name)
     if names[0] == names[1]:
         names = (str(before.data_path), str(after.data_path))
-    return _SecondSide(names, dataset.class_names(after), _read_dataset(after, progress), {})
+    return _SecondSide(names, metadata.class_names(after), _read_dataset(after, progress), {})
 
 
 def _read_dataset(builder: tfds.core.DatasetBuilder, progress: bool) -> Iterator[_Example]:

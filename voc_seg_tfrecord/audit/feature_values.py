@@ -34,10 +34,10 @@ class ValueCheck:
             return f"{kind or 'no values'}, expected a {self.kind}"
         values = getattr(feature, kind).value
         if self.field.sequence:
-            if len(values) % self.field.group:
-                return f"{len(values)} values, expected groups of {self.field.group}"
-        elif len(values) != self.field.count:
-            return f"{len(values)} values, expected {self.field.count}"
+            if len(values) % self.field.values_per_item:
+                return f"{len(values)} values, expected groups of {self.field.values_per_item}"
+        elif len(values) != self.field.values_per_record:
+            return f"{len(values)} values, expected {self.field.values_per_record}"
         if self.lowest is not None and self.highest is not None:
             for value in values:
                 if not self.lowest <= value <= self.highest:

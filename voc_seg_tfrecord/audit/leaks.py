@@ -32,7 +32,7 @@ from voc_seg_tfrecord.core.storage import PathLike, is_bucket
 from voc_seg_tfrecord.quality import near_duplicates
 from voc_seg_tfrecord.quality.evidence import examine
 from voc_seg_tfrecord.reading import records
-from voc_seg_tfrecord.reading.dataset import check_features
+from voc_seg_tfrecord.reading.metadata import check_features
 from voc_seg_tfrecord.reading.records import Record
 
 TRAIN = "train"

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.errors import several
 from voc_seg_tfrecord.core.named_lists import identify, list_ids
 from voc_seg_tfrecord.core.names import INSTANCES, MASK_SOURCE, OBJECTS, VOC_CLASSES
 from voc_seg_tfrecord.core.releases import RELEASES, OfficialSplit
-from voc_seg_tfrecord.reading.dataset import class_map, class_names, config_of, has_only_images
+from voc_seg_tfrecord.reading.metadata import class_map, class_names, config_of, has_only_images
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,7 +38,7 @@ from voc_seg_tfrecord.core.names import (
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.formats import images, pillow
 from voc_seg_tfrecord.formats.value_counts import count_values
-from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.fields import Field, fields_of
 from voc_seg_tfrecord.reading.records import Record
 
@@ -85,20 +85,20 @@ def make_standard(builder: tfds.core.DatasetBuilder, source: Originals | None = 
     Raises:
       ConfigError: if it is not a dataset of this package.
     """
-    only_images = dataset.has_only_images(builder)
-    dataset.check_features(builder, IMAGE_AND_SIZE if only_images else SEGMENTATION)
+    only_images = metadata.has_only_images(builder)
+    metadata.check_features(builder, IMAGE_AND_SIZE if only_images else SEGMENTATION)
     fields = fields_of(builder.info.features)
     other_images = (name for name, field in fields.items() if field.is_image and name not in MASKS)
     bands = None
-    if dataset.bands_of(builder):
+    if metadata.bands_of(builder):
         image = builder.info.features[IMAGE]
         bands = BandFormat(image.shape[-1], np.dtype(image.np_dtype))
     return Standard(
-        class_names=dataset.class_names(builder),
-        background=dataset.background(builder),
+        class_names=metadata.class_names(builder),
+        background=metadata.background(builder),
         fields=fields,
         checks=value_checks(builder.info.features),
-        tiling=dataset.tiling_of(builder),
+        tiling=metadata.tiling_of(builder),
         images=tuple(dict.fromkeys((IMAGE, *other_images))),
         bands=bands,
         source=source,
@@ -222,7 +222,7 @@ def _object_problems(standard: Standard, record: Record) -> Iterator[str]:
         if not field.sequence or path not in record.features:
             continue
         numbers = record.values(path)
-        lengths.setdefault(field.sequence, set()).add(len(numbers) // field.group)
+        lengths.setdefault(field.sequence, set()).add(len(numbers) // field.values_per_item)
         if field.feature is tfds.features.BBoxFeature:
             yield from _box_problems(path, numbers)
     for name, different in lengths.items():

@@ -26,8 +26,8 @@ from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import THREADS, ordered_map
 from voc_seg_tfrecord.core.tiling import image_of
 from voc_seg_tfrecord.reading import records
-from voc_seg_tfrecord.reading.dataset import class_names, config_of
 from voc_seg_tfrecord.reading.fields import FEATURES
+from voc_seg_tfrecord.reading.metadata import class_names, config_of
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.reading.short_messages import stand_in
 from voc_seg_tfrecord.sources.fetcher import Fetcher

@@ -21,7 +21,7 @@ from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import dataset as datasets
-from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
 
@@ -243,7 +243,7 @@ def _split_faults(
         message = f"{read.records} records, the dataset's info says {expected}"
         yield Fault(split, "", message)
     else:
-        stated = datasets.ids_sha256(builder).get(split)
+        stated = metadata.ids_sha256(builder).get(split)
         if stated is not None and stated != read.ids_sha256:
             message = f"ids: sha256 {read.ids_sha256}, the dataset's metadata says {stated}"
             yield Fault(split, "", message)
@@ -259,7 +259,7 @@ def _faults_across_splits(
     builder: tfds.core.DatasetBuilder, read_splits: Mapping[str, _ReadSplit]
 ) -> Iterator[Fault]:
     """Yields what splits may not share: tiles of one image, and ids of our own datasets."""
-    config = datasets.config_of(builder)
+    config = metadata.config_of(builder)
     if config.get("overlap"):
         return
     image_ids = {}

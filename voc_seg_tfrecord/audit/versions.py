@@ -15,7 +15,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, command, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, last_part
 from voc_seg_tfrecord.core.names import background_index
-from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading import dataset, metadata, records
 from voc_seg_tfrecord.reading.find import versions_in
 
 _MAX_NAMED = 6
@@ -77,8 +77,8 @@ class OlderVersion:
         Raises:
           ConfigError: if nobody gave the numbers.
         """
-        before = dataset.class_names(self.builder)
-        backgrounds = (dataset.background(self.builder), background_index(names))
+        before = metadata.class_names(self.builder)
+        backgrounds = (metadata.background(self.builder), background_index(names))
         changed = []
         # Classes that are new at the end, or gone from there, leave all other numbers alone.
         for number, (old, new) in enumerate(zip(before, names, strict=False)):
@@ -117,7 +117,7 @@ class OlderVersion:
         ids_now = {split: set(ids_of_split) for split, ids_of_split in ids.items()}
         # A version without a digest of its ids has an empty one, which differs from any other.
         digests_before = dict.fromkeys(self.builder.info.splits, "")
-        digests_before |= dataset.ids_sha256(self.builder)
+        digests_before |= metadata.ids_sha256(self.builder)
         digests = {split: id_list_sha256(ids_of_split) for split, ids_of_split in ids_now.items()}
         changed_splits = []
         for split in {**digests_before, **digests}:
@@ -144,7 +144,7 @@ class OlderVersion:
 def _read_ids(builder: tfds.core.DatasetBuilder, splits: Sequence[str]) -> dict[str, set[str]]:
     """Returns the image ids of those splits that a dataset has."""
     return {
-        split: set(records.scan(builder, split, dataset.image_of))
+        split: set(records.scan(builder, split, lambda record: record.image_id))
         for split in splits
         if split in builder.info.splits
     }

@@ -32,7 +32,7 @@ import tqdm
 
 from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.reading.dataset import ids_sha256
+from voc_seg_tfrecord.reading.metadata import ids_sha256
 
 _CONTROL = {*range(32), *range(127, 160)} - {ord("\n"), ord("\t")}
 # Letters may stand in another order after these. The marks 0x61C, 0x200E and 0x200F, which have no

@@ -9,7 +9,8 @@ import argparse
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import output_files
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.reading.dataset import check_rgb, open_splits
+from voc_seg_tfrecord.reading.dataset import open_splits
+from voc_seg_tfrecord.reading.metadata import check_rgb
 
 SUMMARY = "pack predictions for VOC's evaluation server"
 EXAMPLE = "voc-seg-tfrecord submission 2012_test@test --predictions predicted --out results.tgz"

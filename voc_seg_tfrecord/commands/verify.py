@@ -13,7 +13,8 @@ from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core.dataset_files import SUMS
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.names import TILE_IMAGE_ID
-from voc_seg_tfrecord.reading.dataset import class_map, has_only_images, open_built
+from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.reading.metadata import class_map, has_only_images
 
 if TYPE_CHECKING:
     from voc_seg_tfrecord.audit.verify import VerificationReport

@@ -28,9 +28,9 @@ from voc_seg_tfrecord.evaluation.confusion import Confusion
 from voc_seg_tfrecord.evaluation.predictions import Prediction, Predictions, label_quality
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.reading import dataset as datasets
-from voc_seg_tfrecord.reading import records
+from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
-from voc_seg_tfrecord.reading.find import Part
+from voc_seg_tfrecord.reading.listed_split import ListedSplit
 from voc_seg_tfrecord.reading.records import Record
 
 
@@ -80,11 +80,11 @@ def evaluate(
     if len(set(split_names)) < len(split_names):
         found = f"{'+'.join(split_names)}, which names a split twice"
         raise ConfigError("splits", found=found, expected="each split once")
-    datasets.check_features(builder, (IMAGE, FILENAME, MASK))
+    metadata.check_features(builder, (IMAGE, FILENAME, MASK))
     split_names = datasets.check_splits(builder, split_names)
-    names = datasets.class_names(builder)
+    names = metadata.class_names(builder)
     readable = Predictions(predictions, len(names), probabilities)
-    tiling = datasets.tiling_of(builder)
+    tiling = metadata.tiling_of(builder)
     if tiling is not None and boundary is not None:
         raise ConfigError(
             "boundary",
@@ -107,7 +107,7 @@ def evaluate(
         predicted |= split_score.predicted
         prediction_ids |= split_score.prediction_ids
         image_scores += split_score.image_scores
-    if not any(isinstance(split, Part) for split in split_names):
+    if not any(isinstance(split, ListedSplit) for split in split_names):
         # A list selects from the predictions too, so it may leave out some of them.
         readable.check_extra(prediction_ids)
     result = total.result(
@@ -119,7 +119,7 @@ def evaluate(
     return dataclasses.replace(
         result,
         predictions=fingerprint.of_split(predicted).masks,
-        background=datasets.background(builder),
+        background=metadata.background(builder),
         per_image=tuple(image_scores),
     )
 
@@ -181,7 +181,7 @@ def _score_split(
     if scorer.tiling is not None:
         confusion.images = len({image_of(tile_id) for tile_id in predicted})
     # The same ids give the same fingerprint, whatever the file of the list is called.
-    name = "ids" if isinstance(split, Part) else split
+    name = "ids" if isinstance(split, ListedSplit) else split
     return _SplitScore(
         name, fingerprint.of_split(digests), confusion, predicted, prediction_ids, image_scores
     )
@@ -204,7 +204,7 @@ def _check_complete(
     """Raises what is wrong with a split; a number over fewer images must not be printed."""
     if problems:
         raise SplitError(split, problems, len(digests))
-    if isinstance(split, Part):
+    if isinstance(split, ListedSplit):
         return  # reading it has checked that
     expected = builder.info.splits[split].num_examples
     if len(digests) != expected:

@@ -30,7 +30,7 @@ from voc_seg_tfrecord.core.package_versions import package_version
 from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.formats.value_counts import count_values
-from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
 
 _SIZE_CATEGORIES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M")
@@ -204,7 +204,7 @@ def _summarize_record(record: Record) -> _RecordSummary:
     pixels = count_values(masks[MASK]) if MASK in masks else np.zeros(256, np.int64)
     return _RecordSummary(
         record.id,
-        dataset.image_of(record),
+        record.image_id,
         present=(pixels > 0) + record.label_counts(),
         pixels=pixels,
         digests=digests_of(record, masks),
@@ -228,12 +228,12 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
     environment = templates.load_templates(
         _TEMPLATES, autoescape=False, word=markdown_word, prose=markdown_prose, block=markdown_block
     )
-    config = dataset.config_of(builder)
+    config = metadata.config_of(builder)
     fields = {name: value for name, value in config.items() if name not in _FIELDS_IN_PROSE}
     config_name = getattr(builder.builder_config, "name", None)
     pixels_without_void = int(summary.pixels[:VOID].sum())
     classes = []
-    for index, class_name in enumerate(dataset.class_names(builder)):
+    for index, class_name in enumerate(metadata.class_names(builder)):
         share = summary.pixels[index] / (pixels_without_void or 1)
         images = int(summary.images[index])
         classes.append({"index": index, "name": class_name, "share": share, "images": images})
@@ -266,7 +266,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
 def title(builder: tfds.core.DatasetBuilder) -> str:
     """Returns the name of a dataset for people."""
     name = getattr(builder.builder_config, "name", None) or builder.name
-    is_official = dataset.config_of(builder).get("release", "") in RELEASES
+    is_official = metadata.config_of(builder).get("release", "") in RELEASES
     return f"Pascal VOC segmentation, {name}" if is_official else name
 
 

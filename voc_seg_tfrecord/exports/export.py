@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.exports import card, parquet, writers
 from voc_seg_tfrecord.exports.card import Summary, summarize
 from voc_seg_tfrecord.exports.writers import ExportedSplit
-from voc_seg_tfrecord.reading import dataset
+from voc_seg_tfrecord.reading import metadata
 
 _LINE_OF_EACH_CARD = re.compile(
     rb"^Fingerprint of the [\d,]+ examples \(`voc-seg-tfrecord verify` computes it again\):\r?$",
@@ -111,7 +111,7 @@ def export(
         500 MB. Not for `voc`.
       with_card: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A
         card describes a complete dataset, so there is none if `splits` are given.
-      splits: what to write: splits, or `find.Part`s of them; by default all splits.
+      splits: what to write: splits, or `ListedSplit`s of them; by default all splits.
 
     Returns:
       What differs from the dataset, in sentences.
@@ -176,9 +176,9 @@ def _check_layout(builder: tfds.core.DatasetBuilder, layout: ExportLayout) -> No
             expected="a segmentation dataset",
             remedy=_advise_instead(builder),
         )
-    dataset.check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
+    metadata.check_features(builder, SEGMENTATION if layout.needs_masks else (IMAGE, FILENAME))
     if not layout.takes_any_bands:
-        dataset.check_rgb(builder, "this layout", _advise_instead(builder))
+        metadata.check_rgb(builder, "this layout", _advise_instead(builder))
     for split in builder.info.splits:
         file_names.check_name(split, f"{dataset_name}, split {show_name(split)}")
         if layout.check_split is not None:
@@ -188,7 +188,7 @@ def _check_layout(builder: tfds.core.DatasetBuilder, layout: ExportLayout) -> No
 def _advise_instead(builder: tfds.core.DatasetBuilder) -> str:
     """Returns what to do with a dataset that a layout cannot hold."""
     has_masks = MASK in builder.info.features
-    has_bands = bool(dataset.bands_of(builder))
+    has_bands = bool(metadata.bands_of(builder))
     names = [name for name, layout in BASE_LAYOUTS.items() if layout.can_hold(has_masks, has_bands)]
     if not names:
         return "read it with tfds.load, no layout holds such images without masks"

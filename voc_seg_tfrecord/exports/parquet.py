@@ -19,7 +19,7 @@ from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.exports import columns
 from voc_seg_tfrecord.exports.columns import Column
 from voc_seg_tfrecord.exports.writers import ExportedSplit, Record, describe_lost_metadata
-from voc_seg_tfrecord.reading import dataset
+from voc_seg_tfrecord.reading import metadata
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ def check_split(split: str, where: str) -> None:
 
 def write_colored(split: ExportedSplit) -> list[str]:
     """Writes a split, with masks as palette PNGs in the dataset's colors; see `write`."""
-    return write(split, dataset.palette(split.builder).tobytes())
+    return write(split, metadata.palette(split.builder).tobytes())
 
 
 def write(split: ExportedSplit, palette: bytes | None = None) -> list[str]:

@@ -28,7 +28,7 @@ from voc_seg_tfrecord.core.storage import is_bucket
 from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.pipeline.watch import Watch
 from voc_seg_tfrecord.pipeline.window import Example
-from voc_seg_tfrecord.reading.dataset import bands_of
+from voc_seg_tfrecord.reading.metadata import bands_of
 from voc_seg_tfrecord.reading.record_index import RecordIndex
 from voc_seg_tfrecord.reading.records import check_tfrecord
 

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.names import (
     TILE_Y,
 )
 from voc_seg_tfrecord.core.tiling import Tiling
-from voc_seg_tfrecord.reading.dataset import tiling_of
+from voc_seg_tfrecord.reading.metadata import tiling_of
 
 Overlap = Literal["average", "first"]
 """What counts where tiles overlap: the mean of all, or the first tile row by row."""

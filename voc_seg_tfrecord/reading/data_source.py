@@ -28,7 +28,8 @@ from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, is_bucket
 from voc_seg_tfrecord.core.wanted_ids import IdList, check_present, ids_in
 from voc_seg_tfrecord.reading import dataset as datasets
-from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder, image_of
+from voc_seg_tfrecord.reading import metadata
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.reading.fields import Field, fields_of
 from voc_seg_tfrecord.reading.identity import check_unchanged, description_sha256
 from voc_seg_tfrecord.reading.record_index import RecordIndex, changed
@@ -121,8 +122,8 @@ class DataSource:
         )
         self._opened_split: _OpenedSplit | None = _open_split(builder, self._request)
         self._identity = self._opened_split.identity
-        # The number in the split's index of each example, in the order of this source.
-        self._numbers: Sequence[int] | np.ndarray = range(len(self._opened_split.index))
+        # The number of each example's record in the split's index, in the order of this source.
+        self._record_numbers: Sequence[int] | np.ndarray = range(len(self._opened_split.index))
 
     @property
     def features(self) -> dict[str, Any]:
@@ -155,7 +156,7 @@ class DataSource:
         return {
             "_request": self._request,
             "_identity": self._identity,
-            "_numbers": self._numbers,
+            "_record_numbers": self._record_numbers,
             "_opened_split": None,
         }
 
@@ -163,10 +164,10 @@ class DataSource:
         return display.brief_line(self, self._split.name, counted(len(self), "example"))
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._record_numbers)
 
     def __iter__(self) -> Iterator[Example]:
-        return map(self._example, map(int, self._numbers))
+        return map(self._example, map(int, self._record_numbers))
 
     @overload
     def __getitem__(self, index: int) -> Example: ...
@@ -180,26 +181,28 @@ class DataSource:
     def __getitem__(self, index: Any) -> Any:
         """Returns an example; a list of examples by a list of numbers; or by a slice a source."""
         if isinstance(index, slice):
-            return self._select(self._numbers[index])
+            return self._copy(record_numbers=self._record_numbers[index])
         if isinstance(index, Collection) or np.ndim(index):
             return self.__getitems__(index)
-        return self._example(self._number(index))
+        return self._example(self._record_number(index))
 
     def __getitems__(self, indices: Collection[int]) -> list[Example]:
         """Returns several examples, as PyTorch's loaders ask for them."""
-        numbers = [self._number(index) for index in indices]  # all are checked before one is read
-        return [self._example(number) for number in numbers]
+        # All are checked before one is read.
+        record_numbers = [self._record_number(index) for index in indices]
+        return [self._example(record_number) for record_number in record_numbers]
 
-    def _number(self, index: Any) -> int:
+    def _record_number(self, index: Any) -> int:
+        """Returns the number of the record of an example of this source."""
         if isinstance(index, bool | np.bool_):
             raise TypeError(
                 "examples have numbers; to select by a boolean mask, use np.flatnonzero(mask)"
             )
-        return int(self._numbers[operator.index(index)])
+        return int(self._record_numbers[operator.index(index)])
 
-    def _example(self, number: int) -> Example:
+    def _example(self, record_number: int) -> Example:
         opened = self._split
-        record = parse(opened.index.read(number))
+        record = parse(opened.index.read(record_number))
         try:
             return {name: read_value(record) for name, read_value in opened.readers.items()}
         except (ValueError, TypeError, OverflowError) as error:
@@ -219,7 +222,7 @@ class DataSource:
 
     def _records(self) -> Iterator[Record]:
         index = self._split.index
-        return (parse(index.read(int(number))) for number in self._numbers)
+        return (parse(index.read(int(number))) for number in self._record_numbers)
 
     def only(self, wanted: IdList, *, partial: bool = False) -> "DataSource":
         """Returns the examples whose ids are in a list; the same as `ids` of `data_source`."""
@@ -231,20 +234,23 @@ class DataSource:
         """Returns the examples whose ids are in a list, and all others."""
         wanted_ids = ids_in(wanted)
         # Of a tile, both its own id and that of the image it was cut from.
-        ids_of_records = [(record.id, image_of(record)) for record in self._records()]
+        ids_of_records = [(record.id, record.image_id) for record in self._records()]
         present_ids = set(itertools.chain.from_iterable(ids_of_records))
         check_present(wanted_ids, present_ids, self._split.name, partial=partial)
         is_wanted = np.array([not wanted_ids.isdisjoint(ids) for ids in ids_of_records], bool)
-        numbers = np.array(self._numbers, np.int64)
-        return self._select(numbers[is_wanted]), self._select(numbers[~is_wanted])
+        numbers = np.array(self._record_numbers, np.int64)
+        return (
+            self._copy(record_numbers=numbers[is_wanted]),
+            self._copy(record_numbers=numbers[~is_wanted]),
+        )
 
     def without(self, features: Collection[str]) -> "DataSource":
         """Returns the same examples without some of their features."""
-        part = self._select(self._numbers)
         remaining = tuple(name for name in self._request.features if name not in features)
-        part._request = dataclasses.replace(self._request, features=remaining)
-        part._opened_split = self._split.only(remaining)
-        return part
+        return self._copy(
+            request=dataclasses.replace(self._request, features=remaining),
+            opened_split=self._split.only(remaining),
+        )
 
     def shard(self, rank: int, count: int) -> "DataSource":
         """Returns the part of one of several processes: every `count`-th example from `rank` on.
@@ -260,13 +266,20 @@ class DataSource:
             )
         return self[rank::count]
 
-    def _select(self, numbers: Sequence[int] | np.ndarray) -> "DataSource":
-        """Returns the examples of some numbers of records."""
-        part = object.__new__(DataSource)
-        part.__dict__.update(self.__dict__)
-        part.__dict__.pop("ids", None)  # they are those of all examples, if they were read
-        part._numbers = numbers
-        return part
+    def _copy(
+        self,
+        *,
+        record_numbers: Sequence[int] | np.ndarray | None = None,
+        request: "_Request | None" = None,
+        opened_split: "_OpenedSplit | None" = None,
+    ) -> "DataSource":
+        """Returns a source of the same dataset; what is given takes the place of what this has."""
+        copy = object.__new__(DataSource)
+        copy._request = self._request if request is None else request
+        copy._opened_split = self._opened_split if opened_split is None else opened_split
+        copy._identity = self._identity
+        copy._record_numbers = self._record_numbers if record_numbers is None else record_numbers
+        return copy
 
 
 @dataclasses.dataclass(frozen=True)
@@ -343,7 +356,7 @@ def _open_split(builder: tfds.core.DatasetBuilder, request: _Request) -> _Opened
     index = RecordIndex.open(builder, request.split, request.cache_dir)
     check_unchanged(builder)  # after its shards were read
     fields = fields_of(builder.info.features)
-    has_bands = bool(datasets.bands_of(builder))
+    has_bands = bool(metadata.bands_of(builder))
     readers: dict[str, _ValueReader] = {}
     for name in request.features:
         if name == IMAGE and has_bands:
@@ -354,7 +367,7 @@ def _open_split(builder: tfds.core.DatasetBuilder, request: _Request) -> _Opened
         name=f"{builder.info.full_name}@{request.split}",
         index=index,
         features={name: builder.info.features[name] for name in request.features},
-        class_names=datasets.class_names(builder),
+        class_names=metadata.class_names(builder),
         readers=readers,
         identity=_Identity(description_sha256(builder), index.seal),
     )

@@ -55,7 +55,7 @@ class Field:
       sequence: the path of the sequence that it is in, of which a record has any number of values;
         empty if a record has one value.
       classes: how many classes there are; 0 if it is no class.
-      count: how many numbers a value has in a record.
+      values_per_record: how many values a record has, if they are in no sequence.
     """
 
     feature: type
@@ -63,7 +63,7 @@ class Field:
     shape: tuple[int | None, ...] = ()
     sequence: str = ""
     classes: int = 0
-    count: int = 1
+    values_per_record: int = 1
 
     def __str__(self) -> str:
         words = [self.feature.__name__]
@@ -79,8 +79,8 @@ class Field:
         return issubclass(self.feature, _F.Image)
 
     @property
-    def group(self) -> int:
-        """How many numbers one value has in a sequence."""
+    def values_per_item(self) -> int:
+        """How many values each item of a sequence has: 4 of a box, else 1."""
         return 4 if self.feature is _F.BBoxFeature else 1
 
     @property
@@ -198,7 +198,8 @@ def _read_feature(path: str, message: Any, sequence: str) -> Iterator[tuple[str,
             raise ForeignError(f"the feature {path!r} is a sequence of a length, or in another one")
         yield from _read_feature(path, content.feature, path)
     elif bounds.feature is _F.FeaturesDict:
-        if path != sequence or not content.features:
+        is_root_or_item = path == sequence  # both are empty of the features as a whole
+        if not is_root_or_item or not content.features:
             raise ForeignError(f"the feature {path!r} has no features, or is in no sequence")
         for name, child in content.features.items():
             if not name or unprintable(name):
@@ -234,7 +235,7 @@ def _read_bands(content: Any) -> Iterator[tuple[str, Field]]:
         raise ForeignError(f"the feature {IMAGE!r} has the shape {shape}")
     if content.encoding != "zlib" or content.dtype not in _BAND_DTYPES:
         raise ForeignError(f"the feature {IMAGE!r} is {content.dtype} {content.encoding}")
-    yield IMAGE_SHAPE, Field(_F.Tensor, "int32", count=3)
+    yield IMAGE_SHAPE, Field(_F.Tensor, "int32", values_per_record=3)
     yield IMAGE_VALUE, Field(_F.Tensor, "string", (None, None, shape[2]))
 
 

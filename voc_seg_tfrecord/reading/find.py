@@ -6,10 +6,10 @@
 3. `cv3` and `cv3:1.0.0` are short for these.
 
 A name that stands for two datasets is refused, and both are named. A folder without a
-`dataset_info.json` is no dataset, whatever its name is. A `Part` is named by a list of ids.
+`dataset_info.json` is no dataset, whatever its name is.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 import os
 import re
 
@@ -149,23 +149,3 @@ def _hint(name: str, data_dir: PathLike | None) -> str:
     if config in built:
         return f"; {DATASET}/{config} is there, perhaps in another version"
     return did_you_mean(config, sorted(built))
-
-
-class Part(str):
-    """The examples whose image ids are in a list, wherever the name of a split may be given.
-
-    As text it is the list's name. Tiles are in it if their image is.
-
-    Attributes:
-      splits: the splits that are searched, in this order.
-      ids: the list.
-    """
-
-    splits: tuple[str, ...]
-    ids: frozenset[str]
-
-    def __new__(cls, name: str, splits: Sequence[str], ids: Collection[str]) -> "Part":
-        """Returns the part that a list of ids has of some splits."""
-        part = super().__new__(cls, name)
-        part.splits, part.ids = tuple(splits), frozenset(ids)
-        return part

@@ -10,7 +10,7 @@ from etils import epath
 from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.core.storage import PathLike, as_storage_error
-from voc_seg_tfrecord.reading.dataset import open_built
+from voc_seg_tfrecord.reading.dataset import open_built, shard_paths
 from voc_seg_tfrecord.reading.find import DATASET, VERSION, by_version, config_names
 
 _UNFINISHED = re.compile(rf"(?:incomplete\.\w+_)+({VERSION.pattern})")
@@ -116,10 +116,13 @@ def _describe_version(name: str, folder: epath.Path) -> ListedVersion:
             if seconds:  # 0 in a bucket that does not say
                 built = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
                 version = dataclasses.replace(version, built=built)
-            info = open_built(folder).info
+            builder = open_built(folder)
     except VocSegError as error:
         return dataclasses.replace(version, problem=f"{error.kind}: {error.found}")
-    shards = [path.name for split in info.splits.values() for path in split.filepaths]
+    info = builder.info
+    shards = []
+    for split in info.splits:
+        shards += [path.name for path in shard_paths(builder, split)]
     lost = [shard for shard in shards if not sizes.get(shard)]
     problem = ""
     if lost:

@@ -25,6 +25,7 @@ from voc_seg_tfrecord.core.dataset_files import read_sums
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, did_you_mean
 from voc_seg_tfrecord.core.storage import PathLike, as_storage_error, is_bucket
 from voc_seg_tfrecord.formats import frames
+from voc_seg_tfrecord.reading.identity import OPEN_AGAIN
 from voc_seg_tfrecord.reading.records import check_tfrecord, parse, unreadable
 
 _SEAL_BYTES = 4
@@ -220,7 +221,7 @@ def changed(where: object) -> RecordError:
         where,
         found="other records than when the dataset was opened",
         expected="files that stay as they are while they are read",
-        remedy="open the dataset again, in all processes that read it",
+        remedy=OPEN_AGAIN,
     )
 
 
@@ -249,14 +250,20 @@ def _copy_to_disk(path: epath.Path, folder: epath.Path, cache_dir: PathLike | No
         if copy.exists() and copy.stat().length == length:
             return copy
         copy.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=copy.parent, delete=False) as incomplete:
-            digest = hashlib.sha256()
-            with path.open("rb") as file:
-                while piece := file.read(_PIECE_BYTES):
-                    incomplete.write(piece)
-                    digest.update(piece)
-        if expected_sha256 not in ("", digest.hexdigest()):
-            os.unlink(incomplete.name)  # noqa: PTH108
-            raise unreadable(path, "bytes whose sha256 is not that in SHA256SUMS", 0)
-        os.replace(incomplete.name, copy)  # noqa: PTH105
+        with tempfile.TemporaryDirectory(dir=copy.parent) as incomplete_folder:
+            incomplete = epath.Path(incomplete_folder) / copy.name
+            copied_sha256 = _copy_file(path, incomplete)
+            if expected_sha256 not in ("", copied_sha256):
+                raise unreadable(path, "bytes whose sha256 is not that in SHA256SUMS", 0)
+            incomplete.replace(copy)
     return copy
+
+
+def _copy_file(path: epath.Path, copy: epath.Path) -> str:
+    """Copies a file piece by piece, and returns its sha256."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file, copy.open("wb") as copied_file:
+        while piece := file.read(_PIECE_BYTES):
+            copied_file.write(piece)
+            digest.update(piece)
+    return digest.hexdigest()

@@ -1,6 +1,14 @@
 """Reads the records of a built dataset once, and decodes only what is needed.
 
 TFRecord files are read without TensorFlow, which takes seconds to import and some 600 MB.
+
+A record may have an image of gigabytes, so no record is held longer than it is needed. This module
+sees to it by four means, which say "large record" where they stand:
+
+- `_lighter` takes a large image out of a record's message, which would be a second copy.
+- `_boxed` hands over a record in a list, from which it is taken when it is parsed.
+- Records pass through `map`: the variable of a loop would hold the last one.
+- `del` ends a name before the next record is read.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -9,7 +17,6 @@ import dataclasses
 import functools
 import itertools
 import operator
-import re
 from typing import Any, TypeVar
 
 from etils import epath
@@ -39,8 +46,8 @@ from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
 from voc_seg_tfrecord.formats import bands, frames, images, png, png_values
 from voc_seg_tfrecord.reading import short_messages
-from voc_seg_tfrecord.reading.find import Part
 from voc_seg_tfrecord.reading.identity import check_unchanged
+from voc_seg_tfrecord.reading.listed_split import ListedSplit
 
 Result = TypeVar("Result")
 
@@ -48,6 +55,9 @@ Result = TypeVar("Result")
 @dataclasses.dataclass(frozen=True)
 class Record:
     """One record's features, still encoded.
+
+    An image or mask that was asked for as a file stays in `_files`, which takes precedence over
+    `features`: there a large image may have a short stand-in, which `_lighter` put in its place.
 
     Attributes:
       id: the image id, which is the file's name without the suffix.
@@ -96,7 +106,7 @@ class Record:
             return bands.read(self.file(IMAGE))
 
     def keep(self, image: Any) -> None:
-        """Gives the record the bytes of its image, for which its message has a stand-in."""
+        """Gives the record the bytes of its image, for which its features have a stand-in."""
         self._files[IMAGE] = File(image, f"{self.id}, {IMAGE}")
 
     def values(self, name: str) -> Sequence[Any]:
@@ -109,7 +119,7 @@ class Record:
             return ()
         values: Sequence[Any] = getattr(feature, kind).value
         if name in self._files and len(values) == 1:
-            return [self._files[name].data]  # the message may have a stand-in; see `keep`
+            return [self._files[name].data]
         return values
 
     def ints(self, name: str) -> tuple[int, ...]:
@@ -145,6 +155,11 @@ class Record:
         return np.bincount(np.array(labels, np.int64), minlength=VOID + 1)
 
     @property
+    def image_id(self) -> str:
+        """The id of the image; of a tile, that of the complete image."""
+        return self.bytes(TILE_IMAGE_ID).decode() or self.id
+
+    @property
     def size(self) -> tuple[int, ...]:
         """`image/height` and `image/width`, in pixels."""
         return self.ints(HEIGHT) + self.ints(WIDTH)
@@ -162,7 +177,7 @@ def parse(serialized: bytes) -> Record:
     try:
         example = tf_example_pb2.Example.FromString(serialized)
         record = Record("", example.features.feature, example, len(serialized))
-        del serialized  # it may be large
+        del serialized  # a large record
         filename = record.bytes(FILENAME).decode()
     except (message.DecodeError, UnicodeDecodeError) as error:
         raise RecordError("a record", found=str(error), expected="a tf.train.Example") from None
@@ -177,7 +192,7 @@ def parse(serialized: bytes) -> Record:
 
 
 def _lighter(record: Record) -> Record:
-    """Returns a record that has a large image once, and not in its message too."""
+    """Returns a large record with its image once, and not in its message too."""
     if record.length <= short_messages.MAX_KEPT_BYTES or len(record.values(IMAGE)) != 1:
         return record
     image = record.bytes(IMAGE)
@@ -243,7 +258,7 @@ def _read_splits(
     """Yields each record of several splits with its split."""
     for split in splits:
         for serialized in map(_boxed, read_shards(builder, split)):
-            yield str(split), serialized  # a part's name is sent to processes without its list
+            yield str(split), serialized  # a list's name is sent to processes without its ids
 
 
 def _with_progress(
@@ -261,13 +276,18 @@ def _with_progress(
 
 
 def _boxed(serialized: bytes) -> list[bytes]:
-    """Returns a list, out of which a record is taken when it is parsed: a loop would keep it."""
+    """Returns a list, out of which a large record is taken when it is parsed."""
     return [serialized]
 
 
 def count(builder: tfds.core.DatasetBuilder, split: str) -> int:
-    """Returns how many examples a split or a part has."""
-    return len(split.ids) if isinstance(split, Part) else builder.info.splits[split].num_examples
+    """Returns how many examples a split has; of a list of ids, how many ids.
+
+    A tiled dataset may have more examples of a list than the list has ids.
+    """
+    if isinstance(split, ListedSplit):
+        return len(split.ids)
+    return builder.info.splits[split].num_examples
 
 
 def _parse_and_call(function: Callable[[Record], Result], serialized: list[bytes]) -> Result:
@@ -338,17 +358,17 @@ def size_of(record: Record) -> tuple[int, ...]:
 def read_shards(
     builder: tfds.core.DatasetBuilder, split: str, *, complete: bool = True
 ) -> Iterator[bytes]:
-    """Yields the serialized examples of a split, of a slice such as `train[:10]`, or of a `Part`.
+    """Yields the serialized examples of a split, of a slice such as `train[:10]`, or of a list.
 
     Raises:
       RecordError: naming a shard that is missing, truncated or damaged; or, if it must be
         `complete`, a split that has not as many bytes as its info says, before its first record,
         or not as many records.
-      ConfigError: if the files are no TFRecords; or at the end of a `Part`, if ids of the list are
-        in no split, or in two.
+      ConfigError: if the files are no TFRecords; or at the end of a `ListedSplit`, if ids of the
+        list are in no split, or in two.
     """
-    if isinstance(split, Part):
-        yield from _read_part(builder, split, complete)
+    if isinstance(split, ListedSplit):
+        yield from _read_listed(builder, split, complete)
         return
     check_tfrecord(builder)
     check_unchanged(builder)
@@ -370,7 +390,7 @@ def read_shards(
 
 
 class _RecordCounter:
-    """Counts records that pass. A loop would keep the last one, which may be large."""
+    """Counts records that pass through `map`, as no large record may be the variable of a loop."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -396,7 +416,7 @@ def read_at(
     for split in sorted({split for split, _ in numbers}):
         last = max(number for name, number in numbers if name == split)
         serialized = read_shards(builder, split)
-        for number in range(last + 1):  # one may be large, so none is kept
+        for number in range(last + 1):  # which holds no large record
             if (split, number) in numbers:
                 yield (split, number), parse(next(serialized))
             else:
@@ -405,21 +425,26 @@ def read_at(
 
 
 def wrong_size(builder: tfds.core.DatasetBuilder, split: str) -> str:
-    """Says what is wrong with the size of the TFRecord files of a split, or of that of a slice.
+    """Returns what is wrong with the size of the TFRecord files of a split, empty if nothing is.
+
+    Of a slice, or of several splits as in `train[:10]+validation`, it is that of the whole splits.
 
     A shard of another build or split, and records that were lost or doubled, are noticed by it
     unless the sizes agree by chance.
     """
-    name = re.split(r"[\[+]", split)[0]
-    info = builder.info.splits.get(name)
-    if info is None or not info.num_bytes:
-        return ""
-    paths = [shard.path for shard in _shards_of(builder, name)]
-    if not all(path.exists() for path in paths):
-        return ""  # reading them says more
-    in_files = sum(size(path) for path in paths)
-    expected = int(info.num_bytes) + info.num_examples * (frames.HEAD + frames.TAIL)
-    return "" if in_files == expected else f"shards of {in_files} bytes, {INFO} says {expected}"
+    names = [piece.partition("[")[0] for piece in split.split("+")]
+    for name in dict.fromkeys(names):
+        info = builder.info.splits.get(name)
+        if info is None or not info.num_bytes:
+            continue
+        paths = [shard.path for shard in _shards_of(builder, name)]
+        if not all(path.exists() for path in paths):
+            continue  # reading them says more
+        in_files = sum(size(path) for path in paths)
+        expected = int(info.num_bytes) + info.num_examples * (frames.HEAD + frames.TAIL)
+        if in_files != expected:
+            return f"shards of {in_files} bytes, {INFO} says {expected}"
+    return ""
 
 
 def _check_size(builder: tfds.core.DatasetBuilder, split: str) -> None:
@@ -436,16 +461,18 @@ def _check_size(builder: tfds.core.DatasetBuilder, split: str) -> None:
         )
 
 
-def _read_part(builder: tfds.core.DatasetBuilder, part: Part, complete: bool) -> Iterator[bytes]:
-    """Yields the serialized examples of a `Part`; see `read_shards`."""
-    where = f"{builder.info.full_name}@{part}"
+def _read_listed(
+    builder: tfds.core.DatasetBuilder, listed: ListedSplit, complete: bool
+) -> Iterator[bytes]:
+    """Yields the serialized examples of a list of ids; see `read_shards`."""
+    where = f"{builder.info.full_name}@{listed}"
     split_of_image: dict[str, str] = {}
-    for split in part.splits:
+    for split in listed.splits:
         for serialized in read_shards(builder, split, complete=complete):
             record = parse(serialized)
-            image_id = record.bytes(TILE_IMAGE_ID).decode() or record.id
-            del record  # it may be large
-            if image_id not in part.ids:
+            image_id = record.image_id
+            del record  # a large record
+            if image_id not in listed.ids:
                 continue
             first_split = split_of_image.setdefault(image_id, split)
             if first_split != split:
@@ -458,7 +485,7 @@ def _read_part(builder: tfds.core.DatasetBuilder, part: Part, complete: bool) ->
             yield serialized
     if complete:
         remedy = "read the dataset and split that the list was made for"
-        check_present(part.ids, split_of_image, where, partial=False, remedy=remedy)
+        check_present(listed.ids, split_of_image, where, partial=False, remedy=remedy)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -508,7 +535,7 @@ def _read_shard(shard: _Shard) -> Iterator[bytes]:
     if not shard.path.exists():
         raise unreadable(shard.path, "no such file", shard.length)
     try:
-        # No loop here, as it would keep the last record, which may be large.
+        # No loop over records here, as its variable would hold a large record.
         yield from map(operator.itemgetter(1), frames.read(shard.path))
     except (OSError, RuntimeError, ValueError, IndexError) as error:
         raise unreadable(shard.path, " ".join(str(error).split()), shard.length) from None

@@ -139,9 +139,9 @@ def _check_fields(fields: Mapping[str, Field]) -> None:
     if (names_of.MASK in fields) != (names_of.LABELS in fields):
         raise ForeignError(f"one of the features {names_of.MASK!r} and {names_of.LABELS!r} alone")
     in_objects = {path for path, field in fields.items() if field.sequence == OBJECTS}
-    lacking = _OBJECT_FIELDS.keys() - in_objects
+    lacking = sorted(_OBJECT_FIELDS.keys() - in_objects)
     if OBJECTS in fields or (in_objects and lacking):
-        raise ForeignError(f"the feature {OBJECTS!r} without {lacking}")
+        raise ForeignError(f"the feature {OBJECTS!r} without {', '.join(lacking) or 'a sequence'}")
     for path, ours in _OUR_FIELDS.items():
         if path in fields and not _is_alike(path, fields[path], ours):
             raise ForeignError(f"the feature {path!r} is {fields[path]}, not {ours}")

@@ -17,6 +17,7 @@ from voc_seg_tfrecord.core.package_versions import all_versions
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.quality import rules
 from voc_seg_tfrecord.reading import dataset as datasets
+from voc_seg_tfrecord.reading import metadata
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 from voc_seg_tfrecord.report import charts
 from voc_seg_tfrecord.report.charts import ClassAxis
@@ -74,9 +75,9 @@ def _render(
     """Reads the dataset, and returns the page as HTML."""
     facts = gather(builder, splits, fits=fits, progress=progress)
     stats = [of_split.stats for of_split in facts.values()]
-    names = tuple(clean(name) for name in datasets.class_names(builder))
-    background = datasets.background(builder)
-    colors = class_colors(background, datasets.palette(builder))
+    names = tuple(clean(name) for name in metadata.class_names(builder))
+    background = metadata.background(builder)
+    colors = class_colors(background, metadata.palette(builder))
     has_masks = MASK in builder.info.features
     unit = "tile" if TILE_IMAGE_ID in builder.info.features else "image"
 
@@ -101,7 +102,7 @@ def _render(
     void = sum(of_split.void for of_split in stats)
     pixels = void + sum(int(of_split.pixels.sum()) for of_split in stats)
     images_at_points = np.sum([of_split.images_at_points for of_split in facts.values()], 0)
-    config = datasets.config_of(builder)
+    config = metadata.config_of(builder)
     fingerprints = {split: of_split.fingerprint for split, of_split in facts.items()}
     return fill_template(
         "dataset",
@@ -116,7 +117,7 @@ def _render(
         background=background,
         masked=has_masks,
         views=has_masks,
-        bands=datasets.bands_of(builder),
+        bands=metadata.bands_of(builder),
         unit=unit,
         void_share=void / max(1, pixels),
         instances=has_masks and all(of_split.has_instances for of_split in facts.values()),

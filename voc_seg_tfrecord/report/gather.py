@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core.names import FILENAME, IMAGE, INSTANCES, LABEL, MASK,
 from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.quality.evidence import Evidence, examine
 from voc_seg_tfrecord.quality.fit import sample_pixels
-from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.stats import Stats
 
@@ -135,9 +135,9 @@ def gather(
       ConfigError: if voc_seg_tfrecord did not build the dataset.
       RecordError: if a shard is damaged. A record that is wrong is a problem of its split.
     """
-    dataset.check_features(builder, (IMAGE, FILENAME))
-    names = dataset.class_names(builder)
-    background = dataset.background(builder) if MASK in builder.info.features else None
+    metadata.check_features(builder, (IMAGE, FILENAME))
+    names = metadata.class_names(builder)
+    background = metadata.background(builder) if MASK in builder.info.features else None
     read = functools.partial(_read_record, names, background, fits)
     sums = {split: _SplitSums() for split in splits}
     for split, record in records.scan_splits(builder, list(sums), read, progress=progress):

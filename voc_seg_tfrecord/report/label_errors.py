@@ -20,7 +20,7 @@ from voc_seg_tfrecord.quality import appearance, rules
 from voc_seg_tfrecord.quality.evidence import Evidence, examine, examine_appearances
 from voc_seg_tfrecord.quality.finding import Finding, as_finding, suspicious_first
 from voc_seg_tfrecord.quality.rules import RegionFindings
-from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading import dataset, metadata, records
 from voc_seg_tfrecord.reading.records import Record
 
 
@@ -124,8 +124,8 @@ def _find_in_built(builder: tfds.core.DatasetBuilder, fits: bool, progress: bool
     """Finds labels of a built dataset that may be wrong."""
     examine_record = functools.partial(_examine_record, measure_fit=fits)
     evidence = _examine_records(builder, examine_record, progress=progress)
-    names = dataset.class_names(builder)
-    findings = rules.find_all(evidence, names, dataset.background(builder))
+    names = metadata.class_names(builder)
+    findings = rules.find_all(evidence, names, metadata.background(builder))
     return suspicious_first(findings)
 
 
@@ -141,7 +141,7 @@ def find_mislabeled_regions(builder: tfds.core.DatasetBuilder) -> RegionFindings
     except VocSegError as error:  # an image that cannot be decoded may have a score all the same
         note = rules.note_on_regions(f"Regions could not be compared. {error}")
         return RegionFindings([], note)
-    regions = rules.find_mislabeled_regions(evidence, dataset.class_names(builder))
+    regions = rules.find_mislabeled_regions(evidence, metadata.class_names(builder))
     return RegionFindings(suspicious_first(regions.findings), regions.note)
 
 
@@ -152,7 +152,7 @@ def _examine_records(
     progress: bool,
 ) -> list[Evidence]:
     """Measures the records of all splits by a function that takes a split and a record."""
-    dataset.check_features(builder, (IMAGE, MASK))
+    metadata.check_features(builder, (IMAGE, MASK))
     splits = list(builder.info.splits)
     scanned = records.scan_splits(builder, splits, examine_record, progress=progress)
     return [evidence for _, evidence in scanned]

@@ -57,7 +57,7 @@ def class_colors(
 
     Args:
       background: the index of the background class; None if there is none.
-      colors: the dataset's own, as `reading.dataset.palette` returns them; VOC's if None.
+      colors: the dataset's own, as `reading.metadata.palette` returns them; VOC's if None.
     """
     palette = np.array(voc_palette() if colors is None else colors, np.uint8)
     if background and (palette == voc_palette()).all():

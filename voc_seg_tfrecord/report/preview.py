@@ -10,13 +10,8 @@ from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean
 from voc_seg_tfrecord.core.names import LABEL, LABELS, MASK
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import records
-from voc_seg_tfrecord.reading.dataset import (
-    BuiltDataset,
-    as_builder,
-    background,
-    class_names,
-    palette,
-)
+from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+from voc_seg_tfrecord.reading.metadata import background, class_names, palette
 from voc_seg_tfrecord.reading.records import Record, read_at
 from voc_seg_tfrecord.report.overlay import ClassStyle, class_colors
 from voc_seg_tfrecord.report.sheet_example import ExampleGroup, SheetExample, make_sheet_example

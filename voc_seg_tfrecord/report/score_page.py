@@ -20,7 +20,7 @@ from voc_seg_tfrecord.evaluation import folder
 from voc_seg_tfrecord.evaluation.predictions import Predictions
 from voc_seg_tfrecord.evaluation.result import ImageScore, Result
 from voc_seg_tfrecord.quality.finding import MISLABELED_REGION, Finding
-from voc_seg_tfrecord.reading import dataset, records
+from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
 from voc_seg_tfrecord.report.clean_text import clean
 from voc_seg_tfrecord.report.label_errors import find_mislabeled_regions
@@ -143,7 +143,7 @@ def render(
       MaskError: if a prediction cannot be read any more.
     """
     names = tuple(clean(name) for name in result.class_names)
-    colors = class_colors(result.background, dataset.palette(builder))
+    colors = class_colors(result.background, metadata.palette(builder))
     every_name = name_all_values(names, "class")
     right = called_right(decisions)
     # Some may have been called right, which is known once their cards are made.
@@ -439,7 +439,7 @@ def _draw_prediction(
 ) -> _PredictionPictures:
     """Draws the part of an image that was compared with its prediction."""
     pair = folder.pair_with_prediction(
-        record, record.pixels(MASK), predictions, dataset.tiling_of(builder)
+        record, record.pixels(MASK), predictions, metadata.tiling_of(builder)
     )
     mask = pair.mask
     predicted = pair.prediction.classes.astype(np.uint8)

@@ -141,8 +141,8 @@ _PlacesOfIds = Mapping[str, Mapping[str, RecordPlace]]
 def _places_by_id(split: str, facts: SplitFacts) -> dict[str, RecordPlace]:
     """Returns the place of each record of a split by its id.
 
-    Findings name a split as text. The split of a place may be a `find.Part`, which equals that text
-    and alone can be read.
+    A finding names its split as text. A `ListedSplit` equals its text, but only the `ListedSplit`
+    itself can be read.
     """
     ids = facts.stats.ids
     return {image_id: RecordPlace(split, number) for number, image_id in enumerate(ids)}

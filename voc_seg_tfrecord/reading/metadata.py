@@ -1,0 +1,124 @@
+"""Answers what is known of a built dataset without reading its records: classes, colors, bands.
+
+The answers come from its features and its `metadata.json`, which a builder has in memory.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from voc_seg_tfrecord.core.errors import ConfigError, counted
+from voc_seg_tfrecord.core.names import (
+    CHANNELS,
+    IMAGE,
+    LABEL,
+    LABELS,
+    MASK,
+    SEGMENTATION,
+    TILE_IMAGE_ID,
+    background_index,
+    voc_palette,
+)
+from voc_seg_tfrecord.core.tiling import Tiling
+
+
+def config_of(builder: tfds.core.DatasetBuilder) -> dict[str, Any]:
+    """Returns the config that a dataset says it was built with; empty if it does not say it."""
+    return dict((builder.info.metadata or {}).get("config") or {})
+
+
+def ids_sha256(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
+    """Returns the `id_list_sha256` of each split's image ids, as the build noted it, if it did."""
+    splits = (builder.info.metadata or {}).get("splits") or {}
+    return {name: of_split["ids_sha256"] for name, of_split in splits.items()}
+
+
+def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SEGMENTATION) -> None:
+    """Raises a `ConfigError` that names features that a dataset does not have."""
+    lacking = [name for name in needed if name not in builder.info.features]
+    if lacking:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no feature {', '.join(lacking)}",
+            expected="a dataset with images and masks that voc_seg_tfrecord built; the images of "
+            "a test have no masks",
+        )
+
+
+def bands_of(builder: tfds.core.DatasetBuilder) -> str:
+    """Returns the bands of a dataset's images, as in `13 bands of uint16`; empty for 8-bit RGB."""
+    if IMAGE not in builder.info.features:
+        return ""
+    image = builder.info.features[IMAGE]
+    band_count = image.shape[-1]
+    if band_count == CHANNELS[IMAGE] and image.np_dtype == np.uint8:
+        return ""
+    return f"{counted(band_count, 'band')} of {np.dtype(image.np_dtype)}"
+
+
+def check_rgb(builder: tfds.core.DatasetBuilder, what: str, remedy: str) -> None:
+    """Raises a `ConfigError` if images are not RGB of 8 bits, where something takes no others."""
+    bands = bands_of(builder)
+    if bands:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"images of {bands}",
+            expected=f"RGB of 8 bits, which is all that {what} can hold",
+            remedy=remedy,
+        )
+
+
+def has_only_images(builder: tfds.core.DatasetBuilder) -> bool:
+    """Says whether a dataset has images with neither masks nor labels."""
+    return not {MASK, LABEL} & set(builder.info.features)
+
+
+def background(builder: tfds.core.DatasetBuilder) -> int | None:
+    """Returns the index of a built dataset's background class, None where none is known."""
+    if MASK not in builder.info.features:
+        return None
+    # A class map has the name that background got at build; the config may have an older one.
+    named_by = (builder.info.metadata or {}).get("class_map") or config_of(builder)
+    return background_index(builder.info.features[MASK].names, named_by.get("background", ""))
+
+
+def palette(builder: tfds.core.DatasetBuilder) -> np.ndarray:
+    """Returns the colors of a built dataset's classes, uint8 `[256, 3]`: VOC's or its own."""
+    colors = (builder.info.metadata or {}).get("palette")
+    return voc_palette() if colors is None else np.array(colors, np.uint8)
+
+
+def class_map(builder: tfds.core.DatasetBuilder) -> dict[str, str]:
+    """Returns the class that each class of the source became at build; empty if none did."""
+    changes = (builder.info.metadata or {}).get("class_map") or {}
+    return dict(changes.get("to", {}))
+
+
+def tiling_of(builder: tfds.core.DatasetBuilder) -> Tiling | None:
+    """Returns how a built dataset's images were cut, None if it holds complete images.
+
+    Raises:
+      ConfigError: if it holds tiles, and its metadata does not say how they were cut.
+    """
+    if TILE_IMAGE_ID not in builder.info.features:
+        return None
+    config = config_of(builder)
+    if "tile" not in config:
+        raise ConfigError(
+            builder.info.full_name,
+            found="tiles, and no config in the metadata that says how they were cut",
+            expected="a dataset that this version of voc_seg_tfrecord built",
+            remedy="build it again",
+        )
+    return Tiling(config["tile"], config.get("tile_overlap", 0))
+
+
+def class_names(builder: tfds.core.DatasetBuilder) -> tuple[str, ...]:
+    """Returns a built dataset's class names, of masks or of images; none for images alone."""
+    if has_only_images(builder):
+        return ()
+    if LABEL in builder.info.features:
+        return tuple(builder.info.features[LABEL].names)
+    return tuple(builder.info.features[LABELS].feature.names)
