@@ -21,7 +21,7 @@ from voc_seg_tfrecord.commands import arguments
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
-from voc_seg_tfrecord.formats import pillow, png_values
+from voc_seg_tfrecord.formats import pillow, png_values, stills
 from voc_seg_tfrecord.quality import appearance, fit
 from voc_seg_tfrecord.quality.evidence import measure_appearances
 from voc_seg_tfrecord.quality.misfits import find_misfits
@@ -39,7 +39,7 @@ Pair = tuple[np.ndarray, np.ndarray]
 """The image as it is compared, uint8 `[h, w, 3]`, and the mask, uint8 `[H, W]`."""
 
 
-def read(args: argparse.Namespace) -> Iterator[tuple[str, pillow.Still, np.ndarray]]:
+def read(args: argparse.Namespace) -> Iterator[tuple[str, stills.Still, np.ndarray]]:
     """Yields id, image and mask of the pairs of a folder that a build could read."""
     config, plan = find_config(epath.Path(args.root), name="own", **arguments.tree_fields(args))
     spec = dataclasses.replace(config.example_spec(plan.mask_rule), decoding="none")

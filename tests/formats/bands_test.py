@@ -10,7 +10,7 @@ import tifffile
 from voc_seg_tfrecord.core.bands import Bands
 from voc_seg_tfrecord.core.errors import ImageError, MissingPackageError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import bands
+from voc_seg_tfrecord.formats import band_files, bands
 
 DEEP = np.random.default_rng(7).integers(0, 60_000, (9, 12, 4)).astype(np.uint16)
 
@@ -87,7 +87,7 @@ def test_png_of_16_bits_is_kept_or_written_anew_with_the_same_values(channels):
     wanted = Bands((*range(channels),), "uint16")
     stored = bands.as_stored(wanted, bands.read_chosen(file, wanted), file)
     assert (stored == file.data) == (channels == 4)
-    np.testing.assert_array_equal(bands.read(File(stored, "b.png")), pixels)
+    np.testing.assert_array_equal(band_files.read(File(stored, "b.png")), pixels)
     decoded = imagecodecs.png_decode(stored)
     np.testing.assert_array_equal(decoded.reshape(pixels.shape), pixels)
 
@@ -98,7 +98,7 @@ def test_a_library_that_is_not_installed_is_named_with_the_command_that_installs
 ):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingPackageError, match="pip install tifffile imagecodecs"):
-        bands.read(File(FILES[kind], "a.file"))
+        band_files.read(File(FILES[kind], "a.file"))
 
 
 VALUES = {
@@ -130,9 +130,9 @@ def test_negative_numbers_are_no_uint16_and_nan_is_a_float():
 
 def test_the_masks_size_tells_which_axis_of_an_array_has_the_bands():
     first = File(npy(np.moveaxis(DEEP, 2, 0)), "a.npy")
-    np.testing.assert_array_equal(bands.read(first, (9, 12)), DEEP)
+    np.testing.assert_array_equal(band_files.read(first, (9, 12)), DEEP)
     with pytest.raises(ImageError, match=r"the shape \(4, 9, 12\) for a mask of 13 x 9"):
-        bands.read(first, (9, 13))
+        band_files.read(first, (9, 13))
 
 
 WRONG = {
@@ -166,25 +166,25 @@ WRONG = {
 @pytest.mark.parametrize("found", WRONG)
 def test_hostile_and_damaged_files_are_errors_that_say_what_is_wrong(found):
     with pytest.raises(ImageError, match=found.strip()):
-        bands.read(File(WRONG[found], "a file"))
+        band_files.read(File(WRONG[found], "a file"))
 
 
 def test_an_array_of_a_record_has_the_bytes_of_its_shape():
     import zlib
 
     data = zlib.compress(DEEP.tobytes())
-    np.testing.assert_array_equal(bands.array_of(data, DEEP.shape, "r"), DEEP)
+    np.testing.assert_array_equal(bands.inflate_array(data, DEEP.shape, "r"), DEEP)
     for shape in [(9, 12, 3), (0, 12, 4), (9, 12), (1 << 15, 1 << 15, 13)]:
         with pytest.raises(ImageError, match="an array"):
-            bands.array_of(data, shape, "r")
+            bands.inflate_array(data, shape, "r")
     with pytest.raises(ImageError, match="cannot be inflated"):
-        bands.array_of(b"no zlib", DEEP.shape, "r")
+        bands.inflate_array(b"no zlib", DEEP.shape, "r")
 
 
 def test_people_see_each_band_from_its_2nd_to_its_98th_percentile():
     ramp = np.linspace(1000, 2000, 101).astype(np.uint16).reshape(1, 101, 1)
-    shown = bands.shown(ramp)
+    shown = bands.stretch_for_display(ramp)
     assert shown.shape == (1, 101, 3)
     assert (shown[0, 2, 0], shown[0, 98, 0]) == (0, 255)
-    assert bands.shown(DEEP).shape == (9, 12, 3)
-    assert bands.shown(np.full((2, 2, 5), np.nan, np.float32)).max() == 0
+    assert bands.stretch_for_display(DEEP).shape == (9, 12, 3)
+    assert bands.stretch_for_display(np.full((2, 2, 5), np.nan, np.float32)).max() == 0

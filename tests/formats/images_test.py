@@ -15,7 +15,7 @@ import tifffile
 from voc_seg_tfrecord.core import file
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import images, pillow, png_stream
+from voc_seg_tfrecord.formats import images, jpeg_checks, pillow, png_stream, stills
 from voc_seg_tfrecord.formats.jpeg import JpegHeader
 
 RNG = np.random.default_rng(3)
@@ -197,7 +197,7 @@ def test_a_png_with_half_its_rows_is_refused(mode):
 def test_trusted_images_are_the_same_and_not_decoded(kind, monkeypatch):
     untrusted = stored_image(File(KEPT[kind], "a.jpg"))
     monkeypatch.setattr(images, "check_readable", None)
-    monkeypatch.setattr(images, "check_alike", None)
+    monkeypatch.setattr(jpeg_checks, "compare_decoders", None)
     monkeypatch.setattr(png_stream, "inflate", None)
     assert stored_image(File(KEPT[kind], "a.jpg"), decoding="none") == untrusted
 
@@ -300,13 +300,13 @@ def test_what_libjpeg_warns_of_in_good_photos_is_kept_without_a_word(make, read)
     data = make()
     decode_both_ways(data)
     assert read(data).data is data
-    assert images.doubt(File(data, "i.jpg")) == ""
+    assert images.describe_doubt(File(data, "i.jpg")) == ""
 
 
 def test_bytes_that_no_pixel_needs_are_kept_and_named(read):
     data = with_bytes_before_its_end()
     assert read(data).data is data
-    assert "extraneous bytes before marker 0xd9" in images.doubt(File(data, "i.jpg"))
+    assert "extraneous bytes before marker 0xd9" in images.describe_doubt(File(data, "i.jpg"))
 
 
 def running_over():
@@ -377,7 +377,7 @@ def test_a_file_without_a_header_is_left_to_the_decoder(monkeypatch):
 def test_jpegs_are_decoded_as_tensorflow_rounds_them(mode, options):
     noise = Image.fromarray(RNG.integers(0, 256, (23, 37, 3), np.uint8)).convert(mode)
     data = encoded(noise, "JPEG", quality=60, **options)
-    found = images.pixels(File(data, "a.jpg"), as_tensorflow=True)
+    found = images.decode_rgb(File(data, "a.jpg"), as_tensorflow=True)
     expected = tf.io.decode_image(data, channels=3, expand_animations=False).numpy()
     assert np.array_equal(found, expected)
 
@@ -394,17 +394,17 @@ def test_a_large_png_is_decoded_in_bands_to_the_same_pixels_whatever_its_filters
         return png_around(zlib.compress(rows), 7, 23, color=color)
 
     file = File(made(rows), "a.png")
-    expected = images.pixels(file)
+    expected = images.decode_rgb(file)
     whole = pillow.decode(file, ImageError)
     monkeypatch.setattr(images, "LARGE", 0)
-    monkeypatch.setattr(pillow, "_PIXELS_PER_STRIP", 30)
+    monkeypatch.setattr(stills, "PIXELS_PER_STRIP", 30)
     in_bands = images.decode(file)
-    assert (images.pixels(file) == expected).all()
+    assert (images.decode_rgb(file) == expected).all()
     assert (in_bands.values() == whole.values()).all()
     assert (in_bands.gray(5, 3) == whole.gray(5, 3)).all()
     assert (in_bands.resized(5, 3).rgb() == whole.resized(5, 3).rgb()).all()
     with pytest.raises(ImageError, match=r"a\.png: .*bytes of pixels"):
-        images.pixels(File(made(rows[:-30]), "a.png"))
+        images.decode_rgb(File(made(rows[:-30]), "a.png"))
 
 
 GRAY = np.tile(np.arange(0, 256, 4, dtype=np.uint8), (8, 1))

@@ -14,7 +14,7 @@ from support.png_writer import png_around, write_png
 from voc_seg_tfrecord import voc_palette
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, RecordError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import pillow
+from voc_seg_tfrecord.formats import pillow, stills
 
 RNG = np.random.default_rng(5)
 GRAY = RNG.integers(0, 256, (6, 8), np.uint8)
@@ -34,8 +34,9 @@ def test_no_other_module_imports_pillow_but_those_that_draw():
     package = REPOSITORY / "voc_seg_tfrecord"
     drawing = [*package.glob("report/*.py")]
     drawing += [package / "commands" / "example.py", package / "tools" / "shape_pixels.py"]
-    names = ("pillow", "value_counts")
-    doors = {*(package / "formats" / f"{name}.py" for name in names), *drawing}
+    formats = package / "formats"
+    names = ("pillow", "stills", "value_counts")
+    doors = {*(formats / f"{name}.py" for name in names), *formats.glob("pillow_*.py"), *drawing}
     for path in set(package.rglob("*.py")) - doors:
         for node in ast.walk(ast.parse(path.read_text())):
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
@@ -130,7 +131,7 @@ def test_no_error_shows_an_object_in_memory(kind):
 def test_a_large_image_is_thinned_to_four_times_the_side_before_it_is_shrunk(monkeypatch):
     pixels = np.arange(100 * 60 * 3, dtype=np.uint32).reshape(100, 60, 3).astype(np.uint8)
     assert pillow.thinned(pixels, 10) is pixels
-    monkeypatch.setattr(pillow, "_PIXELS_PER_STRIP", 100)
+    monkeypatch.setattr(stills, "PIXELS_PER_STRIP", 100)
     assert np.array_equal(pillow.thinned(pixels, 10), pixels[::2, ::2])
     assert pillow.thinned(pixels, 50) is pixels
     assert pillow.shrink(pixels, 10).shape == (10, 6, 3)
@@ -168,7 +169,7 @@ def test_what_is_made_of_an_image_in_bands_is_the_same_as_of_the_whole(mode, siz
         return [array.tolist() for array in (still.rgb(), still.gray(5, 4), *squeezed)]
 
     whole, values = made(still), still.values()
-    monkeypatch.setattr(pillow, "_PIXELS_PER_STRIP", 100)
+    monkeypatch.setattr(stills, "PIXELS_PER_STRIP", 100)
     assert made(still) == whole
     assert (still.values() == values).all()
-    assert made(pillow.as_still(rgb, "a.png", ImageError)) == whole
+    assert made(stills.as_still(rgb, "a.png", ImageError)) == whole

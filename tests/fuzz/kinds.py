@@ -31,10 +31,10 @@ from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import index_rule
 from voc_seg_tfrecord.formats import (
     annotations,
-    array_files,
     images,
     index_masks,
     mask_samples,
+    matlab_files,
     png,
     png_stream,
 )
@@ -240,7 +240,9 @@ def photo(rng: random.Random) -> str:
     except VocSegError:
         return "WRONG refused a valid image" if data == whole else "refused"
     outcome = _decoded_alike(kept)
-    seen_by_check = outcome == "WRONG decoders differ" or images.doubt(File(kept.data, "image"))
+    seen_by_check = outcome == "WRONG decoders differ" or images.describe_doubt(
+        File(kept.data, "image")
+    )
     decoded = outcome in ("equal", "WRONG decoders differ")
     return "lenient" if decoded and seen_by_check else outcome
 
@@ -397,7 +399,7 @@ def matlab(rng: random.Random) -> str:
     whole = data = buffer.getvalue()
     if rng.random() < 0.8:
         data = damaged(rng, data)
-    found = array_files.read_matlab(File(data, "a.mat"), "SBD")
+    found = matlab_files.read_matlab(File(data, "a.mat"), "SBD")
     if data == whole:
         return "equal" if np.array_equal(found, pixels) else "WRONG pixels"
     return "lenient" if found.ndim == 2 and found.dtype.kind in "ui" else "WRONG array"

@@ -14,7 +14,7 @@ from voc_seg_tfrecord.core.example import NeededFiles
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.named_lists import list_ids
 from voc_seg_tfrecord.core.releases import RELEASES
-from voc_seg_tfrecord.formats import array_files
+from voc_seg_tfrecord.formats import matlab_files
 from voc_seg_tfrecord.sources import sbd
 from voc_seg_tfrecord.sources.sbd import SbdTree
 
@@ -30,7 +30,7 @@ def dataset(tmp_path):
 
 def read(folder, kind, name="2008_000001"):
     path = folder / kind / f"{name}.mat"
-    return array_files.read_matlab(File.read(path), "SBD")
+    return matlab_files.read_matlab(File.read(path), "SBD")
 
 
 def test_class_indices_are_read(dataset):
@@ -68,7 +68,7 @@ def test_an_archive_without_sbd_is_named(tmp_path, monkeypatch):
 def test_a_damaged_file_is_named(dataset):
     path = dataset / "cls" / "2008_000001.mat"
     with pytest.raises(MaskError, match=r"2008_000001\.mat: not readable"):
-        array_files.read_matlab(File(path.read_bytes()[:150], str(path)), "SBD")
+        matlab_files.read_matlab(File(path.read_bytes()[:150], str(path)), "SBD")
 
 
 def test_the_crafted_files_are_read_as_scipy_reads_them(real_data):
@@ -76,7 +76,7 @@ def test_the_crafted_files_are_read_as_scipy_reads_them(real_data):
     for kind, name in (("cls", "GTcls"), ("inst", "GTinst")):
         path = folder / kind / "2008_000002.mat"
         expected = make_sbd.io.loadmat(path)[name]["Segmentation"][0, 0]
-        assert np.array_equal(array_files.read_matlab(File.read(path), "SBD"), expected)
+        assert np.array_equal(matlab_files.read_matlab(File.read(path), "SBD"), expected)
     assert sorted(np.unique(read(folder, "cls", "2008_000002"))) == [0, 1, 15, 20]
 
 

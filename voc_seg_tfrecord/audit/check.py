@@ -370,7 +370,7 @@ def _finding_with_box(error: VocSegError, raw: RawExample | None, rule: MaskRule
 def _doubts(image: File) -> Iterable[Finding]:
     """Yields a finding if an image may be damaged, although it can be decoded."""
     where = str(image.where)
-    doubt = images.doubt(image)
+    doubt = images.describe_doubt(image)
     if doubt:
         message = f"{where}: {doubt}: cameras add such bytes, and damage does: look at it"
         yield Finding("image that may be damaged", where, message, IGNORED)

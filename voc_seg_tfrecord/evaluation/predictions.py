@@ -24,7 +24,7 @@ from voc_seg_tfrecord.core.names import IMAGE, VOC_CLASSES, VOID, voc_palette
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
-from voc_seg_tfrecord.formats import array_files, pillow, png
+from voc_seg_tfrecord.formats import numpy_files, pillow, png
 from voc_seg_tfrecord.formats.mask_samples import read_samples
 from voc_seg_tfrecord.reading import records
 from voc_seg_tfrecord.reading.dataset import check_splits
@@ -208,7 +208,7 @@ def _read_probabilities(file: File, axes: str, classes: int) -> np.ndarray:
     remedy = "save the softmax of the scores of the network"
     if file.kind is not Kind.NUMPY:
         raise MaskError(file.where, found="no NumPy file", expected=expected, remedy=remedy)
-    array = array_files.read_numpy(file, "f", expected)
+    array = numpy_files.read_numpy(file, "f", expected)
     if array.ndim != 3 or not array.size:
         raise MaskError(file.where, found=f"an array {list(array.shape)}", expected=expected)
     chances = np.moveaxis(array, 0, -1) if axes == "CHW" else array

@@ -100,7 +100,7 @@ class ExportedSplit:
         names = [name for name in _SINGLE_VALUES if name in self.builder.info.features]
         for where, record in self.records():
             if IMAGE_VALUE in record:
-                array = bands.array_of(record[IMAGE_VALUE][0], record[IMAGE_SHAPE], where)
+                array = bands.inflate_array(record[IMAGE_VALUE][0], record[IMAGE_SHAPE], where)
                 record[IMAGE] = [bands.as_file(array, where).data]
             yield {name: record[name][0] for name in names}
 
@@ -144,7 +144,7 @@ def raw_features(example: dict[str, Any]) -> dict[str, Any]:
     features: dict[str, Any] = {"name": example[FILENAME]}
     where = example[FILENAME].decode()
     # The pixels are those that training on the dataset sees.
-    image = images.pixels(File(example[IMAGE], where), as_tensorflow=True)
+    image = images.decode_rgb(File(example[IMAGE], where), as_tensorflow=True)
     if MASK in example:
         mask = pixels(File(example[MASK], where))
         features["label_raw"] = np.ascontiguousarray(mask).data.cast("B")

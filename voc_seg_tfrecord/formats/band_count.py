@@ -7,7 +7,7 @@ import itertools
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item
-from voc_seg_tfrecord.formats import bands, mask_samples
+from voc_seg_tfrecord.formats import band_files, mask_samples
 
 _MAX_TRIED_IMAGES = 8
 
@@ -23,7 +23,7 @@ def count_bands(items: Iterable[Item]) -> int:
         try:
             raw = item.read()
             mask_size = mask_samples.size_of(raw.mask) if raw.mask else None
-            return int(bands.read(raw.image, mask_size).shape[2])
+            return int(band_files.read(raw.image, mask_size).shape[2])
         except VocSegError as error:
             problems.append(error)
         except OSError as error:  # the file was there when the tree was listed

@@ -5,14 +5,9 @@ them to the right uint8 `[H, W, 3]`. `Decoding` says how that is tried. What onl
 right (palettes, alpha, CMYK, WebP, TIFF, an image to be rotated) is stored as an RGB PNG of its
 pixels. `narrow` refuses what would lose bands or bits.
 
-TFDS decodes with TensorFlow in `as_dataset` and with Pillow in `data_source`. Both decode JPEGs by
-libjpeg-turbo, forgive much of the damage that it warns of, and round in different ways.
-
-1. `check_readable` finds what one of them cannot decode, and what libjpeg-turbo warns of. It reads
-   all of a JPEG's stream at an eighth of the size too. With PNGs Pillow is the stricter one.
-2. `check_alike` also finds what they decode to other pixels. For that a JPEG has to be decoded in
-   full, as either does: a reduced size skips the arithmetic in which they differ. simplejpeg does
-   both: it can round as Pillow does, and gives arrays without copying the pixels twice.
+TFDS decodes with TensorFlow in `as_dataset` and with Pillow in `data_source`. `check_readable`
+finds what one of them cannot decode, and `jpeg_checks.compare_decoders` what they decode
+differently. With PNGs Pillow is the stricter one.
 
 Large files take turns in decoding: threads bound the memory of small files, not of 100 megapixels.
 """
@@ -24,13 +19,23 @@ import math
 import struct
 
 import numpy as np
-import simplejpeg
 
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.example import Decoding, Exif
-from voc_seg_tfrecord.core.file import File, Kind, check_pixels, once_per_file
+from voc_seg_tfrecord.core.file import File, Kind, check_pixels
 from voc_seg_tfrecord.core.worker import in_turn
-from voc_seg_tfrecord.formats import bands, jpeg, narrow, pillow, png, png_stream, png_strips
+from voc_seg_tfrecord.formats import (
+    band_files,
+    bands,
+    jpeg,
+    jpeg_checks,
+    narrow,
+    pillow,
+    png,
+    png_stream,
+    png_strips,
+    stills,
+)
 
 # Orientations that EXIF numbers.
 _MIRRORED_OR_UPSIDE_DOWN = (2, 3, 4)
@@ -38,23 +43,6 @@ _ROTATED_BY_90 = (5, 6, 7, 8)
 
 _STORED_COMPONENTS = (1, 3)
 """Numbers of components of a JPEG that both decoders read to the same colors."""
-
-MAX_DIFFERENCE = 64
-"""The decoders round JPEGs in other ways, which makes up to 27 in 255 at the highest quality.
-
-Damage makes many times that: values overflow, from white to black.
-"""
-
-_ROWS_COMPARED_AT_ONCE = 384
-"""So that comparing large images does not take several times their memory."""
-
-# What libjpeg-turbo warns of in good photos too: bytes that no pixel needs, and a wrong number in
-# the files of some phones, which no decoder uses.
-_EXTRA_BYTES = "extraneous bytes before marker"
-_HARMLESS_WARNINGS = (_EXTRA_BYTES, "Invalid SOS parameters")
-
-_UNKNOWN_TO_SIMPLEJPEG = ("determine subsampling", "JFIF revision", "Adobe color transform")
-"""Words in simplejpeg's errors about good files: rare sizes of colors, and unknown versions."""
 
 LARGE = 1 << 24
 """Pixels above which one file at a time, or one image with its mask, is decoded."""
@@ -86,7 +74,7 @@ def open_image(
     mask_size: tuple[int, int] | None = None,
     decoding: Decoding = "alike",
     user_wants_rgb: bool = False,
-) -> StoredImage | pillow.Still:
+) -> StoredImage | stills.Still:
     """Reads an image of any kind that people have under `JPEGImages`. Nothing is encoded.
 
     Args:
@@ -159,7 +147,7 @@ def _size_of_plain_bmp(data: bytes) -> tuple[int, int] | None:
 
 def _read_jpeg(
     file: File, exif: Exif, mask_size: tuple[int, int] | None, decoding: Decoding
-) -> StoredImage | pillow.Still:
+) -> StoredImage | stills.Still:
     header = jpeg.read_header(file)
     if header.precision != 8:
         raise ImageError(
@@ -178,7 +166,7 @@ def _read_jpeg(
     check_pixels(header.width, header.height, file, ImageError)
     keeps_bytes = header.components in _STORED_COMPONENTS
     if decoding == "alike" and keeps_bytes:
-        check_alike(file)
+        jpeg_checks.compare_decoders(file)
     elif decoding != "none":
         check_readable(file)
     if header.exif:
@@ -190,14 +178,28 @@ def _read_jpeg(
     return StoredImage(file.data, header.height, header.width)
 
 
-def _read_png(
-    file: File,
-    exif: Exif,
-    mask_size: tuple[int, int] | None,
-    decoding: Decoding,
-    *,
-    user_wants_rgb: bool,
-) -> StoredImage | pillow.Still:
+@dataclasses.dataclass(frozen=True)
+class _OpenPng:
+    """A PNG whose chunks were read, and whose pixels were inflated if that was to be tried.
+
+    Attributes:
+      file: the PNG.
+      header: its header.
+      chunks: its chunks.
+      keeps_bytes: whether every decoder reads it to the right uint8 `[H, W, 3]`.
+    """
+
+    file: File
+    header: png.PngHeader
+    chunks: tuple[png.Chunk, ...]
+    keeps_bytes: bool
+
+    def with_chunks(self, *kinds: bytes) -> File:
+        """Returns the PNG with what decoders need, and chunks of these kinds, alone."""
+        return File(png.critical_chunks(self.chunks, *kinds), self.file.where)
+
+
+def _open_png(file: File, decoding: Decoding) -> _OpenPng:
     with MaskError.raised_as(ImageError):
         header = png.read_header(file)
         chunks = png.read_chunks(file, header)
@@ -205,24 +207,36 @@ def _read_png(
         keeps_bytes = _is_read_alike(header, chunks)
         if not keeps_bytes or decoding != "none":
             png_stream.check(file, header, chunks)
-    if header.depth == 16 and not user_wants_rgb:
-        exact = narrow.open_deep_png(file, header, chunks)
-        if exact is not file:
-            return _read_png(exact, exif, mask_size, decoding, user_wants_rgb=False)
-    if header.color in (png.ColorType.GRAY_ALPHA, png.ColorType.RGBA) and not user_wants_rgb:
-        bare = File(png.critical_chunks(chunks), file.where)
-        narrow.check_transparency(file, pillow.decode(bare, ImageError))
-    if keeps_bytes and decoding != "none":
-        check_readable(file)
-    if any(chunk.kind == b"eXIf" for chunk in chunks):
-        with_exif = File(png.critical_chunks(chunks, b"eXIf"), file.where)
-        upright = _rotate(with_exif, exif, mask_size)
+    return _OpenPng(file, header, chunks, keeps_bytes)
+
+
+def _read_png(
+    file: File,
+    exif: Exif,
+    mask_size: tuple[int, int] | None,
+    decoding: Decoding,
+    *,
+    user_wants_rgb: bool,
+) -> StoredImage | stills.Still:
+    opened = _open_png(file, decoding)
+    if opened.header.depth == 16 and not user_wants_rgb:
+        exact = narrow.open_deep_png(opened.file, opened.header, opened.chunks)
+        if exact is not file:  # it has 8 bits now
+            opened = _open_png(exact, decoding)
+    has_alpha = opened.header.color in (png.ColorType.GRAY_ALPHA, png.ColorType.RGBA)
+    if has_alpha and not user_wants_rgb:
+        bare = opened.with_chunks()
+        narrow.check_transparency(bare, pillow.decode(bare, ImageError))
+    if opened.keeps_bytes and decoding != "none":
+        check_readable(opened.file)
+    if any(chunk.kind == b"eXIf" for chunk in opened.chunks):
+        upright = _rotate(opened.with_chunks(b"eXIf"), exif, mask_size)
         if upright is not None:
             return upright
-    if keeps_bytes:
-        return StoredImage(file.data, header.height, header.width)
+    if opened.keeps_bytes:
+        return StoredImage(opened.file.data, opened.header.height, opened.header.width)
     # Pillow may fail on texts and profiles, and the new PNG has none of them.
-    return pillow.decode(File(png.critical_chunks(chunks), file.where), ImageError)
+    return pillow.decode(opened.with_chunks(), ImageError)
 
 
 def _is_read_alike(header: png.PngHeader, chunks: tuple[png.Chunk, ...]) -> bool:
@@ -232,7 +246,7 @@ def _is_read_alike(header: png.PngHeader, chunks: tuple[png.Chunk, ...]) -> bool
     return all(chunk.kind != b"tRNS" for chunk in chunks)
 
 
-def _rotate(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> pillow.Still | None:
+def _rotate(file: File, exif: Exif, mask_size: tuple[int, int] | None) -> stills.Still | None:
     """Returns the image rotated as EXIF says; None if it stays as it is stored."""
     if exif == "ignore":
         return None
@@ -260,67 +274,27 @@ def check_readable(file: File) -> None:
       ImageError: if one of the decoders would fail, or reads another size, or if the compressed
         pixels of a JPEG are damaged in a way that shows.
     """
-    if file.kind is Kind.PNG:
-        still = pillow.decode(file, ImageError)
-        size_in_header = png.read_header(file)
-        _check_sizes(
-            file, (still.height, still.width), (size_in_header.height, size_in_header.width)
-        )
+    if file.kind is Kind.JPEG:
+        jpeg_checks.check_readable(file)
         return
-    header = jpeg.read_header(file)
-    _check_sizes(file, pillow.read_size(file, ImageError), (header.height, header.width))
-    pixels = _decode_eighth_strictly(file).pixels
-    if pixels is None:
-        pixels = pillow.decode(file, ImageError, side=1).values()
-    eighth = (math.ceil(header.height / 8), math.ceil(header.width / 8))
-    _check_sizes(file, pixels.shape[:2], eighth)
+    still = pillow.decode(file, ImageError)
+    header = png.read_header(file)
+    jpeg_checks.check_same_size(file, (still.height, still.width), (header.height, header.width))
 
 
-def doubt(file: File) -> str:
+def describe_doubt(file: File) -> str:
     """Says what may be damage in an image that both checks accept; empty if nothing is."""
     if file.kind is not Kind.JPEG:
         return ""
     if jpeg.read_header(file).components in _STORED_COMPONENTS:
-        return check_alike(file)
-    return _decode_eighth_strictly(file).doubt
+        return jpeg_checks.compare_decoders(file)
+    return jpeg_checks.find_doubt_at_an_eighth(file)
 
 
-@once_per_file
-def check_alike(file: File) -> str:
-    """Decodes a JPEG, one that can be kept, as both decoders do and compares the pixels.
-
-    Returns:
-      What may be damage, though it does no harm; empty if nothing is.
-
-    Raises:
-      ImageError: if `check_readable` would raise it, or the decoders read other pixels.
-    """
-    header = jpeg.read_header(file)
-    size = (header.height, header.width)
-    _check_sizes(file, pillow.read_size(file, ImageError), size)
-    by_tensorflow = _decode_strictly(file, "RGB")
-    by_numpy = _pixels_once(file)
-    _check_sizes(file, by_numpy.shape[:2], size)
-    if by_tensorflow.pixels is None:
-        return by_tensorflow.doubt
-    _check_sizes(file, by_tensorflow.pixels.shape[:2], size)
-    for start in range(0, header.height, _ROWS_COMPARED_AT_ONCE):
-        rows = slice(start, start + _ROWS_COMPARED_AT_ONCE)
-        difference = _largest_difference(by_numpy[rows], by_tensorflow.pixels[rows])
-        if difference > MAX_DIFFERENCE:
-            raise _damaged_error(file, f"TensorFlow and NumPy decode it {difference} of 255 apart")
-    return by_tensorflow.doubt
-
-
-def _largest_difference(first: np.ndarray, second: np.ndarray) -> int:
-    """Returns by how much two arrays of uint8 differ at most."""
-    return int((np.maximum(first, second) - np.minimum(first, second)).max())
-
-
-def decode(file: File, *, side: int | None = None) -> pillow.Still:
+def decode(file: File, *, side: int | None = None) -> stills.Still:
     """Decodes an image as Pillow does; large PNGs a few rows at a time, when they are needed.
 
-    Of 16 bits, or an array, it is what people can look at; see `bands.shown`.
+    Of 16 bits, or an array, it is what people can look at; see `bands.stretch_for_display`.
 
     Args:
       file: the image.
@@ -329,8 +303,9 @@ def decode(file: File, *, side: int | None = None) -> pillow.Still:
     Raises:
       ImageError: if it cannot be decoded.
     """
-    if bands.is_deep(file):
-        return pillow.as_still(bands.shown(bands.read(file)), file.where, ImageError)
+    if band_files.is_deep(file):
+        stretched = bands.stretch_for_display(band_files.read(file))
+        return stills.as_still(stretched, file.where, ImageError)
     if file.kind is Kind.PNG and _count_pixels(file) > LARGE:
         header = png.read_header(file)
         if png_strips.can_be_read_in_strips(header):
@@ -338,117 +313,30 @@ def decode(file: File, *, side: int | None = None) -> pillow.Still:
     return pillow.decode(file, ImageError, side=side)
 
 
-def decode_once(file: File) -> pillow.Still:
-    """Decodes an image as `decode` does, but a JPEG that `check_alike` has decoded already.
+def decode_once(file: File) -> stills.Still:
+    """Decodes an image as `decode` does, but no JPEG that `compare_decoders` has decoded already.
 
     Raises:
       ImageError: if it cannot be decoded.
     """
     if file.kind is Kind.JPEG:
-        return pillow.as_still(_pixels_once(file), file.where, ImageError)
+        return stills.as_still(jpeg_checks.decode_rgb_once(file), file.where, ImageError)
     return decode(file)
 
 
-def _check_sizes(file: File, *sizes: tuple[int, ...]) -> None:
-    if len(set(sizes)) > 1:
-        raise _damaged_error(file, f"decoders read different sizes: {sorted(set(sizes))}")
-
-
-@dataclasses.dataclass(frozen=True)
-class _DecodedJpeg:
-    """A JPEG that was decoded with regard to libjpeg-turbo's warnings.
-
-    Attributes:
-      pixels: uint8 `[H, W, N]`; None if simplejpeg does not know its like.
-      doubt: what may be damage, though it does no harm; empty if nothing is.
-    """
-
-    pixels: np.ndarray | None
-    doubt: str = ""
-
-
-def _decode_eighth_strictly(file: File) -> _DecodedJpeg:
-    """Decodes a JPEG to gray at an eighth of its size, which reads all of its stream."""
-    return _decode_strictly(file, "Gray", min_side=1)
-
-
-def _decode_strictly(file: File, colorspace: str, *, min_side: int = 0) -> _DecodedJpeg:
-    """Decodes a JPEG as TensorFlow does; see `_decode_jpeg` for the arguments.
-
-    Raises:
-      ImageError: if libjpeg-turbo warns of something that is not harmless.
-    """
-    try:
-        return _DecodedJpeg(_decode_jpeg(file, colorspace, min_side=min_side))
-    except ImageError as error:
-        if not any(warning in error.found for warning in _HARMLESS_WARNINGS):
-            raise
-        doubt = error.found if _EXTRA_BYTES in error.found else ""
-        pixels = _decode_jpeg(file, colorspace, min_side=min_side, strict=False)
-        return _DecodedJpeg(pixels, doubt)
-
-
-def pixels(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
+def decode_rgb(file: File, *, as_tensorflow: bool = False) -> np.ndarray:
     """Decodes a stored image, uint8 `[H, W, 3]`, as Pillow does.
 
     Args:
       file: the image.
-      as_tensorflow: whether to round JPEGs as TensorFlow does; those of rare samplings of colors
-        are rounded as Pillow does.
+      as_tensorflow: whether to round JPEGs as TensorFlow does; see `jpeg_checks.decode_rgb`.
 
     Raises:
       ImageError: if it cannot be decoded, or is too large.
     """
     if file.kind is Kind.JPEG:
-        header = jpeg.read_header(file)
-        check_pixels(header.width, header.height, file, ImageError)
-        # What libjpeg-turbo warns of was looked at when the dataset was built.
-        decoded = _decode_jpeg(file, "RGB", strict=False, fastdct=as_tensorflow)
-        if decoded is not None:
-            return decoded
+        return jpeg_checks.decode_rgb(file, as_tensorflow=as_tensorflow)
     return decode(file).rgb()
-
-
-_pixels_once = once_per_file(pixels)
-
-
-def _decode_jpeg(
-    file: File, colorspace: str, *, min_side: int = 0, strict: bool = True, fastdct: bool = True
-) -> np.ndarray | None:
-    """Decodes a JPEG as TensorFlow does; returns None if simplejpeg does not know its like.
-
-    Args:
-      file: the JPEG.
-      colorspace: `RGB` or `Gray`.
-      min_side: how many pixels a side has to have at least, if a smaller image will do; 0 for all.
-      strict: whether warnings of libjpeg-turbo are errors.
-      fastdct: whether to round as TensorFlow does, and not as Pillow does.
-    """
-    try:
-        decoded = simplejpeg.decode_jpeg(
-            file.data,
-            colorspace,
-            fastdct=fastdct,
-            min_height=min_side,
-            min_width=min_side,
-            strict=strict,
-        )
-        return np.asarray(decoded)
-    except ValueError as error:
-        if any(words in str(error) for words in _UNKNOWN_TO_SIMPLEJPEG):
-            return None
-        raise _damaged_error(file, f"libjpeg-turbo finds: {error}") from None
-
-
-def _damaged_error(file: File, found: str) -> ImageError:
-    return ImageError(
-        file.where,
-        found=found,
-        expected="an undamaged image, which every decoder reads alike",
-        remedy="copy or export the file again; if no other copy is left, look at the image, and "
-        "save it anew or leave it out",
-        kind="damaged file",
-    )
 
 
 @contextlib.contextmanager

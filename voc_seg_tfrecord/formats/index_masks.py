@@ -231,31 +231,61 @@ def class_indices(samples: Samples, rule: MaskRule, where: str) -> np.ndarray:
         _check_values(counts, rule, where)
         return mask_samples.map_values(values, rule.all_values)
     _check_palette_length(counts, samples.palette, where)
+    classes = _classes_of_colored_values(kind, counts, samples.palette, rule, where)
+    return mask_samples.map_values(values, classes)
+
+
+def _classes_of_colored_values(
+    kind: MaskKind,
+    counts: Mapping[int, int],
+    palette: np.ndarray | None,
+    rule: MaskRule,
+    where: str,
+) -> dict[int, int]:
+    """Returns the class of each value of a mask whose colors count.
+
+    Args:
+      kind: the kind of the mask.
+      counts: the number of pixels of each value.
+      palette: uint8 `[N, 3]`, longer than any value; None of a mask without one.
+      rule: what values and colors mean.
+      where: the mask, for errors.
+
+    Raises:
+      MaskError: if a value has no class, or the user gave one to it and another one to its color.
+    """
     classes: dict[int, int] = {}
-    for value in counts:
-        index = rule.class_of(kind, value, _color_of(value, samples.palette))
+    unknown: Counter[Color] = Counter()
+    for value, pixels in counts.items():
+        color = _color_of(value, palette)
+        assert color is not None  # the palette was checked
+        index = rule.class_of(kind, value, color)
         if index is not None:
             classes[value] = index
-    if len(classes) < len(counts):
-        unknown = {value: pixels for value, pixels in counts.items() if value not in classes}
-        raise _unknown_colored_values_error(unknown, samples.palette, rule, where)
-    return mask_samples.map_values(values, classes)
+        elif len(rule.given_classes(value, color)) > 1:
+            raise two_classes_error(value, color, pixels, where)
+        else:
+            unknown[color] += pixels
+    if unknown:
+        raise _unknown_colors_error(unknown, rule, where)
+    return classes
 
 
 def unknown_pixels(samples: Samples, rule: MaskRule) -> np.ndarray:
     """Returns which pixels of a mask a rule does not know, bool `[H, W]`."""
     values, kind = _values_and_kind(samples, rule)
     if kind == "rgb":
-        numbers = mask_samples.counts_by_color(values).numbers
-        colors = mask_samples.unpack_colors(numbers)
-        unknown_colors = [rule.class_of(kind, None, color) is None for color in colors]
-        mapped = mask_samples.map_colors(values, numbers, np.array(unknown_colors, np.uint8))
-        return mapped.classes > 0
-    unknown_values = {}
+        unknown_numbers = []
+        for number in mask_samples.counts_by_color(values).numbers.tolist():
+            if rule.class_of(kind, None, mask_samples.unpack_color(number)) is None:
+                unknown_numbers.append(number)
+        return mask_samples.mark_colors(values, unknown_numbers)
+    unknown_values = []
     for value in mask_samples.counts_by_value(values):
         color = _color_of(value, samples.palette)
-        unknown_values[value] = rule.class_of(kind, value, color) is None
-    return mask_samples.map_values(values, unknown_values) > 0
+        if rule.class_of(kind, value, color) is None:
+            unknown_values.append(value)
+    return mask_samples.mark_values(values, unknown_values)
 
 
 def _values_and_kind(samples: Samples, rule: MaskRule) -> tuple[np.ndarray, MaskKind]:
@@ -310,27 +340,6 @@ def _classes_of_colors(colors: np.ndarray, rule: MaskRule, where: str) -> np.nda
     if unknown:
         raise _unknown_colors_error(unknown, rule, where)
     return mapped.classes
-
-
-def _unknown_colored_values_error(
-    unknown: Mapping[int, int], palette: np.ndarray | None, rule: MaskRule, where: str
-) -> MaskError:
-    """Returns the error about values that have no class, or two from the user, by their colors.
-
-    Args:
-      unknown: the number of pixels of each such value.
-      palette: uint8 `[N, 3]`, longer than any value; None of a grayscale mask.
-      rule: what values and colors mean.
-      where: the mask.
-    """
-    pixels_by_color: Counter[Color] = Counter()
-    for value, pixels in unknown.items():
-        color = _color_of(value, palette)
-        assert color is not None  # the palette was checked
-        if len(rule.given_classes(value, color)) > 1:
-            return two_classes_error(value, color, pixels, where)
-        pixels_by_color[color] += pixels
-    return _unknown_colors_error(pixels_by_color, rule, where)
 
 
 def two_classes_error(value: int, color: Color, pixels: int, where: object) -> MaskError:
@@ -421,7 +430,8 @@ def _describe_known_values(rule: MaskRule) -> str:
 
 def _describe_numbers(numbers: Sequence[int]) -> str:
     """Returns ascending numbers in words: `0 to 20`, or `0, 7, 9`."""
-    first, last = numbers[0], numbers[-1]
+    first = numbers[0]
+    last = numbers[-1]
     if list(numbers) == list(range(first, last + 1)):
         return f"{first} to {last}"
     return several(map(str, numbers), MAX_LISTED_EXPECTED)

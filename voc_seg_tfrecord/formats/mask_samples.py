@@ -16,12 +16,13 @@ from voc_seg_tfrecord.core.errors import ImageError, MaskError
 from voc_seg_tfrecord.core.file import IMAGE_KINDS, File, Kind, check_pixels
 from voc_seg_tfrecord.core.names import Color
 from voc_seg_tfrecord.formats import (
-    array_files,
-    bands,
+    band_files,
+    numpy_files,
     pillow,
     png,
     png_stream,
     png_values,
+    sample_formats,
     tiff,
     transparency,
     value_counts,
@@ -59,17 +60,16 @@ def read_samples(file: File) -> Samples:
       MaskError: if it cannot be read, cannot be a mask (a JPEG, an animated file, pixels that
         are not opaque), or is too large.
     """
-    kind = file.kind
-    if kind is Kind.NUMPY:
+    if file.kind is Kind.NUMPY:
         return Samples("gray", _load_array(file))
-    if kind is Kind.PNG or kind not in _MASK_KINDS:
+    if file.kind is Kind.PNG:
         return _read_png(file)
-    sample = pillow.read_sample_format(file, MaskError)
-    return _decode(file, sample.bits, is_signed=sample.is_signed)
+    if file.kind not in _MASK_KINDS:
+        raise png.not_a_png_error(file)
+    return _decode(file, sample_formats.read_sample_format(file, MaskError))
 
 
 def _read_png(file: File) -> Samples:
-    """Reads a PNG; of a file of another kind the error says what it is."""
     header = png.read_header(file)
     chunks = png.read_chunks(file, header)
     if png_values.holds_values(header):
@@ -78,7 +78,8 @@ def _read_png(file: File) -> Samples:
         png_stream.check(file, header, chunks)
         without_metadata = File(png.critical_chunks(chunks), file.where)
         color = transparency.transparent_color(header, chunks)
-        samples = _decode(without_metadata, header.depth, transparent_color=color)
+        sample_format = sample_formats.SampleFormat(header.depth, is_signed=False)
+        samples = _decode(without_metadata, sample_format, transparent_color=color)
     transparent = transparency.transparent_values(header, chunks)
     if transparent:
         transparency.check_counts(counts_by_value(samples.values), transparent, file)
@@ -95,37 +96,54 @@ def _read_values(file: File, header: png.PngHeader, chunks: tuple[Chunk, ...]) -
 
 
 def _decode(
-    file: File, depth: int, *, is_signed: bool = False, transparent_color: Sequence[int] = ()
+    file: File, sample_format: sample_formats.SampleFormat, *, transparent_color: Sequence[int] = ()
 ) -> Samples:
     """Returns the samples of a file that Pillow decodes, as they were before it changed them.
 
     Args:
       file: the file.
-      depth: bits of a sample, as they are written in the file.
-      is_signed: whether the file's integers are signed.
+      sample_format: how it stores a sample.
       transparent_color: the color that is not opaque; empty if none is.
     """
     still = pillow.decode(file, MaskError)
-    values, palette = still.values(), still.palette()
+    values = still.values()
+    palette = still.palette()
     if file.kind is Kind.TIFF:
         _check_all_bands(values, file)
-    transparent = still.transparent_value
-    if transparent is not None and values.ndim == 2:
-        transparency.check_counts(counts_by_value(values), frozenset([transparent]), file)
+    if values.ndim == 3:
+        return _color_samples(values, sample_format, transparent_color, file)
+    if still.transparent_value is not None:
+        transparent_values = frozenset([still.transparent_value])
+        transparency.check_counts(counts_by_value(values), transparent_values, file)
     if palette is not None:
         return Samples("palette", values, palette)
+    return Samples("gray", _as_stored_gray(values, sample_format, file))
+
+
+def _as_stored_gray(
+    values: np.ndarray, sample_format: sample_formats.SampleFormat, file: File
+) -> np.ndarray:
+    """Returns the gray values that Pillow has decoded, `[H, W]`, as integers that the file has."""
     if values.dtype == bool:
-        return Samples("gray", values.astype(np.uint8))
+        return values.astype(np.uint8)
     if values.dtype.kind == "f":
-        return Samples("gray", _as_whole_numbers(values, file))
-    values = _with_sign(values, is_signed=is_signed)
-    if values.ndim == 2:
-        return Samples("gray", _without_stretching(values, depth))
-    if depth == 16:  # of which Pillow keeps the high byte alone
+        return _as_whole_numbers(values, file)
+    return _without_stretching(_with_sign(values, sample_format), sample_format.bits)
+
+
+def _color_samples(
+    values: np.ndarray,
+    sample_format: sample_formats.SampleFormat,
+    transparent_color: Sequence[int],
+    file: File,
+) -> Samples:
+    """Returns the samples of channels `[H, W, 2 to 4]` that Pillow has decoded."""
+    channels = _with_sign(values, sample_format)
+    if sample_format.bits == 16:  # of which Pillow keeps the high byte alone
         with ImageError.raised_as(MaskError):
-            values = bands.read(file)
-    transparency.check_colors(values, transparent_color, file)
-    return _samples_of_channels(values, file)
+            channels = band_files.read(file)
+    transparency.check_colors(channels, transparent_color, file)
+    return _samples_of_channels(channels, file)
 
 
 def _check_all_bands(values: np.ndarray, file: File) -> None:
@@ -141,9 +159,10 @@ def _check_all_bands(values: np.ndarray, file: File) -> None:
         )
 
 
-def _with_sign(values: np.ndarray, *, is_signed: bool) -> np.ndarray:
+def _with_sign(values: np.ndarray, sample_format: sample_formats.SampleFormat) -> np.ndarray:
     """Returns the same bytes as signed or unsigned integers."""
-    byte_order, letter = values.dtype.str[0], "i" if is_signed else "u"
+    byte_order = values.dtype.str[0]
+    letter = "i" if sample_format.is_signed else "u"
     return values.view(f"{byte_order}{letter}{values.itemsize}")
 
 
@@ -219,7 +238,7 @@ def _inexact_error(file: File, found: str, expected: str) -> MaskError:
 
 
 def _load_array(file: File) -> np.ndarray:
-    array = array_files.read_numpy(file, "iub", _EXPECTED_ARRAY)
+    array = numpy_files.read_numpy(file, "iub", _EXPECTED_ARRAY)
     if array.ndim == 3 and array.shape[2] == 1:
         array = array[..., 0]
     if array.ndim != 2 or not array.size:
@@ -264,6 +283,22 @@ def map_values(values: np.ndarray, classes: Mapping[int, int]) -> np.ndarray:
     for rows in _slices_of_rows(values):
         mapped[rows] = class_of_known[np.searchsorted(known, values[rows])]
     return mapped
+
+
+def mark_values(values: np.ndarray, marked: Sequence[int]) -> np.ndarray:
+    """Returns which of the integers `[H, W]` are among some values, bool `[H, W]`."""
+    is_marked = np.empty(values.shape, bool)
+    for rows in _slices_of_rows(values):
+        is_marked[rows] = np.isin(values[rows], marked)
+    return is_marked
+
+
+def mark_colors(colors: np.ndarray, marked: Sequence[int]) -> np.ndarray:
+    """Returns which colors uint8 `[H, W, 3]` are among some 24-bit numbers, bool `[H, W]`."""
+    is_marked = np.empty(colors.shape[:2], bool)
+    for rows in _slices_of_rows(colors):
+        is_marked[rows] = np.isin(pack_colors(colors[rows]), marked)
+    return is_marked
 
 
 @dataclasses.dataclass(frozen=True)
@@ -335,7 +370,12 @@ def map_colors(colors: np.ndarray, known: np.ndarray, classes: np.ndarray) -> Ma
 
 def unpack_colors(numbers: np.ndarray) -> list[Color]:
     """Returns 24-bit numbers `[N]` as colors."""
-    return [(number >> 16, number >> 8 & 255, number & 255) for number in numbers.tolist()]
+    return [unpack_color(number) for number in numbers.tolist()]
+
+
+def unpack_color(number: int) -> Color:
+    """Returns a 24-bit number as a color."""
+    return number >> 16, number >> 8 & 255, number & 255
 
 
 def pack_colors(colors: np.ndarray) -> np.ndarray:

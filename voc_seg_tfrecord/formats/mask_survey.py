@@ -20,6 +20,7 @@ from voc_seg_tfrecord.core.class_rows import color_key
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.example import SurveyedMask
 from voc_seg_tfrecord.core.file import File, Kind
+from voc_seg_tfrecord.core.mask_rule import MaskKind
 from voc_seg_tfrecord.core.names import VOID, VOID_COLOR, Color
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.formats import images, png
@@ -85,42 +86,39 @@ class StoredPixel(NamedTuple):
         return self.value
 
 
-_DAMAGED_KIND = "damaged"
-_VOC_KIND = "voc"
-
-_STORED_KINDS = {_VOC_KIND: "palette", "equal": "rgb"}
-"""How a mask is stored, by its kind; the other kinds are how it is stored."""
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class MaskContent:
     """What one mask uses, without its pixels.
 
     Attributes:
-      kind: a `mask_rule.MaskKind`; or `damaged`; or `voc`: VOC's own palette, and not decoded.
+      kind: how it stores its pixels; None if it is damaged.
+      is_decoded: whether its pixels were decoded; those with VOC's own palette need not be.
       values: number of pixels of each value in use, ascending; none of an RGB mask.
       palette: the colors of a palette mask.
       colors: number of pixels of each color of an RGB mask.
-      sha256: of the file's bytes, in hexadecimal, if the mask was decoded.
+      sha256: of the file's bytes, in hexadecimal, so that a build need not count the values again;
+        empty of an RGB mask, which a build decodes in any case.
     """
 
-    kind: str
+    kind: MaskKind | None
     values: Mapping[int, int] = dataclasses.field(default_factory=dict)
     palette: tuple[Color, ...] = ()
     colors: Mapping[Color, int] = dataclasses.field(default_factory=dict)
     sha256: str = ""
+    is_decoded: bool = True
 
     def as_surveyed(self) -> SurveyedMask | None:
         """Returns what `index_masks.read_mask` can use; None if the mask is damaged."""
-        if self.kind == _DAMAGED_KIND:
+        if self.kind is None:
             return None
-        stored_kind = _STORED_KINDS.get(self.kind, self.kind)
+        stored_kind = "rgb" if self.kind == "equal" else self.kind
         if not self.sha256:
             return SurveyedMask(stored_kind)
         return SurveyedMask(stored_kind, self.sha256, self.values)
 
     def count_pixels(self) -> Iterator[tuple[StoredPixel, int]]:
-        """Yields what is in use, and on how many pixels."""
+        """Yields what a decoded mask uses, and on how many pixels."""
+        assert self.kind is not None
         for color, pixels in self.colors.items():
             yield StoredPixel("rgb", None, color), pixels
         for value, pixels in self.values.items():
@@ -133,8 +131,8 @@ class MaskContent:
         return self.palette[value] if 0 <= value < len(self.palette) else None
 
 
-_DAMAGED = MaskContent(_DAMAGED_KIND)
-_VOC_PALETTE = MaskContent(_VOC_KIND)
+_DAMAGED = MaskContent(None, is_decoded=False)
+_VOC_PALETTE = MaskContent("palette", is_decoded=False)
 
 
 @dataclasses.dataclass
@@ -181,16 +179,16 @@ class Survey:
         return dict(sorted(counts.items()))
 
     @functools.cached_property
-    def palettes(self) -> list[Any]:
+    def palette_entries(self) -> list[StoredPixel]:
         """The entries of palettes in use that have a color."""
         return [pixel for pixel in self.pixels if pixel.kind == "palette" and pixel.color]
 
     def add(self, path: str, content: MaskContent) -> None:
         """Notes one more mask."""
         self.examined += 1
-        if content.kind == _DAMAGED_KIND:
+        if content.kind is None:
             self.damaged += 1
-        elif content.kind == _VOC_KIND:
+        elif not content.is_decoded:
             self.voc.add_mask(path)
             self.void.add_mask(path)
         else:
@@ -277,11 +275,11 @@ def content_of_file(file: File) -> MaskContent:
     """
     with images.large_in_turn(file):
         samples = read_samples(file)
-    sha256 = hashlib.sha256(file.data).hexdigest()
     if samples.kind == "rgb" and equal_channels(samples.values):
         return MaskContent("equal", counts_by_value(samples.values[..., 0]))
     if samples.kind == "rgb":
-        return MaskContent("rgb", colors=_count_colors(samples.values), sha256=sha256)
+        return MaskContent("rgb", colors=_count_colors(samples.values))
+    sha256 = hashlib.sha256(file.data).hexdigest()
     palette: tuple[Color, ...] = ()
     if samples.palette is not None:
         palette = _colors_of_palette(samples.palette.tobytes())

@@ -18,7 +18,15 @@ import numpy as np
 from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.errors import ImageError, MissingPackageError, command, counted
 from voc_seg_tfrecord.core.file import File, check_pixels
-from voc_seg_tfrecord.formats import bands, pillow, png, tiff
+from voc_seg_tfrecord.formats import (
+    band_files,
+    pillow,
+    pillow_errors,
+    png,
+    png_encoder,
+    stills,
+    tiff,
+)
 
 WOULD_BE_LOST = "bands or bits that would be lost"
 """The kind of the errors about it."""
@@ -37,7 +45,7 @@ _MIN_SHARE_OF_PARTLY_TRANSPARENT = 0.1
 _MIN_ALPHA_VALUES = 17
 
 
-def open_tiff(file: File, *, user_wants_rgb: bool) -> pillow.Still:
+def open_tiff(file: File, *, user_wants_rgb: bool) -> stills.Still:
     """Decodes a TIFF to what can be stored as RGB of 8 bits.
 
     Args:
@@ -68,7 +76,7 @@ def open_tiff(file: File, *, user_wants_rgb: bool) -> pillow.Still:
             if exact is not None:
                 for band in range(header.color_bands, header.bands):
                     _check_deep_alpha(file, samples[..., band])
-                return pillow.as_still(_repeat_gray(exact), file.where, ImageError)
+                return stills.as_still(_repeat_gray(exact), file.where, ImageError)
     has_alpha = header.alpha_bands > 0 and holds_all_bands
     bands_to_keep = _numbers_below(header.color_bands) if has_alpha else "all"
     raise _lost_error(file, header.bands, header.dtype, colors, bands_to_keep)
@@ -102,7 +110,7 @@ def open_deep_png(file: File, header: png.PngHeader, chunks: tuple[png.Chunk, ..
     color_bands = 1 if header.channels < 3 else 3
     has_alpha = header.channels in (2, 4)
     try:
-        samples = bands.read(File(png.critical_chunks(chunks), file.where))
+        samples = band_files.read(File(png.critical_chunks(chunks), file.where))
     except MissingPackageError:
         colors = None
     else:
@@ -120,12 +128,12 @@ def open_deep_png(file: File, header: png.PngHeader, chunks: tuple[png.Chunk, ..
 
 def _encode_with_exif(pixels: np.ndarray, chunks: tuple[png.Chunk, ...]) -> bytes:
     """Returns pixels as a PNG with the EXIF that is among the chunks of another one."""
-    data = png.encode(pixels)
+    data = png_encoder.encode(pixels)
     exif = b"".join(chunk.raw for chunk in chunks if chunk.kind == b"eXIf")
     return data[: png.HEADER_BYTES] + exif + data[png.HEADER_BYTES :]
 
 
-def check_transparency(file: File, still: pillow.Still) -> None:
+def check_transparency(file: File, still: stills.Still) -> None:
     """Refuses an alpha channel whose values look like those of a photo.
 
     Raises:
@@ -169,7 +177,7 @@ def _check_alpha(file: File, alpha: np.ndarray, *, opaque: Any, keep: str) -> No
     )
 
 
-def _decode_8_bit_tiff(file: File, header: tiff.TiffHeader) -> pillow.Still:
+def _decode_8_bit_tiff(file: File, header: tiff.TiffHeader) -> stills.Still:
     """Decodes one or three bands of 8 bits by Pillow, or by tifffile if Pillow cannot."""
     # Of three bands that are declared as gray Pillow may read one three times.
     is_gray_of_three = header.color_bands == 3 and header.photometric == tiff.BLACK_IS_ZERO
@@ -179,12 +187,12 @@ def _decode_8_bit_tiff(file: File, header: tiff.TiffHeader) -> pillow.Still:
         still = _decode_by_pillow(file)
         if still is not None:
             return still
-    colors = bands.read(file)[..., : header.color_bands]
+    colors = band_files.read(file)[..., : header.color_bands]
     colors = _invert_white_is_zero(colors, header)
-    return pillow.as_still(_repeat_gray(colors), file.where, ImageError)
+    return stills.as_still(_repeat_gray(colors), file.where, ImageError)
 
 
-def _narrow_tiff(file: File, header: tiff.TiffHeader) -> pillow.Still:
+def _narrow_tiff(file: File, header: tiff.TiffHeader) -> stills.Still:
     """Takes the first three bands, or the first of two, and the highest 8 bits of each sample."""
     if header.dtype not in ("uint8", "uint16") or header.photometric not in _PLAIN_COLORS:
         keep = _keep_command(header.dtype, "all")
@@ -207,7 +215,7 @@ def _narrow_tiff(file: File, header: tiff.TiffHeader) -> pillow.Still:
     excess_bits = header.bits - 8
     if excess_bits > 0:
         colors = (colors >> excess_bits).astype(np.uint8)
-    return pillow.as_still(_repeat_gray(colors), file.where, ImageError)
+    return stills.as_still(_repeat_gray(colors), file.where, ImageError)
 
 
 def _read_samples_if_possible(file: File, header: tiff.TiffHeader) -> np.ndarray | None:
@@ -228,10 +236,10 @@ def _read_samples(file: File, header: tiff.TiffHeader) -> np.ndarray:
         still = _decode_by_pillow(file)
         if still is not None:
             return still.values()[..., np.newaxis]
-    return bands.read(file)
+    return band_files.read(file)
 
 
-def _decode_by_pillow(file: File) -> pillow.Still | None:
+def _decode_by_pillow(file: File) -> stills.Still | None:
     """Decodes a TIFF by Pillow; returns None if Pillow does not know its form.
 
     Raises:
@@ -240,7 +248,7 @@ def _decode_by_pillow(file: File) -> pillow.Still | None:
     try:
         return pillow.decode(file, ImageError)
     except ImageError as error:
-        if error.kind != pillow.UNKNOWN_FORM:
+        if error.kind != pillow_errors.UNKNOWN_FORM:
             raise
         return None
 

@@ -7,15 +7,12 @@ References:
   Portable Network Graphics (PNG) Specification, third edition, sections 5 and 11.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Sequence
 import dataclasses
 import enum
 import struct
 from typing import NamedTuple
 import zlib
-
-import numpy as np
-from zlib_ng import zlib_ng
 
 from voc_seg_tfrecord.core.errors import MaskError, VocSegError
 from voc_seg_tfrecord.core.file import (
@@ -50,8 +47,6 @@ _CHANNELS = {
 }
 """Samples per pixel."""
 
-_COLOR_OF_CHANNELS = {1: ColorType.GRAY, 3: ColorType.RGB, 4: ColorType.RGBA}
-"""The color type that `encode` gives pixels, by their number of channels."""
 
 _START_OF_HEADER = b"\0\0\0\rIHDR"
 """The length of IHDR's content, 13, and its type."""
@@ -104,14 +99,7 @@ def read_header(file: File) -> PngHeader:
     """
     data = file.data
     if file.kind is not Kind.PNG:
-        raise MaskError(
-            file.where,
-            found=f"not a PNG, but {describe_kind(file)}",
-            expected="a PNG that holds one class index per pixel",
-            remedy="export the masks as PNG; JPEG's compression would change class indices"
-            if file.kind in IMAGE_KINDS
-            else "put the mask as it was exported in its place",
-        )
+        raise not_a_png_error(file)
     if len(data) < HEADER_BYTES or data[8:16] != _START_OF_HEADER:
         raise damaged(file, f"PNG header truncated after {len(data)} bytes, or not in front")
     (checksum,) = struct.unpack(">I", data[29:33])
@@ -135,6 +123,20 @@ def read_header(file: File) -> PngHeader:
             f"compression {compression}, filter {filter_method}, interlace {interlace}",
         )
     return PngHeader(width, height, depth, ColorType(color), bool(interlace))
+
+
+def not_a_png_error(file: File) -> MaskError:
+    """Returns the error about a mask that has to be a PNG, and is a file of another kind."""
+    if file.kind in IMAGE_KINDS:
+        remedy = "export the masks as PNG; JPEG's compression would change class indices"
+    else:
+        remedy = "put the mask as it was exported in its place"
+    return MaskError(
+        file.where,
+        found=f"not a PNG, but {describe_kind(file)}",
+        expected="a PNG that holds one class index per pixel",
+        remedy=remedy,
+    )
 
 
 def has_voc_palette(data: bytes) -> bool:
@@ -177,25 +179,51 @@ def read_chunks(file: File, header: PngHeader) -> tuple[Chunk, ...]:
     """
     chunks = tuple(_split_chunks(file))
     kinds = [chunk.kind for chunk in chunks]
+    _check_kinds(file, kinds)
+    _check_order(file, kinds)
+    if chunks[-1].content:
+        raise damaged(file, "content in the chunk that ends a PNG")
+    number_of_colors = _check_palette(file, header, _find_chunk(chunks, b"PLTE"))
+    transparency = _find_chunk(chunks, b"tRNS")
+    if transparency is not None:
+        _check_transparency(file, header, transparency, number_of_colors)
+    return chunks
+
+
+def _check_kinds(file: File, kinds: Sequence[bytes]) -> None:
+    """Checks that decoders know all chunks that they need."""
     for kind in kinds:
         is_unknown_but_needed = kind[:1].isupper() and kind not in _CRITICAL
         if not kind.isalpha() or is_unknown_but_needed:
             raise damaged(file, f"a chunk {kind!r}, which no decoder of PNG knows")
-    if kinds.count(b"IHDR") > 1 or chunks[-1].content:
-        raise damaged(file, "a second header, or content in the chunk that ends a PNG")
-    first_pixels = kinds.index(b"IDAT") if b"IDAT" in kinds else len(kinds)
-    pixel_kinds = kinds[first_pixels : first_pixels + kinds.count(b"IDAT")]
-    if set(pixel_kinds) != {b"IDAT"}:
+
+
+def _check_order(file: File, kinds: Sequence[bytes]) -> None:
+    """Checks the order of the chunks: the header once, the palette, transparency, the pixels.
+
+    Other chunks may stand anywhere but among the pixels.
+    """
+    if kinds.count(b"IHDR") > 1:
+        raise damaged(file, "a second header")
+    number_of_pixel_chunks = kinds.count(b"IDAT")
+    first_pixels = kinds.index(b"IDAT") if number_of_pixel_chunks else len(kinds)
+    pixels = kinds[first_pixels : first_pixels + number_of_pixel_chunks]
+    if set(pixels) != {b"IDAT"}:
         raise damaged(file, "pixels (IDAT) that are missing, or have other chunks among them")
-    before_pixels = {chunk.kind: chunk for chunk in chunks[:first_pixels]}
     for kind in (b"PLTE", b"tRNS"):
-        is_once_before_pixels = kinds.count(kind) == 1 and kind in before_pixels
-        if kind in kinds and not is_once_before_pixels:
+        if kind in kinds and (kinds.count(kind) > 1 or kinds.index(kind) > first_pixels):
             raise damaged(file, f"{kind.decode()} twice, or behind the pixels")
-    number_of_colors = _check_palette(file, header, before_pixels.get(b"PLTE"))
-    if b"tRNS" in before_pixels:
-        _check_transparency(file, header, before_pixels, number_of_colors)
-    return chunks
+    has_both = b"PLTE" in kinds and b"tRNS" in kinds
+    if has_both and kinds.index(b"tRNS") < kinds.index(b"PLTE"):
+        raise damaged(file, "transparency (tRNS) in front of the palette (PLTE)")
+
+
+def _find_chunk(chunks: Sequence[Chunk], kind: bytes) -> Chunk | None:
+    """Returns the first chunk of a kind; None if there is none."""
+    for chunk in chunks:
+        if chunk.kind == kind:
+            return chunk
+    return None
 
 
 def _check_palette(file: File, header: PngHeader, palette: Chunk | None) -> int:
@@ -215,17 +243,17 @@ def _check_palette(file: File, header: PngHeader, palette: Chunk | None) -> int:
 
 
 def _check_transparency(
-    file: File, header: PngHeader, before_pixels: Mapping[bytes, Chunk], number_of_colors: int
+    file: File, header: PngHeader, transparency: Chunk, number_of_colors: int
 ) -> None:
-    """Checks the chunk tRNS.
+    """Checks the length of the chunk tRNS.
 
     Args:
       file: the file.
       header: its header.
-      before_pixels: the chunks before the pixels, in their order.
+      transparency: the chunk.
       number_of_colors: of the palette.
     """
-    length = len(before_pixels[b"tRNS"].content)
+    length = len(transparency.content)
     lengths: dict[ColorType, Collection[int]] = {
         ColorType.GRAY: (2,),
         ColorType.RGB: (6,),
@@ -233,9 +261,6 @@ def _check_transparency(
     }
     if length not in lengths.get(header.color, ()):
         raise damaged(file, f"transparency (tRNS) of {length} bytes: {header.describe()}")
-    kinds = list(before_pixels)
-    if b"PLTE" in kinds and kinds.index(b"tRNS") < kinds.index(b"PLTE"):
-        raise damaged(file, "transparency (tRNS) in front of the palette (PLTE)")
 
 
 def _split_chunks(file: File) -> Iterator[Chunk]:
@@ -298,74 +323,6 @@ def make_header(header: PngHeader) -> Chunk:
             header.interlaced,
         ),
     )
-
-
-_BYTES_AT_ONCE = 1 << 22
-"""Bytes of rows that are compressed together."""
-
-FILTER_NONE = 0
-"""The filter of a row whose bytes are stored as they are."""
-
-FILTER_UP = 2
-"""The filter of a row of which each byte is stored as what it differs from the one above."""
-
-
-def encode(pixels: np.ndarray, *, runs: bool = False) -> bytes:
-    """Returns pixels as a PNG, the same bytes wherever zlib-ng is the same.
-
-    Args:
-      pixels: uint8 or uint16 `[H, W]` or `[H, W, N]`, N being 1, 3 or 4.
-      runs: whether runs of equal values are all that they have, as drawn masks do. To look for
-        nothing else takes a fifth of the time and makes smaller files.
-    """
-    height, width = pixels.shape[:2]
-    channels = pixels.shape[2] if pixels.ndim == 3 else 1
-    row_bytes = width * channels * pixels.itemsize
-    rows_at_once = max(1, _BYTES_AT_ONCE // row_bytes)
-    big_endian = pixels.dtype.newbyteorder(">")
-    compressor = zlib_ng.compressobj(strategy=zlib_ng.Z_RLE) if runs else zlib_ng.compressobj(3)
-    parts = []
-    row_above = np.zeros(row_bytes, np.uint8)
-    for top in range(0, height, rows_at_once):
-        strip = np.ascontiguousarray(pixels[top : top + rows_at_once], big_endian)
-        rows = strip.view(np.uint8).reshape(-1, row_bytes)
-        filtered = _filter_none(rows) if runs else _filter_up(rows, row_above)
-        row_above = rows[-1].copy()
-        parts.append(compressor.compress(filtered))
-    parts.append(compressor.flush())
-    color = _COLOR_OF_CHANNELS[channels]
-    header = PngHeader(width, height, 8 * pixels.itemsize, color, interlaced=False)
-    chunks = [
-        make_header(header),
-        make_chunk(b"IDAT", b"".join(parts)),
-        make_chunk(b"IEND", b""),
-    ]
-    return join_chunks(chunks)
-
-
-def _filter_none(rows: np.ndarray) -> np.ndarray:
-    """Returns rows, uint8 `[H, W]`, as they are behind the number of their filter, `[H, 1 + W]`."""
-    filtered = np.empty((len(rows), 1 + rows.shape[1]), np.uint8)
-    filtered[:, 0] = FILTER_NONE
-    filtered[:, 1:] = rows
-    return filtered
-
-
-def _filter_up(rows: np.ndarray, row_above: np.ndarray) -> np.ndarray:
-    """Returns what rows differ from the row above, behind the number of their filter.
-
-    Args:
-      rows: uint8 `[H, W]`.
-      row_above: the one above the first, uint8 `[W]`; zeros at the top.
-
-    Returns:
-      uint8 `[H, 1 + W]`. Differences wrap around, as PNG has them.
-    """
-    filtered = _filter_none(rows)
-    filtered[:, 0] = FILTER_UP
-    filtered[0, 1:] -= row_above
-    filtered[1:, 1:] -= rows[:-1]
-    return filtered
 
 
 _VALUE_CHANGING = frozenset({b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"iCCP", b"cICP", b"sBIT"})

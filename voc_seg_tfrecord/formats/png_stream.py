@@ -100,7 +100,7 @@ def inflate(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> bytearr
 def inflate_in_pieces(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) -> Iterator[bytes]:
     """Yields what `inflate` returns in pieces, and checks it.
 
-    A piece may end within a row. If the end is wrong, that is known only after the last piece.
+    A piece may end within a row. A wrong end is known, and raised, only after the last piece.
 
     Raises:
       MaskError: as `inflate` does.
@@ -111,24 +111,20 @@ def inflate_in_pieces(file: File, header: PngHeader, chunks: tuple[Chunk, ...]) 
     contents = [chunk.content for chunk in chunks if chunk.kind == b"IDAT" and chunk.content]
     stream = _PixelStream(file, contents, _choose_inflater(contents, passes))
     position = 0
-    # One byte more than the size is enough to know that a stream is too long.
-    for piece in stream.inflate(max_bytes=size + 1):
+    for piece in stream.inflate(size):
         filters = b"".join(_filters_in_piece(piece, position, passes))
         unknown_filters = filters.translate(None, delete=_KNOWN_FILTERS)
         if unknown_filters:
             raise damaged(file, f"row filter {max(filters)}, which PNG does not know")
         position += len(piece)
-        if position > size:
-            raise damaged(file, f"more than {size} bytes of pixels")
         yield piece
-    if position < size:
-        raise damaged(file, f"{position} of {size} bytes of pixels")
-    if not stream.has_right_end:
-        raise damaged(file, "pixels whose end is missing, or that have bytes behind their end")
 
 
 def _filters_in_piece(piece: bytes, piece_start: int, passes: Sequence[_Pass]) -> Iterator[bytes]:
     """Yields the filters of the rows that begin in a piece, for each pass.
+
+    Example: with rows of 5 bytes, a piece of the bytes 7 to 21 begins 2 bytes into a row. The rows
+    in it begin at its bytes 3, 8 and 13.
 
     Args:
       piece: bytes of the rows.
@@ -139,8 +135,8 @@ def _filters_in_piece(piece: bytes, piece_start: int, passes: Sequence[_Pass]) -
     pass_start = 0
     for each in passes:
         pass_end = pass_start + each.size
-        bytes_into_row = (piece_start - pass_start) % each.row_bytes
-        bytes_to_next_row = -bytes_into_row % each.row_bytes
+        offset_in_row = (piece_start - pass_start) % each.row_bytes
+        bytes_to_next_row = -offset_in_row % each.row_bytes
         first_row_start = max(pass_start, piece_start + bytes_to_next_row)
         if first_row_start < min(pass_end, piece_end):
             yield piece[first_row_start - piece_start : pass_end - piece_start : each.row_bytes]
@@ -184,7 +180,7 @@ def _choose_inflater(contents: Sequence[bytes | memoryview], passes: Sequence[_P
     return _Inflater(zlib_ng, _COMPRESSED_BYTES_AT_ONCE, _INFLATED_BYTES_AT_ONCE)
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True)
 class _PixelStream:
     """The compressed pixels of a file.
 
@@ -192,24 +188,22 @@ class _PixelStream:
       file: the file, for errors.
       contents: the compressed bytes, in parts.
       inflater: how to inflate them.
-      has_right_end: whether the stream ends with its checksum, and no bytes follow; known when all
-        pieces have been inflated.
     """
 
     file: File
     contents: Sequence[bytes | memoryview]
     inflater: _Inflater
-    has_right_end: bool = dataclasses.field(default=False, init=False)
 
-    def inflate(self, max_bytes: int) -> Iterator[bytes]:
-        """Yields the inflated bytes in pieces, and this many at most.
+    def inflate(self, size: int) -> Iterator[bytes]:
+        """Yields the inflated bytes in pieces.
 
         Raises:
-          MaskError: if the stream or its checksum is damaged.
+          MaskError: if the stream or its checksum is damaged, it holds more or fewer bytes than
+            `size`, or bytes follow its end.
         """
         library = self.inflater.library
         decompressor = library.decompressobj(wbits=0)  # the window is that of the stream's header
-        bytes_left = max_bytes
+        inflated_bytes = 0
         has_slice_behind_end = False
         try:
             for compressed in _slices(self.contents, self.inflater.compressed_bytes):
@@ -217,19 +211,24 @@ class _PixelStream:
                     has_slice_behind_end = True
                     break  # zlib would append all further slices to `unused_data`
                 rest = compressed
-                # If `rest` is empty, bytes of earlier slices may still come.
-                while bytes_left:
-                    length = min(self.inflater.inflated_bytes, bytes_left)
-                    piece = decompressor.decompress(rest, length)
+                while True:  # if `rest` is empty, bytes of earlier slices may still come
+                    # One byte more than the size is enough to know that a stream is too long.
+                    max_bytes = min(self.inflater.inflated_bytes, size + 1 - inflated_bytes)
+                    piece = decompressor.decompress(rest, max_bytes)
                     if not piece:
                         break
                     rest = decompressor.unconsumed_tail
-                    bytes_left -= len(piece)
+                    inflated_bytes += len(piece)
+                    if inflated_bytes > size:
+                        raise damaged(self.file, f"more than {size} bytes of pixels")
                     yield piece
         except (zlib.error, zlib_ng.error) as error:  # type: ignore[misc]
             raise damaged(self.file, f"pixels that cannot be inflated: {error}") from None
-        has_bytes_behind_end = has_slice_behind_end or decompressor.unused_data
-        self.has_right_end = decompressor.eof and not has_bytes_behind_end
+        if inflated_bytes < size:
+            raise damaged(self.file, f"{inflated_bytes} of {size} bytes of pixels")
+        if not decompressor.eof or has_slice_behind_end or decompressor.unused_data:
+            found = "pixels whose end is missing, or that have bytes behind their end"
+            raise damaged(self.file, found)
 
 
 def _window_bytes(content: bytes | memoryview) -> int:
@@ -246,9 +245,7 @@ def _slices(contents: Sequence[bytes | memoryview], length: int) -> Iterator[byt
 
 def _list_passes(header: PngHeader) -> list[_Pass]:
     """Returns the passes over an image that have pixels."""
-    grids: Sequence[_Grid] = (_ALL_PIXELS,)
-    if header.interlaced:
-        grids = _ADAM7
+    grids: Sequence[_Grid] = _ADAM7 if header.interlaced else (_ALL_PIXELS,)
     passes = []
     for grid in grids:
         width = len(range(grid.first_column, header.width, grid.column_step))

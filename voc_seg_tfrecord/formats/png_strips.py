@@ -8,7 +8,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import ImageError, MaskError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import pillow, png, png_stream
+from voc_seg_tfrecord.formats import pillow, png, png_encoder, png_stream, stills
 from voc_seg_tfrecord.formats.png import ColorType, PngHeader
 
 
@@ -21,7 +21,7 @@ def can_be_read_in_strips(header: PngHeader) -> bool:
     return has_plain_samples and not header.interlaced
 
 
-def open_in_strips(file: File, header: PngHeader) -> pillow.Still:
+def open_in_strips(file: File, header: PngHeader) -> stills.Still:
     """Returns an image whose rows are decoded when they are needed.
 
     Args:
@@ -33,9 +33,7 @@ def open_in_strips(file: File, header: PngHeader) -> pillow.Still:
         with MaskError.raised_as(ImageError):
             yield from _decode_in_strips(file, header, rows_of_strip)
 
-    return pillow.still_of_strips(
-        read_strips, file.where, ImageError, (header.height, header.width)
-    )
+    return stills.StripStill(file.where, ImageError, (header.height, header.width), read_strips)
 
 
 def _decode_in_strips(file: File, header: PngHeader, rows_of_strip: int) -> Iterator[np.ndarray]:
@@ -59,7 +57,7 @@ def _decode_in_strips(file: File, header: PngHeader, rows_of_strip: int) -> Iter
                 break
             decoded = _decode_rows(header, row_above + inflated[:strip_bytes], file.where)
             strip = decoded[1:]
-            row_above = bytes([png.FILTER_NONE]) + strip[-1].tobytes()
+            row_above = bytes([png_encoder.FILTER_NONE]) + strip[-1].tobytes()
             rows_left -= len(strip)
             del inflated[:strip_bytes]
             yield strip

@@ -11,7 +11,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.names import VOID
-from voc_seg_tfrecord.formats import images, pillow
+from voc_seg_tfrecord.formats import images, stills
 from voc_seg_tfrecord.formats.value_counts import run_ends
 from voc_seg_tfrecord.quality import appearance, fit, near_duplicates
 from voc_seg_tfrecord.quality.appearance import RegionAppearance
@@ -83,7 +83,7 @@ def examine(
     split: str,
     measure_fit: bool,
     objects: np.ndarray | None = None,
-    decoded: pillow.Still | None = None,
+    decoded: stills.Still | None = None,
 ) -> Evidence:
     """Measures one example.
 
@@ -134,7 +134,7 @@ def examine_appearances(
 
 def _examine_image(
     image: File,
-    still: pillow.Still,
+    still: stills.Still,
     image_id: str,
     split: str,
     appearances: tuple[RegionAppearance, ...],
@@ -158,7 +158,7 @@ def _examine_image(
 
 
 def _measure_appearances_if_available(
-    still: pillow.Still, mask: np.ndarray, objects: np.ndarray | None
+    still: stills.Still, mask: np.ndarray, objects: np.ndarray | None
 ) -> tuple[RegionAppearance, ...]:
     """Measures what the regions of a mask look like; nothing without scikit-learn."""
     if not appearance.is_available():
@@ -176,7 +176,7 @@ def _side_to_decode(measured_mask: np.ndarray | None) -> int:
 
 
 def measure_appearances(
-    still: pillow.Still, mask: np.ndarray, objects: np.ndarray | None
+    still: stills.Still, mask: np.ndarray, objects: np.ndarray | None
 ) -> tuple[RegionAppearance, ...]:
     """Measures what the regions of a mask look like; the image has the size of the mask."""
     height, width = fit.reduced_size(mask.shape, appearance.SIDE_PX)

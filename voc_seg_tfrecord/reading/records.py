@@ -44,7 +44,7 @@ from voc_seg_tfrecord.core.names import (
 from voc_seg_tfrecord.core.storage import size
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.core.wanted_ids import check_present
-from voc_seg_tfrecord.formats import bands, frames, images, png, png_values
+from voc_seg_tfrecord.formats import band_files, bands, frames, images, png, png_values
 from voc_seg_tfrecord.reading import short_messages
 from voc_seg_tfrecord.reading.identity import check_unchanged
 from voc_seg_tfrecord.reading.listed_split import ListedSplit
@@ -102,8 +102,8 @@ class Record:
         with ImageError.raised_as(RecordError):
             if IMAGE_VALUE in self.features:
                 where = f"{self.id}, {IMAGE}"
-                return bands.array_of(self.bytes(IMAGE), self.ints(IMAGE_SHAPE), where)
-            return bands.read(self.file(IMAGE))
+                return bands.inflate_array(self.bytes(IMAGE), self.ints(IMAGE_SHAPE), where)
+            return band_files.read(self.file(IMAGE))
 
     def keep(self, image: Any) -> None:
         """Gives the record the bytes of its image, for which its features have a stand-in."""
@@ -139,7 +139,7 @@ class Record:
           RecordError: if it cannot be decoded.
         """
         with ImageError.raised_as(RecordError):
-            return images.pixels(self.file(name))
+            return images.decode_rgb(self.file(name))
 
     def label_counts(self) -> np.ndarray:
         """Returns how often each label of an image is there, int64 `[256]`.
@@ -339,7 +339,7 @@ def pixels(file: File) -> np.ndarray:
 def image_size(file: File) -> tuple[int, int]:
     """Returns a stored image's height and width, from its header alone."""
     if file.kind is Kind.NUMPY:
-        height, width = bands.read(file).shape[:2]
+        height, width = band_files.read(file).shape[:2]
         return height, width
     image = images.open_image(file, decoding="none", user_wants_rgb=True)
     return image.height, image.width

@@ -8,7 +8,7 @@ import numpy as np
 
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File, Kind
-from voc_seg_tfrecord.formats import images, mask_samples, pillow
+from voc_seg_tfrecord.formats import images, mask_samples, pillow, stills
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def _decode_sound_image(file: File, side: int | None) -> DecodedImage:
       ImageError: if it is not.
     """
     if side is None:
-        pixels = images.pixels(file)
+        pixels = images.decode_rgb(file)
         return DecodedImage(pixels, pixels.shape[:2])
     still = images.decode(file, side=side)
     return DecodedImage(still.rgb(), still.full_size)
@@ -113,7 +113,7 @@ def _decode_mask(file: File) -> StoredMask:
     return StoredMask(_limit_to_bytes(values), palette)
 
 
-def _decode_mask_by_pillow(file: File) -> pillow.Still:
+def _decode_mask_by_pillow(file: File) -> stills.DecodedStill:
     # Truncated files are accepted only in the second try, because it stops all other decoding.
     with contextlib.suppress(MaskError):
         return pillow.decode(file, MaskError)

@@ -27,7 +27,7 @@ from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.names import index_files
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats import array_files, pillow
+from voc_seg_tfrecord.formats import matlab_files, pillow
 from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in, open_archive
 from voc_seg_tfrecord.sources.fetcher import Fetcher, describe_manual_dir
 
@@ -111,7 +111,7 @@ def _as_png(file: File) -> File:
     """Returns a MATLAB file of labels as a PNG of their values, any other file as it is."""
     if not file.where.endswith(".mat"):
         return file
-    numbers = array_files.read_matlab(file, "Pascal Context")
+    numbers = matlab_files.read_matlab(file, "Pascal Context")
     if numbers.max() > CONTEXT_LABELS:
         raise MaskError(
             file.where,

@@ -24,7 +24,7 @@ from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.names import Names, index_files
 from voc_seg_tfrecord.folder.tree.pairs import Pair
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
-from voc_seg_tfrecord.formats import array_files, pillow
+from voc_seg_tfrecord.formats import matlab_files, pillow
 from voc_seg_tfrecord.sources.devkit import ReleaseList, lists_in
 from voc_seg_tfrecord.sources.fetcher import Fetcher, find_archive
 
@@ -78,7 +78,7 @@ def as_png(file: File) -> File:
     """
     if not file.where.endswith(".mat"):
         return file
-    return File(pillow.encode_png(array_files.read_matlab(file, "SBD")), file.where)
+    return File(pillow.encode_png(matlab_files.read_matlab(file, "SBD")), file.where)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,7 +30,15 @@ from voc_seg_tfrecord.core.names import (
     WIDTH,
 )
 from voc_seg_tfrecord.core.tiling import Tiling
-from voc_seg_tfrecord.formats import annotations, bands, images, index_masks, mask_samples, pillow
+from voc_seg_tfrecord.formats import (
+    annotations,
+    bands,
+    images,
+    index_masks,
+    mask_samples,
+    pillow,
+    stills,
+)
 from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.narrow import WOULD_BE_LOST
 from voc_seg_tfrecord.writing.tiles import cut_tiles
@@ -150,7 +158,7 @@ def _check_label(raw: RawExample, spec: ExampleSpec) -> int:
     return raw.label
 
 
-def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | pillow.Still | Banded:
+def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | stills.Still | Banded:
     """Reads the image: its chosen bands, or what a record has of 8-bit RGB."""
     mask_size = None
     if raw.mask is not None and (spec.exif == "auto" or spec.bands is not None):

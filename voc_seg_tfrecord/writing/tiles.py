@@ -28,7 +28,7 @@ from voc_seg_tfrecord.core.names import (
     WIDTH,
 )
 from voc_seg_tfrecord.core.tiling import MAX_TILES, Tile, Tiling
-from voc_seg_tfrecord.formats import bands, images, pillow, png_values
+from voc_seg_tfrecord.formats import bands, images, pillow, png_values, stills
 from voc_seg_tfrecord.formats.bands import Banded
 from voc_seg_tfrecord.formats.images import StoredImage
 from voc_seg_tfrecord.formats.value_counts import count_values, nonzero_counts
@@ -39,7 +39,7 @@ JPEG_QUALITY = 95
 
 def cut_tiles(
     rest: KeyedExample,
-    image: StoredImage | pillow.Still | Banded,
+    image: StoredImage | stills.Still | Banded,
     tiling: Tiling,
     *,
     where: str,
@@ -95,7 +95,7 @@ def cut_tiles(
 
 
 def _check_tile_count(
-    image: StoredImage | pillow.Still | Banded, tiling: Tiling, where: str
+    image: StoredImage | stills.Still | Banded, tiling: Tiling, where: str
 ) -> None:
     if tiling.count(image.height, image.width) > MAX_TILES:
         raise ImageError(
@@ -123,7 +123,7 @@ class _TiledImage:
 
 
 def _decode_image(
-    image: StoredImage | pillow.Still | Banded, tiling: Tiling, where: str
+    image: StoredImage | stills.Still | Banded, tiling: Tiling, where: str
 ) -> _TiledImage:
     """Decodes a complete image, and chooses how its tiles are stored."""
     pixels = _decode_pixels(image, where)
@@ -137,11 +137,11 @@ def _decode_image(
     return _TiledImage(pixels, as_png, ".png")
 
 
-def _decode_pixels(image: StoredImage | pillow.Still | Banded, where: str) -> np.ndarray:
+def _decode_pixels(image: StoredImage | stills.Still | Banded, where: str) -> np.ndarray:
     """Returns the pixels of a complete image, `[H, W, N]`."""
     if isinstance(image, Banded):
         return image.pixels
-    if isinstance(image, pillow.Still):
+    if isinstance(image, stills.Still):
         return image.rgb()
     return images.decode(File(image.data, where)).values()
 

@@ -29,7 +29,7 @@ from voc_seg_tfrecord.core.layout import (
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
 from voc_seg_tfrecord.folder.tree.listing import Listing
-from voc_seg_tfrecord.formats import array_files
+from voc_seg_tfrecord.formats import numpy_files
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
 from voc_seg_tfrecord.tools.tool import Explanation, FolderContent
 
@@ -92,7 +92,7 @@ def _explain_arrays(content: FolderContent) -> Explanation | None:
 def _stored_dtype(content: FolderContent, name: str) -> str:
     """Returns the dtype of bands that holds the values of an array."""
     try:
-        dtype = str(array_files.read_dtype(content.read(name)))
+        dtype = str(numpy_files.read_dtype(content.read(name)))
     except VocSegError:
         dtype = ""
     return dtype if dtype in ("uint8", "uint16") else "float32"

@@ -175,7 +175,7 @@ def _source_of_values(survey: Survey) -> str:
         return "a private palette"
     if survey.voc.masks:
         return "VOC's palette"
-    for pixel in survey.palettes:
+    for pixel in survey.palette_entries:
         is_gray = pixel.color == (pixel.value,) * 3
         if not is_gray:
             return "VOC's palette"

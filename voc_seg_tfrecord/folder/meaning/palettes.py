@@ -15,8 +15,8 @@ def entries_out_of_place(survey: Survey) -> list[StoredPixel]:
     A value beyond the end of a palette has no color, and so none that is wrong.
     """
     entries = []
-    for pixel in survey.palettes:
-        has_voc_color = VOC_NUMBERS.get(pixel.color) == pixel.value
+    for pixel in survey.palette_entries:
+        has_voc_color = pixel.color is not None and VOC_NUMBERS.get(pixel.color) == pixel.value
         is_gray_of_value = pixel.color == (pixel.value,) * 3
         if not has_voc_color and not is_gray_of_value:
             entries.append(pixel)
@@ -35,7 +35,7 @@ def has_values_of_one_color(survey: Survey) -> bool:
 def entries_of_values_with_several_colors(survey: Survey) -> list[StoredPixel]:
     """Returns the palette entries in use whose value has another color in another mask."""
     entries_by_value: dict[int | None, list[StoredPixel]] = {}
-    for pixel in survey.palettes:
+    for pixel in survey.palette_entries:
         entries_by_value.setdefault(pixel.value, []).append(pixel)
     if survey.voc.masks:  # they are not decoded, but their colors are known
         for value, color in enumerate(VOC_NUMBERS):
@@ -72,7 +72,9 @@ def were_packed(survey: Survey, *, names_are_voc: bool) -> bool:
         return False
     if entries_of_values_with_several_colors(survey):
         return True
-    void_moved = any(pixel.color == VOID_COLOR and pixel.value != VOID for pixel in survey.palettes)
+    void_moved = any(
+        pixel.color == VOID_COLOR and pixel.value != VOID for pixel in survey.palette_entries
+    )
     return names_are_voc and void_moved
 
 

@@ -26,7 +26,7 @@ from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.core.processes import ordered_map
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.folder.tree.pairs import Pair, PartFiles
-from voc_seg_tfrecord.formats import mask_samples, pillow, png
+from voc_seg_tfrecord.formats import mask_samples, pillow, png_encoder
 from voc_seg_tfrecord.formats.mask_survey import MaskContent, Survey
 from voc_seg_tfrecord.tools.drawing import DrawnMask, draw
 from voc_seg_tfrecord.tools.registry import tool_named
@@ -101,9 +101,9 @@ class DrawnPair(Pair):
             mask = base64.b64decode(self.drawn_mask)
         else:
             drawn = self.draw(self.find_size(image))
-            mask = png.encode(drawn.mask, runs=True)
+            mask = png_encoder.encode(drawn.mask, runs=True)
             if drawn.objects is not None:
-                objects = File(png.encode(drawn.objects, runs=True), where)
+                objects = File(png_encoder.encode(drawn.objects, runs=True), where)
         return RawExample(
             image=image,
             filename=self.filename,
@@ -236,7 +236,7 @@ def _draw_mask(pair: DrawnPair) -> _SurveyedDrawing | None:
         raise
     except VocSegError:
         return None
-    data = png.encode(drawn.mask, runs=True)
+    data = png_encoder.encode(drawn.mask, runs=True)
     values = mask_samples.counts_by_value(drawn.mask)
     content = MaskContent("gray", values, sha256=hashlib.sha256(data).hexdigest())
     return _SurveyedDrawing(base64.b64encode(data).decode(), content, drawn.counts)

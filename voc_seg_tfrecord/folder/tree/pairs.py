@@ -62,7 +62,7 @@ class Pair:
         if self.channels == 1:
             return File.read(self.image, ImageError)
         paths = channel_paths(self.image, self.channels)
-        return bands.stacked([File.read(path, ImageError) for path in paths])
+        return bands.stack_channels([File.read(path, ImageError) for path in paths])
 
     def size(self) -> int:
         """Returns how many bytes image and masks have together."""

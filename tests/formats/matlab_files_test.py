@@ -10,7 +10,7 @@ from scipy import io as scipy_io
 
 from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.formats import array_files
+from voc_seg_tfrecord.formats import matlab_files
 
 VALUES = np.arange(12, dtype=np.uint8).reshape(3, 4)
 
@@ -23,7 +23,7 @@ def saved(values=VALUES, name="GTcls", **kwargs):
 
 
 def read(data):
-    return array_files.read_matlab(File(data, "a.mat"), "SBD")
+    return matlab_files.read_matlab(File(data, "a.mat"), "SBD")
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -68,20 +68,20 @@ def label_map(values, name="LabelMap", **kwargs):
 def test_the_459_labels_of_pascal_context_come_back(dtype, compressed):
     values = np.array([[0, 1, 255], [256, 458, 459]])
     file = label_map(values.astype(dtype), do_compression=compressed)
-    assert array_files.read_matlab(file, "Pascal Context").tolist() == values.tolist()
+    assert matlab_files.read_matlab(file, "Pascal Context").tolist() == values.tolist()
 
 
 def test_a_file_of_another_kind_is_no_label_map():
     file = File(saved(), "b.mat")
     words = r"(?s)no variable LabelMap.*a MATLAB file with LabelMap, as Pascal Context has"
     with pytest.raises(MaskError, match=words):
-        array_files.read_matlab(file, "Pascal Context")
+        matlab_files.read_matlab(file, "Pascal Context")
     with pytest.raises(MaskError, match="no variable GTcls or GTinst"):
-        array_files.read_matlab(label_map(VALUES), "SBD")
+        matlab_files.read_matlab(label_map(VALUES), "SBD")
     with pytest.raises(MaskError, match="a mask without pixels"):
-        array_files.read_matlab(label_map(np.zeros((0, 0))), "Pascal Context")
+        matlab_files.read_matlab(label_map(np.zeros((0, 0))), "Pascal Context")
     with pytest.raises(MaskError, match="to 70000"):
-        array_files.read_matlab(label_map(np.array([[0.0, 70000.0]])), "Pascal Context")
+        matlab_files.read_matlab(label_map(np.array([[0.0, 70000.0]])), "Pascal Context")
 
 
 def test_a_big_endian_file_is_read():
@@ -91,11 +91,11 @@ def test_a_big_endian_file_is_read():
     flags, shape = element(6, struct.pack(">II", 6, 0)), element(5, struct.pack(">ii", 2, 1))
     matrix = flags + shape + element(1, b"LabelMap") + element(4, struct.pack(">HH", 459, 7))
     data = bytes(126) + b"MI" + element(14, matrix)
-    assert array_files.read_matlab(File(data, "a.mat"), "Pascal Context").tolist() == [[459], [7]]
+    assert matlab_files.read_matlab(File(data, "a.mat"), "Pascal Context").tolist() == [[459], [7]]
 
 
 def test_a_variable_that_inflates_to_far_more_than_the_file_is_refused(monkeypatch):
-    monkeypatch.setattr(array_files, "max_unpacked_bytes", lambda packed: 100 * packed)
+    monkeypatch.setattr(matlab_files, "max_unpacked_bytes", lambda packed: 100 * packed)
     packed = zlib.compress(bytes(1 << 20))
     with pytest.raises(MaskError, match=r"a\.mat: .* larger than .* bytes"):
         read(saved()[:128] + struct.pack("<II", 15, len(packed)) + packed)

@@ -1,4 +1,4 @@
-"""Arrays in files of NumPy and MATLAB, whose lengths are compared with what is there at first.
+"""Masks in MATLAB's files, whose lengths are compared with what is there at first.
 
 A MATLAB file is a row of elements: a tag with type and length, and the content. Matrices are
 elements of elements. SciPy crashes on damaged ones, hangs, or takes gigabytes.
@@ -9,104 +9,16 @@ References:
 
 from collections.abc import Iterator
 import dataclasses
-import io
 import itertools
-import math
 import struct
-import threading
 from typing import Literal
 import zlib
 
 import numpy as np
 
-from voc_seg_tfrecord.core.errors import MaskError, VocSegError
-from voc_seg_tfrecord.core.file import File, damaged_error
+from voc_seg_tfrecord.core.errors import MaskError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.storage import max_unpacked_bytes
-
-# NumPy reads a header by Python's own parser, whose depth of recursion two threads share
-# before Python 3.11.8 and 3.12.2: now and then one of them ends in a `SystemError`.
-_HEADER_LOCK = threading.Lock()
-
-_MAX_ITEM_BYTES = 8
-
-
-def read_numpy(
-    file: File, kinds: str, expected: str, error: type[VocSegError] = MaskError
-) -> np.ndarray:
-    """Returns the array of a NumPy file whose header fits its bytes.
-
-    Args:
-      file: the file; nothing of it is unpickled.
-      kinds: the kinds of numbers that it may hold, as `numpy.dtype.kind` names them.
-      expected: what is expected, for errors.
-      error: the class of the errors to raise.
-
-    Raises:
-      VocSegError: of that class, if the file is damaged or holds something else.
-    """
-    header = _read_numpy_header(file, expected, error)
-    found = f"an array {header.dtype}{list(header.shape)}"
-    if header.dtype.kind not in kinds or header.dtype.itemsize > _MAX_ITEM_BYTES:
-        remedy = "convert the array to this type and shape before numpy.save"
-        raise error(file.where, found=found, expected=expected, remedy=remedy)
-    count = math.prod(header.shape)
-    length = len(file.data) - header.start
-    has_negative_side = any(side < 0 for side in header.shape)
-    if has_negative_side or count * header.dtype.itemsize != length:
-        raise damaged_error(error, file.where, f"{found} in {length} bytes", expected)
-    array = np.frombuffer(file.data, header.dtype, count, header.start)
-    return array.reshape(header.shape, order="F" if header.is_by_columns else "C")
-
-
-def read_dtype(file: File) -> np.dtype:
-    """Returns the dtype of a NumPy file.
-
-    Raises:
-      MaskError: if the file is damaged.
-    """
-    return _read_numpy_header(file, "a NumPy file", MaskError).dtype
-
-
-@dataclasses.dataclass(frozen=True)
-class _NumpyHeader:
-    """The header of a NumPy file.
-
-    Attributes:
-      shape: of the array.
-      is_by_columns: whether the numbers of a column stand together, as in Fortran.
-      dtype: of the numbers.
-      start: the byte at which they begin.
-    """
-
-    shape: tuple[int, ...]
-    is_by_columns: bool
-    dtype: np.dtype
-    start: int
-
-
-def _read_numpy_header(file: File, expected: str, error: type[VocSegError]) -> _NumpyHeader:
-    """Reads the header of a NumPy file.
-
-    Raises:
-      VocSegError: of the class `error`, if the header is damaged.
-    """
-    stream = io.BytesIO(file.data)
-    try:
-        version = np.lib.format.read_magic(stream)
-        if version == (1, 0):
-            read_header = np.lib.format.read_array_header_1_0
-        else:  # version 3 differs only in the names of fields, which numbers do not have
-            read_header = np.lib.format.read_array_header_2_0
-        with _HEADER_LOCK:
-            shape, is_by_columns, dtype = read_header(stream)
-        has_other_sides = any(type(side) is not int for side in shape)
-        if has_other_sides or version > (3, 0):
-            raise ValueError(f"the shape {shape} in a file of version {version}")
-    except Exception as reason:  # NumPy raises whatever the damage leads it to
-        found = f"a NumPy file that cannot be read: {reason or type(reason).__name__}"
-        raise damaged_error(error, file.where, found, expected) from None
-    return _NumpyHeader(shape, is_by_columns, dtype, stream.tell())
-
 
 MatlabOrigin = Literal["SBD", "Pascal Context"]
 """The dataset that a MATLAB file belongs to, which tells what the file has to hold."""
@@ -207,10 +119,17 @@ def read_matlab(file: File, origin: MatlabOrigin) -> np.ndarray:
 
 @dataclasses.dataclass(frozen=True)
 class _Element:
-    """An element of a MATLAB file: the type in its tag, and its content."""
+    """An element of a MATLAB file.
+
+    Attributes:
+      type: the type in its tag.
+      content: what follows the tag.
+      end: the byte behind it, from the beginning of its row.
+    """
 
     type: int
     content: memoryview
+    end: int
 
 
 @dataclasses.dataclass(frozen=True)
@@ -221,13 +140,13 @@ class _Matrix:
       flags: its class, and whether its numbers are complex.
       shape: its sides.
       name: of the variable; empty in a field of a structure.
-      elements: what follows: the numbers, or the fields of a structure.
+      body: the elements that follow: the numbers, or the names and fields of a structure.
     """
 
     flags: int
     shape: tuple[int, ...]
     name: str
-    elements: Iterator[_Element]
+    body: memoryview
 
     @property
     def class_number(self) -> int:
@@ -257,7 +176,7 @@ def _find_mask(data: memoryview, mask_in_file: _MatlabMask) -> np.ndarray:
             continue
         if not mask_in_file.field:
             return _read_numbers(matrix, order, matrix.name)
-        mask = _read_matrix(_find_field(element.content, order, mask_in_file.field), order)
+        mask = _read_field(matrix, order, mask_in_file.field)
         return _read_numbers(mask, order, mask_in_file.field)
     raise ValueError(f"no variable {' or '.join(mask_in_file.variables)}")
 
@@ -275,38 +194,47 @@ def _read_elements(data: memoryview, order: str) -> Iterator[_Element]:
     """Yields the elements of a row."""
     position = 0
     while position < len(data):
-        tag, length = struct.unpack_from(f"{order}II", data, position)
-        position += 8
-        length_of_small = tag >> 16
-        if length_of_small:  # the content lies in the second half of the tag
-            content = data[position - 4 : position][:length_of_small]
-            yield _Element(tag & 0xFFFF, content)
-            continue
-        content = data[position : position + length]
-        if len(content) < length:
-            raise ValueError(f"an element of {length} bytes, of which {len(content)} are there")
-        position += length
-        if tag != _COMPRESSED:
-            position += -length % 8  # filled up to a multiple of 8
-        yield _Element(tag, content)
+        element = _read_element(data, position, order)
+        yield element
+        position = element.end
+
+
+def _read_element(data: memoryview, position: int, order: str) -> _Element:
+    """Reads the element at a position of a row."""
+    tag, length = struct.unpack_from(f"{order}II", data, position)
+    start = position + 8
+    length_of_small = tag >> 16
+    if length_of_small:  # the content lies in the second half of the tag
+        content = data[start - 4 : start][:length_of_small]
+        return _Element(tag & 0xFFFF, content, start)
+    content = data[start : start + length]
+    if len(content) < length:
+        raise ValueError(f"an element of {length} bytes, of which {len(content)} are there")
+    end = start + length
+    if tag != _COMPRESSED:
+        end += -length % 8  # filled up to a multiple of 8
+    return _Element(tag, content, end)
 
 
 def _read_matrix(content: memoryview, order: str) -> _Matrix:
     """Reads what stands in front of a matrix: elements with its flags, its shape and its name."""
-    elements = _read_elements(content, order)
-    flags, shape, name = itertools.islice(elements, 3)
+    flags, shape, name = itertools.islice(_read_elements(content, order), 3)
     (flag_bits,) = struct.unpack_from(f"{order}I", flags.content)
     sides = np.frombuffer(shape.content, f"{order}i4").tolist()
-    return _Matrix(flag_bits, tuple(sides), bytes(name.content).decode("latin-1"), elements)
+    name_text = bytes(name.content).decode("latin-1")
+    return _Matrix(flag_bits, tuple(sides), name_text, content[name.end :])
 
 
-def _find_field(content: memoryview, order: str, field: str) -> memoryview:
-    """Returns the matrix in a field of a structure; of several structures the first one's."""
-    structure = _read_matrix(content, order)
+def _read_field(structure: _Matrix, order: str, field: str) -> _Matrix:
+    """Returns the matrix in a field of a structure; of several structures the first one's.
+
+    The body of a structure has the length of a field's name, the names, and the fields.
+    """
     if structure.class_number != _STRUCTURE:
         raise ValueError(f"a {structure.name} that is no structure")
-    length_of_names = next(structure.elements).content
-    names = next(structure.elements).content
+    elements = _read_elements(structure.body, order)
+    length_of_names = next(elements).content
+    names = next(elements).content
     (length,) = struct.unpack(f"{order}i", length_of_names)
     if length < 1 or len(names) > _MAX_NAMES * length:
         raise ValueError(f"a {structure.name} of {len(names)} bytes for its fields' names")
@@ -315,7 +243,7 @@ def _find_field(content: memoryview, order: str, field: str) -> memoryview:
         name, _, _ = bytes(names[start : start + length]).partition(b"\0")
         fields.append(name.decode("latin-1"))
     number = fields.index(field)
-    return next(itertools.islice(structure.elements, number, None)).content
+    return _read_matrix(next(itertools.islice(elements, number, None)).content, order)
 
 
 def _read_numbers(matrix: _Matrix, order: str, name: str) -> np.ndarray:
@@ -328,6 +256,6 @@ def _read_numbers(matrix: _Matrix, order: str, name: str) -> np.ndarray:
         raise ValueError(
             f"a {name} of {content} {list(matrix.shape)}, and not of whole numbers [H, W]"
         )
-    numbers = next(matrix.elements)
+    numbers = next(_read_elements(matrix.body, order))
     dtype = f"{order}{_DTYPE_OF_TYPE[numbers.type]}"
     return np.frombuffer(numbers.content, dtype).reshape(matrix.shape, order="F")
