@@ -7,7 +7,7 @@ from PIL import Image
 import pytest
 from support import exports
 from support.building import examples, from_tree
-from support.folders import NAMES, plan_of, refused
+from support.folders import NAMES, pairs_of, plan_of, refused
 
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, ListError, VocSegError
@@ -529,3 +529,70 @@ def test_a_list_of_numbers_without_zeros_is_named_when_it_is_asked_for(
     splits = {"train": option, "validation": "rest"}
     told = refused(tmp_path, "1, which may be the image 0001", VocSegError, splits=splits)
     assert "no such list" not in told
+
+
+def test_a_list_of_folds_among_more_texts_than_are_read_makes_its_split(flat):
+    numbers = {f"meta/n{number:04}.txt": f"{number} meters" for number in range(520)}
+    put(flat, {**numbers, "meta/train_fold0.txt": "a\nb", "meta/val_fold0.txt": "c"})
+    splits, notes = read(flat)
+    assert splits == {"train": "ab", "validation": "c"}
+    assert "meta has 522 texts that may be lists. 22 of them are not read." in notes
+
+
+def test_a_list_in_vocs_folder_makes_its_split_though_an_image_has_its_name(tmp_path):
+    ids = ("night", "elm", "fox")
+    exports.put_pairs(tmp_path, ids, "JPEGImages/{}.jpg", "SegmentationClass/{}.png")
+    put(tmp_path, {f"{LISTS}/train.txt": "elm", f"{LISTS}/night.txt": "fox\nnight"})
+    assert plan_of(tmp_path).splits == {"train": ["elm"], "night": ["fox", "night"]}
+
+
+def test_lists_that_are_said_are_not_stopped_by_texts_elsewhere(flat):
+    put(flat, {"my/train.txt": "a\nb", "my/val.txt": "c"})
+    put(flat, {"notes.txt": "train: a b\nval: c", "old/train.csv": "image\na.jpg\n\1\n"})
+    splits, notes = read(flat, lists="my")
+    assert splits == {"train": "ab", "validation": "c"}
+    assert "notes.txt is not read: it has names of images and of splits" in notes
+    put(flat, {"my/notes.txt": "train: a b\nval: c"})
+    put(flat, {"my/train.txt": "a", "my/val.txt": "b"})
+    refused(flat, "my/notes.txt", ListError, lists="my")
+
+
+def test_paths_of_files_beside_the_images_are_noted(tmp_path):
+    exports.put_pairs(tmp_path, "abc", "rgb/{}.jpg", "masks/{}.png")
+    for image_id in "ab":
+        exports.put_image(tmp_path, f"thermal/{image_id}.jpg")
+    put(tmp_path, {"train.txt": "thermal/a.jpg\nthermal/b.jpg", "val.txt": "rgb/c.jpg"})
+    splits, notes = read(tmp_path, images="rgb", masks="masks")
+    assert splits == {"train": "ab", "validation": "c"}
+    assert (
+        "train.txt names thermal/a.jpg, and the image rgb/a.jpg of the same name is taken" in notes
+    )
+    assert "val.txt names" not in notes
+    put(tmp_path, {"train.txt": "/home/x/data/a.jpg\n/home/x/data/b.jpg"})  # another machine
+    splits, notes = read(tmp_path, images="rgb", masks="masks")
+    assert splits == {"train": "ab", "validation": "c"}
+    assert "of the same name" not in notes
+
+
+def test_a_path_into_another_folder_is_that_of_another_image(tmp_path):
+    exports.put_pairs(tmp_path, "ab", "images/rome/{}.jpg", "masks/rome/{}.png")
+    exports.put_pairs(tmp_path, "cd", "images/oslo/{}.jpg", "masks/oslo/{}.png")
+    put(tmp_path, {"train.txt": "rome/a\nrome/b", "val.txt": "oslo/d\nbonn/c"})
+    plan = plan_of(tmp_path)
+    assert plan.splits == {"train": ["rome/a", "rome/b"], "validation": ["oslo/d", "bonn/c"]}
+    with pytest.raises(VocSegError, match="bonn/c"):
+        pairs_of(plan)
+
+
+def test_a_split_without_images_is_named_with_what_to_do(flat):
+    said = {"splits": {"train": "train.txt", "validation": "rest"}}
+    put(flat, {"train.txt": "a\nb\nc"})
+    refused(
+        flat, "leave this split out, because the other splits have all labeled", ListError, **said
+    )
+
+
+def test_a_list_of_other_images_is_named_if_missing_images_are_skipped(voc):
+    put(voc, lists(train="xy", val="ab"))
+    words = r"no image for any of its 2 ids, such as x\n(.*\n)*.*put the images into the folder"
+    refused(voc, words, ListError, missing_image="skip")

@@ -215,3 +215,22 @@ def test_the_option_for_two_folders_of_one_name_takes_a_folder(tmp_path):
     option = told.partition("say which: ")[2].replace("...", "train=train/")
     splits = images_of(plan_of(tmp_path, **said_by(option)))
     assert splits == {"train": ["a", "b"], "validation": ["e", "f"]}
+
+
+@pytest.mark.parametrize("put", [put_folders, put_folders_of_pairs])
+def test_folders_make_splits_with_names_that_tfds_takes(tmp_path, put):
+    put(tmp_path, {"train": "ab", "Test 1": "cd", "test[:2]": "ef"})
+    images = images_of(plan_of(tmp_path))
+    assert images == {"train": ["a", "b"], "Test_1": ["c", "d"], "test_2": ["e", "f"]}
+
+
+def test_parts_in_folders_of_tests_make_splits_with_names_that_tfds_takes(tmp_path):
+    for name, ids in {"train": "ab", "Test 1": "cd", "Test 2": "ef"}.items():
+        exports.put_pairs(tmp_path, ids, f"{name}/imgs/{{}}.jpg", f"{name}/gt/{{}}.png")
+    images = images_of(plan_of(tmp_path))
+    assert images == {"train": ["a", "b"], "Test_1": ["c", "d"], "Test_2": ["e", "f"]}
+
+
+def test_two_folders_whose_names_tfds_would_take_as_one_split_are_asked_about(tmp_path):
+    put_folders(tmp_path, {"train": "ab", "Test 1": "cd", "Test-1": "ef"})
+    refused(tmp_path, "'Test 1' and 'Test-1', which would both be the split 'Test_1'")

@@ -39,7 +39,15 @@ class ComparedPair:
 
 
 @dataclasses.dataclass(frozen=True)
-class LooksAlike:
+class _GroupedThumbnail:
+    """The thumbnail of an image, and the number of its group."""
+
+    group_number: int
+    thumbnail: Thumbnail
+
+
+@dataclasses.dataclass(frozen=True)
+class LooksComparer:
     """Compares pairs of images, and keeps what it has read.
 
     Attributes:
@@ -50,33 +58,33 @@ class LooksAlike:
     path_of: Callable[[str], epath.Path]
     thumbnails: dict[str, Thumbnail | None] = dataclasses.field(default_factory=dict)
 
-    def __call__(self, pairs: Collection[ComparedPair]) -> bool:
+    def are_alike(self, pairs: Collection[ComparedPair]) -> bool:
         """Says whether pairs are much more alike than images of pairs of different groups.
 
-        They are not if more than 128 images would have to be read. An image that cannot be read
-        does not count.
+        They are not if more than 128 images would have to be read, in all calls together. An image
+        that cannot be read does not count.
         """
         names = dict.fromkeys(name for pair in pairs for name in (pair.one, pair.other))
         new = [name for name in names if name not in self.thumbnails]
         if len(self.thumbnails) + len(new) > _MAX_IMAGES:
             return False
         self.thumbnails.update(ordered_map(self._read, new))
-        within = []
-        firsts = list[tuple[int, Thumbnail]]()
+        differences_in_pairs = []
+        first_images = list[_GroupedThumbnail]()
         for pair in pairs:
             one, other = self.thumbnails[pair.one], self.thumbnails[pair.other]
             if one is not None and other is not None:
-                within.append(difference(one, other))
-                firsts.append((pair.group_number, one))
-        across = [
-            difference(one, other)
-            for (group, one), (other_group, other) in itertools.combinations(firsts, 2)
-            if group != other_group
-        ]
-        if len(within) < MIN_PAIRS or not across:
+                differences_in_pairs.append(difference(one, other))
+                first_images.append(_GroupedThumbnail(pair.group_number, one))
+        differences_across_groups = []
+        for first, second in itertools.combinations(first_images, 2):
+            if first.group_number != second.group_number:
+                differences_across_groups.append(difference(first.thumbnail, second.thumbnail))
+        if len(differences_in_pairs) < MIN_PAIRS or not differences_across_groups:
             return False
         # Measured: films 0.05 to 0.4 of the quantile, unrelated photos 0.7 and more.
-        return bool(2 * np.median(within) < np.quantile(across, 0.25))
+        typical_difference = np.median(differences_in_pairs)
+        return bool(2 * typical_difference < np.quantile(differences_across_groups, 0.25))
 
     def _read(self, image_id: str) -> Thumbnail | None:
         return read_thumbnail(self.path_of(image_id))

@@ -25,18 +25,18 @@ from voc_seg_tfrecord.core.grouping import NO_GROUPS
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.ratios import assign
 from voc_seg_tfrecord.core.threads import ordered_map
-from voc_seg_tfrecord.folder.splits.alike import LooksAlike
+from voc_seg_tfrecord.folder.splits.alike import LooksComparer
 from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal, propose_groups
 from voc_seg_tfrecord.folder.splits.groups_by_looks import propose_by_looks
 from voc_seg_tfrecord.folder.splits.stratified import stratify
 from voc_seg_tfrecord.folder.tree.labels import Labels
 from voc_seg_tfrecord.formats.index_masks import read_mask
 
-POOL = "all images"
-"""The name of the one split that there is before images are divided by their classes."""
-
 _ALL_IMAGES = "all images"
 """The source of a split that has all images, in words."""
+
+POOL = _ALL_IMAGES
+"""The key of the one split before images are divided by their classes. Errors show it too."""
 
 
 def check_groups(
@@ -54,7 +54,7 @@ def check_groups(
     if config.group_by or len(ratios) < 2:
         return
     by_ids = propose_groups(ids)
-    by_looks = propose_by_looks([*ids], len(ratios), LooksAlike(path_of))
+    by_looks = propose_by_looks([*ids], len(ratios), LooksComparer(path_of).are_alike)
     proposal = _choose_proposal(by_ids, by_looks)
     if proposal is None:
         return
@@ -119,20 +119,25 @@ def _advice(proposal: GroupProposal, config: VocSegConfig) -> str:
             f"{len(ratios)} splits; {divide_anyway}"
         )
     fields = {"group_by": proposal.rule}
-    notes = ""
-    if config.split_by == "hash":
-        ids_by_split = assign([*proposal.groups], ratios, config.seed, proposal.groups)
-        if not all(ids_by_split.values()):
-            fields["split_by"] = "stratified"
-            notes += " (by hash a split would be empty)"
+    note_on_hash = ""
+    if config.split_by == "hash" and _leaves_a_split_empty(proposal, config):
+        fields["split_by"] = "stratified"
+        note_on_hash = " (by hash a split would be empty)"
+    note_on_largest = ""
     share_of_largest = max(sizes.values()) / len(proposal.groups)
     if share_of_largest > max(ratios.values()):
-        notes += f"; the largest group has {share_of_largest:.0%} of the images"
-    kept_together = "blocks of them" if proposal.in_a_row else "each group"
+        note_on_largest = f"; the largest group has {share_of_largest:.0%} of the images"
+    unit = "blocks of them" if proposal.in_a_row else "each group"
     return (
-        f"keep {kept_together} in one split with {_option_and_field(fields)}{notes}; "
-        f"{divide_anyway}"
+        f"keep {unit} in one split with {_option_and_field(fields)}{note_on_hash}"
+        f"{note_on_largest}; {divide_anyway}"
     )
+
+
+def _leaves_a_split_empty(proposal: GroupProposal, config: VocSegConfig) -> bool:
+    """Says whether a split would have no image if a hash divided the groups."""
+    ids_by_split = assign([*proposal.groups], config.ratios, config.seed, proposal.groups)
+    return not all(ids_by_split.values())
 
 
 def _option_and_field(fields: dict[str, str]) -> str:

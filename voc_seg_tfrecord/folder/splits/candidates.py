@@ -27,7 +27,7 @@ _MAX_SHOWN_SOURCES = 3
 class SplitSource:
     """One split of a candidate, and where it comes from.
 
-    Two are equal if their options are, because then they have the same images.
+    Ids are not compared: two sources with the same split and option have the same images.
 
     Attributes:
       split: the name of the split.
@@ -39,8 +39,8 @@ class SplitSource:
 
     split: str
     option: str
-    words: str
-    files: tuple[str, ...] = ()
+    words: str = dataclasses.field(compare=False)
+    files: tuple[str, ...] = dataclasses.field(default=(), compare=False)
     ids: Sequence[str] = dataclasses.field(default=(), compare=False, repr=False)
 
     def joined(self, other: "SplitSource") -> "SplitSource":
@@ -60,8 +60,8 @@ class SplitCandidate:
 
     Attributes:
       sources: where each split comes from.
-      kind: what says so: `BY_LISTS`, `BY_FOLDERS`, `BY_LABEL_FILES`, or `BY_NOTHING` if all images
-        are in one split.
+      kind: what makes the splits: `BY_LISTS`, `BY_FOLDERS`, `BY_LABEL_FILES`, or `BY_NOTHING` if
+        all images are in one split.
       rank: how usual the folder of its lists is.
       says_more: whether the names of its lists say more than a split, as `train_small` does.
     """
@@ -94,7 +94,7 @@ class SplitCandidate:
 
     @property
     def words(self) -> str:
-        """What says so, as a user reads it: a text, the folder of several lists, folders."""
+        """What makes the splits, in words: a text, the folder of several lists, or folders."""
         names = [*self.files]
         if self.kind == BY_FOLDERS:
             names = [source.words for source in self.sources]
@@ -109,7 +109,7 @@ class SplitCandidate:
 
     @property
     def usualness(self) -> tuple[ListRank, int, str]:
-        """By which of two candidates with the same splits the user is told: the smaller one."""
+        """Sort key: the smaller one is the better known source of two equal divisions."""
         option = self.sources[0].option
         return self.rank, len(option), option
 
@@ -154,8 +154,8 @@ class SplitCandidate:
             return False
         divided_ids = set[str]()
         for image_id, split in self.split_by_id.items():
-            is_same_in_both = split != "train" and other.split_by_id.get(image_id) == split
-            if not is_same_in_both:
+            is_other_split_of_both = split != "train" and other.split_by_id.get(image_id) == split
+            if not is_other_split_of_both:
                 divided_ids.add(image_id)
         return divided_ids == {*other.ids.get("train", ())}
 

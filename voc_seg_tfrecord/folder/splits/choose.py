@@ -19,7 +19,8 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     all_in_train,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
-from voc_seg_tfrecord.folder.splits.find_candidates import list_candidates
+from voc_seg_tfrecord.folder.splits.find_candidates import find_candidates
+from voc_seg_tfrecord.folder.splits.folder_checks import check_all_train, check_not_mixed
 from voc_seg_tfrecord.folder.splits.join_candidates import divide_further, join_if_compatible
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.rules import LISTS_IN_PLACE, LISTS_OVER_FOLDERS, RULES
@@ -54,33 +55,32 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
         folder of the lists, and no text there says splits.
       LayoutError: if images lie in a folder of test and another split.
     """
-    candidates, notes = list_candidates(evidence)
+    notes = [*evidence.notes]
+    candidates = find_candidates(evidence, notes, user_gave_lists=user_gave_lists)
     for unclear in evidence.unclear:
-        if _stops_build(unclear, evidence, candidates):
-            raise not_understood(evidence, unclear)
+        may_be_meant = not user_gave_lists or unclear.rank == ListRank.SEGMENTATION
+        if may_be_meant and _stops_build(unclear, evidence, candidates):
+            raise not_understood_error(evidence, unclear)
         notes.append(f"{unclear.file} is not read: it has {unclear.content}.")
-    notes = [*evidence.notes, *notes]
-    if user_gave_lists:
-        candidates = [one for one in candidates if one.rank == ListRank.SEGMENTATION]
-        if not candidates:
-            raise _no_split_in_lists(evidence, notes)
     candidates += divide_further(candidates)
+    if not candidates and user_gave_lists:
+        raise _no_split_in_lists_error(evidence, notes)
     if not candidates:
-        return _all_in_train(evidence, notes)
+        return _put_all_in_train(evidence, notes)
     decision = decide(candidates, RULES, evidence)
     chosen = decision.taken
     if chosen is None:
         remaining = join_if_compatible(decision.alternatives)
         if len(remaining) > 1:
-            raise _which_division(evidence, remaining)
+            raise _several_divisions_error(evidence, remaining)
         (chosen,) = remaining
     if not _may_leave_labeled_out(chosen):
         left_out = _labeled_without_split(evidence, [chosen])
         if left_out:
-            evidence.split_folders.check_not_mixed(left_out)
-            raise _what_of_the_rest(evidence, chosen, left_out)
+            check_not_mixed(evidence.tree, left_out)
+            raise _rest_undecided_error(evidence, chosen, left_out)
     notes += _notes_on_lost(decision.lost)
-    notes += _which_text_makes_which_split(chosen)
+    notes += _note_on_unusual_names(chosen)
     return ChosenSplits(chosen, notes, decision.lost)
 
 
@@ -100,10 +100,8 @@ def _labeled_without_split(
     evidence: SplitEvidence, candidates: Sequence[SplitCandidate]
 ) -> list[str]:
     """Returns the labeled images that are in no split of any candidate."""
-    used = {image_id for candidate in candidates for image_id in candidate.split_by_id}
-    tree = evidence.tree
-    labeled = [image_id for image_id in tree.images if image_id in tree.masks]
-    return [image_id for image_id in labeled if image_id not in used]
+    used_ids = {image_id for candidate in candidates for image_id in candidate.split_by_id}
+    return evidence.labeled_ids_beside(used_ids)
 
 
 def _may_leave_labeled_out(chosen: SplitCandidate) -> bool:
@@ -118,7 +116,7 @@ def _may_leave_labeled_out(chosen: SplitCandidate) -> bool:
     return has_train and chosen.kind != BY_LABEL_FILES
 
 
-def _no_split_in_lists(evidence: SplitEvidence, notes: Sequence[str]) -> ListError:
+def _no_split_in_lists_error(evidence: SplitEvidence, notes: Sequence[str]) -> ListError:
     """Returns the error that no text says splits in the folder that the user gave."""
     tree = evidence.tree
     sentences = ["no list of a split", *(note.rstrip(".") for note in notes)]
@@ -130,13 +128,13 @@ def _no_split_in_lists(evidence: SplitEvidence, notes: Sequence[str]) -> ListErr
     )
 
 
-def _all_in_train(evidence: SplitEvidence, notes: Sequence[str]) -> ChosenSplits:
+def _put_all_in_train(evidence: SplitEvidence, notes: Sequence[str]) -> ChosenSplits:
     """Returns all images as train, as nothing in the folder says another split.
 
     Raises:
       LayoutError: if some images lie in folders of other splits.
     """
-    evidence.split_folders.check_all_train()
+    check_all_train(evidence.split_folders)
     texts_name_images = any(split_list.image_count for split_list in evidence.lists)
     if texts_name_images or evidence.notes:
         note = "No text says which images are in which split, so all images are in train."
@@ -145,7 +143,7 @@ def _all_in_train(evidence: SplitEvidence, notes: Sequence[str]) -> ChosenSplits
     return ChosenSplits(all_in_train(evidence.tree.images), [*notes, note])
 
 
-def not_understood(evidence: SplitEvidence, unclear: UnclearText) -> ListError:
+def not_understood_error(evidence: SplitEvidence, unclear: UnclearText) -> ListError:
     """Returns the error that a text names images and splits, and is not understood."""
     if unclear.has_wrong_names:
         expected = "the names of images, as their files have them"
@@ -169,7 +167,10 @@ def not_understood(evidence: SplitEvidence, unclear: UnclearText) -> ListError:
     )
 
 
-def _which_division(evidence: SplitEvidence, candidates: Sequence[SplitCandidate]) -> QuestionError:
+def _several_divisions_error(
+    evidence: SplitEvidence, candidates: Sequence[SplitCandidate]
+) -> QuestionError:
+    """Returns the question which of several candidates is meant."""
     return QuestionError(
         evidence.tree.given,
         [candidate.alternative for candidate in candidates],
@@ -179,7 +180,7 @@ def _which_division(evidence: SplitEvidence, candidates: Sequence[SplitCandidate
     )
 
 
-def _what_of_the_rest(
+def _rest_undecided_error(
     evidence: SplitEvidence, chosen: SplitCandidate, left_out: Sequence[str]
 ) -> QuestionError:
     """Returns the question whether images that nothing gives to a split are train, or another one.
@@ -221,8 +222,8 @@ def _notes_on_lost(lost: Mapping[SplitCandidate, Reason[SplitCandidate]]) -> lis
     return notes
 
 
-def _which_text_makes_which_split(chosen: SplitCandidate) -> list[str]:
-    """Returns a note, if a text has not the name that a list of its split usually has."""
+def _note_on_unusual_names(chosen: SplitCandidate) -> list[str]:
+    """Returns a note on what makes each split, if a text has an unusual name for its split."""
     if chosen.kind != BY_LISTS or all(_has_usual_name(source) for source in chosen.sources):
         return []
     makes = [f"{source.words} makes the split {source.split}" for source in chosen.sources]

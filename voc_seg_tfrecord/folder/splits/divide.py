@@ -11,7 +11,7 @@ from voc_seg_tfrecord.core.errors import ListError, command
 from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import check_groups, divide_by_ratio
-from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, SplitSource
+from voc_seg_tfrecord.folder.splits.candidates import EXAMPLE_RATIOS, REST, SplitSource
 from voc_seg_tfrecord.folder.splits.choose import ChosenSplits, choose_splits, sentences_on_lost
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.given import candidate_as_given
@@ -24,6 +24,8 @@ _MAX_SHOWN_PAIRS_OF_LISTS = 6
 class Splits:
     """What was decided about the splits.
 
+    `split_ids` makes it; `missing_masks` and `folder.plan` replace fields of it in copies.
+
     Attributes:
       evidence: what it was decided from.
       ids: the ids of each split.
@@ -33,7 +35,7 @@ class Splits:
       files: the texts that make the splits.
       reasons: why each other candidate lost, in words.
       left_out: by split, the listed ids that are left out because they have no image or no mask.
-      undecided: whether all images are in one split, because it could not be decided.
+      undecided: whether all images are in one split, because the plan went on after an error.
     """
 
     evidence: SplitEvidence
@@ -87,16 +89,28 @@ def split_ids(evidence: SplitEvidence, config: VocSegConfig, problems: Problems)
         splits = _splits_of(evidence, ChosenSplits(candidate))
     for split, ids in splits.ids.items():
         if not ids:
-            raise ListError(
-                f"split {split!r} of {tree.root}",
-                found=f"no image ({splits.sources[split]})",
-                expected="at least one image",
-                remedy="change the ratios or the seed, or add images",
-            )
+            raise _empty_split_error(splits, split)
     if not config.overlap:
         skips_missing_images = config.missing_image == "skip"
         problems.try_step(_check_disjoint, splits, skips_missing_images)
     return splits
+
+
+def _empty_split_error(splits: Splits, split: str) -> ListError:
+    """Returns the error that a split has no image. Splits by ratio have no options."""
+    option = splits.options.get(split)
+    if option is None:
+        remedy = "change the ratios or the seed, or add images"
+    elif option == REST:
+        remedy = "leave this split out, because the other splits have all labeled images"
+    else:
+        remedy = "leave this split out, or name a list or folder that has images"
+    return ListError(
+        f"split {split!r} of {splits.evidence.tree.root}",
+        found=f"no image ({splits.sources[split]})",
+        expected="at least one image",
+        remedy=remedy,
+    )
 
 
 def _splits_of(evidence: SplitEvidence, chosen: ChosenSplits) -> Splits:
@@ -180,8 +194,8 @@ def _advice_on_shared_ids(splits: Splits, ids_by_split: Mapping[str, set[str]]) 
 def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[str] | None:
     """Returns splits that share nothing and have all the ids; None if no choice of them has.
 
-    A split is left out if it is made of smaller ones, as trainval is of train and val. So no
-    id is lost, and no validation split that repeats some of train.
+    A split is left out if it equals the union of smaller remaining ones, as trainval is that of
+    train and val.
     """
     remaining = dict(ids_by_split)
     largest_first = sorted(ids_by_split, key=lambda split: (-len(ids_by_split[split]), split))
@@ -191,8 +205,8 @@ def _splits_without_unions(ids_by_split: Mapping[str, set[str]]) -> Collection[s
         if set().union(*smaller) == ids:
             del remaining[split]
     all_ids = set().union(*remaining.values())
-    share_ids = len(all_ids) < sum(len(ids) for ids in remaining.values())
-    if share_ids:
+    remaining_overlap = len(all_ids) < sum(len(ids) for ids in remaining.values())
+    if remaining_overlap:
         return None
     loses_train = _has_train(ids_by_split) and not _has_train(remaining)
     return None if loses_train else remaining

@@ -1,6 +1,6 @@
 """What the splits of a folder are decided from: its images, and the texts that name them."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 import dataclasses
 import functools
 import posixpath
@@ -54,6 +54,10 @@ class SplitEvidence:
     def split_folders(self) -> SplitFolders:
         """The folders of splits."""
         return SplitFolders(self.tree)
+
+    def labeled_ids_beside(self, used_ids: Container[str]) -> list[str]:
+        """Returns the labeled images that are not among some ids."""
+        return [image_id for image_id in self.tree.labeled_ids if image_id not in used_ids]
 
     def words_for(self, split_list: SplitList) -> str:
         """Returns a list as a user reads it: its name alone if it lies where lists usually lie."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from voc_seg_tfrecord.core.config_checks import check_split_name
-from voc_seg_tfrecord.core.errors import ListError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, command, counted
 from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, UNIONS, parse_split_name
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.candidates import (
@@ -16,52 +16,93 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitSource,
 )
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
+from voc_seg_tfrecord.folder.splits.folder_checks import (
+    check_masks_have_images,
+    check_parts_not_mixed,
+)
 from voc_seg_tfrecord.folder.splits.list_divisions import lists_of_each_division
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, ids_in_split
 from voc_seg_tfrecord.folder.tree.labels import LabelSplit
 
 _LISTS_WITH_TRAIN = frozenset({*UNIONS, "all"})
-"""Names of lists that hold the images of train and of others."""
+"""Names of lists that hold the images of train and of others.
+
+Beside a list of train they make no split.
+"""
+
 _LISTS_OF_ALL_LABELED = frozenset({"trainval", "all"})
-"""Those of them that should have no image that no other list has."""
+"""Those of them whose images are all in other lists, such as train and val.
+
+`trainaug` is none: its images of SBD are in no other list.
+"""
 
 
-def list_candidates(evidence: SplitEvidence) -> tuple[list[SplitCandidate], list[str]]:
-    """Returns the candidates of a folder, lists in the most usual folders first; and notes.
+def find_candidates(
+    evidence: SplitEvidence, notes: list[str], *, user_gave_lists: bool
+) -> list[SplitCandidate]:
+    """Returns the candidates of a folder, lists in the most usual folders first.
+
+    Args:
+      evidence: what is there.
+      notes: the notes, to which this function adds those on lists that make no split.
+      user_gave_lists: whether the user gave the folder of the lists. If so, only lists in it are
+        candidates.
 
     Raises:
       ListError: if a text that is a list by its name and folder is wrong.
-      LayoutError: if a folder of a split has masks and no images.
+      LayoutError: if a folder of a split has masks and no images, or is called as several splits.
     """
-    candidates = list[SplitCandidate]()
-    notes = list[str]()
-    for lists in lists_of_each_division(evidence.lists):
-        list_by_split, more_notes = _splits_of_lists(evidence, lists)
-        notes += more_notes
-        if not list_by_split:
-            continue
-        candidate = _candidate_of_lists(evidence, lists, list_by_split)
-        if candidate.rank == ListRank.RESULTS and not candidate.divides_images:
-            continue  # lists of predictions, which name the images of one split
-        candidates.append(candidate)
-    candidates.sort(key=lambda candidate: candidate.rank)
-    candidates += _candidates_of_label_files(evidence)
-    candidates += _candidates_of_folders(evidence)
-    return candidates, notes
+    lists = evidence.lists
+    if user_gave_lists:
+        lists = [one for one in lists if one.rank == ListRank.SEGMENTATION]
+    candidates = _candidates_of_lists(evidence, lists, notes)
+    if not user_gave_lists:
+        candidates += _candidates_of_label_files(evidence)
+        candidates += _candidates_of_folders(evidence)
+    return candidates
 
 
-def _splits_of_lists(
-    evidence: SplitEvidence, lists: Sequence[SplitList]
-) -> tuple[dict[str, SplitList], list[str]]:
-    """Returns the list of each split, without empty lists and lists of all images; and notes.
+def _candidates_of_lists(
+    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
+) -> list[SplitCandidate]:
+    """Returns the candidate of each division, those in the most usual folders first.
+
+    Args:
+      evidence: what is there.
+      lists: the lists.
+      notes: the notes, to which this function adds those on lists that make no split.
 
     Raises:
       ListError: if a list is wrong.
     """
-    filled, notes = _drop_empty_lists(evidence, lists)
-    used, more_notes = _drop_unions(evidence, filled)
-    list_by_split = {split_list.split: split_list for split_list in used}
-    notes += more_notes
+    candidates = []
+    for lists_of_division in lists_of_each_division(lists):
+        list_by_split = _choose_list_of_each_split(evidence, lists_of_division, notes)
+        if not list_by_split:
+            continue
+        candidate = _candidate_of_division(evidence, lists_of_division, list_by_split)
+        if candidate.rank == ListRank.RESULTS and not candidate.divides_images:
+            continue  # lists of predictions, which name the images of one split
+        candidates.append(candidate)
+    return sorted(candidates, key=lambda candidate: candidate.rank)
+
+
+def _choose_list_of_each_split(
+    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
+) -> dict[str, SplitList]:
+    """Returns the list of each split, without empty lists and lists of all images.
+
+    Args:
+      evidence: what is there.
+      lists: the lists of a division.
+      notes: the notes, to which this function adds those on lists that make no split.
+
+    Raises:
+      ListError: if a list is wrong.
+    """
+    filled_lists = _drop_empty_lists(evidence, lists, notes)
+    lists_without_unions = _drop_unions(evidence, filled_lists, notes)
+    list_by_split = {split_list.split: split_list for split_list in lists_without_unions}
     if _is_default_of_cvat(list_by_split):
         list_by_split = {
             "train" if split == "default" else split: split_list
@@ -73,50 +114,48 @@ def _splits_of_lists(
         )
     for split, split_list in list_by_split.items():
         check_split_name(split, evidence.tree.given / split_list.file, ListError)
-    return list_by_split, notes
+    return list_by_split
 
 
 def _drop_empty_lists(
-    evidence: SplitEvidence, lists: Sequence[SplitList]
-) -> tuple[list[SplitList], list[str]]:
-    """Returns lists without empty ones of validation or test; and notes on these.
+    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
+) -> list[SplitList]:
+    """Returns lists without empty ones of validation or test, on each of which it adds a note.
 
     Raises:
       ListError: if another one is wrong.
     """
-    filled = []
-    notes = []
+    filled_lists = []
     for split_list in lists:
         if split_list.error is None:
-            filled.append(split_list)
-            continue
-        _raise_unless_empty(evidence, split_list, lists)
-        notes.append(f"{evidence.words_for(split_list)} is empty, so it makes no split.")
-    return filled, notes
+            filled_lists.append(split_list)
+        else:
+            _check_may_be_dropped(evidence, split_list, lists)
+            notes.append(f"{evidence.words_for(split_list)} is empty, so it makes no split.")
+    return filled_lists
 
 
 def _drop_unions(
-    evidence: SplitEvidence, lists: Sequence[SplitList]
-) -> tuple[list[SplitList], list[str]]:
-    """Returns lists without those such as trainval beside train; and notes on these.
+    evidence: SplitEvidence, lists: Sequence[SplitList], notes: list[str]
+) -> Sequence[SplitList]:
+    """Returns lists without those such as trainval beside train, on each of which it adds a note.
 
     Raises:
       ListError: if one has images that no other list has.
     """
     has_train = any(split_list.split == "train" for split_list in lists)
     if not has_train:
-        return [*lists], []
-    used = []
-    notes = []
+        return lists
+    remaining_lists = []
     for split_list in lists:
         if split_list.split not in _LISTS_WITH_TRAIN:
-            used.append(split_list)
+            remaining_lists.append(split_list)
             continue
         _check_union(evidence, split_list, lists)
         notes.append(
             f"{evidence.words_for(split_list)} holds the ids of train too, so it makes no split."
         )
-    return used, notes
+    return remaining_lists
 
 
 def _is_default_of_cvat(list_by_split: Mapping[str, SplitList]) -> bool:
@@ -127,7 +166,7 @@ def _is_default_of_cvat(list_by_split: Mapping[str, SplitList]) -> bool:
     return "train" not in list_by_split
 
 
-def _candidate_of_lists(
+def _candidate_of_division(
     evidence: SplitEvidence, lists: Sequence[SplitList], list_by_split: Mapping[str, SplitList]
 ) -> SplitCandidate:
     """Returns the candidate of a division.
@@ -150,13 +189,13 @@ def _candidate_of_lists(
     return SplitCandidate(tuple(sources), BY_LISTS, rank, says_more)
 
 
-def _raise_unless_empty(
+def _check_may_be_dropped(
     evidence: SplitEvidence, wrong: SplitList, lists: Sequence[SplitList]
 ) -> None:
-    """Raises the error of a list, unless it is an empty list of validation or test.
+    """Checks that a list with an error is an empty one of validation or test.
 
     Raises:
-      ListError: the error, with the options that do without the list.
+      ListError: the error of another list, with the options that do without the list.
     """
     assert wrong.error is not None
     text = evidence.tree.texts.read(evidence.tree.given / wrong.file)
@@ -226,8 +265,19 @@ def source_of_labels(label_split: LabelSplit, split: str) -> SplitSource:
 
 
 def _candidates_of_folders(evidence: SplitEvidence) -> list[SplitCandidate]:
+    """Returns the candidate of the folders that are called as splits.
+
+    Raises:
+      LayoutError: if a folder is called as several splits, has masks and no images, or makes a
+        split whose name TFDS does not take.
+    """
+    tree = evidence.tree
+    check_parts_not_mixed(tree)
+    folders_by_split = evidence.split_folders.folders_by_split()
+    check_masks_have_images(evidence.split_folders)
     sources = []
-    for split, folders in evidence.split_folders.folders_by_split().items():
+    for split, folders in folders_by_split.items():
+        check_split_name(split, tree.root / tree.layout.images, LayoutError)
         ids = list[str]()
         for folder in folders:
             ids += evidence.split_folders.images(folder)

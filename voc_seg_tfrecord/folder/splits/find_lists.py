@@ -13,6 +13,7 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.layout import LISTS, PICTURES
 from voc_seg_tfrecord.core.split_names import (
     TO_TRAIN_ON,
     USUAL_NAMES_OF_LISTS,
@@ -24,7 +25,11 @@ from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText, Use, as_unclear, judge_text
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList, rank_of
-from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.splits.wrong_names import (
+    note_on_paths_of_other_files,
+    with_error_on_names,
+)
+from voc_seg_tfrecord.folder.tree.listing import Listing, ending_of
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.formats.list_files import (
     LIST_ENDINGS,
@@ -36,7 +41,9 @@ from voc_seg_tfrecord.formats.list_files import (
 from voc_seg_tfrecord.formats.listed_images import Vocabulary
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES, COMMON_CLASS_FILE_NAMES
 
-_MAX_TEXTS_OF_ANY_NAME = 500  # in a folder, beside those that are called as splits
+_MAX_TEXTS_OF_ANY_NAME = 500
+"""Texts of a folder that are read, beside those that are called as a split and nothing else."""
+
 _LONG_TEXT_BYTES = 1 << 20
 _SAMPLE_BYTES = 1 << 14
 _SAMPLES_OF_LONG_TEXT = 8
@@ -70,7 +77,7 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
         lists_of_user = posixpath.normpath(posixpath.join(tree.root_below_given, tree.layout.lists))
     reader = ListReader(Vocabulary(image_names))
     texts = FoundTexts([], [], [])
-    for path in _paths_of_texts(tree, image_names):
+    for path in _paths_of_texts(tree, image_names, texts.notes):
         rank = rank_of(path, tree.root_below_given, lists_of_user)
         is_list_by_name = _is_list_by_name(path, rank)
         if not is_list_by_name and not _is_worth_reading(tree.given / path, reader):
@@ -78,13 +85,14 @@ def find_lists(tree: VocTree, image_names: ImageNames, *, user_gave_lists: bool)
         file = tree.texts.read(tree.given / path, ListError)
         text = ListText(path, file, rank, reader, image_names).read(tree.given)
         if is_list_by_name:
-            texts.lists.extend(text.with_form_checked().as_lists())
+            texts.lists.extend(with_error_on_names(text).as_lists())
         else:
             _add_by_verdict(text, texts)
+        texts.notes.extend(note_on_paths_of_other_files(text, tree))
     lists = _drop_splits_of_scores(texts.lists)
-    lists, notes_on_classes = _drop_splits_of_classes(lists)
+    lists = _drop_splits_of_classes(lists, texts.notes)
     lists.sort(key=lambda one: (one.rank, one.file.count("/"), one.file))
-    return FoundTexts(lists, [*texts.notes, *notes_on_classes], texts.unclear)
+    return FoundTexts(lists, texts.notes, texts.unclear)
 
 
 def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:
@@ -100,22 +108,46 @@ def _add_by_verdict(text: ListText, texts: FoundTexts) -> None:
         texts.notes.append(f"{text.path} {verdict.reason}, so it makes no split.")
 
 
-def _paths_of_texts(tree: VocTree, image_names: ImageNames) -> Iterator[str]:
+def _paths_of_texts(tree: VocTree, image_names: ImageNames, notes: list[str]) -> Iterator[str]:
     """Yields the texts that may be lists. Files of labels are none.
 
-    Labels of many images are the sheets of the tree; those of one image have its name.
+    Of each folder it yields up to 500 texts, and all that are called as a split and nothing else.
+    It adds a note if there are more.
     """
     for folder, names in cast(Listing, tree.listing).files_by_folder.items():
-        texts_of_any_name = 0
+        texts_of_any_name = []
         for name in names:
             path = posixpath.join(folder, name)
             if path in tree.labels.label_files or not _may_be_list(name):
                 continue
             if only_split_in(stem(name)):
                 yield path
-            elif stem(name) not in image_names.stems and texts_of_any_name < _MAX_TEXTS_OF_ANY_NAME:
-                texts_of_any_name += 1
-                yield path
+            elif not _is_label_of_image(name, folder, names, image_names):
+                texts_of_any_name.append(path)
+        # Those that say a split come first, such as `train_fold0.txt`; others keep their order.
+        texts_of_any_name.sort(key=lambda path: not parse_split_name(stem(path)).split)
+        yield from texts_of_any_name[:_MAX_TEXTS_OF_ANY_NAME]
+        unread_count = len(texts_of_any_name) - _MAX_TEXTS_OF_ANY_NAME
+        if unread_count > 0:
+            notes.append(
+                f"{folder or tree.given} has {len(texts_of_any_name)} texts that may be lists. "
+                f"{unread_count} of them are not read."
+            )
+
+
+def _is_label_of_image(
+    name: str, folder: str, names_in_folder: Sequence[str], image_names: ImageNames
+) -> bool:
+    """Says whether a text has the name of an image, as a file of labels has: `a.txt` of `a.jpg`.
+
+    In VOC's folder for lists such a text is a list: `ImageSets/Segmentation/night.txt` beside an
+    image `night.jpg` elsewhere.
+    """
+    if stem(name) not in image_names.stems:
+        return False
+    is_in_voc_folder = f"/{folder}".endswith(f"/{LISTS}")
+    has_pictures = any(ending_of(other) in PICTURES for other in names_in_folder)
+    return has_pictures or not is_in_voc_folder
 
 
 def _may_be_list(name: str) -> bool:
@@ -127,7 +159,7 @@ def _may_be_list(name: str) -> bool:
     return bool(only_split_in(name))
 
 
-def _is_list_by_name(path: str, rank: int) -> bool:
+def _is_list_by_name(path: str, rank: ListRank) -> bool:
     """Says whether a text is a list whatever it holds, by its name and its folder."""
     name = posixpath.basename(path).lower()
     stem_of_name, ending = posixpath.splitext(name)
@@ -139,7 +171,7 @@ def _is_list_by_name(path: str, rank: int) -> bool:
 
 
 def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
-    """Says whether a text is worth reading as a whole: of a long one parts are looked at."""
+    """Says whether a text is worth reading as a whole, by samples from a long one."""
     try:
         length = path.stat().length
     except OSError:
@@ -162,7 +194,7 @@ def _is_worth_reading(path: epath.Path, reader: ListReader) -> bool:
 
 
 def _drop_splits_of_scores(lists: Sequence[SplitList]) -> list[SplitList]:
-    """Returns lists, of which a table of scores makes no split without a list of train beside it.
+    """Takes the split from a table of scores without a list of train beside it.
 
     Example: `eval.csv` with the columns image and iou.
     """
@@ -170,33 +202,29 @@ def _drop_splits_of_scores(lists: Sequence[SplitList]) -> list[SplitList]:
     for split_list in lists:
         if parse_split_name(split_list.split).split in TO_TRAIN_ON:
             scopes_of_train.add(split_list.scope)
-    checked = []
+    checked_lists = []
     for split_list in lists:
         if split_list.may_be_scores and split_list.scope not in scopes_of_train:
             split_list = dataclasses.replace(split_list, split="")
-        checked.append(split_list)
-    return checked
+        checked_lists.append(split_list)
+    return checked_lists
 
 
-def _drop_splits_of_classes(lists: Sequence[SplitList]) -> tuple[list[SplitList], list[str]]:
-    """Returns lists, of which one called `train` beside overlapping ones makes no split; and notes.
+def _drop_splits_of_classes(lists: Sequence[SplitList], notes: list[str]) -> list[SplitList]:
+    """Takes the split from a list that overlaps with lists beside it, and adds a note.
 
-    They may be lists of classes.
-
-    Example: `train.txt`, `bus.txt` and `car.txt`; some images have a train and a bus.
+    They may list classes: some images of `train.txt`, `bus.txt` and `car.txt` have a train and a
+    bus.
     """
-    checked = list[SplitList]()
-    notes = []
+    checked_lists = list[SplitList]()
     for split_list in lists:
         other = _find_overlapping_list(split_list, lists)
         if other is None:
-            checked.append(split_list)
-        else:
-            checked.append(dataclasses.replace(split_list, split=""))
-            notes.append(
-                f"{split_list.name} shares images with {other.name}, so it makes no split."
-            )
-    return checked, notes
+            checked_lists.append(split_list)
+            continue
+        checked_lists.append(dataclasses.replace(split_list, split=""))
+        notes.append(f"{split_list.name} shares images with {other.name}, so it makes no split.")
+    return checked_lists
 
 
 def _find_overlapping_list(split_list: SplitList, lists: Sequence[SplitList]) -> SplitList | None:
@@ -206,15 +234,15 @@ def _find_overlapping_list(split_list: SplitList, lists: Sequence[SplitList]) ->
         return None
     if not only_split_in(split_list.innermost_name):
         return None
-    beside = [
+    lists_in_scope = [
         other
         for other in lists
         if other.scope == split_list.scope and other.name != split_list.name
     ]
-    if any(other.split for other in beside):
+    if any(other.split for other in lists_in_scope):
         return None
     ids = {*split_list.ids}
-    for other in beside:
+    for other in lists_in_scope:
         if _overlap_in_part(ids, {*other.ids}):
             return other
     return None

@@ -1,6 +1,6 @@
 """The splits that the user gave: a list, a part of one, a folder, or what no other split has."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
 import itertools
@@ -14,10 +14,9 @@ from voc_seg_tfrecord.folder.splits.candidates import (
     SplitCandidate,
     SplitSource,
 )
-from voc_seg_tfrecord.folder.splits.choose import not_understood
+from voc_seg_tfrecord.folder.splits.choose import not_understood_error
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.find_candidates import source_of_labels
-from voc_seg_tfrecord.folder.splits.list_text import read_given_list
 from voc_seg_tfrecord.folder.splits.list_verdicts import UnclearText
 from voc_seg_tfrecord.folder.splits.split_lists import (
     RANK_BY_USUAL_FOLDER,
@@ -25,6 +24,7 @@ from voc_seg_tfrecord.folder.splits.split_lists import (
     SplitList,
     ids_in_split,
 )
+from voc_seg_tfrecord.folder.splits.wrong_names import read_given_list
 
 _MAX_SHOWN_SOURCES = 8
 
@@ -41,21 +41,137 @@ def candidate_as_given(evidence: SplitEvidence, options: Mapping[str, str]) -> S
       ConfigError: if there is no list or folder of a name.
       ListError: if a list is wrong, or names images and is not understood.
     """
-    sources = dict[str, SplitSource]()
-    for split, option in options.items():
-        source = _find_sources(evidence, split, option)
-        if source is None and option != REST:
-            unclear = _find_unclear(evidence, option)
-            if unclear is not None:
-                raise not_understood(evidence, unclear)
-            raise _no_source(evidence, split, option)
-        sources[split] = source or SplitSource(split, REST, REST)
-    used = {image_id for source in sources.values() for image_id in source.ids}
-    for split, source in sources.items():
-        if source.option == REST and not source.files:
-            rest = _labeled_beside(evidence, used)
-            sources[split] = dataclasses.replace(source, ids=rest)
-    return SplitCandidate(tuple(sources.values()))
+    sources = [_find_sources(evidence, split, option) for split, option in options.items()]
+    used_ids = {image_id for source in sources for image_id in source.ids}
+    unused_ids = evidence.labeled_ids_beside(used_ids)
+    for number, source in enumerate(sources):
+        if _is_rest(source):
+            sources[number] = dataclasses.replace(source, ids=unused_ids)
+    return SplitCandidate(tuple(sources))
+
+
+def _is_rest(source: SplitSource) -> bool:
+    """Says whether a source is what no other split has, and not a list called `rest`."""
+    return source.option == REST and not source.files
+
+
+def _find_sources(evidence: SplitEvidence, split: str, option: str) -> SplitSource:
+    """Returns the source that an option gives, which may be several with `+` between them.
+
+    Raises:
+      ConfigError: if there is none.
+      ListError: see `candidate_as_given`.
+    """
+    source = _find_source(evidence, split, option)
+    if source is not None:
+        return source
+    if option == REST:
+        return SplitSource(split, REST, REST)
+    sources = []
+    for part in option.split("+"):
+        source = _find_source(evidence, split, part)
+        if source is None:
+            raise _no_source_error(evidence, split, option)
+        sources.append(source)
+    return functools.reduce(SplitSource.joined, sources)
+
+
+def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns one source; None if it is not there.
+
+    Raises:
+      ListError: see `candidate_as_given`.
+    """
+    if option.endswith("/"):
+        return _find_folder(evidence, split, option)
+    for find in (_find_list, _find_labels, _find_unlisted_text):
+        source = find(evidence, split, option)
+        if source is not None:
+            return source
+    return None
+
+
+def _find_folder(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns a folder of images. Example: `images/val/`."""
+    ids = evidence.split_folders.images(option)
+    return SplitSource(split, option, option, (), ids) if ids else None
+
+
+def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns a list, by its path, or by its name where lists usually lie. Example: `val`.
+
+    A spelling with the ending wins over one without it, then the most usual folder wins, then
+    `.txt`.
+    """
+    called = [one for one in evidence.lists if option in _full_spellings(evidence, one)]
+    if not called:
+        called = [one for one in evidence.lists if option in _short_spellings(evidence, one, split)]
+    if not called:
+        return None
+    split_list = min(called, key=lambda one: (one.rank, not one.file.endswith(".txt")))
+    return _source_of_list(evidence, split, option, split_list)
+
+
+def _full_spellings(evidence: SplitEvidence, split_list: SplitList) -> list[str]:
+    """Returns how a user may give a list, with the ending: `meta/all.csv:val`."""
+    names = _names_of_text(evidence, split_list.file, split_list.rank)
+    return [name + _part_of(split_list) for name in names]
+
+
+def _short_spellings(evidence: SplitEvidence, split_list: SplitList, split: str) -> list[str]:
+    """Returns how a user may give a list in short: `meta/all:val`.
+
+    A text of several splits may be given without the part if that is called as the split is:
+    `--splits validation=meta/all.csv` takes its part val.
+    """
+    names = _names_of_text(evidence, split_list.file, split_list.rank)
+    short_names = _without_ending(names)
+    spellings = [name + _part_of(split_list) for name in short_names]
+    if split_list.split == split:
+        spellings += [*names, *short_names]
+    return spellings
+
+
+def _part_of(split_list: SplitList) -> str:
+    return f":{split_list.key}" if split_list.key else ""
+
+
+def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns a file of shapes, or a subset in one: by its path, or by the split in its name.
+
+    Examples: `annotations.xml:Train`, `annotations.xml`, `train`. The first spelling counts that
+    fits any.
+    """
+    label_splits = evidence.tree.labels.splits
+    called = [one for one in label_splits if option == one.source]
+    if not called:
+        called = [one for one in label_splits if option in (one.file, one.subset)]
+    if not called:
+        split_of_option = only_split_in(option) or option
+        called = [one for one in label_splits if split_of_option == one.split]
+    if not called:
+        return None
+    sources = [source_of_labels(label_split, split) for label_split in called]
+    joined = functools.reduce(SplitSource.joined, sources)
+    return dataclasses.replace(joined, option=option)
+
+
+def _find_unlisted_text(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
+    """Returns a text that is no list by itself: it names no image, or has an unknown ending.
+
+    Example: `ids.lst`.
+
+    Raises:
+      ListError: if the text names images and splits, and is not understood.
+    """
+    unclear = _find_unclear(evidence, option)
+    has_wrong_names = unclear is not None and unclear.has_wrong_names
+    split_list = None if has_wrong_names else _read_unlisted_text(evidence, option)
+    if split_list is not None:
+        return _source_of_list(evidence, split, option, split_list)
+    if unclear is not None:
+        raise not_understood_error(evidence, unclear)
+    return None
 
 
 def _find_unclear(evidence: SplitEvidence, option: str) -> UnclearText | None:
@@ -71,49 +187,19 @@ def _find_unclear(evidence: SplitEvidence, option: str) -> UnclearText | None:
     return None
 
 
-def _labeled_beside(evidence: SplitEvidence, used: Collection[str]) -> list[str]:
-    """Returns the labeled images that no split has."""
+def _read_unlisted_text(evidence: SplitEvidence, option: str) -> SplitList | None:
+    """Returns the names in a text, one on each line; None if there is no such text."""
     tree = evidence.tree
-    labeled = [image_id for image_id in tree.images if image_id in tree.masks]
-    return [image_id for image_id in labeled if image_id not in used]
-
-
-def _find_sources(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
-    """Returns the source that an option gives, which may be several with `+` between them."""
-    source = _find_source(evidence, split, option)
-    if source is not None or "+" not in option:
-        return source
-    joined: SplitSource | None = None
-    for part in option.split("+"):
-        source = _find_source(evidence, split, part)
-        if source is None:
-            return None
-        joined = source if joined is None else joined.joined(source)
-    return joined
-
-
-def _find_source(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
-    """Returns one source; None if it is not there."""
-    if option.endswith("/"):
-        return _find_folder(evidence, split, option)
-    split_list = _find_list(evidence, split, option)
-    if split_list is not None:
-        return _source_of_list(evidence, split, option, split_list)
-    source = _find_labels(evidence, split, option)
-    if source is not None:
-        return source
-    unclear = _find_unclear(evidence, option)
-    if unclear is not None and unclear.has_wrong_names:
-        raise not_understood(evidence, unclear)
-    split_list = _read_text_that_is_no_list(evidence, option)
-    if split_list is not None:
-        return _source_of_list(evidence, split, option, split_list)
+    assert tree.listing
+    usual_folders = (tree.layout.lists, *RANK_BY_USUAL_FOLDER)
+    folders = [*(posixpath.join(tree.root_below_given, folder) for folder in usual_folders), ""]
+    for folder, name in itertools.product(folders, (f"{option}.txt", option)):
+        path = posixpath.normpath(posixpath.join(folder, name))
+        files = tree.listing.files_by_folder.get(posixpath.dirname(path), ())
+        if posixpath.basename(path) in files:
+            text = tree.texts.read(tree.given / path, ListError)
+            return read_given_list(text, path, evidence.image_names)
     return None
-
-
-def _find_folder(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
-    ids = evidence.split_folders.images(option)
-    return SplitSource(split, option, option, (), ids) if ids else None
 
 
 def _source_of_list(
@@ -124,46 +210,6 @@ def _source_of_list(
     ids = ids_in_split(split_list, split, evidence.image_names, evidence.tree.given)
     words = evidence.words_for(split_list)
     return SplitSource(split, option, words, (split_list.file,), ids)
-
-
-def _find_labels(evidence: SplitEvidence, split: str, option: str) -> SplitSource | None:
-    """Returns a file of shapes, or a subset in one: by its path, or by the split in its name."""
-    label_splits = evidence.tree.labels.splits
-    called = [one for one in label_splits if option == one.source]
-    if not called:
-        called = [one for one in label_splits if option in (one.file, one.subset)]
-    if not called:
-        called = [one for one in label_splits if (only_split_in(option) or option) == one.split]
-    if not called:
-        return None
-    sources = [source_of_labels(label_split, split) for label_split in called]
-    joined = functools.reduce(SplitSource.joined, sources)
-    return dataclasses.replace(joined, option=option)
-
-
-def _find_list(evidence: SplitEvidence, split: str, option: str) -> SplitList | None:
-    """Returns the list that the user means: by its path, or by its name where lists usually lie.
-
-    A name with its ending wins over one without it, then the most usual folder wins, then `.txt`. A
-    text of several splits may be given without the part of it, if that is called as the split is.
-    """
-    called_with_ending = list[SplitList]()
-    called_without_ending = list[SplitList]()
-    for split_list in evidence.lists:
-        names = _names_of_text(evidence, split_list.file, split_list.rank)
-        short_names = _without_ending(names)
-        part = f":{split_list.key}" if split_list.key else ""
-        options_without_ending = [name + part for name in short_names]
-        if split_list.split == split:
-            options_without_ending += [*names, *short_names]
-        if option in [name + part for name in names]:
-            called_with_ending.append(split_list)
-        elif option in options_without_ending:
-            called_without_ending.append(split_list)
-    called = called_with_ending or called_without_ending
-    if not called:
-        return None
-    return min(called, key=lambda one: (one.rank, not one.file.endswith(".txt")))
 
 
 def _names_of_text(evidence: SplitEvidence, file: str, rank: ListRank) -> list[str]:
@@ -179,22 +225,7 @@ def _without_ending(names: Sequence[str]) -> list[str]:
     return [posixpath.splitext(name)[0] for name in names]
 
 
-def _read_text_that_is_no_list(evidence: SplitEvidence, option: str) -> SplitList | None:
-    """Returns a text that the user gave, and that names no image or has an unknown ending."""
-    tree = evidence.tree
-    assert tree.listing
-    usual_folders = (tree.layout.lists, *RANK_BY_USUAL_FOLDER)
-    folders = [*(posixpath.join(tree.root_below_given, folder) for folder in usual_folders), ""]
-    for folder, name in itertools.product(folders, (f"{option}.txt", option)):
-        path = posixpath.normpath(posixpath.join(folder, name))
-        files = tree.listing.files_by_folder.get(posixpath.dirname(path), ())
-        if posixpath.basename(path) in files:
-            text = tree.texts.read(tree.given / path, ListError)
-            return read_given_list(text, path, evidence.image_names)
-    return None
-
-
-def _no_source(evidence: SplitEvidence, split: str, option: str) -> ConfigError:
+def _no_source_error(evidence: SplitEvidence, split: str, option: str) -> ConfigError:
     if option.endswith("/"):
         kind = "folder"
         choices = [f"{name}/" for name in evidence.split_folders.first_folders]

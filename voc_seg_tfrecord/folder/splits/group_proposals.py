@@ -102,6 +102,14 @@ def propose_groups(ids: Iterable[str]) -> GroupProposal | None:
     return coarsest
 
 
+def ids_by_group(ids: Iterable[str], group_by_id: Mapping[str, str]) -> dict[str, list[str]]:
+    """Returns the ids of each group, in the order of `ids`."""
+    ids_of_groups: dict[str, list[str]] = collections.defaultdict(list)
+    for image_id in ids:
+        ids_of_groups[group_by_id[image_id]].append(image_id)
+    return ids_of_groups
+
+
 def _count_groups(groups: Mapping[str, str]) -> int:
     return len({*groups.values()})
 
@@ -164,10 +172,8 @@ def _groups_by_words(
       names: the names of all ids.
       pattern: the regular expression that makes the same groups.
     """
-    ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
-    for image_id in sorted(groups, key=names.__getitem__):
-        ids_by_group[groups[image_id]].append(image_id)
-    members = [ids for ids in ids_by_group.values() if len(ids) > 1]
+    ids_in_order = sorted(groups, key=names.__getitem__)
+    members = [ids for ids in ids_by_group(ids_in_order, groups).values() if len(ids) > 1]
     if 2 * sum(len(ids) for ids in members) <= len(names):
         return None
     if len(groups) == len(names):
@@ -196,26 +202,44 @@ class _Numbered:
 
 def _groups_by_last_numbers(names: Mapping[str, str]) -> _GroupsByIds | None:
     """Returns groups by what stands before the row and column of a tile, or before a counter."""
-    letter = _between_numbers(names)
-    end = f"{letter}*{_common_end(names.values())}$"
+    non_digit = _pattern_between_numbers(names)
+    end = f"{non_digit}*{_common_end(names.values())}$"
     # scene2_512_1024: front `scene2_`, row 512, column 1024.
     grid = re.compile(
-        rf"(?s)^(?P<front>.*\D|)(?P<row>\d+)(?P<between>{letter}+)(?P<column>\d+){end}"
+        rf"(?s)^(?P<front>.*\D|)(?P<row>\d+)(?P<between>{non_digit}+)(?P<column>\d+){end}"
     )
     matches = _search_all(grid, names)
     if 2 * len(matches) > len(names) and _is_grid([*matches.values()]):
-        tiles = {
-            image_id: _Numbered(match["front"], (int(match["row"]), int(match["column"])))
-            for image_id, match in matches.items()
-        }
-        of_scenes = _groups_by_front(tiles, names, rf"\d+{letter}+\d+{end}")
-        if of_scenes is not None or not _are_on_a_map([*tiles.values()]):
-            return of_scenes
-        columns_of_map = {
-            image_id: _Numbered(f"{match['front']}{match['row']}", (int(match["column"]),))
-            for image_id, match in matches.items()
-        }
-        return _groups_by_column(columns_of_map, names, rf"regex:^(.*\d){letter}+\d+{end}")
+        return _groups_of_tiles(matches, names, rf"{non_digit}+\d+{end}")
+    return _groups_of_counters(names, end)
+
+
+def _groups_of_tiles(
+    matches: Mapping[str, re.Match[str]], names: Mapping[str, str], pattern_after_row: str
+) -> _GroupsByIds | None:
+    """Returns the tiles of each scene as a group, or those of each column of one map.
+
+    Args:
+      matches: the front, row and column in the names of tiles.
+      names: the names of all ids.
+      pattern_after_row: the pattern of what stands behind the row.
+    """
+    tiles = {
+        image_id: _Numbered(match["front"], (int(match["row"]), int(match["column"])))
+        for image_id, match in matches.items()
+    }
+    scenes = _groups_by_front(tiles, names, rf"\d+{pattern_after_row}")
+    if scenes is not None or not _are_on_a_map([*tiles.values()]):
+        return scenes
+    columns_of_map = {
+        image_id: _Numbered(f"{match['front']}{match['row']}", (int(match["column"]),))
+        for image_id, match in matches.items()
+    }
+    return _groups_by_column(columns_of_map, names, rf"regex:^(.*\d){pattern_after_row}")
+
+
+def _groups_of_counters(names: Mapping[str, str], end: str) -> _GroupsByIds | None:
+    """Returns groups by what stands before a counter, behind which a pattern fits."""
     # vid3_0007: front `vid3_`, number 7.
     counter = re.compile(rf"(?s)^(?P<front>.*\D)(?P<number>\d+){end}")
     counted = {
@@ -268,8 +292,8 @@ def _in_order(ids: Sequence[str], numbered: Mapping[str, _Numbered]) -> list[str
     return sorted(ids, key=lambda image_id: (numbered[image_id].numbers, image_id))
 
 
-def _between_numbers(names: Mapping[str, str]) -> str:
-    """Returns a pattern of the letters that may stand between the numbers of one group."""
+def _pattern_between_numbers(names: Mapping[str, str]) -> str:
+    """Returns the pattern of a character that may stand between the numbers of one group."""
     have_folders = any("/" in name for name in names.values())
     return r"[^\d/]" if have_folders else r"\D"
 
@@ -371,12 +395,12 @@ def _are_offsets(values: Sequence[int]) -> bool:
     offsets = [value - distinct[0] for value in distinct[1:]]
     if not offsets:
         return False
-    stride = min(after - before for before, after in itertools.pairwise(distinct))
-    whole_strides = [stride]
+    min_distance = min(after - before for before, after in itertools.pairwise(distinct))
+    if _are_multiples(offsets, min_distance):
+        return True
     # The last tile is often moved to the edge of the image, so its distance is shorter.
-    if len(distinct) > 2:
-        whole_strides.append(distinct[1] - distinct[0])
-    return any(_are_multiples(offsets, stride) for stride in whole_strides)
+    first_distance = distinct[1] - distinct[0]
+    return len(distinct) > 2 and _are_multiples(offsets, first_distance)
 
 
 def _are_multiples(offsets: Sequence[int], stride: int) -> bool:

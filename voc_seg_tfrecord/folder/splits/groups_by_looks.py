@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import itertools
 import re
+from typing import NamedTuple
 import unicodedata
 
 import numpy as np
 
 from voc_seg_tfrecord.core.grouping import Grouping, first_rule
 from voc_seg_tfrecord.folder.splits.alike import MIN_PAIRS, ComparedPair
-from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal
+from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal, ids_by_group
 
 _MAX_PAIRS = 8  # of one candidate
 _MAX_PARTS = 8
@@ -60,6 +61,13 @@ class _LooksCandidate:
     group_by_id: Mapping[str, str]
 
 
+class _Neighbors(NamedTuple):
+    """Two ids that stand side by side among the sorted ids of a group."""
+
+    one: str
+    other: str
+
+
 def propose_by_looks(
     ids: Sequence[str], split_count: int, are_alike: AreAlike
 ) -> GroupProposal | None:
@@ -97,7 +105,7 @@ def _lists_of_candidates(ids: Sequence[str]) -> Iterator[list[_LooksCandidate]]:
     fronts = names
     if have_hashes:
         fronts = [re.sub(_HASH_OF_ROBOFLOW, "", name) for name in names]
-    for part in _usual_parts(fronts):
+    for part in _patterns_of_parts(fronts):
         parts_of_names = [re.findall(part, front) for front in fronts]
         rules = _rules_by_first_parts(part, parts_of_names)
         if have_hashes:
@@ -145,8 +153,8 @@ def _rules_by_last_parts(part: str, parts_of_names: Sequence[Sequence[str]]) -> 
     return rules
 
 
-def _usual_parts(names: Sequence[str]) -> Sequence[str]:
-    """Returns how names are cut into parts: so that most have as many, or else in both ways."""
+def _patterns_of_parts(names: Sequence[str]) -> Sequence[str]:
+    """Returns the pattern by which most names have equally many parts, or else both patterns."""
     sampled = names[:: len(names) // 500 + 1]
     both = (_PART_OF_DIGITS_OR_LETTERS, _PART_BETWEEN_SEPARATORS)
     for part in both:
@@ -179,36 +187,33 @@ def _coarsest_that_holds(
       candidates: the candidates, the finest first.
       are_alike: says whether pairs look much more alike than those of other groups.
     """
-    last_that_holds: _LooksCandidate | None = None
-    finer: Mapping[str, str] = {image_id: image_id for image_id in ids}
+    last_accepted: _LooksCandidate | None = None
+    accepted_groups: Mapping[str, str] = {image_id: image_id for image_id in ids}
     for number, candidate in enumerate(candidates):
-        neighbors = _sample_neighbors(ids, candidate.group_by_id, finer)
+        neighbors = _sample_neighbors(ids, candidate.group_by_id, accepted_groups)
         if len(neighbors) < MIN_PAIRS:
-            continue  # too few to judge; as `finer` stays, the next candidate has them too
+            continue  # too few to judge; the next candidate is compared with the same groups
         pairs = _pairs_of_groups(neighbors, candidates[number:])
         if not are_alike(pairs):
             break
-        last_that_holds = candidate
-        finer = candidate.group_by_id
-    return last_that_holds
+        last_accepted = candidate
+        accepted_groups = candidate.group_by_id
+    return last_accepted
 
 
 def _sample_neighbors(
     ids: Sequence[str], group_by_id: Mapping[str, str], finer_by_id: Mapping[str, str]
-) -> list[tuple[str, str]]:
+) -> list[_Neighbors]:
     """Returns some ids that stand side by side in a group and that a finer rule tells apart."""
-    ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
-    for image_id in ids:
-        ids_by_group[group_by_id[image_id]].append(image_id)
-    neighbors = list[tuple[str, str]]()
-    for members in ids_by_group.values():
+    neighbors = list[_Neighbors]()
+    for members in ids_by_group(ids, group_by_id).values():
         for one, other in itertools.pairwise(members):
             if finer_by_id[one] != finer_by_id[other]:
-                neighbors.append((one, other))
+                neighbors.append(_Neighbors(one, other))
     return _sample_pairs(neighbors)
 
 
-def _sample_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _sample_pairs(pairs: Sequence[_Neighbors]) -> list[_Neighbors]:
     """Returns a few pairs from all over a list."""
     if not pairs:
         return []
@@ -217,7 +222,7 @@ def _sample_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _pairs_of_groups(
-    neighbors: Sequence[tuple[str, str]], candidates: Sequence[_LooksCandidate]
+    neighbors: Sequence[_Neighbors], candidates: Sequence[_LooksCandidate]
 ) -> list[ComparedPair]:
     """Returns neighbors as pairs, numbered by the groups of `_choose_groups_to_compare`."""
     group_by_id = _choose_groups_to_compare(neighbors, candidates).group_by_id
@@ -230,7 +235,7 @@ def _pairs_of_groups(
 
 
 def _choose_groups_to_compare(
-    neighbors: Sequence[tuple[str, str]], candidates: Sequence[_LooksCandidate]
+    neighbors: Sequence[_Neighbors], candidates: Sequence[_LooksCandidate]
 ) -> _LooksCandidate:
     """Returns the coarsest candidate that has enough pairs in different groups, or the finest.
 
@@ -246,10 +251,8 @@ def _choose_groups_to_compare(
 
 
 def _as_proposal(candidate: _LooksCandidate) -> GroupProposal | None:
-    ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
-    for image_id, group in candidate.group_by_id.items():
-        ids_by_group[group].append(image_id)
-    members = [ids for ids in ids_by_group.values() if len(ids) > 1]
+    ids_of_groups = ids_by_group(candidate.group_by_id, candidate.group_by_id).values()
+    members = [ids for ids in ids_of_groups if len(ids) > 1]
     if sum(map(len, members)) < _MIN_SHARE_IN_GROUPS * len(candidate.group_by_id):
         return None
     rule = first_rule(_PLAIN_RULES, candidate.group_by_id) or candidate.rule
@@ -265,7 +268,7 @@ def _blocks_of_a_film(
     if film is None:
         return None
     in_order = sorted(ids, key=lambda image_id: (film.number_by_id[image_id], image_id))
-    neighbors = _sample_pairs([*itertools.pairwise(in_order)])
+    neighbors = _sample_pairs([_Neighbors(*pair) for pair in itertools.pairwise(in_order)])
     pairs = [ComparedPair(n, one, other) for n, (one, other) in enumerate(neighbors)]
     if not are_alike(pairs):
         return None
@@ -275,10 +278,7 @@ def _blocks_of_a_film(
     # For 2 digits: regex:^(frame_\d*?)\d{0,2}(?!\d), by which frame_1234 is in frame_12.
     rule = rf"regex:^({re.escape(film.name)}{digits_of_group})\d{{0,{digits}}}(?!\d)"
     groups = Grouping.parse(rule).groups(ids)
-    ids_by_group: dict[str, list[str]] = collections.defaultdict(list)
-    for image_id in in_order:
-        ids_by_group[groups[image_id]].append(image_id)
-    blocks = [block for block in ids_by_group.values() if len(block) > 1]
+    blocks = [block for block in ids_by_group(in_order, groups).values() if len(block) > 1]
     if not blocks:
         return None
     return GroupProposal(rule, groups, blocks, in_a_row=True)

@@ -23,8 +23,11 @@ class ImageNames(Mapping[str, str]):
     """The id of an image by any name that a text may have for it.
 
     A name is an id, or the name of an image or of its mask, with or without an ending; or a path of
-    one of these, as it is from any folder upward, on this machine or on another one. A path whose
-    last folder is another than the file's means another file.
+    one of these, as it is from any folder upward, on this machine or on another one.
+
+    If an image lies directly in the folder of images, the folders in a path do not matter: lists
+    often have those of another machine. If it lies in a folder below, as `city/a.jpg` does, a path
+    has to end with that folder too.
 
     Args:
       images: the names of the images below their folder, by id.
@@ -67,10 +70,12 @@ class ImageNames(Mapping[str, str]):
         exact_id = self._images.find_id(name)
         if exact_id is not None:
             return [exact_id]
-        if _is_bare(name) and _without_ending(name.strip("\"'")) not in self._ids_by_stem:
-            return []
-        parts = _split_path(name.strip("\"'"))
-        if not parts or _FILE_AND_MORE.search(name):
+        unquoted_name = name.strip("\"'")
+        if _is_bare(unquoted_name) and _without_ending(unquoted_name) not in self._ids_by_stem:
+            return []  # as most words of a text, so this comes first
+        parts = _split_path(unquoted_name)
+        is_one_path = len(parts) > 0 and not _FILE_AND_MORE.search(unquoted_name)
+        if not is_one_path:
             return []
         parts[-1] = _without_ending(parts[-1])
         count_by_id = {
@@ -151,9 +156,9 @@ class ImageNames(Mapping[str, str]):
         return ids
 
     def count_beginning_with(self, name: str) -> int:
-        """Returns how many names go on behind a separator: `P01-S1` and `P01-S2` of `P01`.
+        """Returns how many names of images start with a name followed by a separator.
 
-        Names are those of images and their ids; of most images both are one.
+        Example: `P01-S1` and `P01-S2` start with `P01`. Ids count as names too.
         """
         stems = self._sorted_stems
         count = 0
@@ -179,33 +184,20 @@ class ImageNames(Mapping[str, str]):
         }
 
     def _count_shared_parts(self, image_id: str, path: Sequence[str]) -> int:
-        """Returns how many parts, counted from the end, a path has in common with an image.
+        """Returns how many parts a path shares with a name of an image, by the best name.
 
-        The image may be named by its id, or by the path of its file or of its mask. A name counts
-        if one of both goes on where the other one ends: `JPEGImages/a` is an end of
-        `VOC2012/JPEGImages/a`. A path into another folder, such as `old/a`, has 0 in common.
+        The names are the id, and the paths of the image and of its mask.
 
         Args:
           image_id: the id of the image.
           path: the parts of the path, the last one without its ending.
         """
-        counts = [0]
-        for folder, name in (
-            ("", image_id),
-            (self._image_folder, self._images[image_id]),
-            (self._mask_folder, self._masks.get(image_id, "")),
-        ):
-            if not name:
-                continue
-            parts = _split_path(posixpath.join(folder, name))
-            parts[-1] = _without_ending(parts[-1])
-            count = count_same_ends(parts, path)
-            # The path is JPEGImages/a, the file VOC2012/JPEGImages/a.jpg.
-            has_all_of_path = count == len(path)
-            # The path is /home/x/set/city/a, the name of the image below its folder city/a.
-            has_all_of_name = count >= len(name.split("/"))
-            if has_all_of_path or has_all_of_name:
-                counts.append(count)
+        counts = [
+            _count_shared_end(path, "", image_id),
+            _count_shared_end(path, self._image_folder, self._images[image_id]),
+        ]
+        if image_id in self._masks:
+            counts.append(_count_shared_end(path, self._mask_folder, self._masks[image_id]))
         return max(counts)
 
     @functools.cached_property
@@ -232,6 +224,31 @@ class ImageNames(Mapping[str, str]):
             for stem in stems:
                 ids_by_stem.setdefault(stem, []).append(image_id)
         return ids_by_stem
+
+
+def _count_shared_end(path: Sequence[str], folder: str, name: str) -> int:
+    """Returns how many parts a path shares with that of a file, counted from the end.
+
+    They share none unless the path is an end of the file's path, or ends with the file's name
+    below its folder:
+
+        path                  folder               name          shared
+        JPEGImages/a          VOC2012/JPEGImages   a.jpg         2: the path is an end
+        /home/x/set/city/a    set                  city/a.jpg    2: it ends with the name
+        /home/x/old/a         VOC2012/JPEGImages   a.jpg         1: it ends with the name
+        bonn/a                set                  city/a.jpg    0
+
+    Args:
+      path: the parts of the path, the last one without its ending.
+      folder: the folder of the file.
+      name: the name of the file below it.
+    """
+    parts = _split_path(posixpath.join(folder, name))
+    parts[-1] = _without_ending(parts[-1])
+    count = count_same_ends(parts, path)
+    is_end_of_file = count == len(path)
+    ends_with_name = count >= len(name.split("/"))
+    return count if is_end_of_file or ends_with_name else 0
 
 
 def _is_id_with_ending(path: str, image_id: str) -> bool:

@@ -5,6 +5,7 @@ folder of training images.
 """
 
 from collections.abc import Sequence
+import functools
 
 from voc_seg_tfrecord.folder.splits.candidates import SplitCandidate
 
@@ -37,17 +38,11 @@ def join_if_compatible(candidates: Sequence[SplitCandidate]) -> list[SplitCandid
     """
     if len(candidates) < 2:
         return [*candidates]
-    belonging_to_all = [one for one in candidates if _belongs_to_all(one, candidates)]
-    joined = list[SplitCandidate]()
-    for candidate in candidates:
-        if candidate not in belonging_to_all:
-            _join_to_first(candidate, joined)
-    for candidate in belonging_to_all:
-        if not joined:
-            joined.append(candidate)
-            continue
-        joined = [other.joined(candidate) for other in joined]
-    return joined
+    common = [candidate for candidate in candidates if _belongs_to_all(candidate, candidates)]
+    divisions = _join_parts([candidate for candidate in candidates if candidate not in common])
+    if not divisions:  # all belong together
+        return [functools.reduce(SplitCandidate.joined, common)]
+    return [functools.reduce(SplitCandidate.joined, common, division) for division in divisions]
 
 
 def _belongs_to_all(candidate: SplitCandidate, candidates: Sequence[SplitCandidate]) -> bool:
@@ -55,13 +50,24 @@ def _belongs_to_all(candidate: SplitCandidate, candidates: Sequence[SplitCandida
     return all(_belong_together(candidate, other) for other in others)
 
 
-def _join_to_first(candidate: SplitCandidate, joined: list[SplitCandidate]) -> None:
-    """Joins a candidate to the first one that it belongs to, or adds it."""
-    for number, other in enumerate(joined):
-        if _belong_together(candidate, other):
-            joined[number] = other.joined(candidate)
-            return
-    joined.append(candidate)
+def _join_parts(candidates: Sequence[SplitCandidate]) -> list[SplitCandidate]:
+    """Joins each candidate to the first division that it belongs to; otherwise it begins one."""
+    divisions = list[SplitCandidate]()
+    for candidate in candidates:
+        number = _find_division(candidate, divisions)
+        if number is None:
+            divisions.append(candidate)
+        else:
+            divisions[number] = divisions[number].joined(candidate)
+    return divisions
+
+
+def _find_division(candidate: SplitCandidate, divisions: Sequence[SplitCandidate]) -> int | None:
+    """Returns the number of the first division that a candidate belongs to; None if none."""
+    for number, division in enumerate(divisions):
+        if _belong_together(candidate, division):
+            return number
+    return None
 
 
 def _belong_together(one: SplitCandidate, other: SplitCandidate) -> bool:

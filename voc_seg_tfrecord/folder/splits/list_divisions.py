@@ -1,4 +1,12 @@
-"""Which lists belong together: those of one division of the images, such as a fold."""
+"""Which lists belong together: those of one division of the images, such as a fold.
+
+Three steps find them. For `train.txt`, `test1.txt` and `test2.txt` in one folder:
+
+1. `_simplify_names_in_voc_folder`: nothing, because they do not lie in VOC's folder for lists.
+2. `_name_further_tests`: both lists of test make splits of their own names, `test1` and `test2`.
+3. `_collect_divisions`: now their names say a split and nothing else, so all three are one
+   division: train, test1 and test2.
+"""
 
 import collections
 from collections.abc import Iterable, Sequence
@@ -15,43 +23,13 @@ from voc_seg_tfrecord.folder.splits.split_lists import ListRank, Series, SplitLi
 
 
 def lists_of_each_division(lists: Iterable[SplitList]) -> list[list[SplitList]]:
-    """Returns the lists that belong together: those of one series.
-
-    Of two for the same split, such as `train.txt` and `train_list.txt`, each begins a division of
-    its own. A list that only its folder makes a split is none if it shares images with the others.
-    """
+    """Returns the lists of each division; see the module. Lists that make no split are in none."""
     making_splits = [split_list for split_list in lists if split_list.split]
-    renamed = _use_own_names(_use_plain_names(making_splits))
-    divisions_by_series: dict[Series, list[list[SplitList]]] = {}
-    for split_list in sorted(renamed, key=_plainness_of_name):
-        divisions = divisions_by_series.setdefault(split_list.series, [])
-        others = itertools.chain(*divisions)
-        if split_list.is_named or not split_list.shares_images_with(others):
-            _add_to_division(split_list, divisions)
-    position_by_name: dict[str, int] = {}
-    for position, split_list in enumerate(renamed):
-        position_by_name.setdefault(split_list.name, position)
-    return [
-        sorted(division, key=lambda one: position_by_name[one.name])
-        for division in itertools.chain(*divisions_by_series.values())
-    ]
+    simplified = _simplify_names_in_voc_folder(making_splits)
+    return _collect_divisions(_name_further_tests(simplified))
 
 
-def _plainness_of_name(split_list: SplitList) -> tuple[bool, int]:
-    """Returns the key by which lists whose names say little else come before the others."""
-    return not split_list.is_named, len(split_list.file)
-
-
-def _add_to_division(split_list: SplitList, divisions: list[list[SplitList]]) -> None:
-    """Adds a list to the first division that has no list of its split, or to a new one."""
-    for division in divisions:
-        if all(other.split != split_list.split for other in division):
-            division.append(split_list)
-            return
-    divisions.append([split_list])
-
-
-def _use_plain_names(lists: Sequence[SplitList]) -> list[SplitList]:
+def _simplify_names_in_voc_folder(lists: Sequence[SplitList]) -> list[SplitList]:
     """Returns lists, of which those in VOC's folder make the splits that their names say.
 
     Names that say more than a split stay, unless all of them say the same more.
@@ -62,24 +40,31 @@ def _use_plain_names(lists: Sequence[SplitList]) -> list[SplitList]:
         train_a, train_b, val    train_a, train_b, validation
         train_a, val_b           train_a, val_b
     """
-    name_by_file: dict[str, SplitName] = {}
-    for split_list in lists:
-        if split_list.rank == ListRank.SEGMENTATION and not split_list.key:
-            name_by_file[split_list.file] = parse_split_name(split_list.split)
-    counts = collections.Counter(name_by_file.values())
-    rests = {name.rest for name in counts if name.split}
-    renamed = []
-    for split_list in lists:
-        name = name_by_file.get(split_list.file)
-        if name is not None and name.split:
-            all_say_the_same_more = len(rests) == 1 and counts[name] == 1
-            if not name.rest or all_say_the_same_more:
-                split_list = dataclasses.replace(split_list, split=name.split)
-        renamed.append(split_list)
-    return renamed
+    names = [_split_name_in_voc_folder(split_list) for split_list in lists]
+    counts = collections.Counter(name for name in names if name is not None)
+    have_one_rest = len({name.rest for name in counts}) == 1
+    simplified = []
+    for split_list, name in zip(lists, names, strict=True):
+        if name is None:
+            simplified.append(split_list)
+            continue
+        all_say_the_same_more = have_one_rest and counts[name] == 1
+        if not name.rest or all_say_the_same_more:
+            simplified.append(dataclasses.replace(split_list, split=name.split))
+        else:
+            simplified.append(split_list)
+    return simplified
 
 
-def _use_own_names(lists: Sequence[SplitList]) -> list[SplitList]:
+def _split_name_in_voc_folder(split_list: SplitList) -> SplitName | None:
+    """Returns what the name of a text in VOC's folder says about splits; None if it says none."""
+    if split_list.rank != ListRank.SEGMENTATION or split_list.key:
+        return None
+    name = parse_split_name(split_list.split)
+    return name if name.split else None
+
+
+def _name_further_tests(lists: Sequence[SplitList]) -> list[SplitList]:
     """Returns lists, of which several of test or of validation make splits of their own names.
 
     names of lists beside one another        splits
@@ -101,8 +86,9 @@ def _use_own_names(lists: Sequence[SplitList]) -> list[SplitList]:
         if _needs_own_name(split_list, others):
             split = own_split_name(split_list.innermost_name)
             series = dataclasses.replace(split_list.series, words_of_name="")
-            split_list = dataclasses.replace(split_list, split=split, series=series)
-        renamed.append(split_list)
+            renamed.append(dataclasses.replace(split_list, split=split, series=series))
+        else:
+            renamed.append(split_list)
     return renamed
 
 
@@ -112,11 +98,58 @@ def _needs_own_name(split_list: SplitList, others: Sequence[SplitList]) -> bool:
     if name.split != split_list.split or name.split == "train":
         return False
     is_plain = not name.rest and not needs_train(split_list.innermost_name)
-    if is_plain:
+    if is_plain or _is_of_fold(name, others):
         return False
-    for other in others:
-        is_of_same_fold = name.rest and name.rest == parse_split_name(other.innermost_name).rest
-        if other.split != name.split and is_of_same_fold:
-            return False
     has_another_of_its_split = any(other.split == name.split for other in others)
     return has_another_of_its_split and not split_list.shares_images_with(others)
+
+
+def _is_of_fold(name: SplitName, others: Sequence[SplitList]) -> bool:
+    """Says whether a list of another split has the same words beside its split.
+
+    Example: `val_fold0` beside `train_fold0`.
+    """
+    if not name.rest:
+        return False
+    for other in others:
+        has_same_words = parse_split_name(other.innermost_name).rest == name.rest
+        if has_same_words and other.split != name.split:
+            return True
+    return False
+
+
+def _collect_divisions(lists: Sequence[SplitList]) -> list[list[SplitList]]:
+    """Returns the lists of each series as one division, or as several.
+
+    If two of them are for the same split, such as `train.txt` and `train_list.txt`, the second one
+    begins another division. A list that is a split only by its folder is dropped if it shares
+    images with the others.
+    """
+    plain_first = sorted(lists, key=_plainness)
+    divisions_by_series: dict[Series, list[list[SplitList]]] = {}
+    for split_list in plain_first:
+        divisions = divisions_by_series.setdefault(split_list.series, [])
+        others = itertools.chain(*divisions)
+        if split_list.is_named or not split_list.shares_images_with(others):
+            _add_to_division(split_list, divisions)
+    all_divisions = itertools.chain(*divisions_by_series.values())
+    return [_in_order_of(lists, division) for division in all_divisions]
+
+
+def _plainness(split_list: SplitList) -> tuple[bool, int]:
+    """Sort key: lists that a name makes a split come first, and then those with short paths."""
+    return not split_list.is_named, len(split_list.file)
+
+
+def _add_to_division(split_list: SplitList, divisions: list[list[SplitList]]) -> None:
+    """Adds a list to the first division that has no list of its split, or to a new one."""
+    for division in divisions:
+        if all(other.split != split_list.split for other in division):
+            division.append(split_list)
+            return
+    divisions.append([split_list])
+
+
+def _in_order_of(lists: Sequence[SplitList], division: Sequence[SplitList]) -> list[SplitList]:
+    """Returns the lists of a division in the order that they have among all lists."""
+    return [split_list for split_list in lists if split_list in division]

@@ -54,10 +54,10 @@ def as_split_list(path: str, listed: ListedImages, rank: ListRank) -> SplitList:
     if stem.lower().startswith("readme"):
         return plain
     for find_split in _SPLIT_FINDERS:
-        found = find_split(names)
-        if found is not None:
+        named = find_split(names)
+        if named is not None:
             return dataclasses.replace(
-                plain, split=found.split, series=found.series, is_named=found.is_named
+                plain, split=named.split, series=named.series, is_named=named.is_named
             )
     return plain
 
@@ -90,26 +90,28 @@ def _find_by_words(names: _NamesAround) -> _NamedSplit | None:
     Examples: `train_fold0.txt` and `fold0/train.txt` make the split train. Of VOC's lists for
     another task, those of one class, such as `cat_train`, make none.
     """
-    split = ""
-    words = list[str]()
-    for name in (*reversed(names.keys), names.stem):
+    innermost_name, *names_in_text = (*reversed(names.keys), names.stem)
+    innermost = parse_split_name(innermost_name)
+    split = innermost.split
+    outer_names = list[str]()
+    for name in names_in_text:
         if split:
-            words.append(name)
-            continue
-        parsed = parse_split_name(name)
-        split = parsed.split
-        words.append(parsed.rest)
+            outer_names.append(name)
+        else:
+            parsed = parse_split_name(name)
+            split = parsed.split
+            outer_names.append(parsed.rest)
     for folder in reversed(names.folders):
         split_of_folder = only_split_in(folder)
         if split_of_folder and not split:
             split = split_of_folder
-            words.append("")
+            outer_names.append("")  # see `Series.outer_names`
         else:
-            words.append(folder)
-    is_for_one_class = names.rank == ListRank.OTHER_TASK and words[0] != ""
+            outer_names.append(folder)
+    is_for_one_class = names.rank == ListRank.OTHER_TASK and innermost.rest != ""
     if not split or is_for_one_class:
         return None
-    return _NamedSplit(split, Series(words[0], tuple(words[1:]), names.ending))
+    return _NamedSplit(split, Series(innermost.rest, tuple(outer_names), names.ending))
 
 
 def _find_by_folder_of_lists(names: _NamesAround) -> _NamedSplit | None:

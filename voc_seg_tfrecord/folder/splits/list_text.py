@@ -9,14 +9,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import parse_ids
-from voc_seg_tfrecord.core.split_names import (
-    SPLIT_BY_WORD,
-    is_called_as_split,
-    is_mixed_name,
-    needs_train,
-    split_but_for_number,
-)
+from voc_seg_tfrecord.core.split_names import is_called_as_split, needs_train
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_names import as_split_list
@@ -26,14 +19,10 @@ from voc_seg_tfrecord.formats.list_files import (
     ListReader,
     words_of,
 )
-from voc_seg_tfrecord.formats.listed_images import ListedImages, Vocabulary
+from voc_seg_tfrecord.formats.listed_images import ListedImages
 
 _MIN_SHARE_OF_IMAGES = 0.1  # of the names in a text
 _BEGINNING_BYTES = 1 << 20
-# Only words that begin so are parsed, because most words of a text name images. `vo` and `da` begin
-# voctest and datatest.
-_FIRST_LETTERS_OF_SPLITS = {word[:2] for word in SPLIT_BY_WORD} | {"vo", "da"}
-_SIGNS_BEFORE_A_WORD = "\ufeff \t\"'[({#-"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,10 +68,10 @@ class ListText:
         return dataclasses.replace(self, listed=listed)
 
     def as_lists(self) -> list[SplitList]:
-        """Returns its lists; of a text that cannot be read, an empty one with the error."""
+        """Returns its lists; an empty one, with the error if there is one, if it names nothing."""
         if self.error is not None or not self.listed:
-            return [dataclasses.replace(self._as_list(_NOTHING_LISTED), error=self.error)]
-        return [self._as_list(entry) for entry in self.listed]
+            return [dataclasses.replace(self.as_list(_NOTHING_LISTED), error=self.error)]
+        return [self.as_list(entry) for entry in self.listed]
 
     def as_lists_without_splits(self) -> list[SplitList]:
         """Returns its lists that name images, each as one that makes no split."""
@@ -92,77 +81,8 @@ class ListText:
             if entry.image_count
         ]
 
-    def with_form_checked(self) -> "ListText":
-        """Returns a text that is a list by its name, with an error if it names images wrongly.
-
-        It does if it names them in no form that is read, by numbers without their zeros, or by the
-        beginning that the names of several have in common.
-        """
-        if self.error is not None:
-            return self
-        wrong_names = self.describe_wrong_names()
-        if wrong_names:
-            error = self.error_on_names(wrong_names)
-        elif self.names_images_in_unread_form:
-            error = ListError(
-                self.file.where,
-                found="names of images in a form that is not read",
-                expected="one image on each line",
-                remedy="write an id, a file's name or a path on each line",
-            )
-        else:
-            return self
-        return dataclasses.replace(self, listed=(), error=error)
-
-    def error_on_names(self, wrong_names: str) -> ListError:
-        """Returns the error on names that are not quite those of images."""
-        return ListError(
-            self.file.where,
-            found=wrong_names,
-            expected="the names of images, as their files have them",
-            remedy="write the name of an image on each line",
-        )
-
-    def describe_wrong_names(self) -> str:
-        """Says which names are not quite those of images; empty if none are."""
-        return self._describe_lost_zeros() or self._describe_beginnings()
-
-    def _describe_lost_zeros(self) -> str:
-        """Says which name has lost its zeros, if most names that are no image have; else empty.
-
-        A spreadsheet makes 7 of 0007.
-        """
-        lost = [name for name in self._missing_names if name in self.image_names.id_by_number]
-        if not lost or 2 * len(lost) < len(self._missing_names):
-            return ""
-        image_id = self.image_names.id_by_number[lost[0]]
-        return (
-            f"{lost[0]}, which may be the image {image_id}: spreadsheets take the zeros before a "
-            "number"
-        )
-
-    def _describe_beginnings(self) -> str:
-        """Says which names begin those of several images, if all that are no image do; else empty.
-
-        Such are the names of patients: `P01` of `P01-S1` and `P01-S2`.
-        """
-        if not self._missing_names or self.image_count:
-            return ""
-        counts = []
-        for name in self._missing_names:
-            count = self.image_names.count_beginning_with(name)
-            if count == 0:
-                return ""
-            counts.append(count)
-        if max(counts) == 1:
-            return ""
-        return (
-            f"{self._missing_names[0]}, which is no image: the names of {counts[0]} images begin "
-            "with it, as those of a patient or a scene do"
-        )
-
     @functools.cached_property
-    def _missing_names(self) -> Sequence[str]:
+    def missing_names(self) -> Sequence[str]:
         """The names in it that are those of no image."""
         return [name for name in self.ids if name not in self.image_names]
 
@@ -199,14 +119,15 @@ class ListText:
     @property
     def has_split_in_its_name(self) -> bool:
         """Whether the name of the text and its folders say a split, whatever the text holds."""
-        return self._as_list(_NOTHING_LISTED).split != ""
+        return self.as_list(_NOTHING_LISTED).split != ""
 
     @property
     def has_list_with_split(self) -> bool:
         """Whether a name, a column or a key makes a split of a part of it."""
-        return any(self._as_list(entry).split for entry in self.listed)
+        return any(self.as_list(entry).split for entry in self.listed)
 
-    def _as_list(self, entry: ListedImages) -> SplitList:
+    def as_list(self, entry: ListedImages) -> SplitList:
+        """Returns one part of it as a list."""
         split_list = as_split_list(self.path, entry, self.rank)
         if entry.key or not self._may_be_scores:
             return split_list
@@ -224,52 +145,6 @@ class ListText:
         return any(_is_number(word) and word not in self.image_names for word in words)
 
     @functools.cached_property
-    def split_words(self) -> Sequence[str]:
-        """The first word for each split that stands alone between signs or blanks.
-
-        A word of test and another split, such as `train_test`, counts too. A name of an image does
-        not.
-        """
-        word_by_split: dict[str, str] = {}
-        for word in words_of(self.beginning):
-            if word[:2].lower() not in _FIRST_LETTERS_OF_SPLITS:
-                continue
-            split = word if is_mixed_name(word) else split_but_for_number(word)
-            if split and split not in word_by_split and word not in self.image_names:
-                word_by_split[split] = word
-        return [*word_by_split.values()]
-
-    @property
-    def says_other_split_than_train(self) -> bool:
-        """Whether words in it divide the images: for several splits, or one for validation or test.
-
-        One alone has to begin a line, as the title of a column does: in a sentence it may mean
-        something else. A label may be valid, too.
-        """
-        words = self.split_words
-        if len(words) != 1:
-            return len(words) > 1
-        (word,) = words
-        if word.lower() == "valid" or split_but_for_number(word) in ("train", "trainval"):
-            return False
-        lines = self.beginning.splitlines()
-        return any(line.lstrip(_SIGNS_BEFORE_A_WORD).startswith(word) for line in lines)
-
-    @property
-    def mixed_key(self) -> str:
-        """A key that says test and another split, of images that no split of the text has."""
-        ids_in_splits = set[str]()
-        for entry in self.listed:
-            if self._as_list(entry).split:
-                ids_in_splits.update(entry.ids)
-        for entry in self.listed:
-            mixed_names = [key for key in entry.key.split("/") if is_mixed_name(key)]
-            is_divided = ids_in_splits.issuperset(entry.ids)
-            if mixed_names and entry.image_count and not is_divided and not entry.says_split:
-                return mixed_names[0]
-        return ""
-
-    @functools.cached_property
     def beginning(self) -> str:
         """Its first bytes as text."""
         data = self.file.data[:_BEGINNING_BYTES]
@@ -277,29 +152,6 @@ class ListText:
 
 
 _NOTHING_LISTED = ListedImages("", (), 0)
-
-
-def read_given_list(file: File, path: str, image_names: ImageNames) -> SplitList:
-    """Returns a list that the user gave, whatever its name and ending are: a name on each line.
-
-    Raises:
-      ListError: if it is no text, is empty, or has a name that leaves the tree; if its names are
-        not quite those of images.
-    """
-    vocabulary = Vocabulary(image_names)
-    ids = parse_ids(file.data, file.where, image_names, plain=False, repeats=True)
-    text = ListText(
-        path,
-        file,
-        ListRank.SEGMENTATION,
-        ListReader(vocabulary),
-        image_names,
-        listed=[vocabulary.listed("", ids)],
-    )
-    wrong_names = text.describe_wrong_names()
-    if wrong_names:
-        raise text.error_on_names(wrong_names)
-    return SplitList(path, "", ids, text.image_count, ListRank.SEGMENTATION)
 
 
 def _is_number(word: str) -> bool:

@@ -9,16 +9,22 @@ from collections.abc import Callable, Sequence
 import dataclasses
 import enum
 
-from voc_seg_tfrecord.core.split_names import is_mixed_name
+from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, is_mixed_name, split_but_for_number
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
+from voc_seg_tfrecord.folder.splits.wrong_names import describe_wrong_names
 from voc_seg_tfrecord.formats.list_files import (
     DOCUMENT_ENDINGS,
     OTHER_ENDINGS,
     YAML_ENDINGS,
     words_of,
 )
+
+# Only words that begin so are parsed, because most words of a text name images. `vo` and `da` begin
+# voctest and datatest.
+_FIRST_LETTERS_OF_SPLITS = {word[:2] for word in SPLIT_BY_WORD} | {"vo", "da"}
+_SIGNS_BEFORE_A_WORD = "\ufeff \t\"'[({#-"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,7 +114,7 @@ def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
             return TextVerdict(Use.NO_SPLITS, f"is called as a split, but has {error.found}")
         return _OF_NO_INTEREST
     is_document = text.has_ending(DOCUMENT_ENDINGS)
-    if is_document and (text.has_split_in_its_name or text.split_words):
+    if is_document and (text.has_split_in_its_name or _find_split_words(text)):
         return TextVerdict(Use.UNCLEAR, error.found)
     has_few_wrong_lines = 2 * lines_with_images > len(lines)
     if text.has_split_in_its_name and has_few_wrong_lines:
@@ -138,7 +144,7 @@ def _judge_wrong_names(text: ListText) -> TextVerdict | None:
     Example: `train.csv` with 7 in place of 0007.
     """
     says_split = text.is_called_as_split or any(entry.says_split for entry in text.listed)
-    wrong_names = text.describe_wrong_names() if says_split else ""
+    wrong_names = describe_wrong_names(text) if says_split else ""
     return TextVerdict(Use.WRONG_NAMES, wrong_names) if wrong_names else None
 
 
@@ -163,11 +169,20 @@ def _judge_names_of_other_images(text: ListText) -> TextVerdict | None:
 
 
 def _judge_mixed_key(text: ListText) -> TextVerdict | None:
-    """Finds keys of test and another split.
+    """Finds keys of test and another split, of images that no split of the text has.
 
     Example: `{"train_test": ["a", "b"], "val": ["c"]}`.
     """
-    return _unclear_by_mixed_name(text.mixed_key) if text.mixed_key else None
+    ids_in_splits = set[str]()
+    for entry in text.listed:
+        if text.as_list(entry).split:
+            ids_in_splits.update(entry.ids)
+    for entry in text.listed:
+        mixed_names = [key for key in entry.key.split("/") if is_mixed_name(key)]
+        is_divided = ids_in_splits.issuperset(entry.ids)
+        if mixed_names and entry.image_count and not is_divided and not entry.says_split:
+            return _unclear_by_mixed_name(mixed_names[0])
+    return None
 
 
 def _judge_lists_with_splits(text: ListText) -> TextVerdict | None:
@@ -211,14 +226,45 @@ def _judge_words_for_splits(text: ListText) -> TextVerdict | None:
 
     Example: the line `val: a b` in a text of lines with several images.
     """
-    if not text.says_other_split_than_train:
+    split_words = _find_split_words(text)
+    if not _divide_images(split_words, text):
         return None
     if not text.image_count and not text.reader.names_image(text.beginning):
         return None
-    words = ", ".join(text.split_words)
     return TextVerdict(
-        Use.UNCLEAR, f"names of images and of splits ({words}) in a form that is not read"
+        Use.UNCLEAR,
+        f"names of images and of splits ({', '.join(split_words)}) in a form that is not read",
     )
+
+
+def _find_split_words(text: ListText) -> Sequence[str]:
+    """Returns the first word for each split that stands alone between signs or blanks.
+
+    A word of test and another split, such as `train_test`, is found too; a name of an image is not.
+    """
+    word_by_split: dict[str, str] = {}
+    for word in words_of(text.beginning):
+        if word[:2].lower() not in _FIRST_LETTERS_OF_SPLITS:
+            continue
+        split = word if is_mixed_name(word) else split_but_for_number(word)
+        if split and split not in word_by_split and word not in text.image_names:
+            word_by_split[split] = word
+    return [*word_by_split.values()]
+
+
+def _divide_images(split_words: Sequence[str], text: ListText) -> bool:
+    """Says whether words divide the images: for several splits, or one for validation or test.
+
+    One alone has to begin a line, as the title of a column does: in a sentence it may mean
+    something else. A label may be valid, too.
+    """
+    if len(split_words) != 1:
+        return len(split_words) > 1
+    (word,) = split_words
+    if word.lower() == "valid" or split_but_for_number(word) in ("train", "trainval"):
+        return False
+    lines = text.beginning.splitlines()
+    return any(line.lstrip(_SIGNS_BEFORE_A_WORD).startswith(word) for line in lines)
 
 
 def _judge_names_in_unread_form(text: ListText) -> TextVerdict | None:

@@ -57,34 +57,37 @@ class MissingMasks:
             masks, or in another folder of masks, that may be theirs; or if they are copies of
             images with masks.
         """
-        lacking = self._find_images_without_mask(splits)
-        notes = [*splits.notes, *self._notes_on_other_files(lacking)]
+        unmasked_ids = self._find_images_without_mask(splits)
+        # The most general error comes first.
         self._check_names_match()
-        self._check_for_jpegs(lacking)
-        if lacking and self.config.missing_mask == "background":
-            self._check_for_unused_masks(lacking)
-            self._check_for_copies(lacking)
-            notes.append(
-                f"{counted(len(lacking), 'image')} without a mask are background alone, such as "
-                f"{self.tree.paths.image(min(lacking))}."
-            )
-        used, left_out = self._divide_by_presence(splits)
-        without_masks = [split for split, ids in used.items() if not ids]
-        self._check_splits_without_masks(without_masks, splits)
-        for split in without_masks:
-            notes.append(
-                f"{splits.sources[split]} has no image with a mask, so it makes no split. With "
-                "--splits you choose the lists."
-            )
-        notes += self._note_on_pattern()
+        self._check_for_jpegs(unmasked_ids)
+        if unmasked_ids and self.config.missing_mask == "background":
+            self._check_for_unused_masks(unmasked_ids)
+            self._check_for_copies(unmasked_ids)
+        remaining = self._divide_by_presence(splits)
+        splits_without_masks = [split for split, ids in remaining.used.items() if not ids]
+        self._check_may_be_dropped(splits_without_masks, splits)
         return dataclasses.replace(
             splits,
-            ids=_without_keys(used, without_masks),
-            sources=_without_keys(splits.sources, without_masks),
-            options=_without_keys(splits.options, without_masks),
-            left_out=left_out,
-            notes=notes,
+            ids=_without_keys(remaining.used, splits_without_masks),
+            sources=_without_keys(splits.sources, splits_without_masks),
+            options=_without_keys(splits.options, splits_without_masks),
+            left_out=remaining.left_out,
+            notes=[
+                *splits.notes,
+                *self._notes_on_other_files(unmasked_ids),
+                *self._note_on_background(unmasked_ids),
+                *_notes_on_dropped(splits_without_masks, splits),
+                *self._note_on_pattern(),
+            ],
         )
+
+    def _note_on_background(self, unmasked_ids: Collection[str]) -> list[str]:
+        if not unmasked_ids or self.config.missing_mask != "background":
+            return []
+        first = self.tree.paths.image(min(unmasked_ids))
+        count = counted(len(unmasked_ids), "image")
+        return [f"{count} without a mask are background alone, such as {first}."]
 
     def _find_images_without_mask(self, splits: Splits) -> set[str]:
         images = self.tree.images
@@ -92,20 +95,17 @@ class MissingMasks:
         listed = itertools.chain(*splits.ids.values())
         return {image_id for image_id in listed if image_id in images and image_id not in masks}
 
-    def _divide_by_presence(
-        self, splits: Splits
-    ) -> tuple[dict[str, Sequence[str]], dict[str, list[str]]]:
-        """Returns by split the ids that are used, and those that are left out if there are any."""
+    def _divide_by_presence(self, splits: Splits) -> "_RemainingIds":
+        """Divides the ids of each split into those that are used, and those that are left out."""
         used: dict[str, Sequence[str]] = {}
         left_out: dict[str, list[str]] = {}
         for split, ids in splits.ids.items():
-            absent = [image_id for image_id in ids if self._is_left_out(image_id)]
-            used[split] = ids
-            if absent:
-                absent_ids = {*absent}
-                used[split] = [image_id for image_id in ids if image_id not in absent_ids]
-                left_out[split] = absent
-        return used, left_out
+            absent_ids = [image_id for image_id in ids if self._is_left_out(image_id)]
+            if absent_ids:
+                left_out[split] = absent_ids
+            dropped_ids = {*absent_ids}
+            used[split] = [image_id for image_id in ids if image_id not in dropped_ids]
+        return _RemainingIds(used, left_out)
 
     def _is_left_out(self, image_id: str) -> bool:
         """Says whether an id is left out. A file whose name only looks the same is an error."""
@@ -117,46 +117,56 @@ class MissingMasks:
             return False
         return not masks.find_similar_id(image_id)
 
-    def _check_splits_without_masks(self, without_masks: Sequence[str], splits: Splits) -> None:
-        """Checks that splits without masks may go: test lists without masks are usual.
+    def _check_may_be_dropped(self, splits_without_masks: Sequence[str], splits: Splits) -> None:
+        """Checks that splits without masks may be dropped: test lists without masks are usual.
 
         Raises:
-          ListError: if the user gave the splits, none would be left, or train is among them.
+          ListError: if the user gave the splits, all would be dropped, or train is among them.
         """
-        if not without_masks:
+        if not splits_without_masks:
             return
         user_gave_splits = self.config.splits is not None
-        none_is_left = len(without_masks) == len(splits.ids)
-        if "train" in without_masks:
-            raise self._no_mask("train", splits.ids["train"])
-        if user_gave_splits or none_is_left:
-            split = without_masks[0]
-            raise self._no_mask(split, splits.ids[split])
+        all_are_dropped = len(splits_without_masks) == len(splits.ids)
+        if "train" in splits_without_masks:
+            raise self._no_example_error("train", splits.ids["train"])
+        if user_gave_splits or all_are_dropped:
+            split = splits_without_masks[0]
+            raise self._no_example_error(split, splits.ids[split])
 
-    def _no_mask(self, split: str, ids: Sequence[str]) -> ListError:
-        """Returns the error that no image of a split has a mask."""
+    def _no_example_error(self, split: str, ids: Sequence[str]) -> ListError:
+        """Returns the error that no id of a split has an image, or that no image has a mask."""
+        where = f"split {split!r} of {self.tree.root}"
+        images = self.tree.images
+        if not any(image_id in images for image_id in ids):
+            return ListError(
+                where,
+                found=f"no image for any of its {counted(len(ids), 'id')}, such as {ids[0]}",
+                expected="at least one id with an image and a mask",
+                remedy="put the images into the folder, correct the list, or leave the split out",
+            )
+        return ListError(
+            where,
+            found=f"no mask for any of its {len(ids)} images, such as {images.get(ids[0], ids[0])}",
+            expected="at least one image with a mask",
+            remedy=self._advice_on_masks(split),
+        )
+
+    def _advice_on_masks(self, split: str) -> str:
+        """Returns what to do about a split without masks."""
         unused = self._unused_among_masks()
         if unused:
-            advice = (
+            return (
                 f"{len(unused)} files in {self.tree.layout.masks}, such as {unused[0]}, belong to "
                 "no image by their names. Rename them, or say how they are named with --mask_name"
             )
-        elif split == "train":
-            advice = "put the masks of the training images where those of the other splits lie"
-        else:
-            advice = (
-                "leave the split out. Only if all its images show nothing but background, take "
-                "them as that: --missing_mask background"
-            )
-        first = self.tree.images.get(ids[0], ids[0])
-        return ListError(
-            f"split {split!r} of {self.tree.root}",
-            found=f"no mask for any of its {len(ids)} images, such as {first}",
-            expected="at least one image with a mask",
-            remedy=advice,
+        if split == "train":
+            return "put the masks of the training images where those of the other splits lie"
+        return (
+            "leave the split out. Only if all its images show nothing but background, take "
+            "them as that: --missing_mask background"
         )
 
-    def _check_for_jpegs(self, lacking: Collection[str]) -> None:
+    def _check_for_jpegs(self, unmasked_ids: Collection[str]) -> None:
         """Checks that no JPEG stands in the place of a mask.
 
         Where some images have masks and the others are left out, a note is enough.
@@ -165,9 +175,9 @@ class MissingMasks:
           LayoutError: if one does.
         """
         masks = self.tree.masks
-        if not lacking or (masks and self.config.missing_mask != "background"):
+        if not unmasked_ids or (masks and self.config.missing_mask != "background"):
             return
-        jpegs = self._jpegs_of(lacking)
+        jpegs = self._jpegs_of(unmasked_ids)
         if not jpegs and not masks:
             jpegs = self._all_jpegs()
         if not jpegs:
@@ -182,43 +192,46 @@ class MissingMasks:
             "become background",
         )
 
-    def _check_for_unused_masks(self, lacking: Collection[str]) -> None:
+    def _check_for_unused_masks(self, unmasked_ids: Collection[str]) -> None:
         """Checks that images without a mask are not as many as files that may be their masks.
 
         Raises:
           LayoutError: if there are half as many such files or more.
         """
         folder = self.tree.layout.masks
+        count = len(unmasked_ids)
         unused = [posixpath.join(folder, name) for name in self._unused_among_masks()]
-        elsewhere = self._files_in_other_mask_folders(lacking)
-        if 2 * len(unused) >= len(lacking):
-            raise self._may_be_masks(unused, "belong to no image by their names", len(lacking))
-        if 2 * len(elsewhere) >= len(lacking):
-            raise self._may_be_masks(elsewhere, "have the names of images", len(lacking))
+        if 2 * len(unused) >= count:
+            words = f"the first of {len(unused)} files that belong to no image by their names"
+            raise self._unused_masks_error(unused[0], words, count)
+        elsewhere = self._files_in_other_mask_folders(unmasked_ids)
+        if 2 * len(elsewhere) >= count:
+            words = f"the first of {len(elsewhere)} files that have the names of images"
+            raise self._unused_masks_error(elsewhere[0], words, count)
 
-    def _may_be_masks(self, files: Sequence[str], what_they_do: str, lacking: int) -> LayoutError:
+    def _unused_masks_error(self, file: str, words: str, unmasked_count: int) -> LayoutError:
         """Returns the error that files may be the masks of images that would be background.
 
         Args:
-          files: the files.
-          what_they_do: why they may be masks, in words that follow `files that`.
-          lacking: how many images have no mask.
+          file: the first file.
+          words: what it is.
+          unmasked_count: how many images have no mask.
         """
         return LayoutError(
-            self.tree.root / files[0],
-            found=f"the first of {len(files)} files that {what_they_do}, "
-            f"while {lacking} images have no mask and would become background",
+            self.tree.root / file,
+            found=f"{words}, while {unmasked_count} images have no mask and would become "
+            "background",
             expected="no such files, if these images are background alone",
             remedy="rename the files, say how they are named with --mask_name or where "
             "they lie with --masks, or take them out of the folder",
         )
 
-    def _files_in_other_mask_folders(self, lacking: Collection[str]) -> list[str]:
+    def _files_in_other_mask_folders(self, unmasked_ids: Collection[str]) -> list[str]:
         """Returns files with the names of images in folders called as masks that are not read."""
         tree = self.tree
         if tree.listing is None:
             return []
-        stems = {posixpath.basename(image_id) for image_id in lacking}
+        stems = {posixpath.basename(image_id) for image_id in unmasked_ids}
         mask_folder = posixpath.join(tree.root_below_given, tree.layout.masks)
         paths = [posixpath.normpath(posixpath.join(mask_folder, n)) for n in tree.masks.values()]
         read_folders = {posixpath.dirname(path) for path in paths}
@@ -232,7 +245,7 @@ class MissingMasks:
                     files.append(posixpath.relpath(path, tree.root_below_given or "."))
         return files
 
-    def _check_for_copies(self, lacking: Collection[str]) -> None:
+    def _check_for_copies(self, unmasked_ids: Collection[str]) -> None:
         """Checks that images that would become background are no copies of labeled ones.
 
         Raises:
@@ -240,10 +253,10 @@ class MissingMasks:
             a folder such as `overlays`, or shows the same picture, as thumbnails do.
         """
         tree = self.tree
-        copies = self._find_drawn(lacking) or self._find_copies(lacking)
+        copies = self._find_overlays(unmasked_ids) or self._find_copies(unmasked_ids)
         relation = "is a copy of"
         if not copies:
-            copies = find_small_copies(tree, lacking)
+            copies = find_small_copies(tree, unmasked_ids)
             relation = "shows the same picture as"
         if not copies:
             return
@@ -258,32 +271,31 @@ class MissingMasks:
             kind="copies without a mask",
         )
 
-    def _find_drawn(self, lacking: Collection[str]) -> dict[str, str]:
+    def _find_overlays(self, unmasked_ids: Collection[str]) -> dict[str, str]:
         """Returns, by images in folders such as `overlays`, the labeled image of the same name."""
-        labeled = [i for i in self.tree.images if i in self.tree.masks]
-        labeled_by_name = {posixpath.basename(image_id): image_id for image_id in labeled}
+        labeled_by_name = {posixpath.basename(one): one for one in self.tree.labeled_ids}
         originals = {}
-        for image_id in sorted(lacking):
+        for image_id in sorted(unmasked_ids):
             folder, name = posixpath.split(image_id)
             if role_of_path(folder) == "drawn" and name in labeled_by_name:
                 originals[image_id] = labeled_by_name[name]
         return originals
 
-    def _find_copies(self, lacking: Collection[str]) -> dict[str, str]:
+    def _find_copies(self, unmasked_ids: Collection[str]) -> dict[str, str]:
         """Returns, by images without a mask, a labeled image that has the same bytes.
 
         Only files that have the size of one of the other kind are read.
         """
-        labeled = [i for i in self.tree.images if i in self.tree.masks]
-        size_by_id = {i: length(self.tree.image_file(i)) for i in (*labeled, *lacking)}
-        sizes_of_lacking = {size_by_id[i] for i in lacking if size_by_id[i] > MIN_IMAGE_BYTES}
+        labeled = self.tree.labeled_ids
+        size_by_id = {i: length(self.tree.image_file(i)) for i in (*labeled, *unmasked_ids)}
+        sizes_of_lacking = {size_by_id[i] for i in unmasked_ids if size_by_id[i] > MIN_IMAGE_BYTES}
         sizes_of_both = sizes_of_lacking & {size_by_id[i] for i in labeled}
         labeled_by_digest: dict[bytes, str] = {}
         for image_id in labeled:
             if size_by_id[image_id] in sizes_of_both:
                 labeled_by_digest[self._digest(image_id)] = image_id
         copies = {}
-        for image_id in sorted(lacking):
+        for image_id in sorted(unmasked_ids):
             if size_by_id[image_id] in sizes_of_both:
                 original = labeled_by_digest.get(self._digest(image_id))
                 if original is not None:
@@ -336,13 +348,13 @@ class MissingMasks:
             image_id, masks_of_image = next(iter(masks_by_image.items()))
             raise several_masks_error(self.tree.root, masks_of_image, images[image_id])
 
-    def _notes_on_other_files(self, lacking: Collection[str]) -> list[str]:
+    def _notes_on_other_files(self, unmasked_ids: Collection[str]) -> list[str]:
         """Returns notes on other folders that have masks of listed images, and on JPEGs.
 
         MMSegmentation's users have such a tree of trainaug: its list aug.txt needs
         SegmentationClassAug.
         """
-        if not lacking:
+        if not unmasked_ids:
             return []
         notes = []
         mask_folder = self.tree.layout.masks
@@ -350,13 +362,13 @@ class MissingMasks:
             if folder == mask_folder:
                 continue
             masks = self.tree.find_masks_in(folder)
-            helped = sum(1 for image_id in lacking if image_id in masks)
+            helped = sum(1 for image_id in unmasked_ids if image_id in masks)
             if helped:
                 notes.append(
-                    f"{folder} has masks for {helped} of the {len(lacking)} listed images that "
-                    f"have none in {mask_folder}: {command(masks=folder)}"
+                    f"{folder} has masks for {helped} of the {len(unmasked_ids)} listed images "
+                    f"that have none in {mask_folder}: {command(masks=folder)}"
                 )
-        jpegs = self._jpegs_of(lacking)
+        jpegs = self._jpegs_of(unmasked_ids)
         if jpegs:
             notes.append(
                 f"{jpegs[0]} in {mask_folder} is the first of {len(jpegs)} files that "
@@ -411,6 +423,29 @@ class MissingMasks:
             f"{self._count_images_with_mask()} of {len(self.tree.images)} images have a mask. "
             "Other names can be said with --mask_name."
         ]
+
+
+@dataclasses.dataclass(frozen=True)
+class _RemainingIds:
+    """The ids of each split, divided.
+
+    Attributes:
+      used: by split, the ids that are used.
+      left_out: by split, the ids that are left out; only of splits that have any.
+    """
+
+    used: dict[str, Sequence[str]]
+    left_out: dict[str, list[str]]
+
+
+def _notes_on_dropped(splits_without_masks: Sequence[str], splits: Splits) -> list[str]:
+    notes = []
+    for split in splits_without_masks:
+        notes.append(
+            f"{splits.sources[split]} has no image with a mask, so it makes no split. With "
+            "--splits you choose the lists."
+        )
+    return notes
 
 
 def _without_keys(values: Mapping[str, Value], keys: Sequence[str]) -> dict[str, Value]:

@@ -26,11 +26,12 @@ def official_note(evidence: SplitEvidence) -> str:
             sha256 = id_list_sha256(ids)
             same_ids = [row.config for row in rows_of_this_count if row.ids_sha256 == sha256]
             lists_by_config.update(same_ids)
-    del lists_by_config[_CONFIG_WITHOUT_MASKS]
+    lists_by_config.pop(_CONFIG_WITHOUT_MASKS, None)
     if not lists_by_config:
         return ""
-    # The release with the most lists wins; of two with as many, the first in the table.
-    config = max(lists_by_config, key=lists_by_config.__getitem__)
+    # The release with the most lists wins, and the first one in the table if several have as many.
+    configs_in_table = [row.config for row in releases.splits().values()]
+    config = max(configs_in_table, key=lambda config: lists_by_config[config])
     build = command(
         *("tfds", "build", "voc_seg_tfrecord"),
         imports="voc_seg_tfrecord",

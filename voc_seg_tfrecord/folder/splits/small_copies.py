@@ -66,9 +66,8 @@ def find_small_copies(tree: VocTree, lacking: Collection[str]) -> dict[str, str]
 def _list_twins(tree: VocTree, lacking: Collection[str]) -> list[_Twin]:
     """Returns the images without a mask that have the names of labeled ones."""
     labeled_by_name: dict[str, list[str]] = {}
-    for image_id in tree.images:
-        if image_id in tree.masks:
-            labeled_by_name.setdefault(posixpath.basename(image_id), []).append(image_id)
+    for image_id in tree.labeled_ids:
+        labeled_by_name.setdefault(posixpath.basename(image_id), []).append(image_id)
     twins: list[_Twin] = []
     for image_id in sorted(lacking):
         name = posixpath.basename(image_id)

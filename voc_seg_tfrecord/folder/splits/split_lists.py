@@ -133,15 +133,21 @@ def rank_of(path: str, root_of_set: str, lists_of_user: str | None) -> ListRank:
     below_set = posixpath.relpath(folder or ".", root_of_set or ".")
     if below_set == ".":
         below_set = ""
-    if role_of_path(below_set) == "drawn":
+    if _is_results_folder(below_set):
         return ListRank.RESULTS
-    if f"/{folder}".endswith(f"/{LISTS}"):
+    is_voc_folder = f"/{folder}".endswith(f"/{LISTS}")  # ImageSets/Segmentation
+    if is_voc_folder:
         return ListRank.SEGMENTATION
     folder_above = posixpath.basename(posixpath.dirname(folder))
-    is_beside_segmentation = folder_above == posixpath.dirname(LISTS)
-    if is_beside_segmentation:
+    is_beside_voc_folder = folder_above == posixpath.dirname(LISTS)  # ImageSets/Main
+    if is_beside_voc_folder:
         return ListRank.OTHER_TASK
     return RANK_BY_USUAL_FOLDER.get(below_set, ListRank.ELSEWHERE)
+
+
+def _is_results_folder(folder: str) -> bool:
+    """Says whether a folder is called as results, drawings or copies. Example: `runs/3`."""
+    return role_of_path(folder) == "drawn"
 
 
 def ids_in_split(

@@ -43,12 +43,31 @@ class Unit:
         return len(self.ids)
 
 
+@dataclasses.dataclass(frozen=True)
+class Exchange:
+    """Two units that are exchanged between splits.
+
+    Attributes:
+      giver: a unit with the class that is wanted.
+      giver_split: the split that it is in.
+      taker: the unit that takes its place.
+      taker_split: the split that wants the class.
+    """
+
+    giver: int
+    giver_split: int
+    taker: int
+    taker_split: int
+
+
 class Assignment:
-    """Which unit is in which split, and what each split still wants. A split or a unit is a number.
+    """Which unit is in which split, and what each split still wants.
+
+    Units and splits are numbers: a unit is its position in `units`, a split that in the shares.
 
     Attributes:
       units: the units.
-      splits: by split, its units.
+      units_by_split: by split, its units.
       unplaced: the units that are in no split yet.
       room: by split, how many more images it takes.
       units_by_class: by class, the units that have it.
@@ -58,7 +77,7 @@ class Assignment:
 
     def __init__(self, units: Sequence[Unit], shares: Sequence[Fraction]):
         self.units = units
-        self.splits: list[list[int]] = [[] for _ in shares]
+        self.units_by_split: list[list[int]] = [[] for _ in shares]
         self.unplaced = set(range(len(units)))
         self.room = apportion(sum(unit.size for unit in units), shares)
         self.units_by_class: dict[int, list[int]] = collections.defaultdict(list)
@@ -75,15 +94,15 @@ class Assignment:
         """Returns how many times a class is not in a split, though enough units have it."""
         lacking = 0
         for class_number, counts in self.unit_counts.items():
-            possible = min(len(self.units_by_class[class_number]), len(self.splits))
+            possible = min(len(self.units_by_class[class_number]), len(self.units_by_split))
             lacking += possible - _count_splits(counts)
         return lacking
 
     def sorted_ids(self) -> list[list[str]]:
         """Returns the ids in each split, sorted."""
         ids_of_splits = []
-        for split in self.splits:
-            ids = [image_id for number in split for image_id in self.units[number].ids]
+        for units in self.units_by_split:
+            ids = [image_id for number in units for image_id in self.units[number].ids]
             ids_of_splits.append(sorted(ids))
         return ids_of_splits
 
@@ -91,16 +110,22 @@ class Assignment:
         """Puts a unit into a split."""
         unit = self.units[number]
         self.unplaced.discard(number)
-        self.splits[split].append(number)
+        self.units_by_split[split].append(number)
         self.room[split] -= unit.size
         for class_number, image_count in unit.image_count_by_class.items():
             self.wanted[class_number][split] -= image_count
             self.unit_counts[class_number][split] += 1
 
-    def take(self, number: int, split: int) -> None:
-        """Takes a unit out of a split; `place` has to follow."""
+    def exchange(self, exchange: Exchange) -> None:
+        """Exchanges two units between their splits."""
+        self._remove(exchange.giver, exchange.giver_split)
+        self._remove(exchange.taker, exchange.taker_split)
+        self.place(exchange.giver, exchange.taker_split)
+        self.place(exchange.taker, exchange.giver_split)
+
+    def _remove(self, number: int, split: int) -> None:
         unit = self.units[number]
-        self.splits[split].remove(number)
+        self.units_by_split[split].remove(number)
         self.room[split] += unit.size
         for class_number, image_count in unit.image_count_by_class.items():
             self.wanted[class_number][split] += image_count
@@ -113,7 +138,7 @@ def _count_splits(unit_counts: Sequence[int]) -> int:
 
 
 def apportion(count: int, shares: Sequence[Fraction]) -> list[int]:
-    """Divides a whole number by shares: by the largest remainder, and first one for each.
+    """Divides a whole number by shares: by largest remainder, after giving each share one.
 
     Returns:
       One number per share, together `count`. No number is 0 if there are enough; if there are
@@ -240,8 +265,8 @@ def _possible_splits(state: Assignment) -> Sequence[int]:
     These are the empty ones if only as many units are left, because a split without an image is of
     no use; otherwise those that have room, if any has.
     """
-    splits = range(len(state.splits))
-    empty = [split for split in splits if not state.splits[split]]
+    splits = range(len(state.units_by_split))
+    empty = [split for split in splits if not state.units_by_split[split]]
     if len(state.unplaced) <= len(empty):
         return empty
     with_room = [split for split in splits if state.room[split] > 0]
@@ -273,23 +298,6 @@ def _exchange_once(state: Assignment) -> bool:
     return False
 
 
-@dataclasses.dataclass(frozen=True)
-class _Exchange:
-    """Two units that change places.
-
-    Attributes:
-      giver: a unit with the class that is wanted.
-      giver_split: the split that it is in.
-      taker: the unit that takes its place.
-      taker_split: the split that wants the class.
-    """
-
-    giver: int
-    giver_split: int
-    taker: int
-    taker_split: int
-
-
 @dataclasses.dataclass(frozen=True, order=True)
 class _Gain:
     """What an exchange changes; the larger one is better.
@@ -305,7 +313,7 @@ class _Gain:
 
 def _bring_class(state: Assignment, class_number: int, split: int) -> bool:
     """Gives a split that lacks a class a unit with it; says whether an exchange was a gain."""
-    best: _Exchange | None = None
+    best: Exchange | None = None
     best_gain = _Gain(0, 0)
     for exchange in _possible_exchanges(state, class_number, split):
         gain = _gain_of(state, exchange)
@@ -314,26 +322,23 @@ def _bring_class(state: Assignment, class_number: int, split: int) -> bool:
             best_gain = gain
     if best is None:
         return False
-    state.take(best.giver, best.giver_split)
-    state.take(best.taker, best.taker_split)
-    state.place(best.giver, best.taker_split)
-    state.place(best.taker, best.giver_split)
+    state.exchange(best)
     return True
 
 
-def _possible_exchanges(state: Assignment, class_number: int, split: int) -> Iterator[_Exchange]:
+def _possible_exchanges(state: Assignment, class_number: int, split: int) -> Iterator[Exchange]:
     """Yields the exchanges that give a split a unit with a class."""
-    takers = state.splits[split][:_MAX_UNITS_TRIED_IN_EXCHANGE]
-    for other, units in enumerate(state.splits):
+    takers = state.units_by_split[split][:_MAX_UNITS_TRIED_IN_EXCHANGE]
+    for other, units in enumerate(state.units_by_split):
         if other == split:
             continue
         givers = [n for n in units if class_number in state.units[n].image_count_by_class]
         for giver in givers[:_MAX_UNITS_TRIED_IN_EXCHANGE]:
             for taker in takers:
-                yield _Exchange(giver, other, taker, split)
+                yield Exchange(giver, other, taker, split)
 
 
-def _gain_of(state: Assignment, exchange: _Exchange) -> _Gain:
+def _gain_of(state: Assignment, exchange: Exchange) -> _Gain:
     """Returns what an exchange would change."""
     giver = state.units[exchange.giver]
     taker = state.units[exchange.taker]

@@ -1,0 +1,198 @@
+"""Checks of folders whose names say splits in a way that would put images into a wrong split."""
+
+from collections.abc import Iterable, Sequence
+import posixpath
+
+from etils import epath
+
+from voc_seg_tfrecord.core.errors import LayoutError
+from voc_seg_tfrecord.core.layout import Part
+from voc_seg_tfrecord.core.split_names import (
+    is_mixed_name,
+    is_plain_name,
+    list_splits_in,
+    parse_split_name,
+    split_but_for_number,
+)
+from voc_seg_tfrecord.folder.splits.folders import (
+    SplitFolders,
+    choose_folder_of_each_split,
+    first_folder,
+    first_folder_of_split,
+    option_for_folders,
+)
+from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+
+_NOT_TO_TRAIN_ON = ("validation", "test")
+
+
+def check_masks_have_images(split_folders: SplitFolders) -> None:
+    """Checks that no folder of train or validation has masks alone, which would be lost.
+
+    Masks of test images are often published before the images; they are reported as unused.
+
+    Raises:
+      LayoutError: if one has.
+    """
+    if not split_folders.first_folders:
+        return
+    tree = split_folders.tree
+    folders_of_masks = {first_folder(name) for name in tree.masks if "/" in name}
+    without_images = folders_of_masks - {*split_folders.first_folders}
+    lost = {folder for folder in without_images if parse_split_name(folder).split != "test"}
+    if not lost:
+        return
+    first = min(name for name in tree.masks if first_folder(name) in lost)
+    folder_by_split = choose_folder_of_each_split(split_folders.first_folders, tree.root)
+    raise LayoutError(
+        tree.root / tree.layout.masks / tree.masks[first],
+        found=f"masks for a split {min(lost)!r}, which has no images. The splits with "
+        f"images are {', '.join(split_folders.first_folders)}",
+        expected="images and masks in the folders of a split",
+        remedy="give the folder of its images the same name as in the other splits, or "
+        f"say which splits you want, such as {option_for_folders(folder_by_split)}",
+    )
+
+
+def check_parts_not_mixed(tree: VocTree) -> None:
+    """Checks that no part of the set lies in a folder that is called as test and another split.
+
+    Nobody knows which of its images are which. A folder of train and validation is one to train on.
+
+    Raises:
+      LayoutError: if one is.
+    """
+    for part in tree.layout.folders():
+        if _is_first_folder(part):
+            continue
+        for folder in part.images.split("/"):
+            _check_name_not_mixed(folder, tree.root / part.images)
+
+
+def _is_first_folder(part: Part) -> bool:
+    """Says whether the ids of a part begin with its own folder, or the set has no parts.
+
+    Then the folder makes a split of its own name, which the user reads.
+    """
+    return not part.name or part.name in part.images.split("/")
+
+
+def check_not_mixed(tree: VocTree, image_ids: Iterable[str]) -> None:
+    """Checks that images of no split lie in no folder of test and another split.
+
+    A file of shapes, or its folder, may not be called so either.
+
+    Raises:
+      LayoutError: if one is.
+    """
+    paths = {posixpath.dirname(tree.paths.image(image_id)) for image_id in image_ids}
+    paths |= {posixpath.splitext(file)[0] for file in tree.labels.label_files}
+    for path in sorted(paths):
+        for name in path.split("/"):
+            _check_name_not_mixed(name, tree.given / path)
+
+
+def _check_name_not_mixed(name: str, path: epath.Path) -> None:
+    """Checks that the name of a folder or file does not say test and another split.
+
+    Raises:
+      LayoutError: if it does.
+    """
+    if not is_mixed_name(name):
+        return
+    raise LayoutError(
+        path,
+        found=f"a name that says several splits: {', '.join(list_splits_in(name))}",
+        expected="a folder or file for each split",
+        remedy="move the images of each split into a folder of its own, or write lists of "
+        "splits. All images of the set are divided by ratio with --splits "
+        "train=0.8,validation=0.2, or are in train with --splits train=1",
+        kind="folder of several splits",
+    )
+
+
+def check_all_train(split_folders: SplitFolders) -> None:
+    """Checks that images that shall all be in train do not lie in folders of other splits.
+
+    Raises:
+      LayoutError: if some do.
+    """
+    check_not_mixed(split_folders.tree, split_folders.tree.labeled_ids)
+    _check_no_part_of_other_split(split_folders)
+    _check_no_folder_of_split(split_folders.tree)
+
+
+def _check_no_part_of_other_split(split_folders: SplitFolders) -> None:
+    """Checks that no part of the set lies in a folder of validation or test.
+
+    Raises:
+      LayoutError: if one does.
+    """
+    tree = split_folders.tree
+    for part in split_folders.labeled_parts() or tree.layout.folders():
+        path = posixpath.normpath(posixpath.join(tree.root_below_given, part.images))
+        folder = first_folder_of_split(path)
+        if parse_split_name(folder).split not in _NOT_TO_TRAIN_ON:
+            continue
+        raise LayoutError(
+            tree.given / path,
+            found=f"images in a folder {folder}, while no text and no other folder says "
+            "which images are in train",
+            expected="folders of train and of the other splits, or lists",
+            remedy="say which folders are which splits with --images and --masks, such as "
+            "--images train=a/images,test=b/images; or put all images into one split with "
+            "--splits train=1 or --splits test=1",
+        )
+
+
+def _check_no_folder_of_split(tree: VocTree) -> None:
+    """Checks that no labeled image lies in a folder that is called as a split.
+
+    Raises:
+      LayoutError: if one does.
+    """
+    paths = [image_id.split("/")[:-1] for image_id in tree.labeled_ids]
+    depth = max((len(path) for path in paths), default=0)
+    for level in range(depth):
+        names = {path[level] for path in paths if len(path) > level}
+        called_as_splits = sorted(name for name in names if _is_called_as_split(name))
+        if called_as_splits:
+            raise _folders_beside_others_error(tree, called_as_splits, level)
+
+
+def _is_called_as_split(folder: str) -> bool:
+    """Says whether a folder is called as a split in a plain word, or as one that is not train.
+
+    Examples: `val`, `dev`, `test1`.
+    """
+    return is_plain_name(folder) or split_but_for_number(folder) in _NOT_TO_TRAIN_ON
+
+
+def _folders_beside_others_error(tree: VocTree, folders: Sequence[str], level: int) -> LayoutError:
+    """Returns the error that folders of splits do not divide the images.
+
+    Args:
+      tree: the set.
+      folders: the folders that are called as splits.
+      level: how many other folders they lie in, below the folder of images.
+    """
+    found = f"images in folders that are called as splits, {', '.join(folders)}"
+    outside = [one for one in tree.labeled_ids if _folder_at(level, one) not in folders]
+    if outside:
+        found += f", and others in none, such as {tree.images[outside[0]]}"
+    else:
+        found += ", and none in a folder of train"
+    folder_by_split = choose_folder_of_each_split(folders, tree.root)
+    choice = option_for_folders(folder_by_split, above="*/" * level)
+    return LayoutError(
+        tree.root / tree.layout.images,
+        found=found,
+        expected="images in the folders of splits, or lists",
+        remedy=f"take the folders with {choice}, or all images with --splits train=1",
+    )
+
+
+def _folder_at(level: int, image_id: str) -> str:
+    """Returns the folder of an id that lies in as many others; empty if there is none."""
+    folders = image_id.split("/")[:-1]
+    return folders[level] if level < len(folders) else ""
