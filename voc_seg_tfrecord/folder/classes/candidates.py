@@ -60,7 +60,7 @@ def list_candidates(files: Sequence[ClassFile], background: str = "") -> list[Cl
 
     Args:
       files: the class files.
-      background: the name of the class that is background, if the user said so.
+      background: the name of the class that is background, if the user gave it.
     """
     numberings = []
     for file in files:

@@ -73,28 +73,30 @@ def choose_class_file(
 
     Args:
       tree: the folder.
-      config: what the user said.
+      config: the user's options.
       table: the folder's table of classes.
-      background: the name of the class that is background, if the user said so.
+      background: the name of the class that is background, if the user gave it.
 
     Raises:
       LayoutError: if a file cannot be read, or two contradict each other.
     """
     if tree.labels.class_file:
         return ClassFileChoice((tree.labels.class_file,))
-    found = find_class_files(tree)
-    if not found.files:
-        _check_misnamed(found.misnamed)
-    notes = _notes_of_search(found, table, config)
-    if not found.files:
+    class_files = find_class_files(tree)
+    if not class_files.files:
+        _check_misnamed(class_files.misnamed)
+    notes = _notes_of_search(class_files, table, config)
+    if not class_files.files:
         return ClassFileChoice(notes=tuple(notes))
-    candidates = list_candidates(found.files, background)
+    candidates = list_candidates(class_files.files, background)
     return _choose(tree, config, candidates, (), notes)
 
 
-def _notes_of_search(found: FoundClassFiles, table: FolderTable, config: VocSegConfig) -> list[str]:
-    """Returns the notes on the files that were searched: class files, misnamed ones, the table."""
-    return [*found.notes, *_note_misnamed(found.misnamed), *table.notes(config)]
+def _notes_of_search(
+    class_files: FoundClassFiles, table: FolderTable, config: VocSegConfig
+) -> list[str]:
+    """Returns the notes on class files, on misnamed ones, and on the table of classes."""
+    return [*class_files.notes, *_note_misnamed(class_files.misnamed), *table.notes(config)]
 
 
 def _check_misnamed(errors: Sequence[LayoutError]) -> None:
@@ -115,7 +117,7 @@ def choose_class_file_for_names(
 
     Args:
       tree: the folder.
-      config: what the user said, with the names.
+      config: the user's options, with the names.
       table: the folder's table of classes.
 
     Raises:
@@ -125,9 +127,9 @@ def choose_class_file_for_names(
     if tree.labels.class_file:
         _check_names_of_labels(tree.labels.class_file, config)
         return ClassFileChoice((tree.labels.class_file,))
-    found = find_class_files(tree)
-    notes = _notes_of_search(found, table, config)
-    with_names = _find_files_with_names(found.files, config)
+    class_files = find_class_files(tree)
+    notes = _notes_of_search(class_files, table, config)
+    with_names = _find_files_with_names(class_files.files, config)
     for file in with_names.other_files:
         if not _is_above(file):
             notes.append(f"{file.source} has other class names than you gave; it is not used.")

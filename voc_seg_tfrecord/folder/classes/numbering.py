@@ -36,7 +36,7 @@ def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
 
     Args:
       file: the class file, numbered by its lines where it has no values.
-      background: the name of the class that is background, if the user said so.
+      background: the name of the class that is background, if the user gave it.
     """
     if not all(entry.by_place for entry in file.entries):
         return [file]

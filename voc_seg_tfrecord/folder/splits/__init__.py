@@ -1,14 +1,23 @@
 """The second step: which image is in which split.
 
-Enter at `divide.split_ids`. `evidence` has what it is decided from. For texts, `find_lists` finds
-those that name images (`list_text` is one of them), `list_verdicts` says what one is good for,
-`list_names` which split the names around a list say, `list_divisions` which lists belong together,
-and `image_names` which image a name means. For folders, `folders` has those that are called as
-splits are. `find_candidates` lists what all of them say, `join_candidates` joins what belongs
-together, `rules` says which candidate loses to which, and `choose` takes one or asks; `given` reads
-what the user gave. `by_ratio` divides where the user gave
-ratios, by a hash or `stratified`, unless the ids (`group_proposals`) or images that are `alike`
-(`groups_by_looks`) say that some belong together. `missing_masks` decides about images without a
-mask, and `official` says if the lists are those of a release. May import: `decide`, `question` and
-`files`.
+Enter at `divide.split_ids`. Images are divided by the first of these that applies:
+
+1. Ratios that the user gave: `by_ratio` divides by a hash, or `stratified` by class. It asks before
+   if images belong together, by their ids (`group_proposals`) or their looks (`groups_by_looks`,
+   `alike`).
+2. Lists or folders that the user gave for each split: `given`.
+3. Texts and folders: `find_candidates` finds the candidates, `join_candidates` joins those that
+   belong together, `rules` is the table by which candidates lose, and `choose` takes one or asks.
+
+`evidence` is what candidates are found in:
+
+- Texts: `find_lists` finds those that name images, each a `list_text`; `list_verdicts` decides what
+  a text is good for, and `wrong_names` finds names that are not quite those of images. `list_names`
+  finds the split of a list by the names around it, `list_divisions` which lists belong together,
+  and `image_names` which image a name means.
+- Folders: `folders` finds those that are called as splits, and `folder_checks` refuses those that
+  would put images into a wrong split.
+
+Then `missing_masks` decides about images without a mask; `small_copies` helps it. `official` finds
+out if the lists are those of a release. May import: `decide`, `question` and `files`.
 """

@@ -190,7 +190,7 @@ def divide_stratified(
 
     Args:
       labels: the masks.
-      config: what the user said.
+      config: the user's options.
       rule: what the masks mean.
       ids: the ids.
       left_out: ids that are left out. A hash says which split would have had them.

@@ -146,8 +146,10 @@ def _is_label_of_image(
     if stem(name) not in image_names.stems:
         return False
     is_in_voc_folder = f"/{folder}".endswith(f"/{LISTS}")
+    if not is_in_voc_folder:
+        return True
     has_pictures = any(ending_of(other) in PICTURES for other in names_in_folder)
-    return has_pictures or not is_in_voc_folder
+    return has_pictures
 
 
 def _may_be_list(name: str) -> bool:

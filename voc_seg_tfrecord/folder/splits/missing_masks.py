@@ -39,7 +39,7 @@ class MissingMasks:
 
     Attributes:
       tree: the set.
-      config: what the user said, with the options `missing_mask` and `missing_image`.
+      config: the user's options, with `missing_mask` and `missing_image`.
     """
 
     tree: VocTree

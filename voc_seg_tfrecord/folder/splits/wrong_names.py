@@ -123,7 +123,7 @@ def note_on_paths_of_other_files(text: ListText, tree: VocTree) -> list[str]:
     if not text.image_count:
         return []
     paths = (word for word in words_of(text.beginning) if "/" in word)
-    note = []
+    notes = list[str]()
     for path in itertools.islice(paths, _MAX_SEARCHED_PATHS):
         image_id = text.image_names.get(path)
         file = _find_file(path, posixpath.dirname(text.path), tree)
@@ -133,12 +133,12 @@ def note_on_paths_of_other_files(text: ListText, tree: VocTree) -> list[str]:
         mask = tree.paths.mask(image_id) if image_id in tree.masks else ""
         if file in (image, mask):
             return []
-        if not note:
-            note.append(
+        if not notes:
+            notes.append(
                 f"{text.path} names {file}, and the image {image} of the same name is taken. "
                 "Images are found by the ends of paths."
             )
-    return note
+    return notes
 
 
 def _find_file(path: str, folder_of_text: str, tree: VocTree) -> str:

@@ -1,6 +1,8 @@
 """A folder in the Pascal VOC layout, as it lies on disk. Knows no config.
 
-Enter at `voc_tree.VocTree`. `listing` has the files in a folder, `pairs` one id's files and where
-masks come from, `drawn_labels` masks that are drawn from a tool's shapes, `items` the pairs of a
-split, `texts` the lists and class files, and `paths` what files are called in messages.
+Enter at `voc_tree.VocTree`. `listing` has the files in a folder, `set_files` those that are images
+and masks, and `names` finds a file by its id. `pairs` has one id's files, `part_errors` the errors
+about them, and `items` the pairs of a split. `labels` has the masks that are files of pixels, and
+`drawn_labels` those that are drawn from a tool's shapes. `texts` reads lists and class files,
+`completeness` names missing folders and lists, and `paths` has what files are called in messages.
 """
