@@ -35,6 +35,8 @@ def test_a_card_of_some_splits_or_nothing_to_write_is_a_wrong_call(sample, tmp_p
     assert list(tmp_path.iterdir()) == []
     assert report(sample) == 2
     assert "neither --out nor --card" in capsys.readouterr().err
+    assert report(sample, "--card", tmp_path / "x", "--no_fit") == 2
+    assert "--no_fit: no --out" in capsys.readouterr().err
 
 
 def test_the_page_and_the_card_can_be_written_by_one_call_under_a_name_of_its_own(sample, tmp_path):

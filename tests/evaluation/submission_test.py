@@ -114,6 +114,8 @@ def test_the_command_says_what_it_did_not_check(folder, tmp_path, capsys):
     assert "3 predictions for comp6; checked: ids and values" in printed
     assert "not checked: sizes" in printed
     assert out.exists()
+    assert cli.main([*arguments, "--data_dir", str(tmp_path)]) == 2
+    assert "--data_dir: no DATASET@SPLIT" in capsys.readouterr().err
     wrong = ["voc_seg_tfrecord/sample", "--data_dir", str(tmp_path)]
     assert cli.main([*arguments, *wrong]) == 2
     assert cli.main([*arguments[:-1], str(tmp_path / "results.zip")]) == 2

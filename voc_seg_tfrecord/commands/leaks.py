@@ -51,6 +51,7 @@ def _list_names() -> list[str]:
 def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.audit import leaks
 
+    _check_sbd(args)
     # SBD's lists do not come with the package, so what was published about them is quoted.
     published = None if args.sbd else _published_leak(args.a, args.b)
     compared: list[Overlap] = []
@@ -82,6 +83,18 @@ def run(args: argparse.Namespace) -> int:
     if is_leak:
         print("LEAK: training data meets evaluation data")
     return int(is_leak)
+
+
+def _check_sbd(args: argparse.Namespace) -> None:
+    """Checks that SBD's folder is given only beside one of SBD's lists."""
+    names_list_of_sbd = args.a in _SBD_LISTS or args.b in _SBD_LISTS
+    if args.sbd and not names_list_of_sbd:
+        raise ConfigError(
+            "--sbd",
+            found=f"no list of SBD: {args.a} and {args.b}",
+            expected=" or ".join(_SBD_LISTS),
+            remedy="leave --sbd out, or name one of SBD's lists",
+        )
 
 
 @dataclasses.dataclass(frozen=True)

@@ -38,6 +38,13 @@ def run(args: argparse.Namespace) -> int:
             expected="what to write",
             remedy="add --out report.html for the page, or --card FOLDER for the dataset's card",
         )
+    if args.no_fit and not args.out:
+        raise ConfigError(
+            "--no_fit",
+            found="no --out",
+            expected="--out: only the page shows labels that may be wrong",
+            remedy="add --out report.html, or leave --no_fit out",
+        )
     builder, splits = open_splits(args.dataset, args.data_dir, args.ids)
     if args.card and splits:
         raise ConfigError(

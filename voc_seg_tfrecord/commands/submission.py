@@ -40,6 +40,13 @@ def run(args: argparse.Namespace) -> int:
     from voc_seg_tfrecord.evaluation import predictions
 
     out = output_files.check_file(args.out, "--out", (".tgz", ".tar.gz"))
+    if args.data_dir and not args.dataset:
+        raise ConfigError(
+            "--data_dir",
+            found="no DATASET@SPLIT that would be looked for in it",
+            expected="both, to check the sizes of the predictions",
+            remedy="name the dataset, such as 2012_test@test, or leave --data_dir out",
+        )
     sizes = None
     if args.dataset:
         builder, splits = open_splits(args.dataset, args.data_dir)
