@@ -8,7 +8,7 @@ Masks are decoded only of examples that may differ. Classes are compared by thei
 """
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import hashlib
@@ -395,23 +395,48 @@ def _match(
     image is too, and its id or the id's last part: folders of two splits may each have a `0001`.
     """
     pairs = {key: key for key in before if key in after}
-    lost = [key for key in before if key not in pairs]
-    new = dict.fromkeys(key for key in after if key not in before)  # an ordered set
-    for name_of in (_complete_id, last_part):
-        candidates: dict[tuple[bytes, str], list[_ExampleKey]] = {}
-        for key in new:
-            image_and_name = (after[key].image, name_of(key.id))
-            candidates.setdefault(image_and_name, []).append(key)
-        for key in lost:
-            image_and_name = (before[key].image, name_of(key.id))
-            same = candidates.get(image_and_name, [])
-            moved = [candidate for candidate in same if candidate.split != key.split]
-            if moved:
-                pairs[key] = moved[0]
-                same.remove(moved[0])
-                del new[moved[0]]
-        lost = [key for key in lost if key not in pairs]
-    return _ExampleMatches(pairs, lost, list(new))
+    pairs |= _pair_moved(before, after, pairs, _complete_id)
+    pairs |= _pair_moved(before, after, pairs, last_part)
+    paired_after = set(pairs.values())
+    return _ExampleMatches(
+        pairs,
+        lost=[key for key in before if key not in pairs],
+        new=[key for key in after if key not in paired_after],
+    )
+
+
+def _pair_moved(
+    before: Mapping[_ExampleKey, _Hashes],
+    after: Mapping[_ExampleKey, _Hashes],
+    pairs: Mapping[_ExampleKey, _ExampleKey],
+    name_of: Callable[[str], str],
+) -> dict[_ExampleKey, _ExampleKey]:
+    """Finds examples without a pair that have the same image and name in another split.
+
+    Args:
+      before: the examples of the first side.
+      after: those of the second side.
+      pairs: the key on the second side of each example that has a pair.
+      name_of: returns the name of an id.
+
+    Returns:
+      The key on the second side, by the key on the first side.
+    """
+    paired_after = set(pairs.values())
+    candidates: dict[tuple[bytes, str], list[_ExampleKey]] = collections.defaultdict(list)
+    for key_after, hashes in after.items():
+        if key_after not in paired_after:
+            candidates[hashes.image, name_of(key_after.id)].append(key_after)
+    moved = {}
+    for key, hashes in before.items():
+        if key in pairs:
+            continue
+        same = candidates.get((hashes.image, name_of(key.id)), [])
+        in_other_split = [candidate for candidate in same if candidate.split != key.split]
+        if in_other_split:
+            moved[key] = in_other_split[0]
+            same.remove(in_other_split[0])
+    return moved
 
 
 def _lost_and_new(matches: _ExampleMatches, unusable: Mapping[_ExampleKey, str]) -> list[Change]:

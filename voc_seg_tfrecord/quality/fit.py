@@ -289,13 +289,18 @@ def _sum_rows_inside(values: np.ndarray, shifts: np.ndarray) -> np.ndarray:
 
 def _mean_around(values: np.ndarray) -> np.ndarray:
     """Returns the mean of the values some rows and columns away at most, by cumulative sums."""
-    side = 2 * _PEAK_SURROUNDINGS_PX + 1
-    for _ in range(2):  # rows, then columns as rows
-        rows = np.arange(-_PEAK_SURROUNDINGS_PX, len(values) + _PEAK_SURROUNDINGS_PX)
-        padded = values.take(rows.clip(0, len(values) - 1), 0)
-        sums = _cumulative_sums(padded, np.float64)
-        values = (sums[side:] - sums[:-side]).T
-    return values / side**2
+    sums_of_rows = _sum_rows_around(values)
+    sums = _sum_rows_around(sums_of_rows.T).T
+    return sums / (2 * _PEAK_SURROUNDINGS_PX + 1) ** 2
+
+
+def _sum_rows_around(values: np.ndarray) -> np.ndarray:
+    """Returns the sum of each row and of those around it; edges are repeated beyond the edge."""
+    rows = np.arange(-_PEAK_SURROUNDINGS_PX, len(values) + _PEAK_SURROUNDINGS_PX)
+    padded = values.take(rows.clip(0, len(values) - 1), 0)
+    sums = _cumulative_sums(padded, np.float64)
+    rows_in_sum = 2 * _PEAK_SURROUNDINGS_PX + 1
+    return np.asarray(sums[rows_in_sum:] - sums[:-rows_in_sum])
 
 
 def _cumulative_sums(values: np.ndarray, dtype: type) -> np.ndarray:
