@@ -197,16 +197,19 @@ def stretch_for_display(pixels: np.ndarray) -> np.ndarray:
     Returns:
       Each band from black at its 2nd percentile to white at its 98th.
     """
-    shown_bands = 3 if pixels.shape[2] > 2 else 1
-    bands = pixels[..., :shown_bands].astype(np.float32)
-    bands = np.where(np.isfinite(bands), bands, 0)
-    height, width = bands.shape[:2]
+    band_count = 3 if pixels.shape[2] > 2 else 1
+    chosen = pixels[..., :band_count].astype(np.float32)
+    finite = np.where(np.isfinite(chosen), chosen, 0)
+    height, width = finite.shape[:2]
     step = max(1, height * width // _MAX_SAMPLED_PIXELS)
-    sampled = bands.reshape(-1, shown_bands)[::step]
+    sampled = finite.reshape(-1, band_count)[::step]
     low, high = np.percentile(sampled, (2, 98), axis=0)
-    scaled = (bands - low) * (255 / np.maximum(high - low, 1e-6))
-    stretched = np.clip(np.rint(scaled), 0, 255).astype(np.uint8)
-    return np.repeat(stretched, 3, axis=2) if shown_bands == 1 else stretched
+    factor = 255 / np.maximum(high - low, 1e-6)
+    scaled = np.rint((finite - low) * factor)
+    stretched = np.clip(scaled, 0, 255).astype(np.uint8)
+    if band_count == 1:
+        return np.repeat(stretched, 3, axis=2)
+    return stretched
 
 
 def _as_dtype(pixels: np.ndarray, dtype: Dtype, where: str) -> np.ndarray:

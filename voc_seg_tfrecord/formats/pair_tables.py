@@ -167,13 +167,36 @@ def _filled(rows: Sequence[Sequence[str]], width: int) -> list[Sequence[str]]:
 def _load_json(text: str) -> Any:
     """Returns what a text of JSON holds, or what each of its lines holds; None if it is none."""
     try:
-        return json.loads(text)
+        return _parse_json(text)
     except (ValueError, RecursionError):
         pass
     try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        return [_parse_json(line) for line in text.splitlines() if line.strip()]
     except (ValueError, RecursionError):
         return None
+
+
+def _parse_json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_as_object_or_two)
+
+
+def _as_object_or_two(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any] | list[dict[str, Any]]:
+    """Returns the object that keys and values are; a list of two if a key has two values.
+
+    So both values become rows: `{"image": "a.jpg", "mask": "a.png", "mask": "b.png"}` states two
+    masks of one image, which is refused later.
+    """
+    values = dict(pairs)
+    if len(values) == len(pairs):
+        return values
+    first_values: dict[str, Any] = {}
+    other_values: dict[str, Any] = {}
+    for key, value in pairs:
+        if first_values.setdefault(key, value) != value:
+            other_values[key] = value
+    if not other_values:
+        return first_values
+    return [first_values, {**first_values, **other_values}]
 
 
 def _load_yaml(text: str) -> Any:

@@ -284,6 +284,41 @@ def _count_bits_of_pixel(header: TiffHeader, tags: _Tags) -> int:
     return header.bands * min(bits)
 
 
+@dataclasses.dataclass(frozen=True)
+class _NumberForms:
+    """How a TIFF or a BigTIFF stores numbers, as `struct` names them.
+
+    Attributes:
+      order: the byte order.
+      count: the number of tags in a directory.
+      offset: a position in the file.
+      tag: a tag: its number, its type, the number of its values, and the values or their offset.
+    """
+
+    order: str
+    count: str
+    offset: str
+    tag: str
+
+    @property
+    def offset_bytes(self) -> int:
+        """Bytes of a position in the file."""
+        return struct.calcsize(self.order + self.offset)
+
+    @property
+    def tag_bytes(self) -> int:
+        """Bytes of a tag."""
+        return struct.calcsize(self.order + self.tag)
+
+
+def _number_forms(data: bytes) -> _NumberForms:
+    order = "<" if data[:2] == b"II" else ">"
+    is_big = data[2:4] in (b"+\0", b"\0+")
+    if is_big:
+        return _NumberForms(order, count="Q", offset="Q", tag="HHQQ")
+    return _NumberForms(order, count="H", offset="I", tag="HHII")
+
+
 @once_per_file
 def _read_pages(file: File) -> list[_Tags]:
     """Returns the tags of each page that hold whole numbers.
@@ -292,20 +327,18 @@ def _read_pages(file: File) -> list[_Tags]:
       ImageError: if a directory lies outside of the file, or there are too many.
     """
     data = file.data
-    order = "<" if data[:2] == b"II" else ">"
-    is_big = data[2:4] in (b"+\0", b"\0+")
-    offset_code = "Q" if is_big else "I"
+    forms = _number_forms(data)
     pages: list[_Tags] = []
     starts: set[int] = set()
     try:
-        (start,) = struct.unpack_from(order + offset_code, data, 8 if is_big else 4)
+        start = _read_offset(data, forms.offset_bytes, forms)  # as many bytes stand in front
         while start:
             if start in starts or len(pages) >= _MAX_PAGES:
                 raise _several_pages(file)
             starts.add(start)
-            tags, end = _read_tags(data, start, order, is_big=is_big)
-            pages.append(tags)
-            (start,) = struct.unpack_from(order + offset_code, data, end)
+            directory = _read_directory(data, start, forms)
+            pages.append(directory.tags)
+            start = _read_offset(data, directory.end, forms)
     except struct.error:
         raise _damaged_error(file, "a TIFF whose directory is cut off") from None
     if not pages:
@@ -313,33 +346,49 @@ def _read_pages(file: File) -> list[_Tags]:
     return pages
 
 
-def _read_tags(data: bytes, start: int, order: str, *, is_big: bool) -> tuple[_Tags, int]:
-    """Returns the tags of whole numbers of a directory, and where it ends.
+def _read_offset(data: bytes, position: int, forms: _NumberForms) -> int:
+    (offset,) = struct.unpack_from(forms.order + forms.offset, data, position)
+    return int(offset)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Directory:
+    """The tags of a page.
+
+    Attributes:
+      tags: those that hold whole numbers.
+      end: the byte behind the directory, where the offset of the next one stands.
+    """
+
+    tags: _Tags
+    end: int
+
+
+def _read_directory(data: bytes, start: int, forms: _NumberForms) -> _Directory:
+    """Reads the tags of a page.
 
     Raises:
       struct.error: if something lies outside of the data.
     """
-    count_code, entry_code = ("Q", "HHQQ") if is_big else ("H", "HHII")
-    offset_size = 8 if is_big else 4
-    entry_size = 4 + 2 * offset_size
-    (count,) = struct.unpack_from(order + count_code, data, start)
-    entries = start + struct.calcsize(order + count_code)
-    end = entries + count * entry_size
+    (count,) = struct.unpack_from(forms.order + forms.count, data, start)
+    first_tag = start + struct.calcsize(forms.order + forms.count)
+    end = first_tag + count * forms.tag_bytes
     if end > len(data):
         raise struct.error("a directory that is cut off")
     tags = {}
-    for entry in range(entries, end, entry_size):
-        tag, kind, length, offset = struct.unpack_from(order + entry_code, data, entry)
+    for position in range(first_tag, end, forms.tag_bytes):
+        tag, kind, length, offset = struct.unpack_from(forms.order + forms.tag, data, position)
         code = _INTEGERS.get(kind)
         max_values = _MAX_STRIPS if tag in _TAGS_OF_STRIPS else _MAX_VALUES
         if code is None or not 1 <= length <= max_values:
             continue
-        is_inline = length * struct.calcsize(order + code) <= offset_size
-        start_of_values = entry + 4 + offset_size if is_inline else offset
-        if start_of_values + length * struct.calcsize(order + code) > len(data):
+        value_bytes = length * struct.calcsize(forms.order + code)
+        if value_bytes <= forms.offset_bytes:  # the values stand in the place of their offset
+            offset = position + forms.tag_bytes - forms.offset_bytes
+        if offset + value_bytes > len(data):
             continue  # a tag that is not needed may lie anywhere
-        tags[tag] = struct.unpack_from(f"{order}{length}{code}", data, start_of_values)
-    return tags, end
+        tags[tag] = struct.unpack_from(f"{forms.order}{length}{code}", data, offset)
+    return _Directory(tags, end)
 
 
 def _several_pages(file: File) -> VocSegError:
