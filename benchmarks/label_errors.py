@@ -46,7 +46,7 @@ def read(args: argparse.Namespace) -> Iterator[tuple[str, stills.Still, np.ndarr
     for split, ids in plan.splits.items():
         for image_id in ids:
             try:
-                (pair,) = plan.tree.pairs(split, [image_id], config.parts)
+                (pair,) = plan.tree.pairs(split, [image_id], config.needed_files)
                 example = make_example(pair.read(), spec)
                 mask = png_values.decode_values(File(example[MASK], "mask"))
                 yield image_id, pillow.decode(File(example[IMAGE], "image"), ImageError), mask

@@ -191,11 +191,11 @@ def test_an_official_config_refuses_a_tree_with_other_lists(devkit, tmp_path):
 def test_the_lists_of_another_year_are_named(devkit, tmp_path, monkeypatch):
     pinned = releases
     ours = pinned.id_list_sha256(SPLITS["train"])
-    table = dict(pinned.splits())
+    table = dict(pinned.official_splits())
     table["2007", "train"] = dataclasses.replace(
         table["2007", "train"], counts=(3,), ids_sha256=ours
     )
-    monkeypatch.setattr(pinned, "splits", lambda: table)
+    monkeypatch.setattr(pinned, "official_splits", lambda: table)
     with pytest.raises(voc_seg_tfrecord.VocSegError, match="This is the list train of VOC2007"):
         build(tmp_path / "data", "2012", devkit)
 

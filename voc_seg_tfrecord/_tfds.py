@@ -46,7 +46,7 @@ from voc_seg_tfrecord.core.class_counts import ClassCounts
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.example import Source
-from voc_seg_tfrecord.core.id_lists import id_list_sha256, image_id
+from voc_seg_tfrecord.core.id_lists import id_list_sha256, id_of_file
 from voc_seg_tfrecord.writing import engines, shards
 from voc_seg_tfrecord.writing.copies import CopyFinder, SharedImages
 from voc_seg_tfrecord.writing.streamed_items import StreamedItems, stream_items
@@ -350,7 +350,7 @@ def _image_ids(source: Source, max_examples: int | None) -> dict[str, list[str]]
     ids = {}
     for split, items in source.splits.items():
         numbers = range(len(items))[:max_examples]
-        ids[split] = [image_id(items[number].filename) for number in numbers]
+        ids[split] = [id_of_file(items[number].filename) for number in numbers]
     return ids
 
 

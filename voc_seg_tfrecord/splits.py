@@ -7,7 +7,7 @@ from typing import Any
 
 from voc_seg_tfrecord.core import names
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING, image_id
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING, id_of_file
 from voc_seg_tfrecord.core.named_lists import NamedList, identify
 from voc_seg_tfrecord.core.named_lists import list_ids as ids
 from voc_seg_tfrecord.core.named_lists import named_lists as named
@@ -159,7 +159,7 @@ def _divide_tf_data(dataset: Any, wanted: IdList, partial: bool, where: object) 
     ids = ids_in(wanted)
     if not partial:
         filenames = dataset.map(lambda example: example[names.FILENAME]).as_numpy_iterator()
-        present_ids = [image_id(filename.decode()) for filename in filenames]
+        present_ids = [id_of_file(filename.decode()) for filename in filenames]
         check_present(ids, present_ids, where, partial=False)
     keys = tf.constant(sorted(ids))
     initializer = tf.lookup.KeyValueTensorInitializer(keys, tf.ones_like(keys, tf.bool))

@@ -104,6 +104,6 @@ class Builder(SteppingAroundBuilder):
 
 def _class_map(config: VocSegConfig) -> dict[str, Any]:
     """Returns the metadata on classes that were merged or renamed; empty if all just stayed."""
-    if config.task != "segmentation" or not config.table.became():
+    if config.task != "segmentation" or not config.table.map_names():
         return {}
-    return {"class_map": {"to": config.table.became(), "background": config.built_background}}
+    return {"class_map": {"to": config.table.map_names(), "background": config.built_background}}

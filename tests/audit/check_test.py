@@ -241,7 +241,7 @@ def test_check_calls_images_as_the_dataset_does_and_lists_read_these_ids(tmp_pat
         write(root, "ef val/images/{}.jpg val/masks/{}.png")
     builder = from_tree(root, class_names=NAMES)
     files = [file for split in builder.info.splits for file in examples(builder, split)]
-    built = set(map(id_lists.image_id, files))
+    built = set(map(id_lists.id_of_file, files))
     plan = FolderPlanner(root, name="mine", class_names=NAMES).plan(reads_on=True)
     report = check_module.check_plan(plan, labels=False)
     ids = {plan.tree.paths.record_id(i) for of_split in plan.splits.values() for i in of_split}

@@ -32,7 +32,7 @@ def pin(monkeypatch):
     def pin(release, name, total, masks=None):
         masks = total.masks if masks is None else masks
         row = releases.OfficialSplit(release, name, (total.examples,), total.ids, masks)
-        monkeypatch.setattr(releases, "splits", lambda: {(release, name): row})
+        monkeypatch.setattr(releases, "official_splits", lambda: {(release, name): row})
 
     return pin
 
@@ -47,7 +47,7 @@ def pin(monkeypatch):
 )
 def test_other_masks_of_an_official_list_are_a_fault_whatever_the_config_is_called(claim):
     faults = compare(claim, "train", digests_of("voc2012_train")).faults
-    pinned_masks = releases.splits()["2012", "train"].masks_sha256
+    pinned_masks = releases.official_splits()["2012", "train"].masks_sha256
     assert [fault.partition("masks: sha256 ")[0] for fault in faults] == [""]
     assert f"pinned for VOC2012 train is {pinned_masks}" in faults[0]
 

@@ -14,8 +14,9 @@ from support.building import from_tree
 from support.paths import DUMMY_DATA
 
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core.chosen_ids import chosen_ids
+from voc_seg_tfrecord.core.chosen_ids import read_chosen_ids
 from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.id_lists import IdsOfImages
 
 VOC = DUMMY_DATA / "VOCdevkit" / "VOC2012"
 
@@ -147,6 +148,7 @@ def test_ids_that_are_not_in_the_data_are_named_and_nothing_is_copied(tree, tmp_
         '{"decisions": 3}',
         '{"decisions": [{"kind": "speck", "ids": ["1"], "sha256": "", "decision": "maybe"}]}',
         '{"decisions": [{"kind": "speck", "ids": "1", "decision": "wrong"}]}',
+        '{"decisions": [{"kind": "", "ids": "xyz", "sha256": "", "decision": "wrong"}]}',
         '{"decisions": []}',
         '{"decisions": [{"kind": "", "ids": ["../1"], "sha256": "", "decision": "wrong"}]}',
         "id,file\n",
@@ -156,14 +158,17 @@ def test_ids_that_are_not_in_the_data_are_named_and_nothing_is_copied(tree, tmp_
 )
 def test_a_file_that_chooses_nothing_is_refused(text):
     with pytest.raises(ListError):
-        chosen_ids(text.encode(), "file")
+        read_chosen_ids(text.encode(), "file")
 
 
 def test_decisions_choose_what_was_called_wrong_and_a_csv_by_its_column_of_ids(tmp_path):
     path = decisions(tmp_path / "d", **{"001": "right", "002": "wrong", "003": "not sure"})
-    assert chosen_ids(pathlib.Path(path).read_bytes(), "file") == ["002"]
+    assert read_chosen_ids(pathlib.Path(path).read_bytes(), "file") == ["002"]
+    assert read_chosen_ids(b"\xef\xbb\xbf" + pathlib.Path(path).read_bytes(), "file") == ["002"]
+    assert read_chosen_ids(b"id\na\nb\n", "file") == ["a", "b"]
+    assert read_chosen_ids(b"id\na\n", "file", IdsOfImages({"id", "a"})) == ["id", "a"]
     text = '﻿kind,id,found\nspeck,a b,x\nspeck,\'=1,"two\nlines"\nspeck,a b,x\n'
-    assert chosen_ids(text.encode(), "file") == ["a b", "=1"]
+    assert read_chosen_ids(text.encode(), "file") == ["a b", "=1"]
 
 
 def test_each_row_of_the_csv_is_one_line_and_it_chooses_images(tree, tmp_path):

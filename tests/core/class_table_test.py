@@ -9,13 +9,8 @@ from support.encoding import decoded, encoded
 from support.png_writer import write_png
 
 from voc_seg_tfrecord import VOID, voc_palette
-from voc_seg_tfrecord.core.class_rows import (
-    check_rows,
-    format_pairs,
-    has_unknown,
-    parse_csv,
-    parse_pairs,
-)
+from voc_seg_tfrecord.core.class_csv import has_unknown_class, parse_csv
+from voc_seg_tfrecord.core.class_rows import check_rows, format_pairs, parse_pairs
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.file import File
@@ -45,6 +40,7 @@ def table(text, names=NAMES, **said):
         ('"wall, brick"="a=b","12"=x', (("wall, brick", "a=b"), ("12", "x"))),
         ("person=person,*=IGNORE", (("person", "person"), ("*", "void"))),
         ('0="1"', ((0, "1"),)),
+        ('"5"" pipe"="a ""b"""', (('5" pipe', 'a "b"'),)),
     ],
 )
 def test_pairs_have_values_colors_names_and_a_star(text, rows):
@@ -77,6 +73,10 @@ def test_a_config_gives_rows_as_pairs_or_as_an_object():
     rows = (("12", "x"), (3, "void"), ("#0a0b0c", "a"))
     assert check_rows([["12", "x"], [3, "Void"], [(10, 11, 12), "a"]]) == rows
     assert check_rows({"12": "x", 3: "ignored", "#0A0B0C": "a"}) == rows
+    assert check_rows([[[128.0, 0, 0], "crack"]]) == (("#800000", "crack"),)
+    for color in ([128.5, 0, 0], [True, 0, 0], [1, 2], [float("nan"), 0, 0], ["1", "2", "3"]):
+        with pytest.raises(ConfigError, match="the key"):
+            check_rows([[color, "a"]])
     for wrong in (["ab"], [[1]], [[1, 2]], [[True, "a"]], [[-1, "a"]], [[1.5, "a"]], [["", "a"]]):
         with pytest.raises(ConfigError, match="classes"):
             check_rows(wrong)
@@ -107,9 +107,9 @@ def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
         assert "*" in rows
     with pytest.raises(ConfigError, match=r"the value 'seven' in line 2"):
         parse_csv("value,class\nseven,a\n", "c")
-    assert not has_unknown(FILE)
-    assert has_unknown(FILE.replace("crop", "?"))
-    assert has_unknown(FILE.replace("crop", ""))
+    assert not has_unknown_class(FILE)
+    assert has_unknown_class(FILE.replace("crop", "?"))
+    assert has_unknown_class(FILE.replace("crop", ""))
 
 
 @pytest.mark.parametrize(
@@ -177,6 +177,13 @@ def test_values_win_over_places():
     found = table("1=tree,300=sky")
     assert found.class_names == ("sky", "tree", "bus", "background")
     assert found.index_values() == {-1: 255, 255: 255, 0: 0, 1: 1, 2: 2, 3: 3, 4: 1, 300: 0}
+
+
+def test_rows_of_values_do_not_go_with_values_of_known_places():
+    places = {0: 0, 10: 1, 20: 2}
+    assert ClassTable(NAMES[:3]).index_values(places) == {-1: 255, 255: 255, 0: 0, 10: 1, 20: 2}
+    with pytest.raises(ConfigError, match="rows of the values 1"):
+        table("1=x", NAMES[:3]).index_values(places)
 
 
 @pytest.mark.parametrize(

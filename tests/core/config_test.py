@@ -1,11 +1,13 @@
 import dataclasses
 import json
 
+import numpy as np
 import pytest
 
-from voc_seg_tfrecord import VOC_CLASSES, VocSegConfig
+from voc_seg_tfrecord import VOC_CLASSES, VOID, VocSegConfig
 from voc_seg_tfrecord.core import config as configs
 from voc_seg_tfrecord.core import releases
+from voc_seg_tfrecord.core.config import CLASSES_OF_FOLDER
 from voc_seg_tfrecord.core.errors import ConfigError
 
 
@@ -63,11 +65,48 @@ SWAPPED = [VOC_CLASSES[0], VOC_CLASSES[2], VOC_CLASSES[1], *VOC_CLASSES[3:]]
         ({"tile": 8, "release": "2012"}, "8 for the release 2012"),
         ({"tile": 8, "objects": True}, "8 for objects"),
         ({"tile": 8, "task": "classification"}, "8 for classification"),
+        ({"release": "2012_test", "class_names": ["a", "b"]}, "class_names: .*images alone"),
+        ({"release": "2012_test", "task": "classification"}, "task: .*images, as 2012_test"),
+        ({"release": "2012_test", "objects": True}, "objects: True"),
+        ({"release": "2012", "task": "classification"}, "task: .*segmentation, as 2012"),
+        ({"release": "2012", "exif": "apply"}, "exif: 'apply'"),
+        ({"release": "context59", "class_names": VOC_CLASSES}, "'aeroplane' at another position"),
+        ({"task": "images", "class_names": [], "objects": True}, "objects: True"),
+        ({"task": "images", "class_names": [], "instance_mask": True}, "instance_mask: True"),
+        ({"task": "classification", "missing_mask": "background"}, "missing_mask: 'background'"),
+        ({"seed": 3}, "seed: 3\n  expected: ratios with it"),
     ],
 )
 def test_fields_that_do_not_go_together_are_refused(fields, words):
-    with pytest.raises(ConfigError, match=words):
+    with pytest.raises(ConfigError, match=f"(?s){words}"):
         VocSegConfig(name="mine", **fields)
+
+
+FIRST_255 = ["background", *(f"class {number}" for number in range(254))]
+
+
+def test_255_classes_may_be_followed_by_void():
+    config = VocSegConfig(name="mine", class_names=[*FIRST_255, "void"])
+    assert config.built_class_names == tuple(FIRST_255)
+    assert config.index_rule().values == {-1: VOID, VOID: VOID, **{n: n for n in range(255)}}
+    with pytest.raises(ConfigError, match="at most 255 names"):
+        VocSegConfig(name="mine", class_names=["void", *FIRST_255])
+
+
+def test_numbers_of_numpy_are_in_the_json_as_those_of_python():
+    config = VocSegConfig(name="mine", tile=np.int64(64), tile_overlap=np.uint8(8))
+    assert json.loads(config.to_json())["tile"] == 64
+    assert config.tiling.overlap == 8
+    config = VocSegConfig(name="mine", seed=np.int64(7), splits={"train": 0.5, "test": 0.5})
+    assert json.loads(config.to_json())["seed"] == 7
+
+
+def test_rows_are_brought_into_one_form_before_the_classes_are_known():
+    config = VocSegConfig(name="x", class_names=CLASSES_OF_FOLDER, classes={255: "crack"})
+    assert config.classes == ((255, "crack"),)
+    assert "crack" in repr(config)
+    with pytest.raises(ConfigError, match="the key -1"):
+        VocSegConfig(name="x", class_names=CLASSES_OF_FOLDER, classes={-1: "crack"})
 
 
 @pytest.mark.parametrize(

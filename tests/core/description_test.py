@@ -49,6 +49,12 @@ def test_a_release_has_its_own_citation_unless_another_is_given(tmp_path):
     assert info(tmp_path, release="2007", citation="@misc{x}").citation == "@misc{x}"
 
 
+def test_a_part_of_a_release_has_the_description_that_is_given(tmp_path):
+    config = {"release": "2012", "strict": False}
+    assert info(tmp_path, **config, description="My half.").description == "My half."
+    assert "VOC" in info(tmp_path, **config).description
+
+
 def test_a_mapped_release_says_how_it_was_mapped(tmp_path):
     found = info(tmp_path, release="2012", classes={"person": "person", "*": "void"})
     assert "VOC2012" in found.description

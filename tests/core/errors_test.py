@@ -7,8 +7,8 @@ import pytest
 
 from voc_seg_tfrecord import VocSegConfig
 from voc_seg_tfrecord.core import errors
-from voc_seg_tfrecord.core.errors import command
 from voc_seg_tfrecord.core.named_lists import list_ids
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.reading.dataset import check_splits
 
 
@@ -168,3 +168,44 @@ def test_options_come_in_order_and_those_without_a_value_not_at_all():
 def test_a_value_or_a_path_that_begins_like_an_option_is_none(tmp_path):
     text = command("check", pathlib.Path("-rf"), pathlib.Path("~me"), masks="-x y")
     assert pasted(text, tmp_path) == ["check", "./-rf", "./~me", "--masks=-x y"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "remedy", "renamed"),
+    [
+        ("/tmp/x", "/c d/z.zip", "rm /tmp/x/m.png", "rm '/c d/z.zip/m.png'"),
+        ("/tmp/x", "/c d/z.zip", "rm '/tmp/x/a b.png'.", "rm '/c d/z.zip/a b.png'."),
+        ("/a b", "/c", "rm '/a b/m.png', or --masks='/a b'", "rm /c/m.png, or --masks=/c"),
+        (
+            "/tmp/x",
+            "/c",
+            "the image's mask is /tmp/x/it, isn't it",
+            "the image's mask is /c/it, isn't it",
+        ),
+        (
+            "/tmp/x",
+            "/c",
+            r"""rm $'/tmp/x/a\x07b' '/tmp/x/it'"'"'s'""",
+            r"""rm $'/c/a\x07b' '/c/it'"'"'s'""",
+        ),
+        ("/d/a", "/z", "rm /d/ab/m.png /d/a/m.png", "rm /d/ab/m.png /z/m.png"),
+    ],
+)
+def test_a_folder_gets_another_path_and_its_commands_stay_right(old, new, remedy, renamed):
+    error = errors.MaskError(f"{old}/m.png", found=f"{old}b/m.png", remedy=remedy)
+    error.rename_folder(old, new)
+    assert (error.where, error.found) == (f"{new}/m.png", f"{old}b/m.png")
+    assert error.remedy == renamed
+    assert str(error) == f"{new}/m.png: {old}b/m.png\n  what to do: {renamed}"
+
+
+def test_a_split_with_problems_at_another_place_keeps_its_text():
+    error = errors.SplitError("train", [errors.MaskError("m.png", found="value 21")], 3)
+    other = error.changed(where="record 7")
+    assert str(other) == f"record 7: {error.found}"
+    assert (type(other), other.kind) == (errors.VocSegError, "split")
+
+
+def test_an_error_of_another_type_keeps_its_kind():
+    error = errors.LayoutError("a", found="b").changed(type="ConfigError")
+    assert (type(error), error.kind) == (errors.ConfigError, "layout")

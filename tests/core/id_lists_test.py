@@ -6,13 +6,14 @@ from hypothesis import strategies as st
 import pytest
 
 from voc_seg_tfrecord.core.errors import ListError, VocSegError
-from voc_seg_tfrecord.core.id_lists import id_list_sha256, parse_ids
+from voc_seg_tfrecord.core.id_lists import IdsOfImages, NamesOfImages, id_list_sha256, parse_ids
 
 KNOWN = {"a", "b", "102_0", "1 (237)2", "UFO_6.25_0074", "sub dir/img 2", "x.jpg", "2007_000033"}
 
 
 def parse(text, image_ids=KNOWN):
-    return parse_ids(text if isinstance(text, bytes) else text.encode(), "train.txt", image_ids)
+    data = text if isinstance(text, bytes) else text.encode()
+    return parse_ids(data, "train.txt", IdsOfImages(image_ids))
 
 
 @pytest.mark.parametrize(
@@ -87,9 +88,9 @@ def test_the_hash_is_that_of_the_sorted_lines():
 
 
 def test_columns_of_which_none_is_an_image_are_refused():
-    assert parse_ids(b"a\t-1\n", "train.txt", {"a"}) == ["a"]
+    assert parse("a\t-1\n", {"a"}) == ["a"]
     with pytest.raises(ListError, match="has a tab, and no image has the name before it"):
-        parse_ids(b"a\tdog\n", "train.txt", {"b"})
+        parse("a\tdog\n", {"b"})
 
 
 class Unasked:
@@ -98,22 +99,29 @@ class Unasked:
 
 
 def test_a_list_of_plain_ids_is_read_before_any_image_is_known():
-    assert parse_ids(b"2007_000001\n\n2007_000002 \r\n", "l", Unasked()) == [
+    assert parse("2007_000001\n\n2007_000002 \r\n", Unasked()) == [
         "2007_000001",
         "2007_000002",
     ]
 
 
+def test_a_name_in_a_mapping_gives_the_id_that_it_stands_for():
+    names = NamesOfImages({"a": "x/a", "a.jpg": "x/a", "masks/a.png": "x/a"})
+    text = b"a\na.jpg\na.jpg masks/a.png\nmasks\\a.png\na -1\nmissing\n"
+    ids = parse_ids(text, "train.txt", names, may_repeat=True)
+    assert ids == ["x/a"] * 5 + ["missing"]
+
+
 @pytest.mark.parametrize("line", ["a.jpg", "x/a", "x\\a", "a 1", "#a"])
 def test_what_may_mean_another_id_is_looked_up(line):
     with pytest.raises(AssertionError, match="looked up"):
-        parse_ids(line.encode(), "l", Unasked())
+        parse(line, Unasked())
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\x0b", "\u2028"])
 def test_lines_are_numbered_whatever_ends_them(end):
     with pytest.raises(ListError, match=r"'b' in lines 2, 4"):
-        parse_ids(f"a{end}b{end}{end}b".encode(), "l", ())
+        parse(f"a{end}b{end}{end}b", ())
 
 
 @pytest.mark.usefixtures("two_seconds")

@@ -32,8 +32,8 @@ def test_a_row_names_a_reader_entries_of_the_bibliography_and_pinned_splits(rele
     assert callable(reader.open_trees)
     entries = re.findall(r"^@\w+{(.*),$", (PACKAGE / "CITATIONS.bib").read_text(), re.M)
     assert set(release.citations) <= set(entries)
-    pinned = {split for name, split in releases.splits() if name == release.name}
-    assert pinned == set(release.splits)
+    pinned = {split for name, split in releases.official_splits() if name == release.name}
+    assert pinned == set(release.list_by_split)
 
 
 def test_every_row_is_a_config_with_the_features_of_its_row():
@@ -55,9 +55,9 @@ def test_trainaug_is_2012_with_sbds_masks_and_says_whose_a_mask_is():
 
 def test_a_release_has_the_splits_that_its_archives_hold():
     of_2007 = RELEASES["2007"]
-    assert of_2007.splits == {"train": "train", "validation": "val", "test": "test"}
+    assert of_2007.list_by_split == {"train": "train", "validation": "val", "test": "test"}
     without_test = dataclasses.replace(of_2007, archives=of_2007.archives[:1])
-    assert without_test.splits == {"train": "train", "validation": "val"}
+    assert without_test.list_by_split == {"train": "train", "validation": "val"}
 
 
 @pytest.mark.parametrize(
@@ -72,17 +72,17 @@ def test_a_release_has_the_splits_that_its_archives_hold():
     ],
 )
 def test_the_official_counts_are_pinned(config, train, validation):
-    assert releases.splits()[config, "train"].examples == train
-    assert releases.splits()[config, "validation"].examples == validation
+    assert releases.official_splits()[config, "train"].examples == train
+    assert releases.official_splits()[config, "validation"].examples == validation
 
 
 def test_the_test_split_of_2007_is_pinned():
-    assert releases.splits()["2007", "test"].examples == 210
+    assert releases.official_splits()["2007", "test"].examples == 210
 
 
 @pytest.mark.parametrize("split", ["train", "validation"])
 def test_2012_has_all_hashes(split):
-    row = releases.splits()["2012", split]
+    row = releases.official_splits()["2012", split]
     assert len(row.ids_sha256) == len(row.masks_sha256) == 64
 
 

@@ -13,7 +13,7 @@ from voc_seg_tfrecord import VOC_CLASSES, voc_palette
 from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
-from voc_seg_tfrecord.core.class_rows import parse_csv
+from voc_seg_tfrecord.core.class_csv import parse_csv
 from voc_seg_tfrecord.reading.dataset import open_built
 
 TRUTH = exports.truth("a")

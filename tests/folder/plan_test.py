@@ -279,7 +279,9 @@ def test_a_tree_with_all_ids_of_a_release_is_told_which_it_is(tmp_path, capsys, 
     ids = (root / "ImageSets" / "Segmentation" / "train.txt").read_text().split()
     for known, told in ((ids, True), (["other"], False)):
         split = releases.OfficialSplit("2012", "train", (8,), id_list_sha256(known), "")
-        monkeypatch.setattr(releases, "splits", lambda split=split: {("2012", "train"): split})
+        monkeypatch.setattr(
+            releases, "official_splits", lambda split=split: {("2012", "train"): split}
+        )
         printed = "".join(dry_run(root, capsys, *words)[1])
         assert ("The lists are those of VOC2012" in printed) == told
         assert (f"--config 2012 --manual_dir {root}" in printed) == told

@@ -320,7 +320,7 @@ def id_list(rng: random.Random) -> str:
     data = text.encode(rng.choice(("utf-8", "utf-8-sig", "utf-16", "utf-32")))
     if rng.random() < 0.7:
         data = damaged(rng, data)
-    found = id_lists.parse_ids(data, "list.txt", ())
+    found = id_lists.parse_ids(data, "list.txt")
     printable = all(unicodedata.category(c) != "Cc" for name in found for c in name)
     unique = len(set(found)) == len(found) and found
     return "equal" if unique and printable and all(map(_inside, found)) else f"WRONG {found!r}"

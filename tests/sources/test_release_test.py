@@ -55,11 +55,11 @@ def test_a_list_that_is_not_the_official_one_is_refused(devkit, tmp_path):
 
 
 def test_its_ids_are_pinned_and_it_needs_only_its_own_archive():
-    pinned = releases.splits()["2012_test", "test"]
+    pinned = releases.official_splits()["2012_test", "test"]
     named = named_lists()["voc2012_test"]
     assert (pinned.examples, pinned.ids_sha256) == (named.examples, named.sha256)
-    assert RELEASES["2012_test"].splits == {"test": "test"}
-    assert list(RELEASES["2012"].splits) == ["train", "validation"]
+    assert RELEASES["2012_test"].list_by_split == {"test": "test"}
+    assert list(RELEASES["2012"].list_by_split) == ["train", "validation"]
 
 
 def test_whole_images_come_in_batches_with_their_ids(built):

@@ -1,11 +1,10 @@
 """Finds everything that is wrong with a tree, in one reading that no file stops."""
 
 import collections
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 import dataclasses
 import functools
 import itertools
-from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -14,7 +13,7 @@ from voc_seg_tfrecord.audit.copies_by_id import find_copies_by_id
 from voc_seg_tfrecord.audit.finding_ids import FindingIds
 from voc_seg_tfrecord.core import id_lists
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
-from voc_seg_tfrecord.core.decisions import SuspectName, called_right
+from voc_seg_tfrecord.core.decisions import PageDecision, Suspect, collect_called_right
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, RawExample
 from voc_seg_tfrecord.core.file import File
@@ -90,13 +89,12 @@ class Report:
         """Tells which images a finding is about."""
         return FindingIds(self.tree)
 
-    def drop_findings_called_right(self, decisions: Iterable[Mapping[str, Any]]) -> DroppedFindings:
-        """Drops the findings about labels that a person called right; see `called_right`."""
-        sha256_by_suspect = called_right(decisions)
-        current_suspects: set[SuspectName] = set()
+    def drop_findings_called_right(self, decisions: Iterable[PageDecision]) -> DroppedFindings:
+        """Drops the findings about labels that a person called right."""
+        sha256_by_suspect = collect_called_right(decisions)
+        current_suspects: set[Suspect] = set()
         for suspect, sha256 in sha256_by_suspect.items():
-            _, ids, _ = suspect
-            if self.ids.sha256_of(ids) == sha256:
+            if self.ids.sha256_of(suspect.ids) == sha256:
                 current_suspects.add(suspect)
         count_before = len(self.findings)
         self.findings = [
@@ -109,11 +107,11 @@ class Report:
             stale_decisions=len(sha256_by_suspect) - len(current_suspects),
         )
 
-    def _suspect_of(self, finding: Finding) -> SuspectName | None:
-        """Returns the name of a finding in decisions; None if it is not about labels."""
+    def _suspect_of(self, finding: Finding) -> Suspect | None:
+        """Returns the suspect that a finding is about; None if it is not about labels."""
         if not finding.is_about_labels:
             return None
-        return (finding.kind, self.ids.record_ids(finding), finding.position)
+        return Suspect(finding.kind, self.ids.record_ids(finding), finding.position)
 
 
 def by_kind(findings: Iterable[Finding]) -> dict[tuple[str, str], list[Finding]]:
@@ -348,7 +346,7 @@ def _examine(
     evidence = examine(
         image,
         compared_mask,
-        image_id=id_lists.image_id(pair.filename),
+        image_id=id_lists.id_of_file(pair.filename),
         split=split,
         measure_fit=fits,
         objects=objects,

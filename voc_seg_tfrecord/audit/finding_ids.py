@@ -12,7 +12,7 @@ import hashlib
 import itertools
 
 from voc_seg_tfrecord.core.errors import VocSegError
-from voc_seg_tfrecord.core.example import ALL_PARTS
+from voc_seg_tfrecord.core.example import ALL_FILES
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.quality.finding import Finding
@@ -88,7 +88,7 @@ class FindingIds:
 
 def _ids_of_absent_file(tree: VocTree, file: str) -> tuple[str, ...]:
     """Returns the id of a file that should be there, by the folder that it should be in."""
-    for part in tree.files_by_part("", ALL_PARTS).values():
+    for part in tree.files_by_part("", ALL_FILES).values():
         folder = f"{part.folder}/"
         tree_id = file.removeprefix(folder)
         if file.startswith(folder) and (tree_id in tree.images or tree_id in tree.masks):

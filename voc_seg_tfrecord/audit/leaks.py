@@ -151,7 +151,7 @@ def read_list_file(path: PathLike, name: str = "", role: str = "") -> Side:
       role: `TRAIN` or `EVALUATION`; by default the one that the file's name tells.
     """
     file = epath.Path(path)
-    ids = parse_ids(File.read(file, ListError).data, file, ())
+    ids = parse_ids(File.read(file, ListError).data, file)
     return Side(
         name or str(file),
         role or guess_role(file.stem),

@@ -100,7 +100,7 @@ def compare_with_pinned(
       total: its fingerprint.
       digests: the digests of its examples, by id.
     """
-    row = releases.splits().get((claim.release, split)) if claim.complete else None
+    row = releases.official_splits().get((claim.release, split)) if claim.complete else None
     if row is None:
         comparison = _compare_contained_splits(claim, total, digests)
     else:
@@ -115,7 +115,7 @@ def _find_published(total: Fingerprint) -> dict[str, str]:
     if list_name:
         published["ids"] = f"the list {list_name}"
     if total.masks:
-        for row in releases.splits().values():
+        for row in releases.official_splits().values():
             if row.masks_sha256 == total.masks:
                 published["masks"] = f"{_title(row)}, as pinned"
                 break
@@ -178,7 +178,7 @@ def _splits_within(total: Fingerprint, digests: Mapping[str, Digests]) -> list[O
     ids_here = set(digests)
     row_by_sha256: dict[str, OfficialSplit] = {}
     ids_by_sha256: dict[str, set[str]] = {}
-    for row in releases.splits().values():
+    for row in releases.official_splits().values():
         sha256 = row.ids_sha256
         if not sha256 or sha256 in row_by_sha256:
             continue

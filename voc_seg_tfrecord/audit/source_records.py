@@ -18,7 +18,7 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, Source
 from voc_seg_tfrecord.core.grouping import NO_GROUPS
-from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.mask_rule import rule_of_rows
 from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.core.releases import Archive
@@ -184,7 +184,7 @@ def find_originals(
         unusable: dict[str, VocSegError] = {}
         for item, result in _read_split(builder, source, split, f"source of {split}", progress):
             if isinstance(result, VocSegError):
-                unusable[image_id(item.filename)] = result
+                unusable[id_of_file(item.filename)] = result
                 continue
             for record in result:
                 items[record.id] = item
@@ -227,7 +227,7 @@ def read_folder(
     source = _open_folder(builder, folder)
     for split in source.splits:
         for item, result in _read_split(builder, source, split, split, progress):
-            yield split, image_id(item.filename), result
+            yield split, id_of_file(item.filename), result
 
 
 def _read_split(

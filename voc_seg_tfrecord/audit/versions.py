@@ -12,9 +12,10 @@ import warnings
 from etils import epath
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, command, counted
+from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, counted
 from voc_seg_tfrecord.core.id_lists import id_list_sha256, last_part
 from voc_seg_tfrecord.core.names import background_index
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.reading import dataset, metadata, records
 from voc_seg_tfrecord.reading.find import versions_in
 

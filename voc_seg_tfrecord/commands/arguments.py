@@ -8,9 +8,10 @@ from etils import epath
 
 from voc_seg_tfrecord.core import dataset_files
 from voc_seg_tfrecord.core.bands import RGB, Dtype
-from voc_seg_tfrecord.core.class_rows import Rows, parse_csv, parse_pairs
+from voc_seg_tfrecord.core.class_csv import parse_csv
+from voc_seg_tfrecord.core.class_rows import Rows, parse_pairs
 from voc_seg_tfrecord.core.config_fields import MissingImage, MissingMask, SplitBy
-from voc_seg_tfrecord.core.decisions import parse_decisions
+from voc_seg_tfrecord.core.decisions import PageDecision, parse_decisions
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
 from voc_seg_tfrecord.core.example import Exif
 from voc_seg_tfrecord.core.file import File
@@ -82,17 +83,17 @@ def add_predictions(parser: argparse.ArgumentParser, dataset: str, **options: An
     )
 
 
-def read_decisions(args: argparse.Namespace) -> list[dict[str, Any]]:
+def read_decisions(args: argparse.Namespace) -> list[PageDecision]:
     """Returns the decisions in the files of `--decisions`.
 
     Raises:
       ListError: if a file holds none.
     """
-    rows: list[dict[str, Any]] = []
+    decisions: list[PageDecision] = []
     for name in args.decisions or ():
         path = epath.Path(name).expanduser()
-        rows += parse_decisions(File.read(path, ListError).data, path)
-    return rows
+        decisions += parse_decisions(File.read(path, ListError).data, path)
+    return decisions
 
 
 def check_num_shards(args: argparse.Namespace) -> None:

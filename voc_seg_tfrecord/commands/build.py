@@ -23,8 +23,9 @@ from voc_seg_tfrecord.core import requirements
 from voc_seg_tfrecord.core.class_counts import ClassCounts, missing_classes
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
-from voc_seg_tfrecord.core.errors import ConfigError, command, share_advice
-from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.errors import ConfigError, share_advice
+from voc_seg_tfrecord.core.id_lists import id_of_file
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.tiling import TileFormat
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.formats.archives import FolderNaming, is_archive, unpacked
@@ -283,7 +284,7 @@ def _find_problems(plan: FolderPlan, config: VocSegConfig, args: argparse.Namesp
     names = plan.tree.images
     ids_by_split = {}
     for split, ids in plan.splits.items():
-        ids_by_split[split] = [image_id(names[item_id]) for item_id in ids if item_id in names]
+        ids_by_split[split] = [id_of_file(names[item_id]) for item_id in ids if item_id in names]
     if older is not None:
         older.check_ids(ids_by_split)
     report = check_plan(plan, labels=False)

@@ -16,14 +16,9 @@ from voc_seg_tfrecord.build_from.tree import FolderPlanner, describe
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.commands.copy_chosen import copy_chosen
 from voc_seg_tfrecord.core import output_files
-from voc_seg_tfrecord.core.errors import (
-    ConfigError,
-    command,
-    counted,
-    several,
-    share_advice,
-)
+from voc_seg_tfrecord.core.errors import ConfigError, counted, several, share_advice
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.class_table import write_table
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.formats.archives import FolderNaming, unpacked

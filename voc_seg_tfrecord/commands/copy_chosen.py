@@ -17,17 +17,11 @@ from etils import epath
 from voc_seg_tfrecord.build_from.tree import FolderPlanner
 from voc_seg_tfrecord.commands import arguments, screen
 from voc_seg_tfrecord.core import output_files, staging
-from voc_seg_tfrecord.core.chosen_ids import chosen_ids
-from voc_seg_tfrecord.core.errors import (
-    ConfigError,
-    ListError,
-    command,
-    counted,
-    did_you_mean,
-    several,
-)
+from voc_seg_tfrecord.core.chosen_ids import read_chosen_ids
+from voc_seg_tfrecord.core.errors import ConfigError, ListError, counted, did_you_mean, several
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import only_lines
+from voc_seg_tfrecord.core.id_lists import NamesOfImages, keep_lines
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.storage import is_bucket
 from voc_seg_tfrecord.folder.plan import OpenFolder
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
@@ -113,9 +107,10 @@ def _find_files_to_copy(opened: OpenFolder, root: epath.Path, ids: list[str]) ->
     of_images = set(itertools.chain(*by_part.values()))
     lists = _plain_lists(opened, root, of_images)
     lines_by_list = {}
+    images = NamesOfImages(opened.division.evidence.image_names)
     for file in lists:
         data = File.read(file, ListError).data
-        lines = only_lines(data, file, opened.division.evidence.image_names, {*ids})
+        lines = keep_lines(data, file, images, {*ids})
         if lines:
             lines_by_list[file] = lines
     return _FilesToCopy(
@@ -236,7 +231,8 @@ def _is_empty_folder(path: epath.Path) -> bool:
 def _read_chosen_ids(path: epath.Path, evidence: SplitEvidence) -> list[str]:
     """Returns the ids that a file chooses, each as the tree writes it."""
     tree = evidence.tree
-    ids = chosen_ids(File.read(path, ListError).data, path, evidence.image_names)
+    images = NamesOfImages(evidence.image_names)
+    ids = read_chosen_ids(File.read(path, ListError).data, path, images)
     unknown = [
         image_id for image_id in ids if image_id not in tree.images and image_id not in tree.masks
     ]

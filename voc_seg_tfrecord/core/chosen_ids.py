@@ -1,19 +1,26 @@
-"""The images that a person has chosen, as a file says them."""
+"""Reads which images a person has chosen from a file."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 import csv
 import io
 import re
 
 from voc_seg_tfrecord.core.decisions import parse_decisions
 from voc_seg_tfrecord.core.errors import ListError
-from voc_seg_tfrecord.core.id_lists import decode, id_error, id_fault, parse_ids
+from voc_seg_tfrecord.core.id_lists import (
+    NO_IMAGES,
+    ImageFinder,
+    decode,
+    id_error,
+    id_fault,
+    parse_ids,
+)
 
 _QUOTE_BEFORE_FORMULA = re.compile("^'(?=[-=+@])")
 """What CSV files of this package have before a text that a spreadsheet would run."""
 
 
-def chosen_ids(data: bytes, where: object, image_ids: Container[str] = ()) -> list[str]:
+def read_chosen_ids(data: bytes, where: object, images: ImageFinder = NO_IMAGES) -> list[str]:
     """Reads which images a person has chosen.
 
     The file may be a list of ids, a CSV file with a column `id`, as `check` and `evaluate` write
@@ -22,7 +29,7 @@ def chosen_ids(data: bytes, where: object, image_ids: Container[str] = ()) -> li
     Args:
       data: the file's bytes.
       where: the file, for errors.
-      image_ids: the ids that have an image; see `parse_ids`.
+      images: finds the image that a line of a list stands for.
 
     Returns:
       Each id once, in the order of the file.
@@ -30,20 +37,21 @@ def chosen_ids(data: bytes, where: object, image_ids: Container[str] = ()) -> li
     Raises:
       ListError: if the file is none of these, or chooses nothing.
     """
-    if data.lstrip().startswith(b"{"):
-        return _check_chosen(_ids_called_wrong(data, where), where, "called wrong")
     text = decode(data, where)
-    first_row = next(csv.reader(text.splitlines()[:1]), [])
-    if "id" in first_row and len(first_row) > 1:
-        ids = _ids_of_column(text, first_row.index("id"))
+    if text.lstrip().startswith("{"):
+        return _check_chosen(_ids_called_wrong(text, where), where, "called wrong")
+    columns = next(csv.reader(text.splitlines()[:1]), [])
+    is_id_of_image = columns == ["id"] and images.is_name("id")
+    if "id" in columns and not is_id_of_image:
+        ids = _ids_of_column(text, columns.index("id"))
         return _check_chosen(ids, where, "in it")
-    return parse_ids(data, where, image_ids, repeats=True)
+    return parse_ids(data, where, images, may_repeat=True)
 
 
-def _ids_called_wrong(data: bytes, where: object) -> Iterator[str]:
-    for row in parse_decisions(data, where):
-        if row["decision"] == "wrong":
-            yield from row["ids"]
+def _ids_called_wrong(text: str, where: object) -> Iterator[str]:
+    for decision in parse_decisions(text, where):
+        if decision.choice == "wrong":
+            yield from decision.suspect.ids
 
 
 def _ids_of_column(text: str, column: int) -> Iterator[str]:

@@ -14,8 +14,8 @@ from voc_seg_tfrecord.core.names import Color
 _PLAIN_NAME_COLUMNS = ("name", "classname", "labelname")
 _NAME_OR_NUMBER_COLUMNS = ("label", "class", "category")
 NAME_COLUMNS = (*_PLAIN_NAME_COLUMNS, *_NAME_OR_NUMBER_COLUMNS)
-"""What columns of names are called, in small letters. Of several plain ones, the first counts; of
-the others, one that holds no number."""
+"""Titles of columns of names, in small letters. A plain one counts first, then one of the others
+that holds no number."""
 
 _VALUE_COLUMNS = ("id", "value", "pixelvalue", "index", "classid", "labelid")
 _COLOR_COLUMNS = ("color", "colour", "rgb", "hex")
@@ -44,8 +44,11 @@ def column_name(cell: str) -> str:
 
 
 def have_values_or_colors(columns: Collection[str]) -> bool:
-    """Says whether columns hold more than a name; so do `class` and `name` together."""
-    if {*columns} <= {*NAME_COLUMNS}:
+    """Says whether columns hold more than a name.
+
+    Of two columns of names, such as `class` and `name`, one may hold values.
+    """
+    if len(columns) > 1 and {*columns} <= {*NAME_COLUMNS}:
         return True
     return not {*columns}.isdisjoint((*_VALUE_COLUMNS, *_COLOR_COLUMNS, *_RED_COLUMNS))
 
@@ -64,17 +67,12 @@ def read_cells(columns: Sequence[str], row: Sequence[Any]) -> ClassEntry:
     if len(row) != len(columns):
         raise ValueError(f"the line {shown!r} has {len(row)} of {len(columns)} cells")
     cells = _cells_by_column(columns, row)
-    values = {read_value(cells[column]) for column in _VALUE_COLUMNS if column in cells}
-    if len(values) > 1:
-        raise ValueError(f"the line {shown!r} has several values")
     name = _find_name(cells, shown)
-    value = _first_cell(cells, _VALUE_COLUMNS)
-    if value is None:
-        value = _number_beside_name(cells, name)
+    value = _find_value(cells, name, shown)
     color = _color_of_cells(cells)
     if value is None:
         return ClassEntry(0, read_name(name), color, by_place=True)
-    return ClassEntry(read_value(value), read_name(name), color)
+    return ClassEntry(value, read_name(name), color)
 
 
 def _cells_by_column(columns: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
@@ -124,11 +122,20 @@ def _find_name(cells: Mapping[str, Any], shown: str) -> Any:
     return candidates[0] if candidates else None
 
 
-def _number_beside_name(cells: Mapping[str, Any], name: Any) -> Any:
-    """Returns the number in a column such as `class` beside that of names; None if none is."""
+def _find_value(cells: Mapping[str, Any], name: Any, shown: str) -> int | None:
+    """Returns the value: of `crack` and `1` in `name` and `class`, 1; None if no column has it.
+
+    Raises:
+      ValueError: if several columns of values differ.
+    """
+    values = {read_value(cells[column]) for column in _VALUE_COLUMNS if column in cells}
+    if len(values) > 1:
+        raise ValueError(f"the line {shown!r} has several values")
+    if values:
+        return values.pop()
     for column in _NAME_OR_NUMBER_COLUMNS:
         if column in cells and cells[column] != name and is_whole_number(cells[column]):
-            return cells[column]
+            return read_value(cells[column])
     return None
 
 

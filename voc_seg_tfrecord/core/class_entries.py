@@ -46,13 +46,13 @@ def is_void_name(name: str) -> bool:
 def is_void(entry: ClassEntry) -> bool:
     """Says whether an entry means void: by its name, or by void's value and color together.
 
-    So does one that no pixel can have: it has the value -1, or no value but that of void, because
-    its tool does not count it as a class.
+    An entry that no pixel can have is void too: one of value -1, or one at place 255 of a file
+    without values.
     """
     if is_void_name(entry.name):
         return True
-    is_uncounted = entry.value < 0 or (entry.by_place and entry.value == VOID)
-    if is_uncounted:
+    has_no_pixels = entry.value < 0 or (entry.by_place and entry.value == VOID)
+    if has_no_pixels:
         return True
     has_void_value = entry.value == VOID
     has_void_color = entry.color == VOID_COLOR

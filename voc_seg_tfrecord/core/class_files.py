@@ -7,9 +7,9 @@ import re
 
 from etils import epath
 
+from voc_seg_tfrecord.core.class_csv import TABLE, is_table
 from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void, is_void_name
 from voc_seg_tfrecord.core.class_parsers import UNREADABLE, ClassFileFormat
-from voc_seg_tfrecord.core.class_rows import TABLE, is_table
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
@@ -17,6 +17,7 @@ from voc_seg_tfrecord.core.names import VOID, Color, unprintable
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 
 _MAX_BYTES = 1 << 20  # 255 names are far below
+_REMEDY = "correct the file, or give the names with --class_names"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +29,8 @@ class ClassFile:
       entries: its classes in its order; void is among them where the file lists it.
       background: name of the class that the file says is background; mostly empty.
       numbering_note: how names without values were numbered, if there are two ways.
-      is_usual: whether this numbering is taken if the masks fit several.
+      is_preferred_numbering: whether this numbering is taken if the masks fit several; set by
+        `folder.classes.numbering`.
       is_sorted: whether nothing numbers the classes, so that they are sorted by name.
     """
 
@@ -36,7 +38,7 @@ class ClassFile:
     entries: tuple[ClassEntry, ...]
     background: str = ""
     numbering_note: str = dataclasses.field(default="", compare=False)
-    is_usual: bool = dataclasses.field(default=False, compare=False)
+    is_preferred_numbering: bool = dataclasses.field(default=False, compare=False)
     is_sorted: bool = False
 
     @property
@@ -135,10 +137,14 @@ def _read_class_file(
         entries = file_format.parse(text)
     except UNREADABLE as error:
         raise _unreadable(path, file_format, error) from None
-    _check_numbers(path, entries)
     fault = _find_fault(entries)
     if fault:
-        raise _not_a_class_file(path, file_format, fault)
+        raise LayoutError(
+            path,
+            found=fault.found,
+            expected=fault.expected or file_format.expected,
+            remedy=fault.remedy,
+        )
     return ClassFile(file_format.name, tuple(entries), file_format.background_of(text))
 
 
@@ -168,44 +174,62 @@ def _not_a_class_file(path: epath.Path, file_format: ClassFileFormat, found: str
         path,
         found=found,
         expected=file_format.expected,
-        remedy="correct the file, or give the names with --class_names",
+        remedy=_REMEDY,
     )
 
 
-def _check_numbers(path: epath.Path, entries: list[ClassEntry]) -> None:
-    """Checks that no class of a long file has the value of void, or one above it."""
-    if len(entries) <= VOID:
-        return
-    for entry in entries:
-        if entry.value >= VOID and not is_void_name(entry.name):
-            name = entry.name[:80]
-            raise LayoutError(
-                path,
-                found=f"{len(entries)} names; {name!r} would have the value {entry.value}",
-                expected=f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
-                remedy="remove classes that no mask has, or put a void class last and call it void",
-            )
+@dataclasses.dataclass(frozen=True)
+class _EntryFault:
+    """What is wrong with the entries of a class file.
+
+    Attributes:
+      found: what is there.
+      expected: what should be there; empty means what the format of the file says.
+      remedy: what the user can do.
+    """
+
+    found: str
+    expected: str = ""
+    remedy: str = _REMEDY
 
 
-def _find_fault(entries: Sequence[ClassEntry]) -> str:
-    """Says what is wrong with the entries of a file; empty if they are fine."""
+def _find_fault(entries: Sequence[ClassEntry]) -> _EntryFault | None:
+    """Returns what is wrong with the entries of a file; None if they are fine."""
     if not entries:
-        return "no names"
-    for entry in entries:
-        fault = _find_fault_of_entry(entry)
-        if fault:
-            return fault
-    fault = _find_shared_value_or_color(entries)
+        return _EntryFault("no names")
+    fault = _find_class_beyond_void(entries)
     if fault:
         return fault
+    for entry in entries:
+        text = _find_fault_of_entry(entry)
+        if text:
+            return _EntryFault(text)
+    text = _find_shared_value_or_color(entries)
+    if text:
+        return _EntryFault(text)
     names = [entry.name for entry in entries]
     same = find_same_name(names)
-    if same is None:
-        return ""
-    return describe_same_name(names[same.first], names[same.second])
+    if same:
+        return _EntryFault(describe_same_name(names[same.first], names[same.second]))
+    return None
+
+
+def _find_class_beyond_void(entries: Sequence[ClassEntry]) -> _EntryFault | None:
+    """Returns the fault that a class of a long file has the value of void, or one above it."""
+    if len(entries) <= VOID:
+        return None
+    for entry in entries:
+        if entry.value >= VOID and not is_void_name(entry.name):
+            return _EntryFault(
+                f"{len(entries)} names; {entry.name[:80]!r} would have the value {entry.value}",
+                f"at most {VOID} classes, 0 to {VOID - 1}, as the value {VOID} is void",
+                "remove classes that no mask has, or put a void class last and call it void",
+            )
+    return None
 
 
 def _find_fault_of_entry(entry: ClassEntry) -> str:
+    """Returns what is wrong with one class; empty if nothing is."""
     name, value = entry.name, entry.value
     if not name:
         return f"a class without a name, at value {value}"
@@ -219,7 +243,10 @@ def _find_fault_of_entry(entry: ClassEntry) -> str:
 
 
 def _find_shared_value_or_color(entries: Sequence[ClassEntry]) -> str:
-    """Names two classes of one value, or of one color: by these they would be one class."""
+    """Returns two classes that share a value or a color, in words; empty if none do.
+
+    Their pixels would be one class.
+    """
     name_of_value: dict[int, str] = {}
     name_of_color: dict[Color, str] = {}
     for entry in entries:

@@ -1,17 +1,17 @@
 """Reads lists of classes that people write, with or without values and colors.
 
-| lines | example | read by |
-|---|---|---|
-| below a head line, which names the columns | `id,name,r,g,b` / `1,crack,128,0,0` | `_read_rows` |
-| a name and a color | `crack 128 0 0`, `crack: #800000` | `_read_lines_with_colors` |
-| a color and a name | `128 0 0 crack` | `_read_lines_with_colors` |
-| a value, a name and a color | `1 crack 128 0 0` | `_read_lines_with_colors` |
-| a value and a name | `1,crack`, `1: crack` | `_read_lines_with_values` |
-| a name and a value | `crack 1` | `_read_lines_with_values` |
-| a name | `crack` | `_read_names` |
+| lines | example |
+|---|---|
+| below a head line, which names the columns | `id,name,r,g,b` / `1,crack,128,0,0` |
+| a value, a name and a color | `1 crack 128 0 0`, `crack 1 128 0 0` |
+| a name and a color | `crack 128 0 0`, `crack: #800000` |
+| a color and a name | `128 0 0 crack` |
+| a value and a name | `1,crack`, `1: crack`, `crack 1` |
+| a name | `crack` |
+| all names in one line | `crack, hole` |
 
-Between the parts stand blanks, commas, semicolons or tabs. All lines of a list have one form. The
-forms are tried in this order, and the first one that the lines have is taken.
+Between the parts stand blanks, commas, semicolons or tabs. All lines of a list have one form.
+Without a head line, colors are taken off the lines first, then values; the names remain.
 """
 
 from collections.abc import Sequence
@@ -34,12 +34,13 @@ from voc_seg_tfrecord.core.class_parsers import (
     read_value,
     split_lines,
 )
+from voc_seg_tfrecord.core.names import Color
 
 _DELIMITERS = ",;\t"
 _MARKS = ",;"
-"""What may stand at the end of each line, and is no part of it."""
+"""Signs that may stand at the end of each line, and are no part of it."""
 _HEADS_OF_NAMES = ("name", "class", "classes", "class_name")
-"""A first line that is none of the names."""
+"""First lines, in small letters, that are none of the names."""
 
 
 def parse_list(text: str) -> list[ClassEntry]:
@@ -49,14 +50,146 @@ def parse_list(text: str) -> list[ClassEntry]:
       ValueError: if the lines have several forms, or it is not clear which one; see `UNREADABLE`
         for other errors.
     """
-    lines = _lines_of_classes(text)
-    if not lines:
+    lines = _ListLines.parse(text)
+    if not lines.classes:
         return []
-    entries = _read_below_head_line(lines)
+    entries = _read_below_head_line(lines.classes)
     if entries is None:
-        entries = _read_lines_of_one_form(text, lines)
-    _check_comments(text, lines)
+        entries = _read_without_columns(lines.without_head_line())
+    _check_comments(lines)
     return number_by_place(entries)
+
+
+@dataclasses.dataclass(frozen=True)
+class _ListLines:
+    """The lines of a list, without blanks around them.
+
+    Attributes:
+      all_lines: every line, from the first to the last one that is not empty.
+      classes: the lines that have classes; a head line may stand before them.
+      comments: the lines that begin with `#` and are not read.
+    """
+
+    all_lines: Sequence[str]
+    classes: Sequence[str]
+    comments: Sequence[str]
+
+    @classmethod
+    def parse(cls, text: str) -> "_ListLines":
+        """Tells the lines of classes from comments and from lines of marks alone.
+
+        If each line with `#` begins with a color, as in `#800000 crack`, it is no comment.
+        """
+        all_lines = split_lines(text.strip())
+        lines = [line for line in all_lines if line.strip(_MARKS)]
+        comments = [line for line in lines if line.startswith("#")]
+        if all(_COLOR_AND_NAME.fullmatch(line) for line in comments):
+            return cls(all_lines, lines, [])
+        classes = [line for line in lines if not line.startswith("#")]
+        return cls(all_lines, classes, comments)
+
+    def without_head_line(self) -> "_ListLines":
+        """Returns the lines without a first one such as `name`."""
+        first_word = self.classes[0].rstrip(_MARKS).casefold()
+        if len(self.classes) > 1 and first_word in _HEADS_OF_NAMES:
+            return dataclasses.replace(self, classes=self.classes[1:])
+        return self
+
+
+def _read_without_columns(lines: _ListLines) -> list[ClassEntry]:
+    """Returns the classes of a list that has no head line with columns."""
+    _check_no_brackets(lines.classes)
+    if len(lines.classes) == 1:
+        return _read_lines_of_one_form(_split_one_line(lines.classes[0].rstrip(_MARKS)))
+    entries = _read_lines_of_one_form([line.rstrip(_MARKS) for line in lines.classes])
+    _check_marks_are_separators(lines.classes, entries)
+    if all(entry.by_place and entry.color is None for entry in entries):
+        _check_no_gap(lines)
+    return entries
+
+
+def _split_one_line(line: str) -> list[str]:
+    """Returns the classes of a list that is one line: two of `crack, hole`, one of `1, crack`.
+
+    Several classes are there if several parts have letters.
+
+    Raises:
+      ValueError: if other parts have none, as in `1, crack, hole`.
+    """
+    for delimiter in _DELIMITERS:
+        parts = [part.strip() for part in line.split(delimiter)]
+        names = [part for part in parts if _has_letters(part)]
+        if len(names) < 2:
+            continue
+        if len(names) < len(parts):
+            raise ValueError(f"the only line {line[:80]!r}, which may be one class or several")
+        return parts
+    return [line]
+
+
+def _has_letters(part: str) -> bool:
+    """Says whether a part of a line has letters, and is no color such as `#ff0000`."""
+    if _HEX_COLOR.fullmatch(part):
+        return False
+    return any(character.isalpha() for character in part)
+
+
+# Checks of lines.
+
+
+def _check_comments(lines: _ListLines) -> None:
+    """Raises a ValueError if a comment may be a class: `#crack`, where lines begin with names."""
+    if _begin_with_numbers(lines.classes):
+        return
+    for line in lines.comments:
+        if not is_comment(line):
+            raise ValueError(f"{line[:80]!r}, which may be a comment or a name")
+
+
+def _begin_with_numbers(lines: Sequence[str]) -> bool:
+    """Says whether two or more lines begin with numbers, and the first may be a head line."""
+    begin_with_number = [_FIRST_NUMBER.match(line) is not None for line in lines]
+    if not begin_with_number[0]:
+        begin_with_number = begin_with_number[1:]
+    return len(begin_with_number) >= 2 and all(begin_with_number)
+
+
+def _check_no_brackets(lines: Sequence[str]) -> None:
+    """Raises a ValueError if brackets stand around the lines, as in JSON."""
+    begins_with_bracket = lines[0].startswith(("[", "{", "("))
+    ends_with_bracket = lines[-1].rstrip(_MARKS).endswith(("]", "}", ")"))
+    if begins_with_bracket and ends_with_bracket:
+        raise ValueError(f"brackets around the names, from {lines[0][:80]!r} on")
+
+
+def _check_marks_are_separators(lines: Sequence[str], entries: Sequence[ClassEntry]) -> None:
+    """Raises a ValueError if a mark at the end of a name may belong to the name.
+
+    Marks between all lines are separators: `crack,` / `hole`. In `crack` / `hole,` / `lane` the
+    mark may belong to `hole`.
+
+    Args:
+      lines: the lines of classes, with their marks.
+      entries: the class of each line.
+    """
+    have_marks = [line.endswith(tuple(_MARKS)) for line in lines]
+    stand_between_all = all(have_marks[:-1])
+    if stand_between_all or not any(have_marks):
+        return
+    for line, entry in zip(lines, entries, strict=True):
+        bare_line = line.rstrip(_MARKS)
+        has_mark_behind_name = bare_line != line and bare_line.endswith(entry.name)
+        if has_mark_behind_name:
+            raise ValueError(f"a mark at the end of {line[:80]!r}, and none at that of others")
+
+
+def _check_no_gap(lines: _ListLines) -> None:
+    """Raises a ValueError if a line after the first name is empty, which some programs count."""
+    first = lines.all_lines.index(lines.classes[0])
+    check_no_empty_line(lines.all_lines[first:])
+
+
+# Rows below a head line.
 
 
 def _read_below_head_line(lines: Sequence[str]) -> list[ClassEntry] | None:
@@ -66,81 +199,6 @@ def _read_below_head_line(lines: Sequence[str]) -> list[ClassEntry] | None:
         if entries is not None:
             return entries
     return None
-
-
-def _read_lines_of_one_form(text: str, lines: Sequence[str]) -> list[ClassEntry]:
-    """Returns the classes of lines of one form; a first line such as `name` is none of them."""
-    if len(lines) > 1 and lines[0].rstrip(_MARKS).casefold() in _HEADS_OF_NAMES:
-        lines = lines[1:]
-    _check_no_brackets(lines)
-    entries = _read_first_form(_split_one_line([line.rstrip(_MARKS) for line in lines]))
-    _check_marks_at_ends(lines, entries)
-    if all(entry.by_place and entry.color is None for entry in entries):
-        _check_no_gap(text, lines[0])
-    return entries
-
-
-def _lines_of_classes(text: str) -> list[str]:
-    """Returns the lines that are neither blank nor comments.
-
-    A comment begins with `#`; see `_check_comments`. If each such line begins with a color, as in
-    `#800000 crack`, they are no comments.
-    """
-    lines = [line for line in split_lines(text) if line.strip(_MARKS)]
-    comments = [line for line in lines if line.startswith("#")]
-    if all(_COLOR_AND_NAME.fullmatch(line) for line in comments):
-        return lines
-    return [line for line in lines if not line.startswith("#")]
-
-
-def _check_comments(text: str, lines: Sequence[str]) -> None:
-    """Raises a ValueError if a comment may be a class: `#crack`, where lines begin with names.
-
-    Args:
-      text: the list.
-      lines: its lines that are taken for classes, of which the first one may be a head line.
-    """
-    numbered_lines = [line for line in lines if line[0].isdecimal()]
-    lines_begin_with_numbers = len(numbered_lines) >= max(len(lines) - 1, 2)
-    for line in split_lines(text):
-        is_dropped = line.startswith("#") and line not in lines
-        if is_dropped and not is_comment(line) and not lines_begin_with_numbers:
-            raise ValueError(f"{line[:80]!r}, which may be a comment or a name")
-
-
-def _split_one_line(lines: Sequence[str]) -> Sequence[str]:
-    """Returns the names of `crack, hole` if that is the only line, and else the lines."""
-    is_list_of_names = len(lines) == 1 and "," in lines[0] and not re.search(r"\d", lines[0])
-    return lines[0].split(",") if is_list_of_names else lines
-
-
-def _check_no_brackets(lines: Sequence[str]) -> None:
-    """Raises a ValueError if brackets stand around the lines, as in JSON."""
-    if lines[0][0] in "[{(" and lines[-1].rstrip(_MARKS)[-1:] in ("]", "}", ")"):
-        raise ValueError(f"brackets around the names, from {lines[0][:80]!r} on")
-
-
-def _check_marks_at_ends(lines: Sequence[str], entries: Sequence[ClassEntry]) -> None:
-    """Raises a ValueError if one of several names has a mark at its end, which may belong to it.
-
-    The last line may be the one without a mark.
-    """
-    have_marks = [line != line.rstrip(_MARKS) for line in lines]
-    if all(have_marks[:-1]) or not any(have_marks):
-        return
-    for line, entry in zip(lines, entries, strict=True):
-        bare_line = line.rstrip(_MARKS)
-        if bare_line != line and bare_line.endswith(entry.name):
-            raise ValueError(f"a mark at the end of {line[:80]!r}, and none at that of others")
-
-
-def _check_no_gap(text: str, first_line: str) -> None:
-    """Raises a ValueError if a line after the first name is empty, which some programs count."""
-    lines = split_lines(text.strip())
-    check_no_empty_line(lines[lines.index(first_line) :])
-
-
-# Rows below a head line.
 
 
 def _read_rows(lines: Sequence[str], delimiter: str) -> list[ClassEntry] | None:
@@ -178,7 +236,9 @@ def _without_empty_end(row: Sequence[str], number: int) -> list[str]:
 _SEPARATOR = r"[\s,;:]+"
 _RUN_OF_SEPARATORS = r"(?<![\s,;:])[\s,;:]+"
 _PART = r"\d+(?:\.\d+)?"
-_COLOR = rf"(?P<color>{_PART}[\s,;]+{_PART}[\s,;]+{_PART}|#[0-9a-fA-F]{{6}})"
+_HEX_COLOR = re.compile("#[0-9a-fA-F]{6}")
+_COLOR = rf"(?P<color>{_PART}[\s,;]+{_PART}[\s,;]+{_PART}|{_HEX_COLOR.pattern})"
+_FIRST_NUMBER = re.compile(r"-?\d")
 _NUMBER_AT_AN_END = re.compile(rf"{_RUN_OF_SEPARATORS}\d+$|^\d+{_SEPARATOR}")
 
 # crack 128 0 0
@@ -196,77 +256,90 @@ def _match_each(pattern: re.Pattern[str], lines: Sequence[str]) -> list[re.Match
     return [pattern.fullmatch(line) for line in lines]
 
 
-def _read_first_form(lines: Sequence[str]) -> list[ClassEntry]:
-    """Reads lines of the first form that they have."""
-    for read_lines in (_read_lines_with_colors, _read_lines_with_values):
-        entries = read_lines(lines)
+def _read_lines_of_one_form(lines: Sequence[str]) -> list[ClassEntry]:
+    """Returns the class of each line, after taking off colors and values."""
+    colored = _take_off_colors(lines)
+    if colored is None:
+        return _read_values_and_names(lines) or _read_names(lines)
+    if colored.has_names_first:
+        entries = _read_values_and_names(colored.names)
         if entries:
-            return entries
-    return _read_names(lines)
+            pairs = zip(entries, colored.colors, strict=True)
+            return [dataclasses.replace(entry, color=color) for entry, color in pairs]
+    _check_numbers_are_the_color(lines, colored.names)
+    pairs_by_place = zip(colored.names, colored.colors, strict=True)
+    return [ClassEntry(0, name, color, by_place=True) for name, color in pairs_by_place]
 
 
-def _read_lines_with_colors(lines: Sequence[str]) -> list[ClassEntry]:
-    """Reads `crack 128 0 0`, `128 0 0 crack` or `1 crack 128 0 0`.
+@dataclasses.dataclass(frozen=True)
+class _ColoredLines:
+    """Lines of which each has a color.
+
+    Attributes:
+      names: what each line has beside its color: a name, perhaps with a value.
+      colors: the color of each line.
+      has_names_first: whether the names stand before the colors.
+    """
+
+    names: Sequence[str]
+    colors: Sequence[Color]
+    has_names_first: bool
+
+
+def _take_off_colors(lines: Sequence[str]) -> _ColoredLines | None:
+    """Takes the colors off `crack 128 0 0`, `128 0 0 crack` or `1 crack 128 0 0`.
 
     Returns:
-      The classes; none if at most one line has a color.
+      The names and the colors; None if at most one line has a color.
 
     Raises:
       ValueError: if some lines have a color and others have none, or a line may be read in two
         ways.
     """
-    color_last = _match_each(_NAME_AND_COLOR, lines)
-    color_first = _match_each(_COLOR_AND_NAME, lines)
-    if all(color_last) and all(color_first):
+    names_first = _match_each(_NAME_AND_COLOR, lines)
+    colors_first = _match_each(_COLOR_AND_NAME, lines)
+    if all(names_first) and all(colors_first):
         raise ValueError(f"the line {lines[0][:80]!r} may be a color and a name, or both reversed")
-    if all(color_last):
-        entries = [_entry_of_color(match) for match in color_last if match]
-        entries_with_values = _with_values_in_names(entries)
-        if entries_with_values:
-            return entries_with_values
-        _check_numbers_are_the_color(lines, entries)
-        return entries
-    if all(color_first):
-        entries = [_entry_of_color(match) for match in color_first if match]
-        _check_numbers_are_the_color(lines, entries)
-        return entries
-    for matches in (color_last, color_first):
-        if len(matches) - matches.count(None) > 1:
+    if all(names_first):
+        return _split_colored(names_first, has_names_first=True)
+    if all(colors_first):
+        return _split_colored(colors_first, has_names_first=False)
+    for matches in (names_first, colors_first):
+        lines_with_color = len(matches) - matches.count(None)
+        if lines_with_color > 1:
             line = lines[matches.index(None)]
             raise ValueError(f"no color in {line[:80]!r}, as in other lines")
-    return []
+    return None
 
 
-def _with_values_in_names(entries: Sequence[ClassEntry]) -> list[ClassEntry]:
-    """Returns classes with the values that stand before their names, as in `1 crack 128 0 0`.
+def _split_colored(
+    matches: Sequence[re.Match[str] | None], *, has_names_first: bool
+) -> _ColoredLines:
+    """Returns the names and colors of lines that all match."""
+    names = []
+    colors = []
+    for match in matches:
+        if match:
+            names.append(match["name"].strip(" \t,;:\"'"))
+            colors.append(read_color(match["color"]))
+    return _ColoredLines(names, colors, has_names_first)
 
-    Returns:
-      The classes; none if the names hold no values.
-    """
-    with_values = _read_lines_with_values([entry.name for entry in entries])
-    if not with_values:
-        return []
-    pairs = zip(with_values, entries, strict=True)
-    return [dataclasses.replace(entry, color=other.color) for entry, other in pairs]
 
-
-def _check_numbers_are_the_color(lines: Sequence[str], entries: Sequence[ClassEntry]) -> None:
+def _check_numbers_are_the_color(lines: Sequence[str], names: Sequence[str]) -> None:
     """Raises a ValueError if each line has a fourth number, as in `1 128 0 0 crack`.
 
     The numbers of names such as `lane 1` and `lane 2`, which are alike but for these, do not count.
+
+    Args:
+      lines: the lines.
+      names: what each has beside its color.
     """
-    names = [entry.name for entry in entries]
     words = [re.sub(r"[\d\s]", "", name) for name in names]
     if all(_NUMBER_AT_AN_END.search(name) for name in names) and _are_distinct(words):
         raise ValueError(f"four numbers in {lines[0][:80]!r}; it is not clear which are the color")
 
 
-def _entry_of_color(match: re.Match[str]) -> ClassEntry:
-    name = match["name"].strip(" \t,;:\"'")
-    return ClassEntry(0, name, read_color(match["color"]), by_place=True)
-
-
-def _read_lines_with_values(lines: Sequence[str]) -> list[ClassEntry]:
+def _read_values_and_names(lines: Sequence[str]) -> list[ClassEntry]:
     """Reads `1 crack` or `crack 1`.
 
     Returns:
@@ -276,22 +349,20 @@ def _read_lines_with_values(lines: Sequence[str]) -> list[ClassEntry]:
     Raises:
       ValueError: if several lines begin with the number of their place, and others do not.
     """
-    value_first = _match_each(_VALUE_AND_NAME, lines)
-    value_last = _match_each(_NAME_AND_VALUE, lines)
-    if all(value_first):
-        matches = [match for match in value_first if match]
-    elif all(value_last):
-        matches = [match for match in value_last if match]
+    values_first = _match_each(_VALUE_AND_NAME, lines)
+    names_first = _match_each(_NAME_AND_VALUE, lines)
+    if all(values_first):
+        matches = [match for match in values_first if match]
+    elif all(names_first):
+        matches = [match for match in names_first if match]
     else:
-        _check_no_line_lost_its_number(lines, value_first)
+        _check_no_line_lost_its_number(lines, values_first)
         return []
     if not _are_distinct([match["name"] for match in matches]):
         return []
-    return [_entry_of_value(match) for match in matches]
-
-
-def _entry_of_value(match: re.Match[str]) -> ClassEntry:
-    return ClassEntry(read_value(match["value"]), match["name"].strip(" \t\"'"))
+    return [
+        ClassEntry(read_value(match["value"]), match["name"].strip(" \t\"'")) for match in matches
+    ]
 
 
 def _check_no_line_lost_its_number(

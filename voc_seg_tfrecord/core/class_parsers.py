@@ -8,10 +8,11 @@ import collections
 from collections.abc import Callable, Collection, Sequence
 import csv
 import dataclasses
+import enum
 import io
 import json
 import re
-from typing import Any, Literal
+from typing import Any
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
 from voc_seg_tfrecord.core.names import Color
@@ -20,6 +21,15 @@ from voc_seg_tfrecord.core.names import Color
 def _no_background(text: str) -> str:
     del text
     return ""
+
+
+class NumberingOfNames(enum.Enum):
+    """How the names of a file without values are numbered; see `folder.classes.numbering`."""
+
+    UNKNOWN = "the first name is value 0, or value 1 after a background that is not listed"
+    MOSTLY_SKIPS_IGNORED = "as UNKNOWN, and `__ignore__` in the first line mostly does not count"
+    LABELME = "the first name is value 0, and `__ignore__` in the first line does not count"
+    OMITS_BACKGROUND = "background is value 0 or black, and not among the names"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -37,11 +47,7 @@ class ClassFileFormat:
         of this name say something else. Above the images it is not read, and one that cannot be
         read is not an error.
       background_of: returns the name of the class that the text calls background; mostly empty.
-      lists_background: whether its first name is value 0, background or not; for names without
-        values, as the next two.
-      omits_background: whether background, which is value 0 or black, is not among its names.
-      skips_ignored: whether `__ignore__` in the first line does not count: `always`, `mostly`, or
-        empty if that is not known.
+      numbering: how its names are numbered if it has no values.
     """
 
     name: str
@@ -50,9 +56,7 @@ class ClassFileFormat:
     is_common: bool = False
     needs_its_folder: bool = False
     background_of: Callable[[str], str] = _no_background
-    lists_background: bool = False
-    omits_background: bool = False
-    skips_ignored: Literal["", "mostly", "always"] = ""
+    numbering: NumberingOfNames = NumberingOfNames.UNKNOWN
 
 
 UNREADABLE = (

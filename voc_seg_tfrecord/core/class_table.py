@@ -1,6 +1,15 @@
 """The table of classes: what each value, color and class of masks becomes in a dataset.
 
-It is the user's rows (see `class_rows`) over the names that were found, or that the user gave.
+It is the user's rows (see `class_rows`) over the names that were found, or that the user gave. The
+row `*` takes:
+
+| names | rows of values or colors | `*` takes |
+|---|---|---|
+| yes | no | all names without a row |
+| yes | yes | all names without a row, and all values and colors in use without a class |
+| no | yes or no | all values and colors in use without a class |
+
+Names that mean void stay void beside it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +22,7 @@ from voc_seg_tfrecord.core.class_rows import (
     STAR,
     UNKNOWN,
     VOID_CLASS,
+    Key,
     Rows,
     color_of,
     is_name,
@@ -34,10 +44,13 @@ class ClassTable:
     then the names that stay, each at its place; then the classes of values and colors. Without
     names, or with rows by name, background becomes class 0.
 
+    Masks hold places of `names`, so a row by value replaces the name at this place. Masks with
+    other values have a table without rows by value; see `index_values`.
+
     Attributes:
-      names: the classes of the masks, each at its value, names that mean void among them; empty
+      names: the classes of the masks, each at its place, names that mean void among them; empty
         where the rows are all that is known.
-      rows: what the user said, as `check_rows` returns it.
+      rows: the user's rows, as `check_rows` returns them.
       background: name of the class, before or after, that is background, if its own name does not
         say so.
 
@@ -52,7 +65,7 @@ class ClassTable:
     def __post_init__(self) -> None:
         for name in self.class_by_name:
             if name not in self.names:
-                raise self._no_class(name)
+                raise self._unknown_name_error(name)
         reserved = {STAR, UNKNOWN, str(VOID)}.intersection(self.class_names)
         if reserved:
             raise table_error(f"the class {min(reserved)!r}", "a name", "rename this class")
@@ -60,7 +73,7 @@ class ClassTable:
             raise table_error("rows that leave no class", "at least one class that is not void")
         self._check_spelling()
 
-    def _no_class(self, name: str) -> ConfigError:
+    def _unknown_name_error(self, name: str) -> ConfigError:
         """Returns the error that a row names a class that the masks do not have."""
         same = [other for other in self.names if plain(other) == plain(name)]
         hint = f", but {same[0]!r} is one" if same else did_you_mean(name, self.names)
@@ -73,11 +86,10 @@ class ClassTable:
         for alike in group_by_case(self.class_names):
             new_names = [name for name in alike if name not in self.names]
             if new_names:
-                name, other = alike[:2]
-                found = f"the classes {show_name(name)} and {show_name(other)}"
+                new_name = new_names[0]
+                other = next(name for name in alike if name != new_name)
+                found = f"the classes {show_name(new_name)} and {show_name(other)}"
                 raise table_error(found, "one spelling of each")
-
-    # What the rows say.
 
     @functools.cached_property
     def class_by_value(self) -> dict[int, str]:
@@ -109,14 +121,13 @@ class ClassTable:
         return has_rows_of_pixels or not self.names
 
     @property
-    def _star_takes_names(self) -> bool:
-        return self.class_of_star is not None and bool(self.names)
+    def _has_rows_of_names(self) -> bool:
+        return any(self._is_row_of_names(key) for key, _ in self.rows)
 
-    @property
-    def _changes_names(self) -> bool:
-        return bool(self.class_by_name) or self._star_takes_names
-
-    # What the masks' classes become.
+    def _is_row_of_names(self, key: Key) -> bool:
+        """Says whether the row of a key gives classes to names of the masks."""
+        star_takes_names = key == STAR and bool(self.names)
+        return is_name(key) or star_takes_names
 
     def target(self, name: str) -> str:
         """Returns what a class of the masks becomes: `void`, or the name of a class."""
@@ -126,63 +137,73 @@ class ClassTable:
             return VOID_CLASS
         return name if self.class_of_star is None else self.class_of_star
 
-    def _target_of_value(self, value: int) -> str:
-        """Returns what a value of masks that hold numbers of `names` becomes."""
-        if value in self.class_by_value:
-            return self.class_by_value[value]
-        return self.target(self.names[value])
+    def _target_at_place(self, place: int) -> str:
+        """Returns what a value of masks that hold places of `names` becomes."""
+        if place in self.class_by_value:
+            return self.class_by_value[place]
+        return self.target(self.names[place])
 
-    def became(self) -> dict[str, str]:
-        """Returns what each class of the masks became, if any did not just stay; else nothing."""
+    def _target_of_name(self, name: str) -> str:
+        """Returns what a class of the masks becomes, by a row of its name or of its place."""
+        return self._target_at_place(self.names.index(name))
+
+    def map_names(self) -> dict[str, str]:
+        """Returns what each class of the masks becomes; nothing if all stay as they are."""
         targets = {name: self.target(name) for name in self.names}
-        return targets if self._changes_names or VOID_CLASS in targets.values() else {}
-
-    # The classes of the dataset.
+        return targets if self._has_rows_of_names or VOID_CLASS in targets.values() else {}
 
     @functools.cached_property
     def class_names(self) -> tuple[str, ...]:
         """The classes of the dataset, in order."""
+        classes_at_places = [self._target_at_place(place) for place in range(len(self.names))]
         classes_of_names = []
         classes_of_pixels = []
         for key, name in self.rows:
-            if is_name(key) or (key == STAR and self._changes_names):
+            if self._is_row_of_names(key):
                 classes_of_names.append(name)
             else:
                 classes_of_pixels.append(name)
-        classes_at_places = [self._target_of_value(value) for value in range(len(self.names))]
-        names = list(dict.fromkeys([*classes_of_names, *classes_at_places, *classes_of_pixels]))
-        if VOID_CLASS in names:
-            names.remove(VOID_CLASS)
-        index = background_index(names, self._background_among(names))
-        background_may_move = bool(self.rows) and (self._changes_names or not self.names)
-        if index is not None and background_may_move:
-            names.insert(0, names.pop(index))
+        classes = dict.fromkeys([*classes_of_names, *classes_at_places, *classes_of_pixels])
+        names = [name for name in classes if name != VOID_CLASS]
+        if self._has_rows_of_names or not self.names:
+            names = self._with_background_first(names)
         return tuple(names)
 
-    def _background_among(self, names: Sequence[str]) -> str:
-        """Returns the name of the new background, if the user named either the old or the new."""
-        if not self.background or self.background in names:
+    def _with_background_first(self, names: Sequence[str]) -> list[str]:
+        """Returns classes of the dataset with background before all others."""
+        index = background_index(names, self._new_background(names))
+        if index is None:
+            return list(names)
+        return [names[index], *names[:index], *names[index + 1 :]]
+
+    def _new_background(self, class_names: Sequence[str]) -> str:
+        """Returns the class of the dataset that the user's background is; empty if none is.
+
+        The user may give the name that background has in the masks, or in the dataset.
+        """
+        if not self.background or self.background in class_names:
             return self.background
         if self.background not in self.names:
             return ""
-        new_name = self._target_of_value(self.names.index(self.background))
-        return new_name if new_name in names else ""
+        new_name = self._target_of_name(self.background)
+        return new_name if new_name in class_names else ""
 
     @property
     def background_name(self) -> str:
-        """The name of the background class; empty where none is known."""
-        index = background_index(self.class_names, self._background_among(self.class_names))
+        """The name of the background class of the dataset; empty where none is known."""
+        index = background_index(self.class_names, self._new_background(self.class_names))
         return "" if index is None else self.class_names[index]
 
     @property
     def fill(self) -> int | None:
-        """What an image without any mask is filled with; None where there is no background.
+        """The class that fills an image without any mask; None where there is no background.
 
-        It is what the background of the masks becomes, so it may be void.
+        The masks' own background comes first, as it is what an empty mask would hold. It may be
+        void in the dataset, and then such an image is void.
         """
         old_name = self._background_of_masks()
         if old_name is not None:
-            return self.index(self._target_of_value(self.names.index(old_name)))
+            return self.index(self._target_of_name(old_name))
         return self.index(self.background_name) if self.background_name else None
 
     def _background_of_masks(self) -> str | None:
@@ -198,21 +219,24 @@ class ClassTable:
         return VOID if name == VOID_CLASS else self.class_names.index(name)
 
     def index_values(self, places: Mapping[int, int] | None = None) -> dict[int, int]:
-        """Returns the class of each value of masks that hold numbers of `names`; 255 is void.
+        """Returns the class of each value of masks that hold places of `names`; 255 is void.
 
         Args:
           places: the place among the names, or 255, of each value; by default the value is it.
+
+        Raises:
+          ConfigError: if there are places and rows by value. A row would have two meanings.
         """
         if places is None:
-            places = {value: value for value in range(len(self.names))}
+            places = {place: place for place in range(len(self.names))}
+        elif self.class_by_value:
+            raise table_error(
+                f"rows of the values {several(map(str, self.class_by_value), MAX_LISTED_NAMES)}",
+                "rows of names and *, as the meaning of these masks' values is known",
+            )
         classes = {-1: VOID, VOID: VOID}
         for value, place in places.items():
-            if value in self.class_by_value:
-                continue  # the class at its place may be none of the dataset
-            if place == VOID:
-                classes[value] = VOID
-            else:
-                classes[value] = self.index(self.target(self.names[place]))
+            classes[value] = VOID if place == VOID else self.index(self._target_at_place(place))
         for value, name in self.class_by_value.items():
             classes[value] = self.index(name)
         return classes
@@ -232,8 +256,8 @@ class ClassTable:
 
     def _sources_of(self, name: str) -> list[str]:
         """Returns the classes of the masks, and then the keys of rows, that become a class."""
-        became = self.became() or {old: old for old in self.names}
-        sources = [old for old, new in became.items() if new == name]
+        new_by_old = self.map_names() or {old: old for old in self.names}
+        sources = [old for old, new in new_by_old.items() if new == name]
         for key, new_name in self.rows:
             if new_name == name and key not in self.class_by_name:
                 sources.append(str(key))

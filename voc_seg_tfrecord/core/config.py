@@ -31,20 +31,18 @@ from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.tiling import TileFormat, Tiling
 
 
-class _NamesByDefault(tuple[str, ...]):
-    """Names that nobody gave, so that a complete table of classes replaces them."""
+class _PlaceholderNames(tuple[str, ...]):
+    """Class names that the user did not give; compared as an object, by `is`."""
 
     __slots__ = ()
 
 
-class _NamesOfFolder(tuple[str, ...]):
-    """Stands for the names that a folder will give; it holds none."""
+_CLASSES_BY_DEFAULT = _PlaceholderNames(VOC_CLASSES)
+"""VOC's names for own data. A complete table of classes or a release replaces them."""
 
-    __slots__ = ()
-
-
-CLASSES_OF_FOLDER: Sequence[str] = _NamesOfFolder()
-"""The `class_names` of a config whose folder has the classes; see `VocSegConfig.with_classes`."""
+CLASSES_OF_FOLDER = _PlaceholderNames()
+"""The `class_names` of a config whose folder has the classes: not known yet. `with_findings` adds
+them."""
 
 _MAX_SHOWN_CLASSES = 3
 """How many names of classes a config shows of itself in one line."""
@@ -65,6 +63,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
       class_names: the classes of the values 0, 1, 2, background among them. Defaults to those of
         the release, and to VOC's 21 for own data. A name such as `void` or `ignore` is no class
         of the dataset: its pixels are 255, and the classes after it move up.
+        `CLASSES_OF_FOLDER`: not known yet; `with_findings` adds them.
       classes: pairs of a key and a class, which replace what `class_names` gives for these keys:
         `[[255, "crack"], ["#ff0000", "weed"], ["car", "vehicle"], ["*", "void"]]`. A key is a
         value, a color, a name of `class_names`, or `*`: the others. Pairs of values and colors
@@ -121,7 +120,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     release: str = ""
     strict: bool | None = None
     # A JSON config brings a list, so any sequence will do.
-    class_names: Sequence[str] = _NamesByDefault(VOC_CLASSES)
+    class_names: Sequence[str] = _CLASSES_BY_DEFAULT
     classes: Sequence[Sequence[Any]] | Mapping[Any, str] = ()
     background: str = ""
     splits: Mapping[str, str | float] | None = None
@@ -162,15 +161,24 @@ class VocSegConfig(tfds.core.BuilderConfig):
         self.packaged_tree = packaged_tree
         if self.version is not None:
             self.version = str(self.version)
-        if self.bands is not None and not isinstance(self.bands, str):
-            self.bands = tuple(int(number) for number in self.bands)
+        self._unpack_numbers()
         self._take_defaults_of_release()
         if self.ratios and len(self.ratios) == len(self.splits or {}):
             self.splits = by_split_name(self.ratios, "option splits")
         config_checks.check_release(self)
+        self.classes = check_rows(self.classes)
         if self.has_classes:
             self._finish_classes()
         config_checks.check_options(self)
+
+    def _unpack_numbers(self) -> None:
+        """Makes Python's numbers of NumPy's, which JSON cannot hold."""
+        if self.bands is not None and not isinstance(self.bands, str):
+            self.bands = tuple(int(number) for number in self.bands)
+        if self.tile is not None:
+            self.tile = int(self.tile)
+        self.tile_overlap = int(self.tile_overlap)
+        self.seed = int(self.seed)
 
     def _take_defaults_of_release(self) -> None:
         """Fills in what the user has not given. Own data have no release."""
@@ -183,40 +191,50 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.objects = release is not None and release.objects
         if release is None:
             return
-        if not release.masks:
+        if not release.masks and self.task == type(self).task:
             self.task = "images"
-            self.class_names = ()
-        elif tuple(self.class_names) == VOC_CLASSES:
-            self.class_names = release.class_names
+        if self.class_names is _CLASSES_BY_DEFAULT:
+            self.class_names = release.class_names if release.masks else ()
 
     def _finish_classes(self) -> None:
-        """Brings the classes into one form, and checks them."""
-        has_names_by_default = isinstance(self.class_names, _NamesByDefault)
+        """Brings the names of classes into one form, and checks the classes."""
+        if self.class_names is _CLASSES_BY_DEFAULT and are_whole(cast(Rows, self.classes)):
+            self.class_names = ()
         # TFDS reads the names without blanks at their ends, whatever was written.
         self.class_names = tuple(name.strip() for name in self.class_names)
-        self.classes = check_rows(self.classes)
-        if has_names_by_default and are_whole(self.classes):
-            self.class_names = ()
         config_checks.check_classes(self)
 
     @property
     def has_classes(self) -> bool:
-        """Whether the classes are known. If not, `with_classes` adds those of the folder."""
-        return not isinstance(self.class_names, _NamesOfFolder)
+        """Whether the classes are known. If not, `with_findings` adds those of the folder."""
+        return self.class_names is not CLASSES_OF_FOLDER
 
-    def with_classes(self, **fields: Any) -> Self:
-        """Returns the config with what was found in its folder; the other fields stay as they are.
+    def with_findings(
+        self,
+        *,
+        class_names: Sequence[str] | None = None,
+        classes: Rows | None = None,
+        background: str | None = None,
+        bands: Sequence[int] | None = None,
+    ) -> Self:
+        """Returns the config with what was found in its folder.
 
-        Args:
-          **fields: `class_names`, `classes`, `background` and `bands`.
+        A field that is None stays as it is. The classes are checked again, and the bands are not:
+        a file has them.
 
         Raises:
           ConfigError: if there cannot be such classes.
         """
         config = copy.copy(self)
         config.__dict__.pop("table", None)  # the cached table is that of the old classes
-        for field, value in fields.items():
-            setattr(config, field, value)
+        if class_names is not None:
+            config.class_names = class_names
+        if classes is not None:
+            config.classes = check_rows(classes)
+        if background is not None:
+            config.background = background
+        if bands is not None:
+            config.bands = bands
         config._finish_classes()
         return config
 
@@ -256,7 +274,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     def split_lists(self) -> dict[str, str]:
         """The splits that a release may have, and the list that each is read from."""
         if self.splits is None and self.official is not None:
-            return dict(self.official.splits)
+            return dict(self.official.list_by_split)
         return dict(cast(Mapping[str, str], self.splits))
 
     @property
@@ -285,8 +303,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         return Bands(tuple(self.bands), self.dtype)
 
     @property
-    def parts(self) -> NeededFiles:
-        """What examples need of a tree beside images and masks."""
+    def needed_files(self) -> NeededFiles:
+        """The files that examples need beside their images."""
         return NeededFiles(
             masks=self.task == "segmentation",
             instances=bool(self.instance_mask),

@@ -12,7 +12,7 @@ from voc_seg_tfrecord.core.class_entries import is_void_name
 from voc_seg_tfrecord.core.config_fields import SAMPLE, SAMPLE_TREE
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError, option_error, several
 from voc_seg_tfrecord.core.layout import LAYOUT_OPTIONS, Naming
-from voc_seg_tfrecord.core.names import VOID, unprintable
+from voc_seg_tfrecord.core.names import INSTANCES, OBJECTS, VOID, unprintable
 from voc_seg_tfrecord.core.ratios import check_ratios
 from voc_seg_tfrecord.core.releases import RELEASES, Release
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
@@ -34,6 +34,19 @@ def check_release(config: Any) -> None:
         raise option_error("strict", True, "a release whose lists can be checked")
     if config.strict and config.splits is not None:
         raise option_error("splits", config.splits, "no splits: those of a release are fixed")
+    if config.official is not None:
+        _check_options_of_release(config, config.official)
+
+
+def _check_options_of_release(config: Any, release: Release) -> None:
+    """Refuses options that would do nothing, because a release's files are known."""
+    task = "segmentation" if release.masks else "images"
+    if config.task != task:
+        contents = "images and masks" if release.masks else "images alone"
+        raise option_error("task", config.task, f"{task}, as {release.name} has {contents}")
+    if config.exif == "apply":
+        expected = f"ignore, as the masks of {release.name} fit the images as they are stored"
+        raise option_error("exif", config.exif, expected)
 
 
 def check_classes(config: Any) -> None:
@@ -58,6 +71,7 @@ def check_options(config: Any) -> None:
     Raises:
       ConfigError: naming the first option that is wrong.
     """
+    _check_options_of_masks(config)
     _check_layout(config)
     _check_splits(config)
     _ = config.grouping  # it raises if `group_by` is no rule
@@ -100,10 +114,12 @@ def _check_class_names(config: Any) -> None:
     for name in names:
         if unprintable(name):
             raise option_error("class_names", name, "names without control characters")
-    for checked_names in (names, config.built_class_names):
-        if len(checked_names) > VOID:
-            expected = f"at most {VOID} names, as the value {VOID} is void"
-            raise option_error("class_names", len(checked_names), expected)
+    classes_beyond_void = [name for name in names[VOID:] if not is_void_name(name)]
+    expected = f"at most {VOID} names, as the value {VOID} is void"
+    if classes_beyond_void:
+        raise option_error("class_names", len(names), expected)
+    if len(config.built_class_names) > VOID:
+        raise option_error("class_names", len(config.built_class_names), expected)
 
 
 def _check_classes_of_release(config: Any, release: Release) -> None:
@@ -169,6 +185,17 @@ def _check_background(config: Any) -> None:
         )
 
 
+def _check_options_of_masks(config: Any) -> None:
+    """Refuses options of masks where examples have none."""
+    if config.task == "segmentation":
+        return
+    expected = f"no such option, as the task {config.task} has no masks"
+    for option in (INSTANCES, OBJECTS):
+        if getattr(config, option):
+            raise option_error(option, True, expected)
+    _check_is_default(config, ["missing_mask"], expected)
+
+
 def _check_layout(config: Any) -> None:
     layout = config.layout or {}
     names = sorted(LAYOUT_OPTIONS)
@@ -187,7 +214,7 @@ def _check_splits(config: Any) -> None:
     if not ratios:
         _check_is_default(
             config,
-            ("split_by", "group_by"),
+            ("split_by", "group_by", "seed"),
             "ratios with it, such as train=0.8,validation=0.2 (option splits)",
         )
         return

@@ -1,31 +1,54 @@
 """The decisions of a person on a page: which suspects are right, and which are wrong."""
 
 from collections.abc import Iterable, Mapping
+import dataclasses
 import json
 from typing import Any
 
 from voc_seg_tfrecord.core.errors import ListError
 
-DECISIONS = ("right", "wrong", "not sure")
+CHOICES = ("right", "wrong", "not sure")
 """The choices that a page offers for a suspect."""
 
-SuspectName = tuple[str, tuple[str, ...], str]
-"""The kind of a suspect, its ids, and its position, which is empty if an image has one suspect."""
+
+@dataclasses.dataclass(frozen=True)
+class Suspect:
+    """A label that may be wrong.
+
+    Attributes:
+      kind: the kind of suspect.
+      ids: the ids of its images.
+      position: where it is in the image; empty if an image has one suspect of its kind.
+    """
+
+    kind: str
+    ids: tuple[str, ...]
+    position: str = ""
 
 
-def parse_decisions(data: bytes, where: object) -> list[dict[str, Any]]:
+@dataclasses.dataclass(frozen=True)
+class PageDecision:
+    """What a person chose for a suspect.
+
+    Attributes:
+      suspect: the suspect.
+      sha256: the hash of its files, as they were then.
+      choice: one of `CHOICES`.
+    """
+
+    suspect: Suspect
+    sha256: str
+    choice: str
+
+
+def parse_decisions(data: bytes | str, where: object) -> list[PageDecision]:
     """Reads the file that a page saves; see `report/templates/page.js`.
-
-    Returns:
-      A row per suspect: `kind`, `ids`, `sha256` of its files, and `decision`, one of `DECISIONS`.
 
     Raises:
       ListError: if the file is another one.
     """
     try:
-        decisions: list[dict[str, Any]] = json.loads(data)["decisions"]
-        for row in decisions:
-            _check_row(row)
+        return [_parse_row(row) for row in json.loads(data)["decisions"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         reason = " ".join(str(error).split())
         raise ListError(
@@ -34,27 +57,31 @@ def parse_decisions(data: bytes, where: object) -> list[dict[str, Any]]:
             expected="the file that a page of check or evaluate saved",
             remedy="save it on the page again",
         ) from None
-    return decisions
 
 
-def _check_row(row: Mapping[str, Any]) -> None:
-    """Checks a row of the file; raises a ValueError, KeyError or TypeError if it is wrong."""
-    texts = [row["kind"], row["sha256"], *row["ids"]]
+def _parse_row(row: Mapping[str, Any]) -> PageDecision:
+    """Reads a row of the file, which has the position in `sha256`, behind a blank.
+
+    Raises:
+      ValueError, KeyError or TypeError: if the row is wrong.
+    """
+    ids = row["ids"]
+    texts = [row["kind"], row["sha256"], *ids]
     are_texts = all(isinstance(text, str) for text in texts)
-    if row["decision"] not in DECISIONS or not are_texts:
+    if row["decision"] not in CHOICES or not are_texts or isinstance(ids, str):
         raise ValueError(f"the decision {row}")
+    sha256, _, position = row["sha256"].partition(" ")
+    return PageDecision(Suspect(row["kind"], tuple(ids), position), sha256, row["decision"])
 
 
-def called_right(rows: Iterable[Mapping[str, Any]]) -> dict[SuspectName, str]:
+def collect_called_right(decisions: Iterable[PageDecision]) -> dict[Suspect, str]:
     """Returns the sha256 of each suspect that a person called right.
 
-    The last decision about a suspect counts. A row has its position in `sha256`, behind a blank.
+    The last decision about a suspect counts.
     """
-    right: dict[SuspectName, str] = {}
-    for row in rows:
-        sha256, _, position = row["sha256"].partition(" ")
-        name = (row["kind"], tuple(row["ids"]), position)
-        right.pop(name, None)
-        if row["decision"] == "right":
-            right[name] = sha256
-    return right
+    last_by_suspect = {decision.suspect: decision for decision in decisions}
+    return {
+        suspect: decision.sha256
+        for suspect, decision in last_by_suspect.items()
+        if decision.choice == "right"
+    }

@@ -9,6 +9,7 @@ from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.layout import IMAGES, LISTS, MASKS
 from voc_seg_tfrecord.core.names import VOID, background_index
+from voc_seg_tfrecord.core.releases import Release
 
 MANUAL_DOWNLOAD_INSTRUCTIONS = f"""\
 --manual_dir may be one of:
@@ -75,12 +76,8 @@ def _read_bibliography(text: str) -> dict[str, str]:
 
 def _describe_dataset(config: VocSegConfig, release_description: str) -> str:
     """Returns the text of a dataset; see `dataset_description`."""
-    release = config.official
-    if release is not None and not config.classes:
-        return release_description
-    if release is not None:
-        text = config.description or release.description
-        return f"{text} {_describe_classes(config)} Classes mapped: {config.table.describe()}."
+    if config.official is not None:
+        return _describe_release(config, config.official, release_description)
     if config.description:
         return str(config.description)
     if config.task == "images":
@@ -89,6 +86,15 @@ def _describe_dataset(config: VocSegConfig, release_description: str) -> str:
         return "Images with one label each, built by voc_seg_tfrecord."
     classes = _describe_classes(config)
     return f"Own data for semantic segmentation, built by voc_seg_tfrecord. {classes}"
+
+
+def _describe_release(config: VocSegConfig, release: Release, release_description: str) -> str:
+    """Returns the text of a release's dataset, or of a part of it."""
+    text = config.description or release.description
+    if config.classes:
+        return f"{text} {_describe_classes(config)} Classes mapped: {config.table.describe()}."
+    is_text_of_release = text == release.description
+    return release_description if is_text_of_release else str(text)
 
 
 def _describe_classes(config: VocSegConfig) -> str:

@@ -1,12 +1,15 @@
-"""The exceptions of this package, with one shape of message, and words that messages share."""
+"""The exceptions of this package, with one shape of message, and words that messages share.
+
+`shell` writes the commands in them.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import contextlib
 import difflib
-import os
-import shlex
 import textwrap
 from typing import Any
+
+from voc_seg_tfrecord.core.shell import rename_path, rename_quoted_path
 
 
 class VocSegError(ValueError):
@@ -40,22 +43,28 @@ class VocSegError(ValueError):
     def changed(self, **fields: str) -> "VocSegError":
         """Returns the error with other fields, or of another `type`, a name of this module.
 
-        Of another type, a `SplitError` keeps its text and not its problems one by one.
+        `kind` stays if it is not given: it is the sort of problem, whatever raises it. A
+        `SplitError` with another type, `where` or `found` becomes an error of plain text, in which
+        its problems are lines.
         """
         data = self.to_json()
-        if fields.get("type", data["type"]) != data["type"]:
-            data = {name: getattr(self, name) for name in VocSegError._FIELDS}
-        return from_json({**data, **fields})
+        stays_of_type = fields.get("type", data["type"]) == data["type"]
+        has_fields = all(name in data for name in fields)
+        if stays_of_type and has_fields:
+            return from_json({**data, **fields})
+        plain_data = {name: getattr(self, name) for name in VocSegError._FIELDS}
+        plain_type = data["type"] if has_fields else VocSegError.__name__
+        return from_json({"type": plain_type, **plain_data, **fields})
 
     def rename_folder(self, old: str, new: str) -> None:
         """Names a folder and what lies in it by another path, as an archive in place of its copy.
 
-        The remedy may hold commands to paste, in which the path is quoted.
+        The remedy may hold commands to paste, in which paths are quoted.
         """
-        self.where = self.where.replace(old, new)
-        self.found = self.found.replace(old, new)
-        self.expected = self.expected.replace(old, new)
-        self.remedy = self.remedy.replace(shlex.quote(old), shlex.quote(new))
+        self.where = rename_path(self.where, old, new)
+        self.found = rename_path(self.found, old, new)
+        self.expected = rename_path(self.expected, old, new)
+        self.remedy = rename_quoted_path(self.remedy, old, new)
         self.args: tuple[Any, ...] = (_message(self.where, self.found, self.expected, self.remedy),)
 
     @classmethod
@@ -312,56 +321,3 @@ def join_names(names: Sequence[str], conjunction: str) -> str:
     if len(names) == 1:
         return names[0]
     return f"{', '.join(names[:-1])} {conjunction} {names[-1]}"
-
-
-def command(*words: object, **options: object) -> str:
-    """Returns a command, or a part of one, that a shell takes as it is meant.
-
-    `command("voc-seg-tfrecord", "verify", folder, data_dir=data_dir)` is
-    `voc-seg-tfrecord verify cracks --data_dir '/my data'`; `command(masks="a b")` is
-    `--masks 'a b'`. A word that needs no quotes has none.
-
-    Args:
-      *words: the program and what comes before the options. A path that looks like an option or
-        like a home folder gets `./` before it.
-      **options: in this order. One that is None or False is left out, True is the bare option,
-        and a list is several words behind one option.
-    """
-    parts = [_quoted_word(word) for word in words]
-    for name, value in options.items():
-        if value is None or value is False:
-            continue
-        if value is True:
-            parts.append(f"--{name}")
-        elif isinstance(value, list | tuple):
-            parts += [f"--{name}", *map(_quoted, value)]
-        elif str(value).startswith("-"):  # after a blank it would look like an option
-            parts.append(f"--{name}={_quoted(value)}")
-        else:
-            parts.append(f"--{name} {_quoted(value)}")
-    return " ".join(parts)
-
-
-def _quoted_word(word: object) -> str:
-    """Returns a word of a shell that stands before the options."""
-    if isinstance(word, os.PathLike):
-        path = os.fspath(word)
-        looks_like_something_else = path.startswith(("-", "~"))
-        if looks_like_something_else:
-            return _quoted(f"./{path}")
-    return _quoted(word)
-
-
-def _quoted(word: object) -> str:
-    """Returns one word of a shell. What cannot be printed is escaped as Bash and Zsh do it."""
-    text = str(word)
-    if text.isprintable():
-        return shlex.quote(text)
-    data = text.encode("utf-8", "surrogateescape")  # names that are not UTF-8 keep their bytes
-    return f"$'{''.join(_escaped(byte) for byte in data)}'"
-
-
-def _escaped(byte: int) -> str:
-    """Returns a byte inside `$'...'`."""
-    is_plain = 32 <= byte < 127 and byte not in b"\\'"
-    return chr(byte) if is_plain else f"\\x{byte:02x}"

@@ -65,7 +65,7 @@ class NeededFiles:
 
 
 IMAGE_AND_MASK = NeededFiles()
-ALL_PARTS = NeededFiles(instances=True, annotations=True)
+ALL_FILES = NeededFiles(instances=True, annotations=True)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,11 +1,12 @@
 """Image ids: the id of an image's file, and the files that list ids."""
 
 import codecs
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import hashlib
 import posixpath
 import re
+from typing import Protocol
 
 from voc_seg_tfrecord.core.errors import ListError, counted
 from voc_seg_tfrecord.core.file_names import path_fault
@@ -41,8 +42,8 @@ def id_list_sha256(ids: Iterable[str]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
-def image_id(filename: str) -> str:
-    """Returns the id of an image: its name without an image's ending, folders kept."""
+def id_of_file(filename: str) -> str:
+    """Returns the id of an image: its name without an image's ending, with its folders."""
     return _without_suffix(filename)
 
 
@@ -56,48 +57,114 @@ def parent_folder(image_id: str) -> str:
     return image_id.rpartition("/")[0]
 
 
+class ImageFinder(Protocol):
+    """Finds the image that a line of a list stands for."""
+
+    def is_name(self, line: str) -> bool:
+        """Says whether a line is the name of an image, as it stands."""
+        ...
+
+    def find_id(self, line: str) -> str:
+        """Returns the id of the image; the line itself if no image fits.
+
+        Whoever reads the image reports that it is missing.
+        """
+        ...
+
+
+@dataclasses.dataclass(frozen=True)
+class IdsOfImages:
+    """Finds images by their ids.
+
+    A line is an id if there is such an image. If not, it may be a path or two
+    (`/JPEGImages/ID.jpg /SegmentationClass/ID.png`), an id with an image's ending, or an id with a
+    label behind it (`ID -1`). A line that can be nothing but an id is one, and is not looked up.
+
+    Attributes:
+      ids: the ids that have an image.
+    """
+
+    ids: Container[str] = ()
+
+    def is_name(self, line: str) -> bool:
+        """Says whether a line is an id."""
+        return line in self.ids
+
+    def find_id(self, line: str) -> str:
+        """Returns the id of the image that a line stands for; the line itself if no image fits."""
+        can_be_path = len(line) <= _MAX_PATHS_CHARACTERS
+        if _is_plain_id(line) or line in self.ids or not can_be_path:
+            return line
+        for image_id in _candidate_ids(line.replace("\\", "/")):
+            if image_id in self.ids:
+                return image_id
+        return line
+
+
+@dataclasses.dataclass(frozen=True)
+class NamesOfImages:
+    """Finds images by any name that lists may have for them.
+
+    A line is a name, the first of several columns, or a name with a label behind it (`NAME -1`).
+
+    Attributes:
+      id_by_name: the id of each name, also of paths.
+    """
+
+    id_by_name: Mapping[str, str]
+
+    def is_name(self, line: str) -> bool:
+        """Says whether a line is a name of an image."""
+        return line in self.id_by_name
+
+    def find_id(self, line: str) -> str:
+        """Returns the id of the image that a line stands for; the line itself if no image fits."""
+        image_id = self.id_by_name.get(line)
+        if image_id is not None:
+            return image_id
+        can_be_path = len(line) <= _MAX_PATHS_CHARACTERS
+        if _is_plain_id(line) or not can_be_path:
+            return line
+        for name in _candidate_names(line.replace("\\", "/")):
+            image_id = self.id_by_name.get(name)
+            if image_id is not None:
+                return image_id
+        return line
+
+
+NO_IMAGES = IdsOfImages()
+"""For lists of ids alone, without paths, endings or labels."""
+
+
 def parse_ids(
     data: bytes,
     where: object,
-    image_ids: Container[str],
+    images: ImageFinder = NO_IMAGES,
     *,
-    plain: bool = True,
-    repeats: bool = False,
-    outside: bool = False,
+    may_repeat: bool = False,
+    may_leave_tree: bool = False,
 ) -> list[str]:
-    """Reads the ids of a list file.
-
-    A line, stripped, is an id if there is an image of that name. Only if there is none, it is
-    tried as one path or two (`/JPEGImages/ID.jpg /SegmentationClass/ID.png`), as an id with an
-    image's ending, and as an id with a label behind it (`ID -1`). A line that is none of
-    these is returned as it is: whoever looks the image up says that it is missing.
+    """Reads the ids of a list file: one image in each line.
 
     Args:
       data: the file's bytes: UTF-8, UTF-16 or Latin-1, any line ending.
       where: the file, for errors.
-      image_ids: the ids that have an image; or a mapping to them from all names that lists may
-        have for images.
-      plain: whether names of images are ids. Then a line that can only be an id is one, and
-        is not looked up.
-      repeats: whether an id may be there more than once.
-      outside: whether a line that is no image may be a path that leaves the tree.
+      images: finds the image that a line stands for.
+      may_repeat: whether an id may be there more than once.
+      may_leave_tree: whether a line that is no image may be a path that leaves the tree.
 
     Raises:
       ListError: if the list is empty, is not text, names an id twice, or an id would leave
         the tree.
     """
-    ids: list[str] = []
-    faulty_lines: list[tuple[_Line, str]] = []
-    for line in _lines_with_ids(data, where, image_ids, plain=plain):
+    ids = []
+    faulty_lines = []
+    for line in _lines_with_ids(data, where, images):
         ids.append(line.image_id)
-        fault = id_fault(line.image_id, may_leave_tree=outside)
-        if fault:
-            faulty_lines.append((line, fault))
+        if id_fault(line.image_id, may_leave_tree=may_leave_tree):
+            faulty_lines.append(line)
     if faulty_lines:
-        line, fault = faulty_lines[0]
-        if len(faulty_lines) > 1:
-            fault += f". It is the first of {len(faulty_lines)} such lines"
-        raise id_error(f"{where}, line {line.number}", line.text, fault)
+        raise _fault_error(where, faulty_lines, may_leave_tree=may_leave_tree)
     if not ids:
         raise ListError(
             where,
@@ -105,17 +172,15 @@ def parse_ids(
             expected="one image id per line",
             remedy="add ids to the list, or leave its split out",
         )
-    if not repeats and len(set(ids)) < len(ids):
-        raise _repeat_error(where, _lines_with_ids(data, where, image_ids, plain=plain))
+    if not may_repeat and len(set(ids)) < len(ids):
+        raise _repeat_error(where, _lines_with_ids(data, where, images))
     return ids
 
 
-def only_lines(
-    data: bytes, where: object, image_ids: Container[str], wanted: Container[str]
-) -> bytes:
+def keep_lines(data: bytes, where: object, images: ImageFinder, ids: Container[str]) -> bytes:
     """Returns the lines of a list that stand for some ids, as UTF-8; see `parse_ids`."""
-    lines = _lines_with_ids(data, where, image_ids, plain=False)
-    return "".join(f"{line.text}\n" for line in lines if line.image_id in wanted).encode()
+    lines = _lines_with_ids(data, where, images)
+    return "".join(f"{line.text}\n" for line in lines if line.image_id in ids).encode()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,7 +189,7 @@ class _Line:
 
     Attributes:
       number: its number, from 1.
-      text: what it says, stripped.
+      text: the line without blanks around it.
       image_id: the id.
     """
 
@@ -133,49 +198,22 @@ class _Line:
     image_id: str
 
 
-def _lines_with_ids(
-    data: bytes, where: object, image_ids: Container[str], *, plain: bool
-) -> Iterator[_Line]:
-    """Yields the lines that are neither blank nor comments; `plain` is that of `parse_ids`."""
+def _lines_with_ids(data: bytes, where: object, images: ImageFinder) -> Iterator[_Line]:
+    """Yields the lines that are neither blank nor comments."""
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
         text = line.strip()
-        is_comment = text.startswith("#") and text not in image_ids
+        is_comment = text.startswith("#") and not images.is_name(text)
         if text and not is_comment:
-            yield _Line(number, text, _resolve(text, image_ids, plain=plain))
+            yield _Line(number, text, images.find_id(text))
 
 
-def _resolve(text: str, image_ids: Container[str], *, plain: bool) -> str:
-    """Returns the id that a line means; if no image fits, the line."""
-    # Such a line means the same whether its image is there or not. Names that are not ASCII
-    # may have another Unicode form.
-    is_plain_id = text.isascii() and _PLAIN_NAME.fullmatch(text) and _without_suffix(text) == text
-    if is_plain_id and plain:
-        return text
-    if is_plain_id:
-        return _id_of(text, image_ids) or text
-    image_id = _find_image(text, image_ids)
-    return text if image_id is None else image_id
+def _is_plain_id(text: str) -> bool:
+    """Says whether a line can be nothing but an id: no path, no ending, no label, no comment.
 
-
-def _find_image(text: str, image_ids: Container[str]) -> str | None:
-    """Returns the id of the image that a line means; None if no image fits."""
-    image_id = _id_of(text, image_ids)
-    if image_id is not None or len(text) > _MAX_PATHS_CHARACTERS:
-        return image_id
-    text = text.replace("\\", "/")
-    candidates = _candidate_names(text) if isinstance(image_ids, Mapping) else _candidate_ids(text)
-    for candidate in candidates:
-        image_id = _id_of(candidate, image_ids)
-        if image_id is not None:
-            return image_id
-    return None
-
-
-def _id_of(name: str, image_ids: Container[str]) -> str | None:
-    """Returns the id of an image by its name, as a mapping has it, or the name if it is an id."""
-    if isinstance(image_ids, Mapping):
-        return image_ids.get(name)
-    return name if name in image_ids else None
+    Names that are not ASCII may have another Unicode form, so they are looked up.
+    """
+    has_suffix = _without_suffix(text) != text
+    return text.isascii() and _PLAIN_NAME.fullmatch(text) is not None and not has_suffix
 
 
 def _candidate_names(text: str) -> Iterator[str]:
@@ -204,13 +242,17 @@ def _candidate_ids(text: str) -> Iterator[str]:
 
 
 def _path_ids(path: str) -> Iterator[str]:
-    """Yields what may be the id in `/data/JPEGImages/ID.jpg`, the longest name first."""
-    folder, slash, name = path.lstrip("/").partition("/")
-    if slash:
-        yield _without_suffix(f"{folder}/{name}")
-    while slash and folder:
-        yield _without_suffix(name)
-        folder, slash, name = name.partition("/")
+    """Yields what may be the id in `/data/JPEGImages/ID.jpg`, the longest name first.
+
+    A name without folders is no path, and gives nothing.
+    """
+    parts = path.lstrip("/").split("/")
+    if len(parts) == 1:
+        return
+    for first in range(len(parts)):
+        if first and not parts[first - 1]:
+            return  # two slashes, which no id has between its folders
+        yield _without_suffix("/".join(parts[first:]))
 
 
 def _without_suffix(name: str) -> str:
@@ -218,7 +260,17 @@ def _without_suffix(name: str) -> str:
     return stem if suffix.lower() in (*IMAGE_SUFFIXES, ".npy") else name
 
 
+def _fault_error(where: object, lines: Sequence[_Line], *, may_leave_tree: bool) -> ListError:
+    """Returns the error about lines that have no possible id; it shows the first one."""
+    first = lines[0]
+    fault = id_fault(first.image_id, may_leave_tree=may_leave_tree)
+    if len(lines) > 1:
+        fault += f". It is the first of {len(lines)} such lines"
+    return id_error(f"{where}, line {first.number}", first.text, fault)
+
+
 def _repeat_error(where: object, lines: Iterable[_Line]) -> ListError:
+    """Returns the error that ids are there more than once, with the numbers of their lines."""
     numbers_by_id: dict[str, list[int]] = {}
     for line in lines:
         numbers_by_id.setdefault(line.image_id, []).append(line.number)

@@ -118,7 +118,7 @@ class Release:
     values: Mapping[int, int] = dataclasses.field(default_factory=dict)
 
     @property
-    def splits(self) -> dict[str, str]:
+    def list_by_split(self) -> dict[str, str]:
         """The splits that the archives hold, and the list that each is read from."""
         in_archives = {split for archive in self.archives for split in archive.splits}
         return {split: name for split, name in VOC_SPLITS.items() if split in in_archives}
@@ -276,25 +276,25 @@ def title(config: str) -> str:
 
 
 @functools.cache
-def splits() -> dict[tuple[str, str], OfficialSplit]:
+def official_splits() -> dict[tuple[str, str], OfficialSplit]:
     """Returns the official splits by config and name.
 
     References:
       The header of `checksums/splits.tsv` names the sources.
     """
-    found = {}
+    splits = {}
     for row in read_table(facts_folder("checksums") / "splits.tsv"):
         counts = tuple(int(count) for count in row["examples"].split(" or "))
         split = OfficialSplit(
             row["config"], row["name"], counts, row["ids_sha256"], row["masks_sha256"]
         )
-        found[split.config, split.name] = split
-    return found
+        splits[split.config, split.name] = split
+    return splits
 
 
 def _split_with_ids(ids_sha256: str) -> OfficialSplit | None:
     """Returns the official split whose ids have a hash; None if no split has it."""
-    for split in splits().values():
+    for split in official_splits().values():
         if split.ids_sha256 == ids_sha256:
             return split
     return None
@@ -307,7 +307,7 @@ def check_ids(config: str, split: str, ids: Sequence[str], where: object) -> Non
       ListError: if the count or the hash differs. It names both, and the official list that
         this one is, if it is one.
     """
-    expected = splits()[config, split]
+    expected = official_splits()[config, split]
     digest = id_list_sha256(ids)
     if len(ids) in expected.counts and expected.ids_sha256 in ("", digest):
         return

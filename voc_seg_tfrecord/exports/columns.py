@@ -20,7 +20,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -332,5 +332,5 @@ def _mask_cell(name: str, palette: bytes | None, record: Record, where: str) -> 
             remedy="build the dataset again with this package",
         )
     data = file.data if palette is None else png.palette_png(file, palette)
-    stem = posixpath.basename(image_id(record[FILENAME][0].decode()))
+    stem = posixpath.basename(id_of_file(record[FILENAME][0].decode()))
     return {BYTES: data, PATH: f"{stem}.png"}

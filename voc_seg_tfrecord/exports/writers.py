@@ -185,7 +185,7 @@ def write_voc(split: ExportedSplit) -> list[str]:
     for number, example in enumerate(split.examples()):
         where = f"split {split.name}, record {number}"
         file_names.check_name(example[FILENAME].decode(), where)
-        image_id = id_lists.image_id(example[FILENAME].decode())
+        image_id = id_lists.id_of_file(example[FILENAME].decode())
         filename = _image_filename(image_id, example)
         files = _files_of(example, image_id, filename)
         if image_id in ids or _has_other_files(split.folder, files):

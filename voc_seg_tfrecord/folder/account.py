@@ -9,8 +9,9 @@ import functools
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.core.layout import ENDINGS_OF, ID, PICTURES
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import channel_paths
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree

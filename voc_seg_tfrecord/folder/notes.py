@@ -1,8 +1,8 @@
 """Says what a user should know about a plan, though nothing of it stops a build."""
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import command
 from voc_seg_tfrecord.core.names import background_index
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.classes.choose import ClassFileChoice
 from voc_seg_tfrecord.folder.meaning.choose import MaskMeaning
 from voc_seg_tfrecord.folder.splits.divide import Splits

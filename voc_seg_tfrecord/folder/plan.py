@@ -15,12 +15,14 @@ from typing import Any
 
 from etils import epath
 
+from voc_seg_tfrecord.core.class_csv import TABLE
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_rows import TABLE, Rows, check_rows, rows_over
+from voc_seg_tfrecord.core.class_rows import Rows, add_found_rows, check_rows
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_files
 from voc_seg_tfrecord.folder.class_names import FoundClasses, find_classes
 from voc_seg_tfrecord.folder.classes.choose import (
@@ -119,7 +121,7 @@ class FolderPlan:
     @functools.cached_property
     def items(self) -> Items:
         """The files of each id that has all that examples need, made when they are asked for."""
-        return self.tree.items(self.config.parts)
+        return self.tree.items(self.config.needed_files)
 
     @property
     def splits(self) -> Mapping[str, Sequence[str]]:
@@ -244,20 +246,20 @@ def _with_bands_and_classes(opened: OpenFolder, options: ClassOptions) -> OpenFo
         bands["bands"] = tuple(_all_bands(opened.tree))
     rows_of_user = check_rows(options.classes)
     table = read_folder_table(opened.tree)
-    rows = rows_over(rows_of_user, table.rows)  # the user's rows win
+    rows = add_found_rows(rows_of_user, table.rows)  # the user's rows win
     if not config.has_classes:
         classes = _find_classes(opened, table, rows, options.background)
         return dataclasses.replace(
             opened,
             table=table,
-            config=config.with_classes(**bands, **classes.fields),
+            config=config.with_findings(**bands, **classes.fields),
             class_file=classes.choice,
             fault=classes.fault,
         )
     if rows != config.classes:
-        config = config.with_classes(**bands, classes=rows)
+        config = config.with_findings(**bands, classes=rows)
     elif bands:
-        config = config.with_classes(**bands)
+        config = config.with_findings(**bands)
     return dataclasses.replace(opened, table=table, config=config)
 
 

@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from etils import epath
 
-from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError, command, counted
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError, counted
+from voc_seg_tfrecord.core.shell import command
 
 MAX_ALTERNATIVES = 8
 """Alternatives that a question shows."""

@@ -10,8 +10,9 @@ import functools
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, counted
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.paths import stem

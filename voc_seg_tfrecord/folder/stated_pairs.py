@@ -17,7 +17,8 @@ import dataclasses
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, counted
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.named_files import NamedFiles
 from voc_seg_tfrecord.folder.pair_reader import STATED_PAIRS, StatedMask, read_stated_masks

@@ -15,7 +15,7 @@ from typing import Any
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import decode, parse_ids
+from voc_seg_tfrecord.core.id_lists import NamesOfImages, decode, parse_ids
 from voc_seg_tfrecord.formats.listed_images import IMAGE_COLUMNS, ListedImages, Vocabulary
 from voc_seg_tfrecord.formats.split_documents import (
     DocumentError,
@@ -98,7 +98,9 @@ class ListReader:
     def _read_lines(self, file: File, text: str) -> list[ListedImages]:
         """Returns the list that lines are, or the table of columns with blanks between them."""
         names = self.vocabulary.image_names
-        ids = parse_ids(file.data, file.where, names, plain=False, repeats=True, outside=True)
+        ids = parse_ids(
+            file.data, file.where, NamesOfImages(names), may_repeat=True, may_leave_tree=True
+        )
         image_count = self.vocabulary.count_images(ids)
         if not image_count:
             lists = self._read_columns_between_blanks(text)

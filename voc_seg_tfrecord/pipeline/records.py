@@ -21,7 +21,7 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.named_lists import named_lists
 from voc_seg_tfrecord.core.names import FILENAME, FILL, IMAGE, TILE_IMAGE_ID
 from voc_seg_tfrecord.core.storage import is_bucket
@@ -366,7 +366,7 @@ class _ScannedSplit:
         lengths: list[int] = []
         for texts, batch_lengths in in_order(stream, ids_and_length).batch(64).as_numpy_iterator():
             for filename, *image_ids in texts.tolist():
-                own_id = image_id(filename.decode())
+                own_id = id_of_file(filename.decode())
                 ids_of_records.append((own_id, *(text.decode() for text in image_ids)))
             lengths += batch_lengths.tolist()
         numbered = NumberedRecords.find(builder, split)

@@ -10,7 +10,7 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core import dataset_files, storage
-from voc_seg_tfrecord.core.chosen_ids import chosen_ids
+from voc_seg_tfrecord.core.chosen_ids import read_chosen_ids
 from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, did_you_mean
 from voc_seg_tfrecord.core.file import File
@@ -172,7 +172,7 @@ def _check_list_alone(
 
 
 def _read_ids(path: epath.Path) -> Collection[str]:
-    return chosen_ids(File.read(path, ListError).data, path)
+    return read_chosen_ids(File.read(path, ListError).data, path)
 
 
 def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[ListedSplit, int]:

@@ -28,7 +28,7 @@ from voc_seg_tfrecord.core import processes
 from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError, RecordError
 from voc_seg_tfrecord.core.file import File, Kind
-from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -188,7 +188,7 @@ def parse(serialized: bytes) -> Record:
             expected="a record that voc_seg_tfrecord built",
             remedy="build the dataset again",
         )
-    return _lighter(dataclasses.replace(record, id=image_id(filename)))
+    return _lighter(dataclasses.replace(record, id=id_of_file(filename)))
 
 
 def _lighter(record: Record) -> Record:

@@ -5,12 +5,11 @@ import contextlib
 import dataclasses
 import hashlib
 import math
-from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.decisions import SuspectName, called_right
+from voc_seg_tfrecord.core.decisions import PageDecision, Suspect, collect_called_right
 from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.names import IMAGE, MASK, VOID
 from voc_seg_tfrecord.core.package_versions import all_versions
@@ -126,7 +125,7 @@ def render(
     result: Result,
     predictions: PathLike,
     probabilities: str | None = None,
-    decisions: Iterable[Mapping[str, Any]] = (),
+    decisions: Iterable[PageDecision] = (),
 ) -> str:
     """Returns the page as HTML: one file that needs no network.
 
@@ -145,7 +144,7 @@ def render(
     names = tuple(clean(name) for name in result.class_names)
     colors = class_colors(result.background, metadata.palette(builder))
     every_name = name_all_values(names, "class")
-    right = called_right(decisions)
+    right = collect_called_right(decisions)
     # Some may have been called right, which is known once their cards are made.
     max_candidates = _MAX_SUSPICIOUS_LABELS + len(right)
     suspicious = _least_likely_labels(result)[:max_candidates]
@@ -165,12 +164,12 @@ def render(
     suspicious = [
         score
         for score in suspicious
-        if not _is_called_right(right, _suspect_name(score), cards[_place_of(score)])
+        if not _is_called_right(right, _suspect_of_score(score), cards[_place_of(score)])
     ]
     region_cards = []
     for region in scored_regions:
         card = cards[_place_of(region.score)]
-        if not _is_called_right(right, _region_name(region.finding), card):
+        if not _is_called_right(right, _suspect_of_region(region.finding), card):
             region_cards.append(_card_of_region(card, region.finding))
     first_extra_color = len(colors)
     extra_colors = range(first_extra_color, first_extra_color + len(PIXEL_KINDS))
@@ -194,25 +193,25 @@ def render(
     )
 
 
-def _suspect_name(score: ImageScore) -> SuspectName:
-    """Returns the name under which a person decides about the label of an image."""
-    return CONTRADICTED_LABEL, (score.id,), ""
+def _suspect_of_score(score: ImageScore) -> Suspect:
+    """Returns the label of an image, about which a person decides."""
+    return Suspect(CONTRADICTED_LABEL, (score.id,))
 
 
-def _region_name(finding: Finding) -> SuspectName:
-    """Returns the name under which a person decides about a region."""
-    return MISLABELED_REGION, finding.ids, finding.position
+def _suspect_of_region(finding: Finding) -> Suspect:
+    """Returns a region, about which a person decides."""
+    return Suspect(MISLABELED_REGION, finding.ids, finding.position)
 
 
-def _is_called_right(right: Mapping[SuspectName, str], name: SuspectName, card: Card) -> bool:
+def _is_called_right(right: Mapping[Suspect, str], suspect: Suspect, card: Card) -> bool:
     """Returns whether a person called a suspect right, and its image and mask are the same still.
 
     Args:
-      right: see `decisions.called_right`.
-      name: of the suspect.
+      right: see `decisions.collect_called_right`.
+      suspect: the suspect.
       card: of its image.
     """
-    return right.get(name) == card.sha256
+    return right.get(suspect) == card.sha256
 
 
 def _least_likely_labels(result: Result) -> list[ImageScore]:

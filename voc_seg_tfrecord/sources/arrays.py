@@ -10,7 +10,7 @@ import numpy as np
 from voc_seg_tfrecord.core.errors import ConfigError, ImageError, MaskError
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.names import VOID
 from voc_seg_tfrecord.formats import bands, pillow
 
@@ -77,7 +77,7 @@ def array_items(
         rows = _match_targets(images, labels, "labels")
     filename_by_id: dict[str, str] = {}
     for filename, row in _match_filenames(rows, filenames):
-        item_id = image_id(filename)
+        item_id = id_of_file(filename)
         if item_id in filename_by_id:
             raise _same_id_error(filename_by_id[item_id], filename)
         filename_by_id[item_id] = filename

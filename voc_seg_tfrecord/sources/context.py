@@ -127,8 +127,8 @@ def open_trees(release: Release, config: VocSegConfig, fetcher: Fetcher) -> dict
     tree = _find_tree(release, fetcher)
     check_names(tree.labels.folder)
     if config.strict:
-        train = tree.read_ids(release.splits["train"])
-        val = tree.read_ids(release.splits["validation"])
+        train = tree.read_ids(release.list_by_split["train"])
+        val = tree.read_ids(release.list_by_split["validation"])
         check_lists(release.name, train, val, tree.list_path("train").parent)
     return lists_in(tree, config)
 
@@ -142,8 +142,8 @@ def check_lists(name: str, train: Collection[str], val: Collection[str], where: 
       ListError: if the lists share ids, or have the counts of two versions.
     """
     shared_ids = set(train) & set(val)
-    train_counts = releases.splits()[name, "train"].counts
-    val_counts = releases.splits()[name, "validation"].counts
+    train_counts = releases.official_splits()[name, "train"].counts
+    val_counts = releases.official_splits()[name, "validation"].counts
     count_pairs = list(zip(train_counts, val_counts, strict=True))
     if shared_ids or (len(train), len(val)) not in count_pairs:
         counts = " or ".join(f"{t} and {v}" for t, v in count_pairs)

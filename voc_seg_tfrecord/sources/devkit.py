@@ -62,8 +62,8 @@ def _check_splits_are_in_archives(release: Release, config: VocSegConfig) -> Non
             raise ConfigError(
                 f"config {config.name!r}, option splits",
                 found=f"the split {split}, which no archive of VOC{release.year} has",
-                expected=f"splits of the archives: {', '.join(release.splits)}; or an unpacked "
-                f"tree in --manual_dir that has the list {config.split_lists[split]}",
+                expected=f"splits of the archives: {', '.join(release.list_by_split)}; or an "
+                f"unpacked tree in --manual_dir that has the list {config.split_lists[split]}",
                 remedy=f"leave {split} out, or unpack a VOC{release.year} with this list into "
                 "--manual_dir",
             )
@@ -111,7 +111,7 @@ def _lists_of_unpacked_tree(
     lists = config.split_lists
     if config.splits is None:
         names_in_tree = set(tree.texts.list_names())
-        lists = VOC_SPLITS if release.masks else release.splits
+        lists = VOC_SPLITS if release.masks else release.list_by_split
         lists = {split: name for split, name in lists.items() if name in names_in_tree}
     if not lists:
         tree.read_ids("train")  # raises, and names the lists that are in the tree

@@ -145,13 +145,13 @@ def _official_source(config: VocSegConfig, fetcher: Fetcher) -> Source:
     release = cast(Release, config.official)
     open_trees = _reader_of(release)
     lists = open_trees(release, config, fetcher)
-    _check_lists_exist(list(lists.values()), config.parts)
+    _check_lists_exist(list(lists.values()), config.needed_files)
     for split, split_list in lists.items():
         tree = split_list.tree
         ids = tree.read_ids(split_list.name)
         if config.strict:
             _check_ids(config, split, split_list, ids)
-        splits[split] = tree.pairs(split, ids, config.parts)
+        splits[split] = tree.pairs(split, ids, config.needed_files)
         image_folders += tree.image_folders(ids)
     spec = config.example_spec(config.index_rule(release.values or None))
     if _are_verified(image_folders, fetcher):
@@ -171,7 +171,7 @@ def _check_ids(
     try:
         releases.check_ids(config.release, split, ids, tree.list_path(split_list.name))
     except ListError as error:
-        missing = tree.find_missing(config.parts)
+        missing = tree.find_missing(config.needed_files)
         if not missing.names:
             raise
         raise error.changed(

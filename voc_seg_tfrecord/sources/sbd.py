@@ -65,7 +65,7 @@ def read_sbd_ids(folder: epath.PathLike, name: str) -> Sequence[str]:
             expected=f"SBD's list {name}.txt",
             remedy="give SBD's folder dataset, which holds train.txt and val.txt",
         )
-    return parse_ids(File.read(path, ListError).data, path, ())
+    return parse_ids(File.read(path, ListError).data, path)
 
 
 def as_png(file: File) -> File:

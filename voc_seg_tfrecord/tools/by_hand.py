@@ -1,9 +1,9 @@
 """Folders of any names, and the class files that people write."""
 
+from voc_seg_tfrecord.core.class_csv import TABLE
 from voc_seg_tfrecord.core.class_json import parse_json
 from voc_seg_tfrecord.core.class_lists import parse_list
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
-from voc_seg_tfrecord.core.class_rows import TABLE
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, NumberingOfNames
 from voc_seg_tfrecord.tools.tool import FolderRow, Tool
 
 _LINES = "lines such as crack, or 1,crack, or crack,128,0,0"
@@ -29,7 +29,7 @@ BY_HAND = Tool(
             parse=parse_list,
             expected=_LINES,
             is_common=True,
-            skips_ignored="mostly",  # labelme reads it so
+            numbering=NumberingOfNames.MOSTLY_SKIPS_IGNORED,  # labelme reads it so
         ),
         ClassFileFormat(name=TABLE, parse=parse_list, expected=_LINES, is_common=True),
     ),

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from voc_seg_tfrecord.core.errors import command
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.tools.tool import Tool
 
 BENCHMARK_CLASSES = {

@@ -16,8 +16,9 @@ from typing import Any
 
 from etils import epath
 
-from voc_seg_tfrecord.core.errors import MaskError, command
+from voc_seg_tfrecord.core.errors import MaskError
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.tools.coco_polygons import decode_run
 from voc_seg_tfrecord.tools.shapes import (
     Annotation,

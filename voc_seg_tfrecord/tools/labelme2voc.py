@@ -1,6 +1,6 @@
 """labelme2voc: the converter of labelme that writes masks in the layout of Pascal VOC."""
 
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, parse_names
+from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, NumberingOfNames, parse_names
 from voc_seg_tfrecord.tools.tool import FilePatterns, FolderRow, Tool
 
 LABELME2VOC = Tool(
@@ -14,8 +14,7 @@ LABELME2VOC = Tool(
             name="class_names.txt",
             parse=parse_names,
             expected="one name per line",
-            lists_background=True,
-            skips_ignored="always",
+            numbering=NumberingOfNames.LABELME,
         ),
     ),
     folder_row=FolderRow(

@@ -18,7 +18,12 @@ import zlib
 import numpy as np
 
 from voc_seg_tfrecord.core.class_entries import ClassEntry
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat, number_by_place, read_rgb
+from voc_seg_tfrecord.core.class_parsers import (
+    ClassFileFormat,
+    NumberingOfNames,
+    number_by_place,
+    read_rgb,
+)
 from voc_seg_tfrecord.core.class_parsers import load_json as load_any_json
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.tools.shape_pixels import opaque_pixels
@@ -206,7 +211,7 @@ SUPERVISELY = Tool(
             name="colors.txt",
             parse=parse_colors,
             expected="lines such as name 128 0 0",
-            omits_background=True,
+            numbering=NumberingOfNames.OMITS_BACKGROUND,
         ),
     ),
     shapes=ShapeFiles(

@@ -15,8 +15,9 @@ import google_crc32c
 import numpy as np
 from zlib_ng import zlib_ng
 
-from voc_seg_tfrecord.core.errors import command, counted
+from voc_seg_tfrecord.core.errors import counted
 from voc_seg_tfrecord.core.example import Item, RawExample
+from voc_seg_tfrecord.core.shell import command
 
 _MAX_NAMED_PAIRS = 3
 

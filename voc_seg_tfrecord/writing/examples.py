@@ -13,7 +13,7 @@ import numpy as np
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS
-from voc_seg_tfrecord.core.errors import ImageError, VocSegError, command
+from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, KeyedExample, RawExample
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.file_names import name_fault, show_name
@@ -29,6 +29,7 @@ from voc_seg_tfrecord.core.names import (
     OBJECTS,
     WIDTH,
 )
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.formats import (
     annotations,
@@ -218,7 +219,7 @@ def _read_objects(
     objects = annotations.read_objects(annotation, source_names, *size, official=spec.official)
     for box in objects:
         box["bbox"] = np.array(box["bbox"])
-    if table is None or not table.became():
+    if table is None or not table.map_names():
         return objects
     for box in objects:
         box["label"] = table.target(box["label"])

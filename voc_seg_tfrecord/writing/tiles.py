@@ -11,7 +11,7 @@ import numpy as np
 from voc_seg_tfrecord.core.errors import ImageError
 from voc_seg_tfrecord.core.example import KeyedExample
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -156,7 +156,7 @@ def _position_features(
       tile: the tile.
       ending: of its file name.
     """
-    own_id = image_id(whole_features[FILENAME])
+    own_id = id_of_file(whole_features[FILENAME])
     return {
         FILENAME: tile.name(own_id) + ending,
         TILE_IMAGE_ID: own_id,

@@ -2,8 +2,9 @@
 
 import dataclasses
 
+from voc_seg_tfrecord.core.class_csv import TABLE, has_unknown_class, parse_csv
 from voc_seg_tfrecord.core.class_files import read_table
-from voc_seg_tfrecord.core.class_rows import TABLE, Rows, has_unknown, parse_csv
+from voc_seg_tfrecord.core.class_rows import Rows
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 
@@ -40,6 +41,6 @@ def read_folder_table(tree: VocTree) -> FolderTable:
     text = read_table(tree.root, tree.texts.read)
     if not text:
         return FolderTable()
-    if has_unknown(text):
+    if has_unknown_class(text):
         return FolderTable(is_complete=False)
     return FolderTable(parse_csv(text, tree.root / TABLE))

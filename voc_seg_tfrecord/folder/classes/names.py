@@ -12,8 +12,9 @@ from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, Key, Rows, color_key, format_pairs, is_name
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ConfigError, command
+from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import VOID, Color
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.spelling import group_by_case
 
 

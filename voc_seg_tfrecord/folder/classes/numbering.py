@@ -6,8 +6,8 @@ two exceptions:
 1. Lists of objects omit the background, which is value 0 or black, unless another class is.
 2. Some tools write `__ignore__` into the first line and skip it, so the second line is value 0.
 
-The `ClassFileFormat` of a tool's file says which of these hold. For other files both numberings are
-candidates. The user's class names choose one, or else the masks do, by the rules of
+The `NumberingOfNames` of a tool's file says which of these hold. For other files both numberings
+are candidates. The user's class names choose one, or else the masks do, by the rules of
 `folder.meaning`.
 """
 
@@ -17,7 +17,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.class_entries import IGNORED, ClassEntry
 from voc_seg_tfrecord.core.class_files import ClassFile
-from voc_seg_tfrecord.core.class_parsers import ClassFileFormat
+from voc_seg_tfrecord.core.class_parsers import NumberingOfNames
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.names import VOID, background_index, plain
 from voc_seg_tfrecord.tools.registry import class_file_named
@@ -32,7 +32,7 @@ NAMES_OF_VALUE_0 = ("unlabeled", "unlabelled", "other", "none", "void", "ignore"
 def list_numberings(file: ClassFile, background: str = "") -> list[ClassFile]:
     """Returns a class file in each way in which it may be numbered, the most usual one first.
 
-    At most one of them has `is_usual`: it is taken if the masks fit several.
+    At most one of them has `is_preferred_numbering`: it is taken if the masks fit several.
 
     Args:
       file: the class file, numbered by its lines where it has no values.
@@ -70,8 +70,10 @@ def numbering_of_given_names(
     return fitting[0]
 
 
-def _format_of(file: ClassFile) -> ClassFileFormat | None:
-    return class_file_named(posixpath.basename(file.source))
+def _numbering_of_tool(file: ClassFile) -> NumberingOfNames:
+    """Returns how the tool that writes files of this name numbers them."""
+    file_format = class_file_named(posixpath.basename(file.source))
+    return NumberingOfNames.UNKNOWN if file_format is None else file_format.numbering
 
 
 def _may_skip_ignored(file: ClassFile) -> bool:
@@ -100,7 +102,7 @@ def _without_ignored(file: ClassFile) -> ClassFile:
         file,
         entries=(dataclasses.replace(ignored, value=VOID), *moved),
         numbering_note="" if _always_skips_ignored(file) else note,
-        is_usual=_mostly_skips_ignored(file),
+        is_preferred_numbering=_mostly_skips_ignored(file),
     )
 
 
@@ -119,8 +121,7 @@ def _mostly_skips_ignored(file: ClassFile) -> bool:
         return True
     if not file.has_names_alone:
         return False
-    file_format = _format_of(file)
-    return file_format is not None and file_format.skips_ignored == "mostly"
+    return _numbering_of_tool(file) == NumberingOfNames.MOSTLY_SKIPS_IGNORED
 
 
 def _always_skips_ignored(file: ClassFile) -> bool:
@@ -132,8 +133,7 @@ def _always_skips_ignored(file: ClassFile) -> bool:
         return False
     if file.entries[1].name == _LABELMES_BACKGROUND:
         return True
-    file_format = _format_of(file)
-    return file_format is not None and file_format.skips_ignored == "always"
+    return _numbering_of_tool(file) == NumberingOfNames.LABELME
 
 
 def _has_background(file: ClassFile, background: str) -> bool:
@@ -149,8 +149,7 @@ def _has_background(file: ClassFile, background: str) -> bool:
 
 def _omits_background(file: ClassFile) -> bool:
     """Says whether a tool wrote a file in which background is not listed."""
-    file_format = _format_of(file)
-    return file_format is not None and file_format.omits_background
+    return _numbering_of_tool(file) == NumberingOfNames.OMITS_BACKGROUND
 
 
 def _list_numberings_of_objects(file: ClassFile) -> list[ClassFile]:
@@ -159,7 +158,9 @@ def _list_numberings_of_objects(file: ClassFile) -> list[ClassFile]:
     The first name is value 1 after an added background, or else it is value 0.
     """
     has_background_by_name = background_index(file.class_names) is not None
-    without = dataclasses.replace(_without_background(file), is_usual=has_background_by_name)
+    without = dataclasses.replace(
+        _without_background(file), is_preferred_numbering=has_background_by_name
+    )
     return [_with_background(file), without]
 
 
@@ -169,9 +170,10 @@ def _list_numberings_of_lines(file: ClassFile) -> list[ClassFile]:
     The first name is value 0, which is usual if the format lists the background, or else it is
     value 1 after an added background.
     """
-    file_format = _format_of(file)
-    lists_background = file_format is not None and file_format.lists_background
-    without = dataclasses.replace(_without_background(file), is_usual=lists_background)
+    first_is_value_0 = _numbering_of_tool(file) == NumberingOfNames.LABELME
+    without = dataclasses.replace(
+        _without_background(file), is_preferred_numbering=first_is_value_0
+    )
     return [without, _with_background(file)]
 
 

@@ -9,8 +9,9 @@ import dataclasses
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, command
+from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import ID
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import find_split_word, role_of_path
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.tools.nnunet import is_split_word

@@ -7,14 +7,7 @@ import collections
 from collections.abc import Callable, Collection
 import posixpath
 
-from voc_seg_tfrecord.core.errors import (
-    LayoutError,
-    MaskError,
-    VocSegError,
-    command,
-    counted,
-    join_names,
-)
+from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted, join_names
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import (
@@ -26,6 +19,7 @@ from voc_seg_tfrecord.core.layout import (
     MASKS,
     PHOTO_SUFFIXES,
 )
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
 from voc_seg_tfrecord.folder.tree.listing import Listing

@@ -7,9 +7,10 @@ import collections
 from collections.abc import Iterable, Mapping, Sequence
 import posixpath
 
-from voc_seg_tfrecord.core.errors import LayoutError, command
+from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
 from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PHOTO_SUFFIXES
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.affixes import affix_around
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
 from voc_seg_tfrecord.folder.files.paths import stem

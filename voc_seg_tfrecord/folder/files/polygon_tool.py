@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
 from voc_seg_tfrecord.core.layout import ID
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
 from voc_seg_tfrecord.folder.files.paths import common_folder_of_files
 from voc_seg_tfrecord.folder.files.sheets import SheetsByTool, SheetsOfFolder, shapes_of

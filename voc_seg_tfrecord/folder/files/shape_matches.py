@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.errors import VocSegError, command
+from voc_seg_tfrecord.core.errors import VocSegError
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.sheet_images import FiledAnnotation, SheetImages
 from voc_seg_tfrecord.tools.shapes import Shape, Sheet, wrong
 

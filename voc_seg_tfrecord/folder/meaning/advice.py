@@ -3,9 +3,9 @@
 from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import command
 from voc_seg_tfrecord.core.layout import Layout
 from voc_seg_tfrecord.core.names import VOC_CLASSES
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.tools.registry import TOOLS
 
 

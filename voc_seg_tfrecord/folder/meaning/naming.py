@@ -45,7 +45,7 @@ class ClassNaming:
     @property
     def is_usual(self) -> bool:
         """Whether the file may be numbered in two ways, and this is the way of its tool."""
-        return self.file is not None and self.file.is_usual
+        return self.file is not None and self.file.is_preferred_numbering
 
     def class_of_entry(self, entry: ClassEntry) -> ClassName:
         """Returns an entry's name, or 255 if it means void and no row says something else."""

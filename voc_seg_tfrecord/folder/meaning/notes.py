@@ -6,8 +6,8 @@ from collections.abc import Container, Mapping
 from voc_seg_tfrecord.core.class_entries import ClassEntry, may_be_background
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS, color_key, format_pairs
 from voc_seg_tfrecord.core.class_table import ClassTable
-from voc_seg_tfrecord.core.errors import command
 from voc_seg_tfrecord.core.names import VOID
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.decide import Decision
 from voc_seg_tfrecord.folder.meaning import doubts, palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate

@@ -15,8 +15,9 @@ from voc_seg_tfrecord.core.class_rows import (
     parse_pairs,
 )
 from voc_seg_tfrecord.core.class_table import ClassTable
-from voc_seg_tfrecord.core.errors import VocSegError, command, counted
+from voc_seg_tfrecord.core.errors import VocSegError, counted
 from voc_seg_tfrecord.core.names import BLACK, VOC_CLASSES, VOID, VOID_COLOR
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.meaning import palettes
 from voc_seg_tfrecord.folder.meaning.candidates import MeaningCandidate
 from voc_seg_tfrecord.folder.meaning.choose import choose_meaning, list_rows, weigh_candidates

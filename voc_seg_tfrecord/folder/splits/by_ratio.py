@@ -17,13 +17,13 @@ from voc_seg_tfrecord.core.errors import (
     ConfigError,
     LayoutError,
     VocSegError,
-    command,
     counted,
 )
 from voc_seg_tfrecord.core.example import ExampleSpec
 from voc_seg_tfrecord.core.grouping import NO_GROUPS
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.ratios import assign
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.threads import ordered_map
 from voc_seg_tfrecord.folder.splits.alike import LooksComparer
 from voc_seg_tfrecord.folder.splits.group_proposals import GroupProposal, propose_groups

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.errors import ListError, command
+from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import TO_TRAIN_ON, split_of
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.question import Alternative, QuestionError

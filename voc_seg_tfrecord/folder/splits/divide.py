@@ -7,7 +7,8 @@ import itertools
 from typing import cast
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import ListError, command
+from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import parse_split_name
 from voc_seg_tfrecord.folder.question import Problems
 from voc_seg_tfrecord.folder.splits.by_ratio import check_groups, divide_by_ratio

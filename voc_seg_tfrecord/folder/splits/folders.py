@@ -6,8 +6,9 @@ import functools
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.errors import LayoutError, command
+from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.layout import Part
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import (
     are_names_of_splits,
     is_plain_name,

@@ -13,8 +13,9 @@ import re
 from typing import TypeVar
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import LayoutError, ListError, command, counted
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
 from voc_seg_tfrecord.core.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, PHOTO_SUFFIXES
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
 from voc_seg_tfrecord.folder.files.paths import stem

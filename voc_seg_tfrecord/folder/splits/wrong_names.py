@@ -6,7 +6,7 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import parse_ids
+from voc_seg_tfrecord.core.id_lists import NamesOfImages, parse_ids
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, SplitList
@@ -99,7 +99,7 @@ def read_given_list(file: File, path: str, image_names: ImageNames) -> SplitList
         not quite those of images.
     """
     vocabulary = Vocabulary(image_names)
-    ids = parse_ids(file.data, file.where, image_names, plain=False, repeats=True)
+    ids = parse_ids(file.data, file.where, NamesOfImages(image_names), may_repeat=True)
     text = ListText(
         path,
         file,

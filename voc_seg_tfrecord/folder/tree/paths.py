@@ -59,7 +59,7 @@ class TreePaths:
         name = self._tree.images.get(image_id)
         if name is None:
             return image_id
-        return id_lists.image_id(posixpath.normpath(name))
+        return id_lists.id_of_file(posixpath.normpath(name))
 
     @functools.cached_property
     def _image_folder(self) -> str:

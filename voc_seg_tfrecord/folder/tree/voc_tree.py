@@ -12,8 +12,8 @@ import os
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, did_you_mean
-from voc_seg_tfrecord.core.example import ALL_PARTS, IMAGE_AND_MASK, NeededFiles
-from voc_seg_tfrecord.core.id_lists import parse_ids
+from voc_seg_tfrecord.core.example import ALL_FILES, IMAGE_AND_MASK, NeededFiles
+from voc_seg_tfrecord.core.id_lists import IdsOfImages, parse_ids
 from voc_seg_tfrecord.core.layout import (
     IMAGES,
     LISTS,
@@ -191,7 +191,7 @@ class VocTree:
         An id that has several files of one part has all of them here.
         """
         paths = {}
-        for part, files in self.files_by_part(image_id, ALL_PARTS).items():
+        for part, files in self.files_by_part(image_id, ALL_FILES).items():
             if image_id in files.names:
                 names = files.ambiguous_names(image_id) or (files.names[image_id],)
                 paths[part] = [files.folder / name for name in names]
@@ -263,7 +263,7 @@ class VocTree:
             raise self._no_such_list(name)
         # A list of plain ids is read before any folder has been listed.
         data = self.texts.read(path, ListError).data
-        return parse_ids(data, path, _IdsWithImage(self))
+        return parse_ids(data, path, IdsOfImages(_IdsWithImage(self)))
 
     def _no_such_list(self, name: str) -> LayoutError:
         names = self.texts.list_names()

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 import dataclasses
 import re
 
-from voc_seg_tfrecord.core.errors import RecordError, command
+from voc_seg_tfrecord.core.errors import RecordError
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.sources.records import features
 from voc_seg_tfrecord.sources.records.features import Record
 from voc_seg_tfrecord.sources.records.layouts import REDUNDANT_FEATURES, RecordLayout

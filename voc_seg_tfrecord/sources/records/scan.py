@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core import file_names, storage
 from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import image_id
+from voc_seg_tfrecord.core.id_lists import id_of_file
 from voc_seg_tfrecord.formats import bands, mask_samples, pillow
 from voc_seg_tfrecord.sources.records import features, layouts
 from voc_seg_tfrecord.sources.records.features import Record, parse
@@ -311,7 +311,7 @@ def make_items(scan: Scan) -> list[RecordItem]:
     They are named by their images. Where names are missing, or two of them without an image's
     ending are the same, all records are named by file and number.
     """
-    ids = [image_id(record.image_name) for record in scan.records]
+    ids = [id_of_file(record.image_name) for record in scan.records]
     are_names_unique = all(ids) and len(set(ids)) == len(ids)
     name_by_file = _distinct_names([record.file for record in scan.records])
     items = []
