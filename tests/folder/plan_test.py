@@ -62,6 +62,14 @@ def test_masks_of_0_and_255_have_two_classes_unless_a_mask_of_the_folder_has_1(t
         refused(tmp_path / other, words, MaskError, class_names=names)
 
 
+def test_a_question_about_a_mask_that_no_list_names_proposes_options_too(tmp_path):
+    mask = np.resize(np.array([0, 1, 7, 255], np.uint8), BINARY.shape)
+    flat(tmp_path, {"a": BINARY, "b": BINARY, "x": mask})
+    words = "2 of 3 masks hold nothing but 255 and 0"
+    text = refused(tmp_path, words, MaskError, class_names=["background", "crack"])
+    assert "if 255 is a class, name the class of each value with --classes" in text
+
+
 def test_a_listed_mask_in_another_unicode_form_than_its_image_is_looked_at(tmp_path):
     flat(tmp_path, {"a": GRAY, "cafe\u0301": BINARY})
     masks = tmp_path / "SegmentationClass"

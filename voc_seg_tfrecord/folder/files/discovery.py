@@ -227,7 +227,6 @@ def _parts_of_options(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout
     Raises:
       ConfigError: if the parts of images and of masks have other names, or one has no pairs.
     """
-    mask_folder_of_part = {each.part: each.path for each in given.mask_folders}
     paths = [each.path for each in given.image_folders]
     repeated = [path for path in paths if paths.count(path) > 1]
     if repeated:
@@ -237,26 +236,37 @@ def _parts_of_options(given: GivenLayout, pairings: Sequence[Pairing]) -> Layout
             expected="folders of their own for each part",
             remedy="name each folder once",
         )
+    mask_folder_of_part = {each.part: each.path for each in given.mask_folders}
     evidence = FileEvidence(given.listing, pairings, given.options, given.looks)
     parts = []
     for named in given.image_folders:
         folders = named.path, mask_folder_of_part.get(named.part)
-        candidates = [
-            PairingCandidate((pairing,)) for pairing in pairings if pairing.folders == folders
-        ]
+        candidates = [pairing for pairing in pairings if pairing.folders == folders]
         if not candidates:
-            raise ConfigError(
-                "option images",
-                found=f"the part {named.part!r} without masks for its images in {named.path!r}",
-                expected="the same names in --images and --masks, such as train=A,test=B, and "
-                "masks in each",
-                remedy="check the names and the folders",
-            )
-        best = max(candidates, key=lambda c: (evidence.name_rank(c), c.pair_count))
-        (pairing,) = best.pairings
+            raise _no_masks_of_part_error(named)
+        pairing = _best_named(candidates, evidence)
         check_masks_of_many_images(given.listing, *pairing.folders, pairing.images.names)
         parts.append(part_of(named.part, pairing))
     return Layout(".", ".", parts=tuple(parts))
+
+
+def _no_masks_of_part_error(named: NamedFolder) -> ConfigError:
+    return ConfigError(
+        "option images",
+        found=f"the part {named.part!r} without masks for its images in {named.path!r}",
+        expected="the same names in --images and --masks, such as train=A,test=B, and masks in "
+        "each",
+        remedy="check the names and the folders",
+    )
+
+
+def _best_named(pairings: Sequence[Pairing], evidence: FileEvidence) -> Pairing:
+    """Returns the pairing whose files are best named as images and masks, or else the largest."""
+
+    def rank(pairing: Pairing) -> tuple[int, int]:
+        return evidence.name_rank(PairingCandidate((pairing,))), len(pairing.pairs)
+
+    return max(pairings, key=rank)
 
 
 def _tree_of_choice(given: GivenLayout, pairings: Sequence[Pairing]) -> VocTree:

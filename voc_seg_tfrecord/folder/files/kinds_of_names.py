@@ -75,22 +75,28 @@ def sort_by_kind(
     by_first_word = _cut_first_words(stems)
     after_words = _affixes_of_kinds(by_last_word, stems)
     before_words = _affixes_of_kinds(by_first_word, stems)
-    if any(_has_role(affix) for affix in (*after_words, *before_words)):
+    after_roles = {affix for affix in after_words if _has_role(affix)}
+    before_roles = {affix for affix in before_words if _has_role(affix)}
+    if after_roles or before_roles:
         # Where words say what files hold, other words that several names have are those of ids.
-        after_words = {affix for affix in after_words if _has_role(affix)}
-        before_words = {affix for affix in before_words if _has_role(affix)}
+        after_words, before_words = after_roles, before_roles
     files_of_kind: dict[Affix, list[str]] = {}
     for name in files:
         stem = stem_of(name)
         before = _affix_of(stem, by_first_word, before_words)
         after = _affix_of(stem, by_last_word, after_words)
-        if before and after and len(before + after) >= len(stem):
-            before = ""  # the two words overlap
-        affix = before, after
+        affix = _without_overlap(stem, before, after)
         if affix != NO_AFFIX:
             affix = shared_names.affix_beside_id(folder, stem, affix, stems)
         files_of_kind.setdefault(affix, []).append(name)
     return files_of_kind
+
+
+def _without_overlap(stem: str, before: str, after: str) -> Affix:
+    """Returns a first and a last word as an affix; without the first if nothing is between them."""
+    if before and after and len(before + after) >= len(stem):
+        return "", after
+    return before, after
 
 
 def _has_role(affix: str) -> bool:
@@ -121,11 +127,14 @@ def _cut_last_words(stems: Set[str]) -> dict[str, CutStem]:
         cut = cut_last_word(stem)
         if cut:
             cut_stems[stem] = cut
-    cut_stems = _keep_words_of_kinds(cut_stems)
+    return _without_sides(_keep_words_of_kinds(cut_stems))
+
+
+def _without_sides(cut_stems: dict[str, CutStem]) -> dict[str, CutStem]:
+    """Leaves out `_l` and `_r` if names have both: left and right are parts of ids, not kinds."""
     words_of_all = {word for cut in cut_stems.values() for word in words(cut.affix)}
     if not words_of_all.issuperset(_SIDES):
         return cut_stems
-    # Left and right are no kinds: the letters are parts of ids.
     return {stem: cut for stem, cut in cut_stems.items() if words(cut.affix) not in (["l"], ["r"])}
 
 

@@ -39,9 +39,8 @@ def _masks_alternative(masks: VocTree, polygons: VocTree) -> Alternative:
     folder = posixpath.join(masks.root_below_given, masks.layout.masks)
     first = next(iter(masks.masks.values()))
     options = {"masks": folder}
-    if paths_below(
-        _files_of(polygons), folder
-    ):  # then the folder does not tell masks from polygons
+    polygons_in_folder = paths_below(_files_of(polygons), folder)
+    if polygons_in_folder:  # then the folder does not tell masks from polygons
         pattern = masks.layout.mask_name or f"{ID}{posixpath.splitext(first)[1]}"
         options = {"mask_name": pattern}
     return Alternative(f"masks in {folder}, such as {first}", options)
@@ -68,13 +67,13 @@ def _describe_difference(masks: VocTree, polygons: VocTree) -> str:
     label_of_value: dict[int, int] = {}
     for image_id in polygons.masks:
         path = polygons.paths.image(image_id)
-        mask_id = ids_by_path.get(path, "")
-        pairs = _read_pixels(masks, mask_id, polygons, image_id)
+        words = f"which differ, as in {path}"
+        pairs = _read_pixels(masks, ids_by_path.get(path, ""), polygons, image_id)
         if pairs is None:
-            return f"which differ, as in {path}"
+            return words
         for value, label in pairs:
             if label_of_value.setdefault(value, label) != label:
-                return f"which differ, as in {path}"
+                return words
     if len(set(label_of_value.values())) < len(label_of_value):
         return "which differ: the masks tell classes apart that are one label of the polygons"
     return ""

@@ -4,7 +4,7 @@ Nothing is chosen here, and no file is opened; `choice` does both. The names of 
 here either: whatever pairs by its name is a pairing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import functools
 import itertools
@@ -25,7 +25,7 @@ _Item = TypeVar("_Item")
 SAMPLE = 6
 """Files of a set that are opened, at most."""
 _MAX_COMPARED_SETS = 80
-"""Sets of files of which each two are compared, whatever their folders."""
+"""Of so many sets each two are compared, whatever their folders, and each with so many near it."""
 _LETTER = re.compile(r"[^\W\d_]")
 _DIGIT_IN_WORD = re.compile(r"(?<=[^\W\d_])\d(?=[^\W\d_])")
 
@@ -119,10 +119,11 @@ def _pattern(affix: Affix, ending: str) -> str:
 
 
 def all_pairings(images: Sequence[FileSet], masks: Sequence[FileSet]) -> Iterator[Pairing]:
-    """Yields each two sets of which files have the same ids, but for those that are the same.
+    """Yields a pairing of each two sets that have ids in common and no file.
 
     One file alone does not tell what stands around its id. It has the same around it as the files
-    of folders that lie to one another in the same way.
+    of folders that lie to one another in the same way: `v4/img_7.jpg` and `v4/lab_7.png` as those
+    of `v1`, which has more.
     """
     with_one_file: list[tuple[FileSet, FileSet]] = []
     affixes_by_path: dict[str, dict[AffixPair, None]] = {}  # in place of an ordered set
@@ -174,26 +175,43 @@ def _sets_to_compare(
     if len(images) * len(masks) <= _MAX_COMPARED_SETS * _MAX_COMPARED_SETS:
         yield from itertools.product(images, masks)
         return
-    masks_by_folder: dict[str, list[FileSet]] = {}
-    masks_by_end: dict[str, list[FileSet]] = {}
-    for files in masks:
-        for folder in _near_folders(files):
-            masks_by_folder.setdefault(folder, []).append(files)
-        for end in _ends_of_folder(files):
-            masks_by_end.setdefault(end, []).append(files)
+    nearby = _NearbySets(masks)
     for image_files in images:
-        groups = [masks_by_folder.get(folder, []) for folder in _near_folders(image_files)]
-        groups += [masks_by_end.get(end, []) for end in _ends_of_folder(image_files)]
-        near_masks: dict[FileSet, None] = {}  # in place of an ordered set
-        for group in groups:
-            if len(group) <= _MAX_COMPARED_SETS:
-                near_masks |= dict.fromkeys(group)
-        for mask_files in near_masks:
+        for mask_files in nearby.list_near(image_files):
             yield image_files, mask_files
 
 
+class _NearbySets:
+    """Finds sets of files whose folders lie near another folder, or end as it does.
+
+    Near are the same folder, one in it or above it, and folders beside each other.
+
+    Args:
+      sets: the sets.
+    """
+
+    def __init__(self, sets: Iterable[FileSet]):
+        self._by_near_folder: dict[str, list[FileSet]] = {}
+        self._by_end: dict[str, list[FileSet]] = {}
+        for files in sets:
+            for folder in _near_folders(files):
+                self._by_near_folder.setdefault(folder, []).append(files)
+            for end in _ends_of_folder(files):
+                self._by_end.setdefault(end, []).append(files)
+
+    def list_near(self, files: FileSet) -> list[FileSet]:
+        """Returns the sets near others, each once; groups of more than a few are left out."""
+        groups = [self._by_near_folder.get(folder, []) for folder in _near_folders(files)]
+        groups += [self._by_end.get(end, []) for end in _ends_of_folder(files)]
+        near: dict[FileSet, None] = {}  # in place of an ordered set
+        for group in groups:
+            if len(group) <= _MAX_COMPARED_SETS:
+                near |= dict.fromkeys(group)
+        return list(near)
+
+
 def _near_folders(files: FileSet) -> list[str]:
-    """Returns the folder of files, and the one above it: images and masks near them share one."""
+    """Returns the folder of files and the one above it. Two sets near each other share one."""
     return [files.folder, posixpath.dirname(files.folder)]
 
 

@@ -56,9 +56,16 @@ def have_other_sizes(
 
     Example: `images_small` loses to `images`, whose images are as large as the masks.
     """
-    if not evidence.sizes_agree(candidate) and evidence.sizes_agree(other):
+    if _has_sizes_alone(other, candidate, evidence):
         return "only the images of that one have the sizes of the masks"
     return None
+
+
+def _has_sizes_alone(
+    candidate: PairingCandidate, other: PairingCandidate, evidence: FileEvidence
+) -> bool:
+    """Says whether a candidate's images have the sizes of its masks, and the other's have not."""
+    return evidence.sizes_agree(candidate) and not evidence.sizes_agree(other)
 
 
 def are_called_augmented(
@@ -190,7 +197,7 @@ def have_other_mask_sizes(
 
     Example: `masks_small` loses to `masks`.
     """
-    if not evidence.sizes_agree(candidate) and evidence.sizes_agree(other):
+    if _has_sizes_alone(other, candidate, evidence):
         return "only the masks of that one have the sizes of the images"
     return None
 

@@ -93,13 +93,13 @@ class SheetImages:
             return FoundImage(annotation.image)
         if self._shapes.find_image == "by name":
             return self._find_by_name(file, annotation)
-        found = self._find_at_path(file, annotation.image)
-        if found is None:
-            found = self._find_of_file_name(file, annotation.image)
-        if found is None:
-            found = self._find_by_name(file, annotation)
-            if found is not None:
-                self._check_name_of_file(file, annotation.image, found.path)
+        image = annotation.image
+        found = self._find_at_path(file, image) or self._find_of_file_name(file, image)
+        if found is not None:
+            return found
+        found = self._find_by_name(file, annotation)
+        if found is not None:
+            self._check_name_of_file(file, image, found.path)
         return found
 
     def _find_at_path(self, file: str, image: str) -> FoundImage | None:

@@ -146,9 +146,10 @@ def gray_values_contradict_black_or_white(
 
 
 def _values_of_black_and_white(colors: Collection[Color]) -> dict[int, Color]:
-    """Returns the grayscale values that are sure to be one of a class file's colors.
+    """Returns the colors that grayscale values show, of those in a class file.
 
-    255 is white. 0 is black if the file has black and white alone, so that masks are like it.
+    255 shows white. 0 shows black if the file has black and white alone: then masks are black and
+    white, also those of 1 bit.
     """
     color_by_value: dict[int, Color] = {}
     if set(colors) == {BLACK, WHITE}:
@@ -159,6 +160,7 @@ def _values_of_black_and_white(colors: Collection[Color]) -> dict[int, Color]:
 
 
 def _name_class(name: ClassName | None) -> str:
+    """Returns the words for a class in a message."""
     if name is None:
         return "no class"
     return VOID_CLASS if name == VOID else str(name)

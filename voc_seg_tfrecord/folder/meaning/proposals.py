@@ -81,58 +81,61 @@ def propose_rows(survey: Survey, names: Sequence[str] = ()) -> str:
     Returns:
       The proposal; empty if the masks are not read so, or use too much.
     """
-    for keys in _list_keys(survey, len(names)):
-        if not 2 <= len(keys.keys) <= MAX_PROPOSED_CLASSES:
+    for table in _list_tables(survey, len(names)):
+        if not 2 <= len(table.keys) <= MAX_PROPOSED_CLASSES:
             continue
-        classes = names if len(names) == len(keys.keys) else _placeholders(keys.keys)
-        rows = tuple(zip(keys.keys, classes, strict=True))
+        classes = names if len(names) == len(table.keys) else _placeholders(table.keys)
+        rows = tuple(zip(table.keys, classes, strict=True))
         option = _option_of_rows(survey, ClassNaming(ClassTable(())), rows)
         if option:
-            return f"{keys.task} with {option}"
+            return f"{table.task} with {option}"
     return ""
 
 
 @dataclasses.dataclass(frozen=True)
-class _Keys:
-    """Keys of a table that has a row for each class of the masks.
+class _PossibleTable:
+    """A table of classes that may be proposed.
 
     Attributes:
-      task: what the user does with such a table, for the proposal.
-      keys: all values, or all colors, that may be classes.
+      task: what the user does with it: "name the class of each value".
+      keys: the key of each row.
     """
 
     task: str
     keys: Sequence[Key]
 
 
-def _list_keys(survey: Survey, name_count: int) -> list[_Keys]:
-    """Returns the values and the colors of masks, each if they tell the classes apart.
+def _list_tables(survey: Survey, name_count: int) -> list[_PossibleTable]:
+    """Returns a table of all values and one of all colors, each if it can tell the classes apart.
 
     Args:
       survey: what the masks use.
       name_count: how many class names the user gave.
     """
-    possible: list[_Keys] = []
+    tables: list[_PossibleTable] = []
     if not palettes.entries_of_values_with_several_colors(survey):
-        possible.append(_keys_of_values(survey, name_count))
+        tables.append(_table_of_values(survey, name_count))
     if not palettes.has_values_of_one_color(survey):
         colors = [color_key(color) for color in survey.colors if color != VOID_COLOR]
-        possible.append(_Keys("name the class of each color", colors))
-    return possible
+        tables.append(_PossibleTable("name the class of each color", colors))
+    return tables
 
 
-def _keys_of_values(survey: Survey, name_count: int) -> _Keys:
-    """Returns the values. 255 is left out if it is void in a mask, unless it has a name too.
+def _table_of_values(survey: Survey, name_count: int) -> _PossibleTable:
+    """Returns the table of all values.
 
-    Example: the values 0, 128 and 255 with the three names background, disc and cup.
+    If masks show that 255 is void, it has no row, with two exceptions. The user gave a name for it
+    too: background, disc and cup for 0, 128 and 255. Or more masks have 255 beside 0 alone.
     """
     task = "name the class of each value"
     values = [value for value in survey.values if value >= 0]
     if not survey.void.masks:
-        return _Keys(task, values)
-    if len(values) == name_count:
-        return _Keys(f"if 255 is a class, {task}", values)
-    return _Keys(task, [value for value in values if value != VOID])
+        return _PossibleTable(task, values)
+    has_name_for_255 = len(values) == name_count
+    is_doubtful = survey.binary.masks > survey.void.masks
+    if has_name_for_255 or is_doubtful:
+        return _PossibleTable(f"if 255 is a class, {task}", values)
+    return _PossibleTable(task, [value for value in values if value != VOID])
 
 
 def propose_meanings(survey: Survey, naming: ClassNaming) -> list[str]:
