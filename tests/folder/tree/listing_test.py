@@ -51,6 +51,15 @@ def test_a_loop_of_links_and_a_second_way_to_a_folder_give_no_file_twice(tmp_pat
     assert sorted(found.links) == ["again", "sub/up", "the same"]
 
 
+def test_a_folder_in_a_linked_one_that_was_listed_already_is_named(tmp_path):
+    folder = put(tmp_path, "set/a.jpg", "store/sub/b.jpg", "store/c.jpg")
+    (tmp_path / "set" / "A").symlink_to(tmp_path / "store" / "sub")
+    (tmp_path / "set" / "B").symlink_to(tmp_path / "store")
+    found = Listing.of(folder / "set")
+    assert sorted(found.below()) == ["A/b.jpg", "B/c.jpg", "a.jpg"]
+    assert found.links == {"B/sub": str(tmp_path / "store" / "sub")}
+
+
 def test_a_linked_folder_is_listed_if_its_name_is_an_ending_and_has_none_itself(tmp_path):
     folder = put(tmp_path, "data/a.jpg", "set/train.txt", "store/b.png")
     (tmp_path / "set" / "jpg").symlink_to(tmp_path / "data")

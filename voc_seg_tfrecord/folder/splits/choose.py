@@ -59,8 +59,8 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
     notes = [*evidence.notes]
     candidates = find_candidates(evidence, notes, user_gave_lists=user_gave_lists)
     for unclear in evidence.unclear:
-        may_be_meant = not user_gave_lists or unclear.rank == ListRank.SEGMENTATION
-        if may_be_meant and _stops_build(unclear, evidence, candidates):
+        is_outside_given_lists = user_gave_lists and unclear.rank != ListRank.SEGMENTATION
+        if not is_outside_given_lists and _stops_build(unclear, evidence, candidates):
             raise not_understood_error(evidence, unclear)
         notes.append(f"{unclear.file} is not read: it has {unclear.content}.")
     candidates += divide_further(candidates)
@@ -71,18 +71,40 @@ def choose_splits(evidence: SplitEvidence, *, user_gave_lists: bool) -> ChosenSp
     decision = decide(candidates, RULES, evidence)
     chosen = decision.taken
     if chosen is None:
-        remaining = join_if_compatible(decision.alternatives)
-        if len(remaining) > 1:
-            raise _several_divisions_error(evidence, remaining)
-        (chosen,) = remaining
-    if not _may_leave_labeled_out(chosen):
-        left_out = _labeled_without_split(evidence, [chosen])
-        if left_out:
-            check_not_mixed(evidence.tree, left_out)
-            raise _rest_undecided_error(evidence, chosen, left_out)
+        chosen = _join_alternatives(evidence, decision.alternatives)
+    _check_labeled_in_splits(evidence, chosen)
     notes += _notes_on_lost(decision.lost)
     notes += _note_on_unusual_names(chosen)
     return ChosenSplits(chosen, notes, decision.lost)
+
+
+def _join_alternatives(
+    evidence: SplitEvidence, alternatives: Sequence[SplitCandidate]
+) -> SplitCandidate:
+    """Returns the candidates that no rule beats as one, if all belong together.
+
+    Raises:
+      QuestionError: if they do not.
+    """
+    joined = join_if_compatible(alternatives)
+    if len(joined) > 1:
+        raise _several_divisions_error(evidence, joined)
+    return joined[0]
+
+
+def _check_labeled_in_splits(evidence: SplitEvidence, chosen: SplitCandidate) -> None:
+    """Checks that a candidate leaves no labeled image out, unless it may.
+
+    Raises:
+      QuestionError: if it does, with the options for these images.
+      LayoutError: if they lie in a folder of test and another split.
+    """
+    if _may_leave_labeled_out(chosen):
+        return
+    left_out = _labeled_without_split(evidence, [chosen])
+    if left_out:
+        check_not_mixed(evidence.tree, left_out)
+        raise _rest_undecided_error(evidence, chosen, left_out)
 
 
 def _stops_build(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 import functools
+import itertools
 import posixpath
 import re
 
@@ -118,12 +119,11 @@ class SplitFolders:
         parts_by_split: dict[str, Sequence[str]] = {}
         for said_split, folders in folders_by_said_split.items():
             if said_split == "train" or len(folders) == 1:
-                parts_by_split[said_split] = [
-                    part for folder in folders for part in parts_by_folder[folder]
-                ]
-                continue
-            for split, folder in _folder_by_own_name(folders, self.tree.root).items():
-                parts_by_split[split] = parts_by_folder[folder]
+                parts = itertools.chain(*[parts_by_folder[folder] for folder in folders])
+                parts_by_split[said_split] = [*parts]
+            else:
+                for split, folder in _folder_by_own_name(folders, self.tree.root).items():
+                    parts_by_split[split] = parts_by_folder[folder]
         return parts_by_split
 
     def labeled_parts(self) -> list[Part]:

@@ -59,8 +59,8 @@ class Listing:
       root: the folder.
       files_by_folder: the names of the files in each folder, sorted; folders by their path below
         the root, which itself is the empty text.
-      links: linked folders that were left out because they lead to an ancestor or to what was
-        listed already, and where each leads.
+      links: linked folders, and folders in these, that were left out because they lead to an
+        ancestor or to what was listed already, and where each leads.
       system_folders: the paths of folders that were left out because a system made them.
     """
 
@@ -251,7 +251,9 @@ class _Walk:
                 self.system_folders.append(path)
             elif entry.is_link:
                 self._pending_links.append(path)
-            elif real_path not in self._seen_real_paths:
+            elif real_path in self._seen_real_paths:
+                self.links_left_out[path] = real_path  # it lies in a linked folder
+            else:
                 self._seen_real_paths.add(real_path)
                 new_folders.append(_Folder(path, real_path))
         self._count_files(folder.path, len(files))
