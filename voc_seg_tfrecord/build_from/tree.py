@@ -104,15 +104,19 @@ def _check_first_images(plan: FolderPlan) -> None:
         return
     tree = plan.tree
     ids = itertools.chain(*plan.splits.values())
-    paths = (tree.image_file(image_id) for image_id in ids if image_id in tree.images)
-    deep_paths = (path for path in paths if path.suffix.lower() in _DEEP_ENDINGS)
-    for path in itertools.islice(deep_paths, _MAX_CHECKED_IMAGES):
+    checked_ids = (image_id for image_id in ids if _may_be_deep(tree.images.get(image_id, "")))
+    for image_id in itertools.islice(checked_ids, _MAX_CHECKED_IMAGES):
         try:
-            images.open_image(File.read(path), decoding="none")
+            images.open_image(File.read(tree.image_file(image_id)), decoding="none")
         except VocSegError as error:
             if error.kind == WOULD_BE_LOST:
                 raise
             # The build reports any other fault, with those of all images.
+
+
+def _may_be_deep(name: str) -> bool:
+    """Says whether an image of this file name may have other bands or bits than a photo."""
+    return name.lower().endswith(_DEEP_ENDINGS)
 
 
 class FolderPlanner:

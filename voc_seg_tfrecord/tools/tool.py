@@ -106,10 +106,16 @@ class ShapeFiles:
     read_image: Callable[[File], File] | None = None
     words_on_left_out: str = "which is in no mask"
 
+    @property
+    def endings_read_alone(self) -> tuple[str, ...]:
+        """The endings of files that are read by themselves; none if only folders are read."""
+        if self.read is None:
+            return ()
+        return (self.ending, *self.other_endings)
+
     def may_have_name(self, name: str) -> bool:
         """Says whether a file is called as those of the tool that are read by themselves."""
-        endings = (self.ending, *self.other_endings)
-        return self.read is not None and name.lower().endswith(endings)
+        return name.lower().endswith(self.endings_read_alone)
 
     def may_have_content(self, data: bytes) -> bool:
         """Says whether a file holds what those of the tool hold."""

@@ -5,6 +5,7 @@ from etils import epath
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.formats import mask_samples, pillow
 
 MIN_IMAGE_BYTES = 100
@@ -40,7 +41,7 @@ def are_same(first: epath.Path, other: epath.Path) -> bool:
         return False
 
 
-def length(path: epath.Path) -> int:
+def length(path: PathLike) -> int:
     """Returns how many bytes a file has; -1 if it leads nowhere."""
     try:
         return storage.size(path)

@@ -96,7 +96,17 @@ def _is_table_or_class_list(name: str) -> bool:
 
 
 def _may_have_shapes(name: str) -> bool:
-    return any(tool.shapes.may_have_name(name) for tool in SHAPE_TOOLS if tool.shapes)
+    return name.lower().endswith(_endings_of_shapes())
+
+
+@functools.cache
+def _endings_of_shapes() -> tuple[str, ...]:
+    """Returns the endings of all tools' files; a folder may have a million of other files."""
+    endings: list[str] = []
+    for tool in SHAPE_TOOLS:
+        if tool.shapes:
+            endings += tool.shapes.endings_read_alone
+    return tuple(endings)
 
 
 def _read_sheet(files: FolderFiles, name: str) -> _FileOfTool:
