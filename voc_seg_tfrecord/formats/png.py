@@ -205,13 +205,14 @@ def _check_order(file: File, kinds: Sequence[bytes]) -> None:
     """
     if kinds.count(b"IHDR") > 1:
         raise damaged(file, "a second header")
-    number_of_pixel_chunks = kinds.count(b"IDAT")
-    first_pixels = kinds.index(b"IDAT") if number_of_pixel_chunks else len(kinds)
-    pixels = kinds[first_pixels : first_pixels + number_of_pixel_chunks]
-    if set(pixels) != {b"IDAT"}:
+    positions = [position for position, kind in enumerate(kinds) if kind == b"IDAT"]
+    are_together = bool(positions) and positions[-1] - positions[0] + 1 == len(positions)
+    if not are_together:
         raise damaged(file, "pixels (IDAT) that are missing, or have other chunks among them")
     for kind in (b"PLTE", b"tRNS"):
-        if kind in kinds and (kinds.count(kind) > 1 or kinds.index(kind) > first_pixels):
+        is_twice = kinds.count(kind) > 1
+        is_behind_pixels = kind in kinds[positions[0] :]
+        if is_twice or is_behind_pixels:
             raise damaged(file, f"{kind.decode()} twice, or behind the pixels")
     has_both = b"PLTE" in kinds and b"tRNS" in kinds
     if has_both and kinds.index(b"tRNS") < kinds.index(b"PLTE"):

@@ -5,7 +5,7 @@ Read are lists below keys (`{"train": ["a", "b"]}`), also in folds; rows (`[{"im
 writes them (`train: images/train`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import dataclasses
 import itertools
 import json
@@ -154,7 +154,10 @@ class _DocumentReader:
     def _lists_of_entries(
         self, value: dict[str, Any] | list[Any], keys: tuple[str, ...], *, says_split: bool
     ) -> list[ListedImages]:
-        """Returns the lists of entries as rows of a table; if no row is an image, those in them."""
+        """Returns the lists that entries make as the rows of a table.
+
+        If no row names an image, it returns the lists inside the entries, too.
+        """
         if isinstance(value, dict):
             lists = self._lists_of_mapping(value)
         else:
@@ -219,12 +222,10 @@ class _DocumentReader:
 
         A text among objects is the name of an image.
         """
-        dicts = [item for item in items[:MAX_SAMPLED_ROWS] if isinstance(item, dict)]
-        keys = [*dict.fromkeys(itertools.chain(*dicts))][:_MAX_KEYS_OF_ROWS]
+        keys = _keys_of_objects(items[:MAX_SAMPLED_ROWS])[:_MAX_KEYS_OF_ROWS]
         if not keys:
             return _RowsWithHead([self._row_of_list(item) for item in items], head=())
-        usual_keys = [key for key in IMAGE_COLUMNS if key in keys]
-        image_key = usual_keys[0] if usual_keys else ""
+        image_key = next((key for key in IMAGE_COLUMNS if key in keys), "")
         rows = []
         for item in items:
             entry = item if isinstance(item, dict) else {image_key: item}
@@ -264,6 +265,12 @@ class _DocumentReader:
                 ids_below = self.images_below(text)
             ids += ids_below or [self.vocabulary.id_of(text)]
         return ids
+
+
+def _keys_of_objects(items: Iterable[Any]) -> list[str]:
+    """Returns the keys of all objects among some items, each once, in their order."""
+    objects = [item for item in items if isinstance(item, dict)]
+    return [*dict.fromkeys(itertools.chain.from_iterable(objects))]
 
 
 def _below_keys(listed: ListedImages, keys: tuple[str, ...], *, says_split: bool) -> ListedImages:
