@@ -99,7 +99,9 @@ def rows_of_file(file: ClassFile, rows: Rows, background: str) -> Rows:
         position_by_class.setdefault(name, len(position_by_class))
     rows_of_entries = sorted(class_by_key.items(), key=lambda row: position_by_class[row[1]])
     rows_by_value_or_color = [row for row in rows if not is_name(row[0])]
-    return tuple(dict([*rows_of_entries, *rows_by_value_or_color]).items())
+    # The user's row replaces that of the file with the same key, at its position.
+    class_by_sorted_key = dict([*rows_of_entries, *rows_by_value_or_color])
+    return tuple(class_by_sorted_key.items())
 
 
 def note_void(file: ClassFile | None, config: VocSegConfig) -> list[str]:

@@ -110,17 +110,17 @@ class SplitFolders:
         for part in self.labeled_parts():
             folder = first_folder_of_split(part.images)
             parts_by_folder.setdefault(folder, []).append(f"{part.name}/")
-        folders_by_said_split: dict[str, list[str]] = {}
+        folders_by_named_split: dict[str, list[str]] = {}
         for folder in parts_by_folder:
-            said_split = parse_split_name(folder).split or "train"
-            folders_by_said_split.setdefault(said_split, []).append(folder)
-        if "train" not in folders_by_said_split or len(folders_by_said_split) == 1:
+            named_split = parse_split_name(folder).split or "train"
+            folders_by_named_split.setdefault(named_split, []).append(folder)
+        if "train" not in folders_by_named_split or len(folders_by_named_split) == 1:
             return {}
         parts_by_split: dict[str, Sequence[str]] = {}
-        for said_split, folders in folders_by_said_split.items():
-            if said_split == "train" or len(folders) == 1:
+        for named_split, folders in folders_by_named_split.items():
+            if named_split == "train" or len(folders) == 1:
                 parts = itertools.chain(*[parts_by_folder[folder] for folder in folders])
-                parts_by_split[said_split] = [*parts]
+                parts_by_split[named_split] = [*parts]
             else:
                 for split, folder in _folder_by_own_name(folders, self.tree.root).items():
                     parts_by_split[split] = parts_by_folder[folder]
@@ -200,14 +200,14 @@ def choose_folder_of_each_split(folders: Sequence[str], where: object) -> dict[s
     Raises:
       LayoutError: if two of them would be one split; `where` says where they lie.
     """
-    folders_by_said_split: dict[str, list[str]] = {}
+    folders_by_named_split: dict[str, list[str]] = {}
     for folder in folders:
-        said_split = only_split_in(folder) or _own_split_of(folder)
-        folders_by_said_split.setdefault(said_split, []).append(folder)
+        named_split = only_split_in(folder) or _own_split_of(folder)
+        folders_by_named_split.setdefault(named_split, []).append(folder)
     folder_by_split = {}
-    for said_split, same_split in folders_by_said_split.items():
+    for named_split, same_split in folders_by_named_split.items():
         if len(same_split) == 1:
-            folder_by_split[said_split] = same_split[0]
+            folder_by_split[named_split] = same_split[0]
         else:
             folder_by_split.update(_folder_by_own_name(same_split, where))
     return folder_by_split

@@ -47,10 +47,10 @@ class MissingMasks:
     config: VocSegConfig
 
     def leave_out(self, splits: Splits) -> Splits:
-        """Returns splits without the listed ids that have no image or no mask, if they may go.
+        """Returns splits without the listed ids that have no image or no mask, if these may go.
 
-        A split that nobody asked for and that has no image with a mask goes too: test lists of
-        releases and tools are such.
+        A split without any image with a mask is dropped too if the user did not give it: releases
+        and tools have such lists of test images.
 
         Raises:
           ListError: if no image of a split has a mask.
@@ -109,7 +109,10 @@ class MissingMasks:
         return _RemainingIds(used, left_out)
 
     def _is_left_out(self, image_id: str) -> bool:
-        """Says whether an id is left out. A file whose name only looks the same is an error."""
+        """Says whether an id is left out, because it has no image or no mask.
+
+        It is not if a file's name differs only in case or Unicode form, which is an error later.
+        """
         images = self.tree.images
         masks = self.tree.masks
         if image_id not in images:
@@ -168,7 +171,7 @@ class MissingMasks:
         )
 
     def _check_for_jpegs(self, unmasked_ids: Collection[str]) -> None:
-        """Checks that no JPEG stands in the place of a mask.
+        """Checks that no JPEG lies where a mask should.
 
         Where some images have masks and the others are left out, a note is enough.
 

@@ -50,7 +50,7 @@ class Exchange:
     Attributes:
       giver: a unit with the class that is wanted.
       giver_split: the split that it is in.
-      taker: the unit that takes its place.
+      taker: the unit that the giver's split gets for it.
       taker_split: the split that wants the class.
     """
 

@@ -82,8 +82,8 @@ class SetFiles:
     def _find(self, half: Half) -> Iterator[FileWithId]:
         """Yields the images or the masks of the set.
 
-        A file whose name fits an excluded pattern is neither, as `a_overlay.png` beside `a.png`,
-        but for the files of `_find_excluded_in_both`.
+        A file whose name fits an excluded pattern is neither, as `a_overlay.png` beside `a.png`.
+        The files of `_find_excluded_in_both` are the exception.
         """
         found_ids = set[str]()
         for file in self._find_in_parts(half, self._excluded_namings):
@@ -118,9 +118,9 @@ class SetFiles:
         return {file.id for file in self._find_in_parts("images", ())}
 
     def _find_in_parts(self, half: Half, excluded: Collection[Naming]) -> Iterator[FileWithId]:
-        """Yields the files of all parts, with their ids in the set and their names below `half`.
+        """Yields the files of all parts, with their ids in the set and their names below it.
 
-        In a set of several parts the id begins with the part's name: `train/a`.
+        If the set has several parts, the id begins with the part's name: `train/a`.
 
         Args:
           half: which files.
