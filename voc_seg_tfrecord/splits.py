@@ -7,7 +7,7 @@ from typing import Any
 
 from voc_seg_tfrecord.core import names
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING, id_of_file
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING_PATTERN, id_of_file
 from voc_seg_tfrecord.core.named_lists import NamedList, identify
 from voc_seg_tfrecord.core.named_lists import list_ids as ids
 from voc_seg_tfrecord.core.named_lists import named_lists as named
@@ -167,7 +167,7 @@ def _divide_tf_data(dataset: Any, wanted: IdList, partial: bool, where: object) 
 
     def is_selected(example: dict[str, Any]) -> Any:
         return is_in_list.lookup(
-            tf.strings.regex_replace(example[names.FILENAME], IMAGE_ENDING, "")
+            tf.strings.regex_replace(example[names.FILENAME], IMAGE_ENDING_PATTERN, "")
         )
 
     def is_other(example: dict[str, Any]) -> Any:

@@ -107,3 +107,9 @@ def test_a_report_of_verify_and_its_parts_are_short(sample):
 def test_a_line_sends_no_control_characters_and_ends():
     assert display.brief_line(1, "a\x1b[31m\n" * 100).isprintable()
     assert len(display.brief_line(1, "ü" * 1000)) < 200
+
+
+def test_truth_is_no_number_in_a_table():
+    table = display.brief_table("t", ("a", "b"), [(True, 1000)])
+    assert ">True<" in table
+    assert ">1,000<" in table

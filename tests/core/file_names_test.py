@@ -1,6 +1,6 @@
 import pytest
 
-from voc_seg_tfrecord.core.file_names import name_fault, show_name
+from voc_seg_tfrecord.core.file_names import name_fault, show_file_name
 
 
 @pytest.mark.parametrize("name", ["a.jpg", "folder/a.jpg", "..a..jpg", "\xe9.png", "a b.png", "a"])
@@ -33,5 +33,5 @@ def test_a_name_that_can_be_no_file_below_a_folder_is_told_why(name, words):
 
 
 def test_a_name_is_shown_with_nothing_hidden_and_not_at_full_length():
-    assert show_name("a\0b") == r"'a\x00b'"
-    assert len(show_name("n" * 300)) < 80
+    assert show_file_name("a\0b") == r"'a\x00b'"
+    assert len(show_file_name("n" * 300)) < 80

@@ -59,6 +59,9 @@ def test_without_a_task_no_process_is_started(monkeypatch):
             VocSegError,
             r"(?s)ended by SIGKILL, and its last output.*my words",
         ),
+        pytest.param(
+            ("kill", signal.SIGRTMIN + 3), VocSegError, "ended by signal 37", marks=pytest.mark.slow
+        ),
         pytest.param(("exit", 3), VocSegError, "ended with status 3", marks=pytest.mark.slow),
     ],
 )

@@ -2,13 +2,13 @@ import pytest
 
 from voc_seg_tfrecord.core.split_names import (
     SplitName,
-    is_called_as_split,
+    as_split_name,
+    has_only_split_words,
     is_plain_name,
     list_splits_in,
-    needs_train,
     only_split_in,
-    own_split_name,
     parse_split_name,
+    says_split_ambiguously,
     split_of,
     words,
 )
@@ -59,19 +59,25 @@ def test_a_name_of_several_splits_has_each_of_them():
 
 
 def test_words_that_need_train_beside_them_are_no_plain_names():
-    assert needs_train("eval")
-    assert not needs_train("val_eval")
+    assert says_split_ambiguously("eval")
+    assert not says_split_ambiguously("val_eval")
     assert is_plain_name("Val2017")
     assert not is_plain_name("dev")
-    assert is_called_as_split("train_ids")
-    assert not is_called_as_split("evaluation")
+
+
+def test_a_name_of_split_words_alone_has_no_year_and_no_number():
+    names = ["Train", "val_list", "train_ids", "train_val", "train_test", "tr", "splits"]
+    assert all(map(has_only_split_words, names))
+    others = ["train2017", "VOCtrain", "test1", "val_fold0", "eval", "evaluation", "cats", ""]
+    assert not any(map(has_only_split_words, others))
 
 
 def test_names_are_cut_into_words():
     assert words("valAnnot2") == ["val", "annot", "2"]
+    assert words("vocvalset depths") == ["voc", "val", "set", "depth"]
     assert words("trainvalImages") == ["train", "val", "images"]
 
 
 def test_a_name_that_a_user_types_stays_but_for_the_usual_ones():
     assert [split_of(name) for name in ("val", "Train", "dev")] == ["validation", "train", "dev"]
-    assert own_split_name("test-easy (new)") == "test_easy_new"
+    assert as_split_name("test-easy (new)") == "test_easy_new"

@@ -15,7 +15,7 @@ import pytest
 from support.paths import REPOSITORY
 
 from voc_seg_tfrecord.core import locks, signals, staging
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, StorageError
 
 
 def make(folder, text, **options):
@@ -166,6 +166,20 @@ def test_a_folder_of_locks_that_are_links_and_pipes_stays_as_it_is(tmp_path):
     os.mkfifo(tmp_path / "incomplete.0123456789ac.lock")
     make(tmp_path / "made", "new")
     assert (tmp_path / "precious").read_text() == "old"
+
+
+def test_a_folder_in_which_no_new_file_can_be_opened_is_an_error(tmp_path, monkeypatch):
+    open_descriptor = os.open
+
+    def refuse_to_read(path, flags, *mode, **options):
+        if str(path).endswith(".lock") and not flags & os.O_CREAT:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return open_descriptor(path, flags, *mode, **options)
+
+    monkeypatch.setattr(os, "open", refuse_to_read)
+    with pytest.raises(StorageError, match="a new lock file in this folder cannot be opened"):
+        make(tmp_path / "made", "new")
+    assert names(tmp_path) == []
 
 
 def test_a_temporary_folder_of_a_killed_process_is_removed_by_the_next(tmp_path, monkeypatch):

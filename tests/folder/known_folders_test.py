@@ -19,8 +19,8 @@ from support.own_tree import config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
-from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.core.layout import MASK_SUFFIXES
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
+from voc_seg_tfrecord.core.layout import MASK_ENDINGS
 from voc_seg_tfrecord.folder.reader import FolderReader
 from voc_seg_tfrecord.folder.tree import listing
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
@@ -346,7 +346,7 @@ def test_what_lies_beside_a_set_is_in_the_account(tmp_path, train, other, beside
 
 def counting(path):
     """Says whether a file is an image, a possible mask, a list or a class file."""
-    endings = (*IMAGE_SUFFIXES, *MASK_SUFFIXES, ".txt")
+    endings = (*IMAGE_ENDINGS, *MASK_ENDINGS, ".txt")
     return path.name.lower().endswith(endings) or path.name in CLASS_FILE_NAMES
 
 

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.audit.source_records import Originals
 from voc_seg_tfrecord.audit.tile_places import TilePlace, tile_place, tile_problems
 from voc_seg_tfrecord.core.errors import RecordError, VocSegError, counted
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.file_names import name_fault, show_name
+from voc_seg_tfrecord.core.file_names import name_fault, show_file_name
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -212,7 +212,7 @@ def _feature_problems(standard: Standard, record: Record) -> Iterator[str]:
         text = record.bytes(name).decode(errors="replace")
         fault = name_fault(text)
         if fault:
-            yield f"{name}: {show_name(text)}, which {fault}"
+            yield f"{name}: {show_file_name(text)}, which {fault}"
 
 
 def _object_problems(standard: Standard, record: Record) -> Iterator[str]:

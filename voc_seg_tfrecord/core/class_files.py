@@ -12,7 +12,7 @@ from voc_seg_tfrecord.core.class_entries import ClassEntry, is_void, is_void_nam
 from voc_seg_tfrecord.core.class_parsers import UNREADABLE, ClassFileFormat
 from voc_seg_tfrecord.core.errors import LayoutError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.names import VOID, Color, unprintable
 from voc_seg_tfrecord.core.spelling import describe_same_name, find_same_name
 
@@ -156,7 +156,7 @@ def _describe_images(text: str, image_ids: Container[str]) -> str:
     lines = [line for line in map(str.strip, text.splitlines()) if line]
     first_words = [re.split(r"[\s,;:]+", line)[0] for line in lines]
     for number, word in enumerate(first_words, start=1):
-        if word.lower().endswith(IMAGE_SUFFIXES):
+        if word.lower().endswith(IMAGE_ENDINGS):
             return f"the image {word[:80]!r} in line {number}"
     for line, word in zip(lines, first_words, strict=True):
         if line not in image_ids and word not in image_ids:

@@ -33,6 +33,9 @@ WRITTEN_LATER = (SUMS, "README.md")
 def write_sums(folder: epath.Path, *, known: Mapping[str, str] | None = None) -> None:
     """Writes the sha256 of every file below a folder into SHA256SUMS.
 
+    Only `sha256sum -c` reads that of an exported tree, whose files lie in folders; `read_sums`
+    reads that of a dataset.
+
     Args:
       folder: of a dataset's version, or of an exported tree, in which all other files are complete.
       known: sha256 of shards by name, which are not read again.
@@ -54,7 +57,7 @@ def write_sums(folder: epath.Path, *, known: Mapping[str, str] | None = None) ->
 
 
 def read_sums(folder: epath.Path) -> dict[str, str]:
-    """Returns the sha256 of each file that SHA256SUMS lists by name; none if it is missing.
+    """Returns the sha256 of each file of a dataset by name; none if SHA256SUMS is missing.
 
     Raises:
       RecordError: if the file is empty, a line is not a sha256 and a file's name in the folder, or

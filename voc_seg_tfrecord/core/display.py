@@ -31,7 +31,8 @@ def _html_cells(row: Iterable[object]) -> str:
 
 
 def _html_cell(value: object) -> str:
-    align = "right" if isinstance(value, int | float) else "left"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    align = "right" if is_number else "left"
     return f'<td style="text-align: {align}">{html.escape(_cell_text(value))}</td>'
 
 
@@ -39,6 +40,6 @@ def _cell_text(value: object) -> str:
     if isinstance(value, float):
         is_nan = value != value
         return "-" if is_nan else f"{value:.4g}"
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)

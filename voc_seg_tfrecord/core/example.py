@@ -79,8 +79,8 @@ class RawExample:
       instances: the instance mask file; None if there is none.
       annotation: the XML file; None if there is none.
       mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
-      surveyed: what a survey has found in the mask file; see `index_masks.read_mask`.
       label: class index of the image, if it has one in place of a mask.
+      surveyed: what a survey has found in the mask file; see `index_masks.read_mask`.
     """
 
     image: File
@@ -193,8 +193,8 @@ class Source:
     Attributes:
       splits: items by split name.
       spec: what examples are to hold and how masks are read.
-      colors: the color of each class index, and of 255, if a class file gives them.
       archives: `filename` and `sha256` of each archive it was unpacked from, if verified.
+      colors: the color of each class index, and of 255, if a class file gives them.
       rows: what each value and color of its masks is, if that was found out.
       numbered: whether a file or an option gave the numbers of the classes; otherwise they are
         sorted by name.

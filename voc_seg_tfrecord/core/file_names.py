@@ -18,10 +18,12 @@ def path_fault(name: str, root: str) -> str:
       root: how the answer calls the folder, such as `tree`.
     """
     parts = name.split("/")
-    is_absolute = name.startswith("/") or parts[0][1:] == ":"
-    if is_absolute or ".." in parts:
+    # On Windows, C: and C:/x are absolute. C:x is below the current folder of the drive.
+    has_drive_letter = name[1:2] == ":"
+    is_drive = has_drive_letter and len(parts[0]) == 2
+    if name.startswith("/") or is_drive or ".." in parts:
         return f"leaves the {root}"
-    if name[1:2] == ":":
+    if has_drive_letter:
         return "begins as the letter of a drive does on Windows"
     if "" in parts or "." in parts:
         return "names no file"
@@ -56,13 +58,13 @@ def check_name(
     if fault:
         raise RecordError(
             where,
-            found=f"the name {show_name(name)}, which {fault}",
+            found=f"the name {show_file_name(name)}, which {fault}",
             expected="the name of a file below a folder, such as a.jpg or folder/a.jpg",
             remedy=remedy,
         )
 
 
-def show_name(name: str) -> str:
+def show_file_name(name: str) -> str:
     """Returns a name for an error: in quotes, nothing in it hidden, no longer than a line."""
     quoted = ascii(name)
     if len(quoted) <= _MAX_SHOWN_CHARACTERS:

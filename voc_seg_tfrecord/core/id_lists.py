@@ -12,10 +12,10 @@ from voc_seg_tfrecord.core.errors import ListError, counted
 from voc_seg_tfrecord.core.file_names import path_fault
 from voc_seg_tfrecord.core.names import unprintable
 
-IMAGE_SUFFIXES = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
+IMAGE_ENDINGS = (".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".webp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in an image folder an image."""
 
-IMAGE_ENDING = f"(?i)[.]({'|'.join(suffix[1:] for suffix in IMAGE_SUFFIXES)})$"
+IMAGE_ENDING_PATTERN = f"(?i)[.]({'|'.join(ending[1:] for ending in IMAGE_ENDINGS)})$"
 """The same as a regular expression, for TensorFlow: what a file name has more than its id."""
 
 _BYTE_ORDER_MARKS = (
@@ -44,7 +44,7 @@ def id_list_sha256(ids: Iterable[str]) -> str:
 
 def id_of_file(filename: str) -> str:
     """Returns the id of an image: its name without an image's ending, with its folders."""
-    return _without_suffix(filename)
+    return _without_ending(filename)
 
 
 def last_part(image_id: str) -> str:
@@ -212,8 +212,8 @@ def _is_plain_id(text: str) -> bool:
 
     Names that are not ASCII may have another Unicode form, so they are looked up.
     """
-    has_suffix = _without_suffix(text) != text
-    return text.isascii() and _PLAIN_NAME.fullmatch(text) is not None and not has_suffix
+    has_ending = _without_ending(text) != text
+    return text.isascii() and _PLAIN_NAME.fullmatch(text) is not None and not has_ending
 
 
 def _candidate_names(text: str) -> Iterator[str]:
@@ -237,7 +237,7 @@ def _candidate_ids(text: str) -> Iterator[str]:
     columns = text.split()
     if len(columns) == 2:  # the paths of an image and of its mask
         yield from _path_ids(columns[0])
-    yield _without_suffix(text)
+    yield _without_ending(text)
     yield _TRAILING_LABEL.sub("", text)
 
 
@@ -252,12 +252,12 @@ def _path_ids(path: str) -> Iterator[str]:
     for first in range(len(parts)):
         if first and not parts[first - 1]:
             return  # two slashes, which no id has between its folders
-        yield _without_suffix("/".join(parts[first:]))
+        yield _without_ending("/".join(parts[first:]))
 
 
-def _without_suffix(name: str) -> str:
-    stem, suffix = posixpath.splitext(name)
-    return stem if suffix.lower() in (*IMAGE_SUFFIXES, ".npy") else name
+def _without_ending(name: str) -> str:
+    stem, ending = posixpath.splitext(name)
+    return stem if ending.lower() in (*IMAGE_ENDINGS, ".npy") else name
 
 
 def _fault_error(where: object, lines: Sequence[_Line], *, may_leave_tree: bool) -> ListError:

@@ -8,25 +8,25 @@ from typing import Self
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 
-MASK_SUFFIXES = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
+MASK_ENDINGS = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
 """Endings, in lower case, that make a file in a mask folder a mask."""
 
-ENDINGS_OF = {"images": IMAGE_SUFFIXES, "masks": MASK_SUFFIXES}
-WITH_ARRAYS = (*IMAGE_SUFFIXES, ".npy")
+ENDINGS_BY_ROLE = {"images": IMAGE_ENDINGS, "masks": MASK_ENDINGS}
+IMAGE_OR_ARRAY_ENDINGS = (*IMAGE_ENDINGS, ".npy")
 """Endings of images where bands are wanted."""
 
 LAYOUT_OPTIONS = ("images", "masks", "lists", "image_name", "mask_name")
 """The options that say how a folder is laid out."""
 
-PHOTO_SUFFIXES = tuple(ending for ending in IMAGE_SUFFIXES if ending not in MASK_SUFFIXES)
+PHOTO_ENDINGS = tuple(ending for ending in IMAGE_ENDINGS if ending not in MASK_ENDINGS)
 """Endings of images that cannot be masks: JPEG, WebP."""
 
-PICTURES = frozenset((*IMAGE_SUFFIXES, *MASK_SUFFIXES))
-"""Endings of what may be an image or a mask."""
+IMAGE_OR_MASK_ENDINGS = frozenset((*IMAGE_ENDINGS, *MASK_ENDINGS))
+"""Endings of files that may be an image or a mask."""
 
-ENDINGS = PICTURES | {".json", ".txt", ".xml"}
+PATTERN_ENDINGS = IMAGE_OR_MASK_ENDINGS | {".json", ".txt", ".xml"}
 """Endings that a pattern may have: of images, masks and polygons."""
 
 ID = "{id}"
@@ -45,8 +45,8 @@ class Naming:
       prefix: what stands before the id; with a `/`, the folders below the first one too.
       suffix: what stands between the id and the ending.
       ending: the ending, in lower case; empty means any.
-      whole: whether the pattern names folders, and so is compared with the whole name below
-        the folder of images or masks in place of its last part.
+      names_folders: whether the pattern has a `/`. Then it is compared with the complete path
+        below the folder of images or masks, in place of the file's own name.
       infix: what stands between the two parts of the id, such as the `_road_` of
         `um_road_000000`, whose id is `um_000000`; mostly empty.
     """
@@ -54,7 +54,7 @@ class Naming:
     prefix: str = ""
     suffix: str = ""
     ending: str = ""
-    whole: bool = False
+    names_folders: bool = False
     infix: str = ""
 
     @classmethod
@@ -67,10 +67,9 @@ class Naming:
           option: for the error.
 
         Raises:
-          ConfigError: if there is not exactly one id.
+          ConfigError: if there is not exactly one id, or the pattern leaves the folder.
         """
-        is_below_folder = "\\" not in pattern and not pattern.startswith("/")
-        if not _has_one_id(pattern) or SPLIT in pattern or not is_below_folder:
+        if not _has_one_id(pattern) or SPLIT in pattern or not _is_below_folder(pattern):
             raise ConfigError(
                 f"option {option}",
                 found=repr(pattern),
@@ -80,13 +79,16 @@ class Naming:
         prefix, infix, suffix = _cut_pattern(pattern)
         names_folders = "/" in pattern
         stem, dot, ending = suffix.rpartition(".")
-        if f".{ending.lower()}" in ENDINGS:
+        if f".{ending.lower()}" in PATTERN_ENDINGS:
             return cls(prefix, stem, dot + ending.lower(), names_folders, infix)
         return cls(prefix, suffix, "", names_folders, infix)  # `{id}.orig` has no ending
 
     @property
     def narrowness(self) -> tuple[int, int]:
-        """How much of a name the pattern gives; of two patterns that fit, the larger one counts."""
+        """How much of a name the pattern gives; of two patterns that fit, the larger one counts.
+
+        First the number of characters around the id, then that of the ending.
+        """
         return len(self.prefix + self.infix + self.suffix), len(self.ending)
 
     def id_of(self, name: str) -> str | None:
@@ -125,7 +127,7 @@ class Naming:
 
     def _split(self, name: str) -> tuple[str, str]:
         """Returns the folders that stand before the pattern, and the part that it fits."""
-        if self.whole:
+        if self.names_folders:
             return "", name
         folder, slash, last = name.rpartition("/")
         return folder + slash, last
@@ -143,10 +145,17 @@ def joint_of(infix: str) -> str:
     return ""
 
 
+def _is_below_folder(pattern: str) -> bool:
+    """Says whether a pattern can be the path of a file below a folder."""
+    is_absolute = pattern.startswith("/")
+    return "\\" not in pattern and not is_absolute and ".." not in pattern.split("/")
+
+
 def _has_one_id(pattern: str) -> bool:
     """Says whether a pattern has one `{id}`, or `{a}` and `{b}` with something between them."""
     if ID in pattern:
-        return pattern.count(ID) == 1
+        has_parts = FIRST_PART in pattern or SECOND_PART in pattern
+        return pattern.count(ID) == 1 and not has_parts
     if pattern.count(FIRST_PART) != 1 or pattern.count(SECOND_PART) != 1:
         return False
     _, infix, _ = _cut_pattern(pattern)
@@ -235,9 +244,9 @@ class Layout:
     parts: tuple[Part, ...] = ()
 
     def folders(self) -> list[Part]:
-        """Returns the parts; of a set without parts, one part that is the whole set."""
-        whole = Part("", self.images, self.masks, self.image_name, self.mask_name)
-        return list(self.parts) or [whole]
+        """Returns the parts; of a set without parts, one part that is the complete set."""
+        complete_set = Part("", self.images, self.masks, self.image_name, self.mask_name)
+        return list(self.parts) or [complete_set]
 
     def options(self, root: str) -> dict[str, str]:
         """Returns the options that give this layout, for a tree at `root` below a given folder."""
@@ -255,7 +264,7 @@ class Layout:
                 options[option] = names.pop()
         return options
 
-    def is_deep(self, folder: str) -> bool:
+    def belongs_with_its_subfolders(self, folder: str) -> bool:
         """Says whether files in folders below a folder of the layout belong to it too.
 
         They do unless another folder of the layout is there.

@@ -9,6 +9,7 @@ Buckets, Windows, and some file systems have no locks. There, nothing is removed
 
 from collections.abc import Iterator
 import contextlib
+import dataclasses
 import enum
 import os
 import pathlib
@@ -18,6 +19,7 @@ import uuid
 
 from etils import epath
 
+from voc_seg_tfrecord.core.errors import StorageError
 from voc_seg_tfrecord.core.storage import is_bucket
 
 try:
@@ -28,6 +30,9 @@ except ImportError:  # Windows
 _LOCK_NAME = re.compile(r"incomplete\.([0-9a-f]{12})\.lock")
 # TFDS builds in a folder with its own prefix before the name that it was given.
 _FOLDER_NAME = re.compile(r"(?:incomplete\.[A-Z0-9]{6}_)?incomplete\.([0-9a-f]{12})_(.+)")
+
+_MAX_ATTEMPTS = 100
+"""How many lock files are made, one after the other, until one can be locked."""
 
 
 def name_unfinished(token: str, name: str) -> str:
@@ -43,7 +48,8 @@ class _LockState(enum.Enum):
     """The result of an attempt to lock a file."""
 
     HELD_HERE = "held by this attempt"
-    NOT_OURS = "held by another process or thread, removed, or not a file that can be locked"
+    HELD_BY_OTHERS = "held by another process or thread"
+    NOT_OPENED = "removed, or no file that can be opened"
     UNSUPPORTED = "on a file system without locks, such as Lustre and some of FUSE and NFS"
 
 
@@ -61,38 +67,60 @@ def locked_token(parent: epath.Path, name: str) -> Iterator[str]:
     Yields:
       12 random hexadecimal digits. Nobody can guess them, and so put a link where something will be
       written.
+
+    Raises:
+      StorageError: if new files in the folder cannot be opened.
     """
     if fcntl is None or is_bucket(parent):
         yield _new_token()
         return
     folder = pathlib.Path(parent)
-    with contextlib.ExitStack() as stack:
-        token = None
-        while token is None:
-            token = _try_to_lock_token(folder, name, stack)
-        yield token
+    for _ in range(_MAX_ATTEMPTS):
+        with _new_lock(folder) as lock:
+            if lock.state == _LockState.UNSUPPORTED:
+                # Every folder looks dead here, so none is removed. The file would be of no use.
+                lock.path.unlink(missing_ok=True)
+                yield lock.token
+                return
+            if lock.state == _LockState.HELD_HERE and lock.path.exists():
+                _remove_dead(folder, name)
+                yield lock.token
+                return
+        # Another run has removed the file before it was locked: it looked like a dead process's.
+    raise StorageError(
+        folder,
+        found="a new lock file in this folder cannot be opened",
+        expected="a folder in which this user can read new files",
+        remedy="check the rights of the folder, and the umask",
+    )
 
 
-def _try_to_lock_token(parent: pathlib.Path, name: str, stack: contextlib.ExitStack) -> str | None:
-    """Makes a lock file and locks it until the stack is closed.
+@dataclasses.dataclass(frozen=True)
+class _NewLock:
+    """A lock file that this process has made.
 
-    Returns:
-      Its token; None if another run removed the new file before it was locked, because it looked
-      like that of a dead process.
+    Attributes:
+      token: the token in its name.
+      path: the file.
+      state: whether it could be locked.
     """
+
+    token: str
+    path: pathlib.Path
+    state: _LockState
+
+
+@contextlib.contextmanager
+def _new_lock(folder: pathlib.Path) -> Iterator[_NewLock]:
+    """Makes a lock file, tries to lock it during the block, and removes it at the end."""
     token = _new_token()
-    lock = _lock_of(parent, token)
-    _make_lock_file(lock)
-    state = stack.enter_context(_locked(lock))
-    stack.callback(lock.unlink, missing_ok=True)
-    if state == _LockState.UNSUPPORTED:
-        # Every folder looks dead here, so none is removed. The file would be of no use.
-        lock.unlink(missing_ok=True)
-        return token
-    if state == _LockState.HELD_HERE and lock.exists():
-        _remove_dead(parent, name)
-        return token
-    return None
+    path = _lock_of(folder, token)
+    _make_lock_file(path)
+    with _locked(path) as state:
+        try:
+            yield _NewLock(token, path, state)
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def _new_token() -> str:
@@ -117,7 +145,7 @@ def _locked(lock: pathlib.Path) -> Iterator[_LockState]:
         # It must not be a link or a named pipe that somebody else has put there.
         descriptor = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
-        yield _LockState.NOT_OURS
+        yield _LockState.NOT_OPENED
         return
     try:
         yield _lock_descriptor(descriptor)
@@ -130,7 +158,7 @@ def _lock_descriptor(descriptor: int) -> _LockState:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _LockState.NOT_OURS
+        return _LockState.HELD_BY_OTHERS
     except OSError:  # ENOSYS, ENOLCK, EOPNOTSUPP
         return _LockState.UNSUPPORTED
     return _LockState.HELD_HERE

@@ -14,6 +14,10 @@ MaskKind = Literal["palette", "gray", "rgb", "equal"]
 """How a mask stores its pixels: a value and a color, a value, a color; or `equal`, of an RGB mask
 in which red, green and blue are equal everywhere, so that red may be a value."""
 
+Class = Any
+"""The index of a class, or 255 for void. While it is decided what masks mean, it is the name of a
+class of the masks, or 255."""
+
 VOID_VALUES = {-1: VOID, VOID: VOID}
 """The values that are void unless something else is said: 255, and -1 in `.npy` masks."""
 
@@ -21,8 +25,6 @@ VOID_VALUES = {-1: VOID, VOID: VOID}
 @dataclasses.dataclass(frozen=True)
 class MaskRule:
     """What the masks of a set mean, decided once for all of them. Frozen and picklable.
-
-    A class is an index, or 255 for void; while it is decided what masks mean, it is a name.
 
     Attributes:
       values: the class of each value.
@@ -32,19 +34,24 @@ class MaskRule:
       given_values: the classes that the user gave to values, which win over all others.
       given_colors: likewise those of colors.
       star_classes: the classes of values and colors without any other, which the user gave by `*`.
+        Where values decide, its colors are those of RGB masks.
       remedy: what the user can do about a value or color without a class.
     """
 
-    values: Mapping[int, Any]
-    colors: Mapping[Color, Any] | None = None
+    values: Mapping[int, Class]
+    colors: Mapping[Color, Class] | None = None
     gray_is_color: bool = False
-    given_values: Mapping[int, Any] = dataclasses.field(default_factory=dict)
-    given_colors: Mapping[Color, Any] = dataclasses.field(default_factory=dict)
-    star_classes: Mapping[int | str | Color, Any] = dataclasses.field(default_factory=dict)
+    given_values: Mapping[int, Class] = dataclasses.field(default_factory=dict)
+    given_colors: Mapping[Color, Class] = dataclasses.field(default_factory=dict)
+    star_classes: Mapping[int | Color, Class] = dataclasses.field(default_factory=dict)
     remedy: str = "say the class of each value or color with --classes, or correct the mask"
 
     def needs_colors(self, kind: str) -> bool:
-        """Says whether colors may give the classes of a mask of a kind; see `class_of`."""
+        """Says whether colors may give the classes of a mask of a kind; see `class_of`.
+
+        The colors of `star_classes` do not count: where values decide, they are those of RGB masks,
+        which are read by color in any case.
+        """
         by_color = self.colors is not None
         if kind == "gray":
             return by_color and self.gray_is_color
@@ -55,7 +62,7 @@ class MaskRule:
         """Whether an RGB mask with equal channels may hold values."""
         return self.colors is None or bool(self.given_values)
 
-    def given_classes(self, value: int | None, color: Color | None) -> set[Any]:
+    def given_classes(self, value: int | None, color: Color | None) -> set[Class]:
         """Returns the classes that the user gave to a pixel; two if the rows contradict."""
         classes = set()
         if value is not None and value in self.given_values:
@@ -64,7 +71,7 @@ class MaskRule:
             classes.add(self.given_colors[color])
         return classes
 
-    def class_of(self, kind: str, value: int | None, color: Color | None) -> Any:
+    def class_of(self, kind: str, value: int | None, color: Color | None) -> Class | None:
         """Returns the class of a pixel; None if the rule does not know it.
 
         Args:
@@ -77,14 +84,16 @@ class MaskRule:
             return given.pop()
         if given:
             return None
-        found = self._found_class(kind, value, color)
-        if found is not None:
-            return found
+        class_without_rows = self._class_without_rows(kind, value, color)
+        if class_without_rows is not None:
+            return class_without_rows
         if value is not None and value in self.star_classes:
             return self.star_classes[value]
         return None if color is None else self.star_classes.get(color)
 
-    def _found_class(self, kind: str, value: int | None, color: Color | None) -> Any:
+    def _class_without_rows(
+        self, kind: str, value: int | None, color: Color | None
+    ) -> Class | None:
         """Returns the class of a pixel without the user's rows; None if it has none."""
         if self.colors is None:
             return self._class_of_value(value)
@@ -94,26 +103,26 @@ class MaskRule:
             return self._class_of_value(value)
         return self._class_of_gray_color(value, self.colors)
 
-    def _class_of_gray_color(self, value: int, colors: Mapping[Color, Any]) -> Any:
+    def _class_of_gray_color(self, value: int, colors: Mapping[Color, Class]) -> Class | None:
         """Returns the class of the color that a gray value is; 255 is void if white has none."""
         gray = (value, value, value)
         if value == VOID and gray not in colors:
             return VOID
         return colors.get(gray)
 
-    def _class_of_value(self, value: int | None) -> Any:
+    def _class_of_value(self, value: int | None) -> Class | None:
         return None if value is None else self.values.get(value)
 
-    def with_classes(self, new_class: Callable[[Any], Any]) -> "MaskRule":
-        """Returns the rule with other classes.
+    def with_classes(self, new_class: Callable[[Class], Class | None]) -> "MaskRule":
+        """Returns the rule with other classes for all values and colors.
 
         Args:
           new_class: returns the new class of an old one; None if its values and colors have none.
         """
 
-        def rename(classes: Mapping[Any, Any]) -> dict[Any, Any]:
-            new_classes = {key: new_class(name) for key, name in classes.items()}
-            return {key: name for key, name in new_classes.items() if name is not None}
+        def rename(classes: Mapping[Any, Class]) -> dict[Any, Class]:
+            new_classes = {key: new_class(old) for key, old in classes.items()}
+            return {key: new for key, new in new_classes.items() if new is not None}
 
         return dataclasses.replace(
             self,
@@ -121,16 +130,17 @@ class MaskRule:
             colors=None if self.colors is None else rename(self.colors),
             given_values=rename(self.given_values),
             given_colors=rename(self.given_colors),
+            star_classes=rename(self.star_classes),
         )
 
     @functools.cached_property
-    def all_values(self) -> dict[int, Any]:
+    def all_values(self) -> dict[int, Class]:
         """The class of each value of a mask that is read by value."""
         by_star = {key: index for key, index in self.star_classes.items() if isinstance(key, int)}
         return {**by_star, **self.values, **self.given_values}
 
     @functools.cached_property
-    def all_colors(self) -> dict[Color, Any]:
+    def all_colors(self) -> dict[Color, Class]:
         """The class of each color of an RGB mask."""
         by_star = {key: index for key, index in self.star_classes.items() if isinstance(key, tuple)}
         return {**by_star, **(self.colors or {}), **self.given_colors}

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 import dataclasses
 import functools
+import re
 from typing import Any, cast
 
 from voc_seg_tfrecord.core import display, releases
@@ -10,6 +11,9 @@ from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean
 
 _PREFIX_OF_2007_IN_2012 = "2007_"
 """What VOC2012 puts before the id of an image of VOC2007."""
+
+_FILE_RULE = re.compile(r"(?P<is_renamed>2007_:)?(?P<file>\w+)(?P<takes_every_second>\[::2\])?")
+"""One file of `made_from`, such as `2007_:voc2007_train[::2]`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,11 +91,10 @@ def _read_ids(file_rule: str) -> Iterator[str]:
 
     A `2007_:` before the file's name renames the ids; `[::2]` after it takes every second one.
     """
-    name_and_prefix, every_second, _ = file_rule.partition("[::2]")
-    is_renamed, _, name = name_and_prefix.rpartition(":")
-    prefix = _PREFIX_OF_2007_IN_2012 if is_renamed else ""
-    ids = (releases.FACTS / "ids" / f"{name}.txt").read_text().split()
-    if every_second:
+    rule = cast(re.Match[str], _FILE_RULE.fullmatch(file_rule))
+    prefix = _PREFIX_OF_2007_IN_2012 if rule["is_renamed"] else ""
+    ids = (releases.FACTS / "ids" / f"{rule['file']}.txt").read_text().split()
+    if rule["takes_every_second"]:
         ids = ids[::2]
     for image_id in ids:
         yield f"{prefix}{image_id}"

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from typing import IO, Any, Generic, TypeVar, cast
+from typing import IO, Any, Generic, Literal, TypeVar, cast
 
 from voc_seg_tfrecord.core import threads, worker
 from voc_seg_tfrecord.core.errors import VocSegError
@@ -58,6 +58,9 @@ _WORKER_ENVIRONMENT = {
 }
 _MAX_OUTPUT_CHARACTERS = 500
 """How much of a dead worker's last output an error shows."""
+
+_MAX_SECONDS_OF_DYING = 10
+"""How long a process may take to end after it has closed its output. Then it is killed."""
 
 
 def ordered_map(
@@ -175,14 +178,13 @@ def unordered_map(
             if message.kind == "note":
                 note(message.value)
                 continue
-            done_number = message.worker.number
             try:
                 number, task = next(numbered_tasks)
             except StopIteration:
                 busy_count -= 1
             else:
                 message.worker.send(number, task)
-            yield done_number, message.value
+            yield message.task_number, message.value
     finally:
         with DelayedSignals():
             for process in team:
@@ -198,23 +200,30 @@ class _Message:
 
     Attributes:
       worker: the worker.
+      task_number: the number of the task that it is about; -1 before the first one.
       kind: `died`, if the process has ended; or the kind of its answer.
       value: that of the answer; None if the process has ended.
     """
 
     worker: "_Worker"
-    kind: AnswerKind | str
+    task_number: int
+    kind: AnswerKind | Literal["died"]
     value: Any = None
 
 
 _NO_MORE_TASKS = object()
 
 
+def _name_of_signal(number: int) -> str:
+    """Returns `SIGKILL` for 9; signals for real time have no names."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 class _Worker:
     """A process that does one task at a time, and a thread that talks with it.
-
-    Attributes:
-      number: the number of its last task.
 
     Args:
       work: called for each task, in the process.
@@ -228,7 +237,6 @@ class _Worker:
         messages: "queue.SimpleQueue[_Message]",
         turn_descriptor: int,
     ):
-        self.number = -1
         self._messages = messages
         self._error_output = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `close`
         is_posix = os.name == "posix"
@@ -253,41 +261,46 @@ class _Worker:
         self._talker.start()
 
     def send(self, number: int, task: Any) -> None:
-        """Gives it a task."""
-        self.number = number
-        self._tasks.put(task)
+        """Gives it a task; messages about the task have its number."""
+        self._tasks.put((number, task))
 
     def _talk(self, work: Callable[..., Any], turn_descriptor: int) -> None:
         """Sends tasks to the process and passes on its answers, until there are no more tasks."""
+        number = -1
         try:
             self._write((work, turn_descriptor))
             while True:
-                task = self._tasks.get()
-                if task is _NO_MORE_TASKS:
+                numbered_task = self._tasks.get()
+                if numbered_task is _NO_MORE_TASKS:
                     return
+                number, task = numbered_task
                 self._write(task)
-                self._pass_on_answers()
+                self._pass_on_answers(number)
         except (EOFError, OSError, pickle.UnpicklingError):
-            self._messages.put(_Message(self, "died"))
+            self._messages.put(_Message(self, number, "died"))
         except Exception as error:  # of a task that cannot be pickled
-            self._messages.put(_Message(self, "raised", error))
+            self._messages.put(_Message(self, number, "raised", error))
 
     def _write(self, value: Any) -> None:
         self._requests.write(pickle.dumps(value))
         self._requests.flush()
 
-    def _pass_on_answers(self) -> None:
+    def _pass_on_answers(self, task_number: int) -> None:
         """Passes on the answers about one task: any number of notes, and its end."""
         while True:
             kind, value = pickle.load(self._answers)
-            self._messages.put(_Message(self, kind, value))
+            self._messages.put(_Message(self, task_number, kind, value))
             if kind != "note":
                 return
 
     def death_error(self) -> VocSegError:
-        """Returns the error about the process, which has ended by itself."""
-        status = self._process.wait()
-        how = f"with status {status}" if status >= 0 else f"by {signal.Signals(-status).name}"
+        """Returns the error about the process, which has ended by itself, or answers nonsense."""
+        try:
+            status = self._process.wait(_MAX_SECONDS_OF_DYING)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        how = f"with status {status}" if status >= 0 else f"by {_name_of_signal(-status)}"
         found = f"it was ended {how}"
         self._error_output.seek(0)
         output = self._error_output.read().decode("utf-8", "replace").strip()

@@ -1,11 +1,11 @@
-"""Words in names of files and folders that say what the files are: images, masks, drawings."""
+"""Words in names of files and folders that tell images, masks and other files apart."""
 
 
 def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-IMAGES = _set(
+IMAGE_WORDS = _set(
     """
     image images im img imgs jpegimages jpg jpeg jpegs photo photos picture pictures pic pics
     original originals orig input inputs frame frames rgb sat raw
@@ -13,7 +13,7 @@ IMAGES = _set(
 )
 # `manual` is here for DRIVE's `1st_manual` and HRF's `manual1`, which people drew. Their folder
 # `mask` shows the field of view.
-MASKS = _set(
+MASK_WORDS = _set(
     """
     mask masks label labels lbl lb l annotation annotations annot annots ann anns
     gt gts ground truth truths groundtruth groundtruths seg segs segmentation segmentations
@@ -22,10 +22,10 @@ MASKS = _set(
 )
 # In the name of a file these mean a mask: `a_labeled.png`. Beside a word for images they mean the
 # photo that was labeled, and a folder called `labeled` may have either.
-LABELED = _set("labeled labelled annotated")
-# What has the names of images or masks and is neither, or is no longer. A folder or file that is
-# called so is asked about, or loses to one that is called images or masks.
-DRAWN = _set(
+LABELED_WORDS = _set("labeled labelled annotated")
+# Words for files that look like images or masks but are neither: predictions, overlays, backups. A
+# folder or file with such a name is asked about, or loses to one that is called images or masks.
+BYPRODUCT_WORDS = _set(
     """
     prediction predictions predicted pred preds inference run runs result results output
     outputs overlay overlays overlaid vis viz visual visualization visualizations visualisation
@@ -37,13 +37,13 @@ DRAWN = _set(
     probability probabilities logit logits confidence confidences copy copies
     """
 )
-# Names of a set beside another one that may be its copy, or a part of it. Some are also in DRAWN:
-# that says which files are images and masks, this one whether two sets belong together.
-EXTRA = _set(
+# Words for a set that may be a copy or a part of another set beside it. Some are also byproducts:
+# those tell which files are images and masks, these whether two sets belong together.
+EXTRA_WORDS = _set(
     """
     aug augs augmented augmentation augmentations fold folds backup backups bak old sample
     samples example examples demo demos crop crops cropped resized patches tiles thumb
     thumbs thumbnail thumbnails preview previews copy copies
     """
 )
-ROLES = IMAGES | MASKS | LABELED | DRAWN
+ROLE_WORDS = IMAGE_WORDS | MASK_WORDS | LABELED_WORDS | BYPRODUCT_WORDS

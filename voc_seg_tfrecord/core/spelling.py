@@ -6,6 +6,7 @@ that differ in case alone are two classes, and a note names them.
 """
 
 from collections.abc import Iterable, Sequence
+import functools
 import re
 from typing import NamedTuple
 import unicodedata
@@ -19,17 +20,31 @@ _INVISIBLE = re.compile(
 )
 _EMPTY_BRAILLE_CELL = "\u2800"  # looks like a blank
 
+_VISIBLE_DIFFERENCES = ("<super>", "<sub>", "<fraction>", "<circle>")
+"""How Unicode marks a character that is a form of others, and looks different: `\u2082` is a 2."""
+
 
 def visible_form(name: str) -> str:
     r"""Returns a name as one sees it.
 
     Names of one visible form are one name. They differ in blanks at their ends or in the number of
     blanks, in characters without width, or in their Unicode form alone. For example `road`,
-    `road ` and `ro\u200bad`; `caf\u00e9` and `cafe\u0301`.
+    `road ` and `ro\u200bad`; `caf\u00e9` and `cafe\u0301`. But `m2` and `m\u00b2` are two names.
     """
-    text = unicodedata.normalize("NFKC", name.replace(_EMPTY_BRAILLE_CELL, " "))
+    text = "".join(map(_usual_form, name.replace(_EMPTY_BRAILLE_CELL, " ")))
     visible = [character for character in text if unicodedata.category(character) != "Cf"]
-    return " ".join(_INVISIBLE.sub("", "".join(visible)).split())
+    without_fillers = _INVISIBLE.sub("", "".join(visible))
+    # At the end, as an invisible character may stand between a letter and its accent.
+    composed = unicodedata.normalize("NFC", without_fillers)
+    return " ".join(composed.split())
+
+
+@functools.cache
+def _usual_form(character: str) -> str:
+    """Returns the usual characters for one that looks the same: of the ligature `\ufb01`, `fi`."""
+    if unicodedata.decomposition(character).startswith(_VISIBLE_DIFFERENCES):
+        return character
+    return unicodedata.normalize("NFKC", character)
 
 
 class SameName(NamedTuple):

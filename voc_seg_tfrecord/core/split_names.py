@@ -5,17 +5,20 @@ where it stands alone. Any other word, such as `eval`, may also mean something e
 
 Case does not matter. What the functions return for some names, where - is an empty text or False:
 
-    name           parse_split_name     only_split_in  is_plain_name  needs_train
-    Train          train                train          True           -
-    val_list       validation           validation     True           -
-    train2017      train, rest 2017     train          True           -
-    VOCtrain       train                train          True           -
-    test1          test, rest 1         -              -              -
-    val_fold0      validation, fold 0   -              -              -
-    train_val      trainval             trainval       True           -
-    train_test     -, rest train test   -              -              -
-    tr             train                train          -              -
-    eval           validation           validation     -              True
+    name        parse_split_name    only_split_in  is_plain_name  has_only_split_words
+    Train       train               train          True           True
+    val_list    validation          validation     True           True
+    train2017   train, rest 2017    train          True           -
+    VOCtrain    train               train          True           -
+    test1       test, rest 1        -              -              -
+    val_fold0   validation, fold 0  -              -              -
+    train_val   trainval            trainval       True           True
+    train_test  -, rest train test  -              -              True
+    tr          train               train          -              True
+    eval        validation          validation     -              -
+    splits      -                   -              -              True
+
+Of these, `says_split_ambiguously` is True for `eval` alone.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -23,7 +26,7 @@ import dataclasses
 import functools
 import re
 
-from voc_seg_tfrecord.core.role_words import ROLES
+from voc_seg_tfrecord.core.role_words import ROLE_WORDS
 
 PLAIN_WORDS: Mapping[str, str] = {
     "train": "train",
@@ -67,6 +70,9 @@ TO_TRAIN_ON = frozenset({"train", *UNIONS})
 
 USUAL_NAMES_OF_LISTS = ("train", "val", "valid", "validation", "test", "trainval", "trainaug")
 """Names, in lower case, that lists of a set in VOC's layout have."""
+
+_LIST_OF_CVAT = "default"
+"""CVAT's name of the list of images without a subset."""
 
 WORDS_FOR_UNLABELED = frozenset({"unlabeled", "unlabelled"})
 """Words for images that no model is trained on with labels; a split beside others."""
@@ -115,17 +121,18 @@ def words(name: str) -> list[str]:
 
 def _parts_of_word(word: str) -> list[str]:
     """Returns the words of which one is made, as `valset` is; the singular of a role."""
-    if word in SPLIT_BY_WORD:
+    if word in SPLIT_BY_WORD:  # val
         return [word]
-    if _PLAIN_WORDS_ALONE.fullmatch(word):  # such as trainval, traintest
+    if _PLAIN_WORDS_ALONE.fullmatch(word):  # trainval: train, val
         return _PLAIN_WORD.findall(word)
     glued = _SPLIT_AMONG_LETTERS.fullmatch(word)
-    if glued:
+    if glued:  # vocvalset: voc, val, set
         before, split, after = glued.groups(default="")
-        if not after or after in ROLES or after in WORDS_AROUND_SPLITS:
+        if not after or after in ROLE_WORDS or after in WORDS_AROUND_SPLITS:
             return [part for part in (before, split, after) if part]
-    if word.endswith("s") and word not in ROLES and word[:-1] in ROLES:
-        return [word[:-1]]
+    singular = word.removesuffix("s")
+    if word not in ROLE_WORDS and singular in ROLE_WORDS:  # depths: depth
+        return [singular]
     return [word]
 
 
@@ -172,9 +179,9 @@ def only_split_in(name: str) -> str:
 
     It is empty if the name says more, or no split.
     """
-    named = parse_split_name(name)
-    says_more = named.rest and not _YEAR.fullmatch(named.rest)
-    return "" if says_more else named.split
+    parsed = parse_split_name(name)
+    says_more = parsed.rest and not _YEAR.fullmatch(parsed.rest)
+    return "" if says_more else parsed.split
 
 
 def split_but_for_number(name: str) -> str:
@@ -182,9 +189,9 @@ def split_but_for_number(name: str) -> str:
 
     It is empty if the name says more, or no split.
     """
-    named = parse_split_name(name)
-    says_more = named.rest and not named.rest.replace(" ", "").isdecimal()
-    return "" if says_more else named.split
+    parsed = parse_split_name(name)
+    says_more = parsed.rest and not parsed.rest.replace(" ", "").isdecimal()
+    return "" if says_more else parsed.split
 
 
 def is_mixed_name(name: str) -> bool:
@@ -206,14 +213,21 @@ def are_names_of_splits(names: Collection[str]) -> bool:
     return len(splits) == len(names) > 1 and "" not in splits
 
 
-def needs_train(name: str) -> bool:
-    """Says whether a name says a split only in words that may mean something else: `eval`."""
-    named = [word for word in _joined_words(name) if word in SPLIT_BY_WORD]
-    return bool(named) and all(word in OTHER_WORDS for word in named)
+def says_split_ambiguously(name: str) -> bool:
+    """Says whether a name says a split only in words that may mean something else: `eval`.
+
+    Such a name counts as a split beside one that says train.
+    """
+    split_words = [word for word in _joined_words(name) if word in SPLIT_BY_WORD]
+    return bool(split_words) and all(word in OTHER_WORDS for word in split_words)
 
 
-def is_called_as_split(name: str) -> bool:
-    """Says whether a name has a word for a split, or `split` itself, and no other words."""
+def has_only_split_words(name: str) -> bool:
+    """Says whether a name has a word for a split, or `split` itself, and no other words.
+
+    Words such as `list` and `ids` may stand around it. Words that may mean something else, such as
+    `eval`, do not count alone.
+    """
     words_of_name = {*words(name)}
     if words_of_name <= OTHER_WORDS.keys():
         return False
@@ -246,7 +260,7 @@ def _joined_words(name: str) -> list[str]:
     return joined
 
 
-def own_split_name(name: str) -> str:
+def as_split_name(name: str) -> str:
     """Returns a name as TFDS takes it for a split: letters, digits and `_`."""
     return re.sub(r"\W+", "_", name).strip("_")
 
@@ -257,7 +271,7 @@ def split_of(name: str) -> str:
     `val` and `valid` become `validation`, and known names are taken in any case. Other names stay
     as the user writes them.
     """
-    if name.lower() in (*USUAL_NAMES_OF_LISTS, "default"):
+    if name.lower() in (*USUAL_NAMES_OF_LISTS, _LIST_OF_CVAT):
         name = name.lower()
     return {"val": "validation", "valid": "validation"}.get(name, name)
 

@@ -50,6 +50,7 @@ def staged_folder(folder: epath.PathLike, *, replace: bool = False) -> Iterator[
         else:
             _move_folder(staged, folder)
 
+    # The block makes the folder at this path itself.
     with _staged_beside(folder.parent, folder.name, finish) as staged:
         yield staged
 
@@ -75,7 +76,7 @@ def staged_file(file: epath.PathLike) -> Iterator[epath.Path]:
     def finish(staged: epath.Path) -> None:
         (staged / file.name).replace(file)
 
-    with _staged_beside(file.parent, "file", finish, private=True) as folder:
+    with _staged_beside(file.parent, "file", finish, makes_folder=True) as folder:
         yield folder / file.name
 
 
@@ -90,7 +91,8 @@ def temporary_folder(parent: epath.PathLike | None = None) -> Iterator[epath.Pat
       parent: where to make it; by default where this machine has its temporary files.
     """
     parent = epath.Path(parent or tempfile.gettempdir())
-    with _staged_beside(parent, "voc_seg_tfrecord", private=True) as folder:
+    # Nothing is moved at the end: all that is still there is removed.
+    with _staged_beside(parent, "voc_seg_tfrecord", makes_folder=True) as folder:
         yield folder
 
 
@@ -112,6 +114,7 @@ def write_files(folder: epath.Path, files: Mapping[str, bytes]) -> None:
     def finish(staged: epath.Path) -> None:
         _move_contents(staged, folder)
 
+    # `write_below` makes the folder at this path.
     with _staged_beside(folder, "files", finish) as incomplete:
         write_below(incomplete, files)
 
@@ -142,7 +145,7 @@ def _staged_beside(
     name: str,
     finish: Callable[[epath.Path], None] | None = None,
     *,
-    private: bool = False,
+    makes_folder: bool = False,
 ) -> Iterator[epath.Path]:
     """Yields a path in a folder, and removes what is still there at the end.
 
@@ -151,21 +154,23 @@ def _staged_beside(
       name: the end of the path's name.
       finish: gets the path when the block is done, and moves what was made there to its final path;
         not called if the block raises.
-      private: whether to make a folder there that nobody else can read or put a link into.
+      makes_folder: whether a folder is made at the path now, which nobody else can read or put a
+        link into. If not, the block makes it.
     """
     with DelayedSignals() as signals, _existing(parent), locked_token(parent, name) as token:
         staged = parent / name_unfinished(token, name)
         try:
-            if private and not is_bucket(staged):
+            if makes_folder and not is_bucket(staged):
                 os.mkdir(staged, 0o700)  # noqa: PTH102 - epath gives the rights to all
             signals.let_through()
             yield staged
-            # An assignment, as a signal may be handled when a method begins.
+            # Signals wait again: here if the block is done, and below if it raised. This is an
+            # assignment, as a signal may be handled when a method begins.
             signals.waiting = True
             if finish is not None:
                 finish(staged)
         finally:
-            signals.waiting = True  # if the block raised, it was not set above
+            signals.waiting = True
             _remove_unfinished(parent, token)
 
 

@@ -69,7 +69,8 @@ def ordered_map(
 
     Raises:
       Exception: the first one that `function` raises, when its item's turn comes. Then, and
-        when the caller stops early (also by Ctrl-C), calls that have not begun are dropped.
+        when the caller stops early (also by Ctrl-C), calls that have not begun are dropped. What
+        `items` raises comes at once, before the results of items ahead of it.
     """
     items = iter(items)
     pace = _Pace(ahead)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 import dataclasses
 import math
+import numbers
 import re
 from typing import Any, Literal
 
@@ -15,7 +16,7 @@ _TILE_ID = re.compile(r"(.+)_r(\d+)_c(\d+)", re.DOTALL)
 
 
 @dataclasses.dataclass(frozen=True)
-class _Span:
+class Span:
     """One side of a tile, in pixels.
 
     Attributes:
@@ -29,49 +30,69 @@ class _Span:
     shared: int
 
     @property
-    def own_length(self) -> int:
-        """How many pixels no earlier tile has."""
-        return self.length - self.shared
+    def in_image(self) -> slice:
+        """Its pixels in the image."""
+        return slice(self.start, self.start + self.length)
+
+    @property
+    def own_part(self) -> slice:
+        """The pixels, counted in the tile, that no earlier tile has."""
+        return slice(self.shared, self.length)
 
 
 @dataclasses.dataclass(frozen=True)
 class Tile:
-    """One tile of an image. Lengths and places are pixels; rows and columns of tiles count from 0.
+    """One tile of an image. Rows and columns of tiles count from 0; all else is pixels.
 
     Attributes:
       row: the number of its row of tiles.
       column: the number of its column of tiles.
-      top: the image's row at which it begins.
-      left: the image's column at which it begins.
-      height: its height.
-      width: its width.
-      owned: top, left, height and width, within the tile, of the pixels that no earlier tile
-        has. Tiles follow each other row by row. The owned parts of all tiles cover the image,
-        each pixel once.
+      vertical: the rows of the image's pixels that it has.
+      horizontal: the columns of the image's pixels that it has.
     """
 
     row: int
     column: int
-    top: int
-    left: int
-    height: int
-    width: int
-    owned: tuple[int, int, int, int]
+    vertical: Span
+    horizontal: Span
 
     def name(self, image_id: str) -> str:
         """Returns the tile's id, such as `wall_1_r0_c2`."""
         return f"{image_id}_r{self.row}_c{self.column}"
 
     @property
+    def top(self) -> int:
+        """The image's row at which it begins."""
+        return self.vertical.start
+
+    @property
+    def left(self) -> int:
+        """The image's column at which it begins."""
+        return self.horizontal.start
+
+    @property
+    def height(self) -> int:
+        """Its height."""
+        return self.vertical.length
+
+    @property
+    def width(self) -> int:
+        """Its width."""
+        return self.horizontal.length
+
+    @property
     def window(self) -> tuple[slice, slice]:
         """The tile's part of an array `[H, W, ...]` of its image."""
-        return slice(self.top, self.top + self.height), slice(self.left, self.left + self.width)
+        return self.vertical.in_image, self.horizontal.in_image
 
     @property
     def own(self) -> tuple[slice, slice]:
-        """The part of an array `[h, w, ...]` of the tile that no earlier tile has."""
-        top, left, height, width = self.owned
-        return slice(top, top + height), slice(left, left + width)
+        """The part of an array `[h, w, ...]` of the tile that no earlier tile has.
+
+        Tiles follow each other row by row. The own parts of all tiles cover the image, each pixel
+        once.
+        """
+        return self.vertical.own_part, self.horizontal.own_part
 
 
 MAX_TILES = 100_000
@@ -110,16 +131,16 @@ class Tiling:
         columns = self._spans(width)
         for row, vertical in enumerate(self._spans(height)):
             for column, horizontal in enumerate(columns):
-                yield _make_tile(row, column, vertical, horizontal)
+                yield Tile(row, column, vertical, horizontal)
 
     def tile_at(self, height: int, width: int, top: int, left: int) -> Tile | None:
-        """Returns the tile of an image that begins at a place; None if none does."""
+        """Returns the tile of an image that begins at a pixel; None if none does."""
         for row, vertical in enumerate(self._spans(height)):
             if vertical.start != top:
                 continue
             for column, horizontal in enumerate(self._spans(width)):
                 if horizontal.start == left:
-                    return _make_tile(row, column, vertical, horizontal)
+                    return Tile(row, column, vertical, horizontal)
         return None
 
     def _count_along(self, side: int) -> int:
@@ -128,7 +149,7 @@ class Tiling:
         beyond_first_tile = max(side - self.size, 0)
         return 1 + math.ceil(beyond_first_tile / step)
 
-    def _spans(self, side: int) -> list[_Span]:
+    def _spans(self, side: int) -> list[Span]:
         """Returns the tiles along a side of an image, in ascending order.
 
         The last one is moved inside, so that none reaches over the border. A side that is not
@@ -139,7 +160,7 @@ class Tiling:
         spans = []
         end = 0
         for start in (*range(0, last_start, self.size - self.overlap), last_start):
-            spans.append(_Span(start, length, shared=end - start))
+            spans.append(Span(start, length, shared=end - start))
             end = start + length
         return spans
 
@@ -150,23 +171,10 @@ def image_of(tile_id: str) -> str | None:
     return match[1] if match else None
 
 
-def _make_tile(row: int, column: int, vertical: _Span, horizontal: _Span) -> Tile:
-    owned = (vertical.shared, horizontal.shared, vertical.own_length, horizontal.own_length)
-    return Tile(
-        row,
-        column,
-        top=vertical.start,
-        left=horizontal.start,
-        height=vertical.length,
-        width=horizontal.length,
-        owned=owned,
-    )
-
-
 def _check_number(
     option: str, number: Any, lowest: int, highest: int | None, expected: str
 ) -> None:
-    is_whole = isinstance(number, int) and not isinstance(number, bool)
+    is_whole = isinstance(number, numbers.Integral) and not isinstance(number, bool)
     if not is_whole or number < lowest:
         raise option_error(option, number, expected)
     if highest is not None and number > highest:

@@ -13,7 +13,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core import dataset_files, file_names, output_files, staging, storage
 from voc_seg_tfrecord.core.errors import ConfigError, StorageError
-from voc_seg_tfrecord.core.file_names import show_name
+from voc_seg_tfrecord.core.file_names import show_file_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.exports import card, parquet, writers
@@ -180,7 +180,7 @@ def _check_layout(builder: tfds.core.DatasetBuilder, layout: ExportLayout) -> No
     if not layout.takes_any_bands:
         metadata.check_rgb(builder, "this layout", _advise_instead(builder))
     for split in builder.info.splits:
-        file_names.check_name(split, f"{dataset_name}, split {show_name(split)}")
+        file_names.check_name(split, f"{dataset_name}, split {show_file_name(split)}")
         if layout.check_split is not None:
             layout.check_split(split, dataset_name)
 

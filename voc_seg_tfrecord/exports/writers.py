@@ -21,7 +21,7 @@ from voc_seg_tfrecord.audit.feature_values import ValueCheck, value_checks, valu
 from voc_seg_tfrecord.core import file_names, id_lists, staging
 from voc_seg_tfrecord.core.errors import RecordError
 from voc_seg_tfrecord.core.file import File, Kind, kind_of
-from voc_seg_tfrecord.core.file_names import show_name
+from voc_seg_tfrecord.core.file_names import show_file_name
 from voc_seg_tfrecord.core.layout import LISTS, VOC
 from voc_seg_tfrecord.core.names import (
     FILENAME,
@@ -191,7 +191,8 @@ def write_voc(split: ExportedSplit) -> list[str]:
         if image_id in ids or _has_other_files(split.folder, files):
             raise RecordError(
                 where,
-                found=f"the name {show_name(filename)}, under which another record was written",
+                found=f"the name {show_file_name(filename)}, under which another record was "
+                "written",
                 expected="names that differ without their endings",
                 remedy="export it as raw or deeplab, or build it again with other names",
             )

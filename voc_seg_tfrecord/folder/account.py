@@ -10,7 +10,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, counted
-from voc_seg_tfrecord.core.layout import ENDINGS_OF, ID, PICTURES
+from voc_seg_tfrecord.core.layout import ENDINGS_BY_ROLE, ID, IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.tree.pairs import channel_paths
@@ -174,7 +174,7 @@ class _KnownNames:
         assert self._tree.listing
         stems: set[str] = set()
         for names in self._tree.listing.files_by_folder.values():
-            images = [name for name in names if name.lower().endswith(ENDINGS_OF["images"])]
+            images = [name for name in names if name.lower().endswith(ENDINGS_BY_ROLE["images"])]
             stems.update(map(_stem, images))
         return stems
 
@@ -207,7 +207,7 @@ def _kind_of_ending(name: str) -> str:
     ending = posixpath.splitext(name)[1].lower()
     if ending in _NAME_OF_ENDING:
         return _NAME_OF_ENDING[ending]
-    if ending in PICTURES:
+    if ending in IMAGE_OR_MASK_ENDINGS:
         return ending[1:].upper()
     return ""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import functools
 import posixpath
 
-from voc_seg_tfrecord.core.layout import MASK_SUFFIXES
+from voc_seg_tfrecord.core.layout import MASK_ENDINGS
 from voc_seg_tfrecord.folder.path_index import PathIndex
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
@@ -127,6 +127,6 @@ class NamedFiles:
             for name in names:
                 path = posixpath.join(folder, name)
                 is_of_set = path in self._id_by_path or path in self._paths_of_masks
-                if not is_of_set and name.lower().endswith(MASK_SUFFIXES):
+                if not is_of_set and name.lower().endswith(MASK_ENDINGS):
                     paths.append(path)
         return PathIndex(paths)

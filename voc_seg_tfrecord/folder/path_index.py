@@ -8,7 +8,7 @@ import os
 import posixpath
 import unicodedata
 
-from voc_seg_tfrecord.core.layout import PICTURES
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.paths import count_same_ends
 
 
@@ -57,7 +57,7 @@ class PathIndex:
         parts = [part for part in _normalize(text).split("/") if part not in ("", ".", "..")]
         if not parts:
             return Matches()
-        has_ending = posixpath.splitext(parts[-1])[1].lower() in PICTURES
+        has_ending = posixpath.splitext(parts[-1])[1].lower() in IMAGE_OR_MASK_ENDINGS
         paths_by_last_part = self._by_name if has_ending else self._by_stem
         shared_by_path: dict[str, int] = {}
         for path in paths_by_last_part.get(parts[-1], ()):

@@ -11,7 +11,7 @@ import posixpath
 import re
 
 from voc_seg_tfrecord.core.errors import LayoutError, counted
-from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES
+from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.affixes import parts_at_token_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
@@ -59,7 +59,7 @@ def check_no_second_masks(tree: VocTree, used: Collection[str], left_over: Seque
     Raises:
       LayoutError: if one is.
     """
-    masks = [path for path in left_over if path.lower().endswith(MASK_SUFFIXES)]
+    masks = [path for path in left_over if path.lower().endswith(MASK_ENDINGS)]
     if not masks:
         return
     found = _find_second_masks(tree, used, masks)

@@ -11,7 +11,7 @@ import posixpath
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import decode
-from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, PICTURES
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.paths import common_folder
 from voc_seg_tfrecord.folder.pair_reader import MAX_TEXT_BYTES
@@ -46,7 +46,7 @@ def find_stated_folders(listing: Listing) -> StatedFolders | None:
     Returns:
       The folders; None if no text names any, or two texts name others.
     """
-    index = PathIndex(path for path in listing.below() if _ending_of(path) in PICTURES)
+    index = PathIndex(path for path in listing.below() if _ending_of(path) in IMAGE_OR_MASK_ENDINGS)
     stated: list[StatedFolders] = []
     for path in _texts_of(listing):
         for table in _read_tables(listing, path):
@@ -102,7 +102,7 @@ def _folders_of(table: PairTable, index: PathIndex) -> StatedFolders | None:
         if are_masks_first or are_images_second:
             image_column, mask_column = mask_column, image_column
     masks = paths_of_column[mask_column]
-    if not all(_ending_of(path) in MASK_SUFFIXES for path in masks):
+    if not all(_ending_of(path) in MASK_ENDINGS for path in masks):
         return None
     image_folder = _folder_of(paths_of_column[image_column])
     mask_folder = _folder_of(masks)

@@ -6,8 +6,8 @@ import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError, VocSegError, counted
-from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
+from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.affixes import is_within_token, parts_at_token_ends
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.infixes import find_infix
@@ -135,7 +135,7 @@ def _find_images_with_masks(listing: Listing) -> Iterator[_ImageWithMasks]:
     """Yields images that have several masks by their names, or by their folders."""
     pictures_by_folder = _list_pictures(listing)
     for folder, pictures in pictures_by_folder.items():
-        images = [name for name in pictures if name.lower().endswith(IMAGE_SUFFIXES)]
+        images = [name for name in pictures if name.lower().endswith(IMAGE_ENDINGS)]
         for mask_folder in _folders_of_masks(folder, pictures_by_folder):
             masks = pictures_by_folder[mask_folder]
             masks_by_image = _masks_by_image(images, masks, are_in_one_folder=mask_folder == folder)
@@ -151,7 +151,9 @@ def _list_pictures(listing: Listing) -> dict[str, list[str]]:
     """Returns the names of the pictures in each folder that is not called as drawings are."""
     pictures_by_folder: dict[str, list[str]] = {}
     for folder, files in listing.files_by_folder.items():
-        pictures = [name for name in files if posixpath.splitext(name)[1].lower() in PICTURES]
+        pictures = [
+            name for name in files if posixpath.splitext(name)[1].lower() in IMAGE_OR_MASK_ENDINGS
+        ]
         if pictures and role_of_path(folder) != "drawn":
             pictures_by_folder[folder] = pictures
     return pictures_by_folder
@@ -189,7 +191,7 @@ def _masks_by_image(
     masks_by_image: dict[str, list[str]] = collections.defaultdict(list)
     for mask in masks:
         ending = posixpath.splitext(mask)[1].lower()
-        if ending not in MASK_SUFFIXES or role_of_name(stem(mask)) == "drawn":
+        if ending not in MASK_ENDINGS or role_of_name(stem(mask)) == "drawn":
             continue
         image = _find_image(mask, image_by_stem, are_in_one_folder=are_in_one_folder)
         if image is not None:

@@ -9,7 +9,7 @@ import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.arrays import Size, find_fill_values, parse_size
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDING_PATTERN
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -296,7 +296,7 @@ def evaluation_batches(
     def prepare(_: tf.Tensor, draw: tuple[tf.Tensor, tf.Tensor]) -> Example:
         _, record = draw
         example = parse(stream.load(record))
-        example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING, "")
+        example[ID] = tf.strings.regex_replace(example[FILENAME], IMAGE_ENDING_PATTERN, "")
         if size is None:
             return decode(example)
         cropped = center_crop_or_pad(example, size)

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.class_rows import VOID_CLASS
 from voc_seg_tfrecord.core.errors import ImageError, VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, KeyedExample, RawExample
 from voc_seg_tfrecord.core.file import File, Kind
-from voc_seg_tfrecord.core.file_names import name_fault, show_name
+from voc_seg_tfrecord.core.file_names import name_fault, show_file_name
 from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
@@ -101,7 +101,7 @@ def _check_name(raw: RawExample) -> None:
     if fault:
         raise ImageError(
             raw.image.where,
-            found=f"the name {show_name(raw.filename)}, which {fault}",
+            found=f"the name {show_file_name(raw.filename)}, which {fault}",
             expected="a name that every file system takes, also with another ending",
             remedy="rename the image and its mask",
         )

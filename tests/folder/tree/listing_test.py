@@ -110,7 +110,9 @@ NAMINGS = (ANY, Naming(suffix="_mask"), Naming.parse("gt_{id}.png"), Naming.pars
 def test_a_name_is_its_id_in_place_of_the_one_in_the_pattern(stem, naming):
     image_id = naming.id_of(f"{stem}.png")
     if image_id is not None:
-        folder, slash, last = ("", "", image_id) if naming.whole else image_id.rpartition("/")
+        folder, slash, last = (
+            ("", "", image_id) if naming.names_folders else image_id.rpartition("/")
+        )
         name = str(naming).removesuffix(naming.ending).replace("{id}", last)
         assert stem == f"{folder}{slash}{name}"
 
@@ -163,7 +165,17 @@ def test_a_pattern_finds_the_id_in_a_name(pattern, name, image_id):
 
 @pytest.mark.parametrize(
     "pattern",
-    ["gt.png", "{id}_{id}.png", "/a/{id}.png", "gt_{ID}.png", "{a}_road", "{a}{b}", "{b}_{a}"],
+    [
+        "gt.png",
+        "{id}_{id}.png",
+        "/a/{id}.png",
+        "../{id}.png",
+        "gt_{ID}.png",
+        "{a}_road",
+        "{a}{b}",
+        "{b}_{a}",
+        "{a}_{b}_{id}.png",
+    ],
 )
 def test_a_pattern_without_exactly_one_id_is_refused(pattern):
     with pytest.raises(ConfigError, match="option mask_name"):

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.role_words import EXTRA
+from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.decide import Reason, decide
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate, list_candidates
@@ -155,7 +155,7 @@ def _list_possible(pairings: Iterable[Pairing], evidence: FileEvidence) -> list[
     """
 
     def role_key(pairing: Pairing) -> tuple[str, str, bool]:
-        is_extra = bool(EXTRA.intersection(words(common_folder(pairing.folders))))
+        is_extra = bool(EXTRA_WORDS.intersection(words(common_folder(pairing.folders))))
         return evidence.image_role(pairing), evidence.mask_role(pairing), is_extra
 
     possible: list[Pairing] = []

@@ -6,7 +6,7 @@ import dataclasses
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.layout import PICTURES
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.affixes import (
     NO_AFFIX,
     Affix,
@@ -129,7 +129,7 @@ def _count_kinds(listing: Listing, ids: _PairingIds) -> Mapping[_NameKind, int]:
         for image_id, name in _names_with(ids.sampled, names):
             stem, ending = posixpath.splitext(name)
             is_own = posixpath.join(folder, name) in ids.sampled_paths
-            if is_own or ending.lower() not in PICTURES:
+            if is_own or ending.lower() not in IMAGE_OR_MASK_ENDINGS:
                 continue
             affix = ids.affix_around(stem, image_id)
             if affix is not None:

@@ -9,7 +9,12 @@ import dataclasses
 import posixpath
 
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
-from voc_seg_tfrecord.core.layout import ENDINGS_OF, MASK_SUFFIXES, WITH_ARRAYS, Layout
+from voc_seg_tfrecord.core.layout import (
+    ENDINGS_BY_ROLE,
+    IMAGE_OR_ARRAY_ENDINGS,
+    MASK_ENDINGS,
+    Layout,
+)
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX
 from voc_seg_tfrecord.folder.files.candidates import PairingCandidate
 from voc_seg_tfrecord.folder.files.choice import FileChoice, choose_files
@@ -83,7 +88,7 @@ def find_tree(
       LayoutError: if there are no images with masks, or several pairings; the error lists them
         with the options that choose each.
     """
-    endings = WITH_ARRAYS if bands else ENDINGS_OF["images"]
+    endings = IMAGE_OR_ARRAY_ENDINGS if bands else ENDINGS_BY_ROLE["images"]
     given = GivenLayout(listing, options, endings, looks)
     tree = _find_labels(given, exif)
     lists_path = given.lists_path()
@@ -135,7 +140,7 @@ def _may_have_masks(given: GivenLayout) -> bool:
     if folder is None:
         return True
     paths = paths_below(given.listing.below(), folder)
-    return any(path.lower().endswith(MASK_SUFFIXES) for path in paths)
+    return any(path.lower().endswith(MASK_ENDINGS) for path in paths)
 
 
 def _with_note_on_polygons(masks: VocTree, polygons: FoundPolygons) -> VocTree:
@@ -410,9 +415,7 @@ def _find_infix_pattern(given: GivenLayout, image_folder: str, mask_folder: str)
     images = given.listing.below(image_folder)
     masks = given.listing.below(mask_folder)
     image_stems = {stem(name) for name in images if name.lower().endswith(tuple(given.endings))}
-    mask_names = [
-        posixpath.basename(name) for name in masks if name.lower().endswith(MASK_SUFFIXES)
-    ]
+    mask_names = [posixpath.basename(name) for name in masks if name.lower().endswith(MASK_ENDINGS)]
     return find_infix_pattern(mask_names, image_stems)
 
 

@@ -5,7 +5,7 @@ import dataclasses
 import itertools
 import posixpath
 
-from voc_seg_tfrecord.core.layout import ID, PICTURES, SPLIT, Layout, Part
+from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, SPLIT, Layout, Part
 from voc_seg_tfrecord.folder.files.choice import FileChoice
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
@@ -260,7 +260,7 @@ def _have_files_of_same_stems(listing: Listing, pairings: Sequence[Pairing]) -> 
         images, masks = pairing.paths()
         paired_names = {posixpath.basename(path) for path in (*images, *masks)}
         for name in listing.files_by_folder[pairing.images.folder]:
-            is_picture = ending_of(name) in PICTURES
+            is_picture = ending_of(name) in IMAGE_OR_MASK_ENDINGS
             if is_picture and name not in paired_names and stem_of(name) in pairing.pairs:
                 return True
     return False

@@ -9,8 +9,8 @@ import dataclasses
 import functools
 import posixpath
 
-from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.core.role_words import ROLES
+from voc_seg_tfrecord.core.layout import ID, IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
+from voc_seg_tfrecord.core.role_words import ROLE_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affix_guesses import affix_of_most_names, guess_affixes
 from voc_seg_tfrecord.folder.files.affixes import MIN_SAMPLED_NAMES, NO_AFFIX, Affix, core_of
@@ -113,7 +113,7 @@ def list_file_sets(listing: Listing, endings: Sequence[str]) -> PossibleSets:
     for folder, files in listing.files_by_folder.items():
         if folder in of_one_image:
             continue
-        pictures = [name for name in files if ending_of(name) in PICTURES]
+        pictures = [name for name in files if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
         for affix, names in sort_by_kind(folder, pictures, shared_names).items():
             sets.add(_sets_of_kind(folder, affix, names, mask_only_endings))
     return sets
@@ -134,8 +134,8 @@ def _sets_of_kind(
     | both, and all names differ        | photos; photos and others     | others        |
     | both, and some have the same name | see `_sets_beside_photos`     |               |
     """
-    photos = {stem_of(name): name for name in names if ending_of(name) not in MASK_SUFFIXES}
-    others = {stem_of(name): name for name in names if ending_of(name) in MASK_SUFFIXES}
+    photos = {stem_of(name): name for name in names if ending_of(name) not in MASK_ENDINGS}
+    others = {stem_of(name): name for name in names if ending_of(name) in MASK_ENDINGS}
     possible_images = {
         stem: name for stem, name in others.items() if ending_of(name) not in mask_only_endings
     }
@@ -192,7 +192,7 @@ def _roles_of_plain_names(names: Sequence[str]) -> set[str]:
     roles: set[str] = set()
     for name in names:
         stem = stem_of(name)
-        if ending_of(name) in PICTURES and ROLES.issuperset(words(stem)):
+        if ending_of(name) in IMAGE_OR_MASK_ENDINGS and ROLE_WORDS.issuperset(words(stem)):
             roles.add(role_of_name(stem))
     return roles
 
@@ -205,7 +205,7 @@ def _sets_below(
     for folder, image_id in id_by_folder.items():
         for name in listing.files_by_folder[folder]:
             ending = ending_of(name)
-            if ending in PICTURES:
+            if ending in IMAGE_OR_MASK_ENDINGS:
                 of_kind = names_of_kind.setdefault((stem_of(name), ending), {})
                 of_kind[image_id] = f"{image_id}/{name}"
     sets = PossibleSets([], [])
@@ -215,6 +215,6 @@ def _sets_below(
         files = FileSet(top, names, ("", stem), ending, f"{ID}/{stem}{ending}")
         if ending not in mask_only_endings:
             sets.images.append(files)
-        if ending in MASK_SUFFIXES:
+        if ending in MASK_ENDINGS:
             sets.masks.append(files)
     return sets

@@ -4,7 +4,13 @@ import dataclasses
 import functools
 import re
 
-from voc_seg_tfrecord.core.role_words import DRAWN, EXTRA, IMAGES, LABELED, MASKS
+from voc_seg_tfrecord.core.role_words import (
+    BYPRODUCT_WORDS,
+    EXTRA_WORDS,
+    IMAGE_WORDS,
+    LABELED_WORDS,
+    MASK_WORDS,
+)
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SPLIT_BY_WORD, words
 from voc_seg_tfrecord.folder.files.affixes import is_within_token
 from voc_seg_tfrecord.tools import nnunet
@@ -127,16 +133,16 @@ def role_of_name(name: str, *, is_folder: bool = False) -> str:
     """
     # In `a_png` the word is no more than an ending; a folder `png` has images.
     name_words = {word for word in words(name) if word not in _ENDINGS or word == name.lower()}
-    are_masks = not MASKS.isdisjoint(name_words)
-    are_images = not IMAGES.isdisjoint(name_words)
+    are_masks = not MASK_WORDS.isdisjoint(name_words)
+    are_images = not IMAGE_WORDS.isdisjoint(name_words)
     are_colored_masks = are_masks and "rgb" in name_words
-    if are_colored_masks or not DRAWN.isdisjoint(name_words):
+    if are_colored_masks or not BYPRODUCT_WORDS.isdisjoint(name_words):
         return "drawn"
     if are_masks:
         return "masks"
-    if not LABELED.isdisjoint(name_words):
+    if not LABELED_WORDS.isdisjoint(name_words):
         return "" if are_images or is_folder else "masks"
-    if are_images and EXTRA.isdisjoint(name_words):
+    if are_images and EXTRA_WORDS.isdisjoint(name_words):
         return "images"
     return ""
 

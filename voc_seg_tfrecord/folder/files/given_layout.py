@@ -8,7 +8,7 @@ import re
 from typing import Literal
 
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
-from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, SPLIT, Naming
+from voc_seg_tfrecord.core.layout import MASK_ENDINGS, SPLIT, Naming
 from voc_seg_tfrecord.folder.files.endings import ending_of
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
 from voc_seg_tfrecord.folder.files.file_sets import FileSet, PossibleSets, list_file_sets
@@ -183,7 +183,7 @@ class GivenLayout:
         elif self.mask_name:
             images = [_without_names(files, Naming.parse(self.mask_name)) for files in images]
         if self.mask_name:
-            masks = self._sets_of_pattern(self.mask_name, MASK_SUFFIXES)
+            masks = self._sets_of_pattern(self.mask_name, MASK_ENDINGS)
         if self.photos:
             masks = [self._without_photos(files) for files in masks]
         return PossibleSets(

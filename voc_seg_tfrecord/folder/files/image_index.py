@@ -6,7 +6,7 @@ import functools
 import posixpath
 import unicodedata
 
-from voc_seg_tfrecord.core.layout import WITH_ARRAYS
+from voc_seg_tfrecord.core.layout import IMAGE_OR_ARRAY_ENDINGS
 from voc_seg_tfrecord.folder.files.paths import stem
 
 compose = functools.partial(unicodedata.normalize, "NFC")
@@ -60,4 +60,4 @@ def loosen_stem(path: str) -> str:
 
 
 def _rank_of_ending(path: str) -> int:
-    return WITH_ARRAYS.index(posixpath.splitext(path)[1].lower())
+    return IMAGE_OR_ARRAY_ENDINGS.index(posixpath.splitext(path)[1].lower())

@@ -6,15 +6,15 @@ import dataclasses
 import functools
 import re
 
-from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, PICTURES
-from voc_seg_tfrecord.core.role_words import ROLES
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, MASK_ENDINGS
+from voc_seg_tfrecord.core.role_words import ROLE_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, Affix
 from voc_seg_tfrecord.folder.files.endings import ending_of, stem_of
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
-_LONG_ROLES = sorted((word for word in ROLES if len(word) > 1), key=len, reverse=True)
+_LONG_ROLES = sorted((word for word in ROLE_WORDS if len(word) > 1), key=len, reverse=True)
 GLUED_ROLES = "|".join(_LONG_ROLES)
 """A pattern of the words of `ROLES` that may stand beside a number: `img1`, but not `l1`."""
 
@@ -41,7 +41,7 @@ class CutStem:
     @property
     def has_role(self) -> bool:
         """Whether the word says what a file holds."""
-        return not ROLES.isdisjoint(words(self.affix))
+        return not ROLE_WORDS.isdisjoint(words(self.affix))
 
 
 def cut_first_word(stem: str) -> CutStem | None:
@@ -100,7 +100,7 @@ def _without_overlap(stem: str, before: str, after: str) -> Affix:
 
 
 def _has_role(affix: str) -> bool:
-    return not ROLES.isdisjoint(words(affix))
+    return not ROLE_WORDS.isdisjoint(words(affix))
 
 
 def _affix_of(stem: str, cut_stems: Mapping[str, CutStem], kinds: Set[str]) -> str:
@@ -225,9 +225,9 @@ class SharedNames:
         for folder, names in self._listing.files_by_folder.items():
             for name in names:
                 ending = ending_of(name)
-                if ending not in PICTURES:
+                if ending not in IMAGE_OR_MASK_ENDINGS:
                     continue
-                file = _NamedFile(folder, is_photo=ending not in MASK_SUFFIXES)
+                file = _NamedFile(folder, is_photo=ending not in MASK_ENDINGS)
                 stem = stem_of(name)
                 by_stem.setdefault(stem, set()).add(file)
                 for cut in (cut_first_word(stem), cut_last_word(stem)):

@@ -5,9 +5,9 @@ import dataclasses
 import posixpath
 import re
 
-from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.core.layout import ID, LISTS, MASK_SUFFIXES, SPLIT, Layout, Part
-from voc_seg_tfrecord.core.role_words import EXTRA
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
+from voc_seg_tfrecord.core.layout import ID, LISTS, MASK_ENDINGS, SPLIT, Layout, Part
+from voc_seg_tfrecord.core.role_words import EXTRA_WORDS
 from voc_seg_tfrecord.core.split_names import PLAIN_WORDS, SHORT_WORDS, are_names_of_splits, words
 from voc_seg_tfrecord.folder.files.folder_names import (
     find_split_word,
@@ -228,7 +228,7 @@ def _names_of_siblings(
     patterns: set[FolderPair] = set()
     for pair in folders:
         sibling = _split_off_sibling(pair)
-        if sibling is None or EXTRA.intersection(words(sibling.name)):
+        if sibling is None or EXTRA_WORDS.intersection(words(sibling.name)):
             return None
         names.append(sibling.name)
         patterns.add(sibling.inside)
@@ -305,7 +305,7 @@ def _splits_of_unused_images(
 ) -> list[str]:
     """Returns the names of splits that have a folder of images."""
     named = _folders_of_splits(folders, template.images)
-    return [name for folder, name in named if _has_files(listing, root, folder, IMAGE_SUFFIXES)]
+    return [name for folder, name in named if _has_files(listing, root, folder, IMAGE_ENDINGS)]
 
 
 def _splits_of_unused_masks(
@@ -313,7 +313,7 @@ def _splits_of_unused_masks(
 ) -> list[str]:
     """Returns the names of splits that have a folder of masks."""
     named = _folders_of_splits(folders, template.masks)
-    return [name for folder, name in named if _has_files(listing, root, folder, MASK_SUFFIXES)]
+    return [name for folder, name in named if _has_files(listing, root, folder, MASK_ENDINGS)]
 
 
 def _fill_template(template: Part, name: str) -> Part:

@@ -9,15 +9,15 @@ import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted, join_names
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 from voc_seg_tfrecord.core.layout import (
     ID,
     IMAGES,
     LISTS,
+    MASK_ENDINGS,
     MASK_FOLDERS,
-    MASK_SUFFIXES,
     MASKS,
-    PHOTO_SUFFIXES,
+    PHOTO_ENDINGS,
 )
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
@@ -43,7 +43,7 @@ def no_masks_error(listing: Listing, mask_folders: Collection[str]) -> LayoutErr
     masks: set[str] = set()
     for folder in mask_folders:
         for name in listing.below(folder):
-            if name.lower().endswith(MASK_SUFFIXES):
+            if name.lower().endswith(MASK_ENDINGS):
                 masks.add(posixpath.join(folder, name))
     content = FolderContent(
         names=sorted(listing.below()),
@@ -125,7 +125,7 @@ def _explain_images_elsewhere(content: FolderContent) -> Explanation | None:
 
     A PNG there may be a drawn mask, or one of objects, so only other formats count.
     """
-    photos = [name for name in content.names if name.lower().endswith(PHOTO_SUFFIXES)]
+    photos = [name for name in content.names if name.lower().endswith(PHOTO_ENDINGS)]
     if not content.masks or not photos:
         return None
     folder = posixpath.dirname(photos[0]) or "."
@@ -157,7 +157,7 @@ def _images_of(content: FolderContent) -> list[str]:
     masks = {*content.masks}
     images = []
     for name in content.names:
-        is_image = name.lower().endswith(IMAGE_SUFFIXES) and name not in masks
+        is_image = name.lower().endswith(IMAGE_ENDINGS) and name not in masks
         if is_image and role_of_path(posixpath.dirname(name)) in ("images", ""):
             images.append(name)
     return images
@@ -169,7 +169,7 @@ def _explain_jpegs(content: FolderContent) -> Explanation | None:
     for name in content.names:
         by_folder[posixpath.dirname(name)].append(posixpath.basename(name))
     for folder, files in by_folder.items():
-        photos = [name for name in files if name.lower().endswith(PHOTO_SUFFIXES)]
+        photos = [name for name in files if name.lower().endswith(PHOTO_ENDINGS)]
         if not photos or role_of_name(posixpath.basename(folder)) != "masks":
             continue
         found = f"no masks, but {photos[0]} lies under {folder}"
@@ -177,7 +177,7 @@ def _explain_jpegs(content: FolderContent) -> Explanation | None:
             found += f", the first of {len(photos)} files"
         return Explanation(
             found=found,
-            expected=f"masks: files that end with {', '.join(MASK_SUFFIXES)}",
+            expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
             remedy="save masks without loss as PNG, of class indices; a JPEG changes the values of "
             "pixels. Export again, or name the folder of masks with --masks",
         )

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.core.layout import ID, MASK_SUFFIXES, PHOTO_SUFFIXES
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
+from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, PHOTO_ENDINGS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.affixes import affix_around
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name
@@ -81,16 +81,16 @@ def find_masks_of_images(paths: Iterable[str]) -> dict[str, list[str]]:
     for path in paths:
         paths_by_folder[posixpath.dirname(path)].append(path)
     images_by_stem: dict[str, list[str]] = collections.defaultdict(list)
-    for path in _with_ending(paths, IMAGE_SUFFIXES):
+    for path in _with_ending(paths, IMAGE_ENDINGS):
         images_by_stem[stem(path)].append(path)
     masks_by_image: dict[str, list[str]] = {}
     for folder, files in paths_by_folder.items():
         image = _image_of_folder(folder, paths_by_folder, images_by_stem)
-        masks = [path for path in _with_ending(files, MASK_SUFFIXES) if path != image]
+        masks = [path for path in _with_ending(files, MASK_ENDINGS) if path != image]
         if image and len(masks) > 1:
             masks_by_image[image] = masks
     all_masks = {mask for masks in masks_by_image.values() for mask in masks}
-    images = [path for path in _with_ending(paths, IMAGE_SUFFIXES) if path not in all_masks]
+    images = [path for path in _with_ending(paths, IMAGE_ENDINGS) if path not in all_masks]
     are_most = len(masks_by_image) > 1 and 2 * len(masks_by_image) > len(images)
     return masks_by_image if are_most else {}
 
@@ -118,7 +118,7 @@ def _image_beside_folder(folder: str, paths_by_folder: Mapping[str, list[str]]) 
     above, name = posixpath.split(folder)
     if role_of_name(name, is_folder=True) != "masks":
         return ""
-    beside = _with_ending(paths_by_folder.get(above, ()), IMAGE_SUFFIXES)
+    beside = _with_ending(paths_by_folder.get(above, ()), IMAGE_ENDINGS)
     return beside[0] if len(beside) == 1 else ""
 
 
@@ -127,7 +127,7 @@ def _photo_among_masks(folder: str, files: Sequence[str]) -> str:
     if role_of_name(posixpath.basename(folder), is_folder=True) == "masks":
         return ""
     masks = [path for path in files if role_of_name(stem(path)) == "masks"]
-    photos = [path for path in _with_ending(files, PHOTO_SUFFIXES) if path not in masks]
+    photos = [path for path in _with_ending(files, PHOTO_ENDINGS) if path not in masks]
     return photos[0] if len(photos) == 1 and len(masks) > 1 else ""
 
 

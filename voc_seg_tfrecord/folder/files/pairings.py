@@ -13,7 +13,7 @@ import re
 from typing import TypeVar
 
 from voc_seg_tfrecord.core.layout import ID
-from voc_seg_tfrecord.core.role_words import EXTRA, ROLES
+from voc_seg_tfrecord.core.role_words import EXTRA_WORDS, ROLE_WORDS
 from voc_seg_tfrecord.core.split_names import words
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX, TOKEN, Affix, core_of
 from voc_seg_tfrecord.folder.files.file_sets import FileSet
@@ -69,7 +69,7 @@ class Pairing:
     @property
     def is_of_split(self) -> bool:
         """Whether the folder of images is called as a split is, and not as one of a fold."""
-        return bool(self.splits[0]) and not EXTRA.intersection(words(self.images.folder))
+        return bool(self.splits[0]) and not EXTRA_WORDS.intersection(words(self.images.folder))
 
     @property
     def image_name(self) -> str:
@@ -272,7 +272,7 @@ def _min_pairs_of(images: FileSet, masks: FileSet, affixes: AffixPair) -> int:
     image_count, mask_count = len(images.names), len(masks.names)
     have_other_numbers = numbers_alone(image_affix) != numbers_alone(mask_affix)
     are_glued = _is_glued(image_affix) and _is_glued(mask_affix)
-    are_roles = ROLES.issuperset(words(" ".join([*image_affix, *mask_affix])))
+    are_roles = ROLE_WORDS.issuperset(words(" ".join([*image_affix, *mask_affix])))
     if have_other_numbers or (are_glued and not are_roles):
         return max(image_count, mask_count)
     if are_glued:

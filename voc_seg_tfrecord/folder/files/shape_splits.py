@@ -5,9 +5,9 @@ import posixpath
 
 from voc_seg_tfrecord.core.split_names import (
     UNIONS,
+    as_split_name,
     list_splits_in,
     only_split_in,
-    own_split_name,
     parse_split_name,
     split_but_for_number,
 )
@@ -68,7 +68,7 @@ def _split_of_source(source: ShapeSource) -> str:
     4. A folder above has the name of a split, the nearest first: `val/labels.json`.
     """
     if source.subset:
-        return only_split_in(source.subset) or own_split_name(source.subset)
+        return only_split_in(source.subset) or as_split_name(source.subset)
     folder, name = posixpath.split(source.file)
     split = parse_split_name(stem(name)).split
     if split:

@@ -62,9 +62,11 @@ class MeaningCandidate:
     def rule(self) -> MaskRule:
         """The rule with the class indices of the dataset, 255 being void, and the user's rows."""
         table = self.naming.table
-        star_indices = {
-            color_of(key) or key: table.index(name) for key, name in self.star_classes.items()
-        }
+        star_indices: dict[int | Color, int] = {}
+        for key, name in self.star_classes.items():
+            pixel = key if isinstance(key, int) else color_of(key)
+            if pixel is not None:
+                star_indices[pixel] = table.index(name)
         return dataclasses.replace(
             self.name_rule.with_classes(self._index_of),
             given_values={value: table.index(name) for value, name in table.class_by_value.items()},

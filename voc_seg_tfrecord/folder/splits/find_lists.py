@@ -13,7 +13,7 @@ from typing import cast
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
-from voc_seg_tfrecord.core.layout import LISTS, PICTURES
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS, LISTS
 from voc_seg_tfrecord.core.split_names import (
     TO_TRAIN_ON,
     USUAL_NAMES_OF_LISTS,
@@ -148,7 +148,7 @@ def _is_label_of_image(
     is_in_voc_folder = f"/{folder}".endswith(f"/{LISTS}")
     if not is_in_voc_folder:
         return True
-    has_pictures = any(ending_of(other) in PICTURES for other in names_in_folder)
+    has_pictures = any(ending_of(other) in IMAGE_OR_MASK_ENDINGS for other in names_in_folder)
     return has_pictures
 
 

@@ -12,9 +12,9 @@ from voc_seg_tfrecord.core.layout import Part
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.split_names import (
     are_names_of_splits,
+    as_split_name,
     is_plain_name,
     only_split_in,
-    own_split_name,
     parse_split_name,
     split_of,
 )
@@ -235,4 +235,4 @@ def _folder_by_own_name(folders: Sequence[str], where: object) -> dict[str, str]
 
 def _own_split_of(folder: str) -> str:
     """Returns the split of a folder's own name, as TFDS takes it: `Test_1` of `Test 1`."""
-    return own_split_name(split_of(folder))
+    return as_split_name(split_of(folder))

@@ -10,7 +10,7 @@ import unicodedata
 from etils import epath
 
 from voc_seg_tfrecord.core.id_lists import id_error
-from voc_seg_tfrecord.core.layout import PICTURES
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.folder.files.paths import count_same_ends
 from voc_seg_tfrecord.folder.tree.names import Names
 
@@ -275,7 +275,7 @@ def _is_drive(part: str) -> bool:
 def _without_ending(name: str) -> str:
     """Returns a name without the ending of an image or mask, in the Unicode form that lists use."""
     stem, _, ending = name.rpartition(".")
-    if stem and f".{ending.lower()}" in PICTURES:
+    if stem and f".{ending.lower()}" in IMAGE_OR_MASK_ENDINGS:
         name = stem
     if name.isascii():
         return name

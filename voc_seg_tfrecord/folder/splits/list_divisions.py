@@ -15,9 +15,9 @@ import itertools
 
 from voc_seg_tfrecord.core.split_names import (
     SplitName,
-    needs_train,
-    own_split_name,
+    as_split_name,
     parse_split_name,
+    says_split_ambiguously,
 )
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, Series, SplitList
 
@@ -84,7 +84,7 @@ def _name_further_tests(lists: Sequence[SplitList]) -> list[SplitList]:
             other for other in lists_by_scope[split_list.scope] if other.name != split_list.name
         ]
         if _needs_own_name(split_list, others):
-            split = own_split_name(split_list.innermost_name)
+            split = as_split_name(split_list.innermost_name)
             series = dataclasses.replace(split_list.series, words_of_name="")
             renamed.append(dataclasses.replace(split_list, split=split, series=series))
         else:
@@ -97,7 +97,7 @@ def _needs_own_name(split_list: SplitList, others: Sequence[SplitList]) -> bool:
     name = parse_split_name(split_list.innermost_name)
     if name.split != split_list.split or name.split == "train":
         return False
-    is_plain = not name.rest and not needs_train(split_list.innermost_name)
+    is_plain = not name.rest and not says_split_ambiguously(split_list.innermost_name)
     if is_plain or _is_of_fold(name, others):
         return False
     has_another_of_its_split = any(other.split == name.split for other in others)

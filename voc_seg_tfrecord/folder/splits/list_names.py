@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import dataclasses
 import posixpath
 
-from voc_seg_tfrecord.core.split_names import only_split_in, own_split_name, parse_split_name
+from voc_seg_tfrecord.core.split_names import as_split_name, only_split_in, parse_split_name
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank, Series, SplitList
 from voc_seg_tfrecord.formats.listed_images import ListedImages
 
@@ -81,7 +81,7 @@ def _find_by_value_of_column(names: _NamesAround) -> _NamedSplit | None:
         return None
     outer_names = (*reversed(names.keys[:-1]), names.stem, *reversed(names.folders))
     series = Series("", outer_names, names.ending)
-    return _NamedSplit(own_split_name(names.keys[-1]), series)
+    return _NamedSplit(as_split_name(names.keys[-1]), series)
 
 
 def _find_by_words(names: _NamesAround) -> _NamedSplit | None:

@@ -9,7 +9,7 @@ from etils import epath
 
 from voc_seg_tfrecord.core.errors import ListError
 from voc_seg_tfrecord.core.file import File
-from voc_seg_tfrecord.core.split_names import is_called_as_split, needs_train
+from voc_seg_tfrecord.core.split_names import has_only_split_words, says_split_ambiguously
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.image_names import ImageNames
 from voc_seg_tfrecord.folder.splits.list_names import as_split_list
@@ -114,7 +114,7 @@ class ListText:
     @functools.cached_property
     def is_called_as_split(self) -> bool:
         """Whether the name of the text has a word for a split, and only known words."""
-        return is_called_as_split(stem(self.path))
+        return has_only_split_words(stem(self.path))
 
     @property
     def has_split_in_its_name(self) -> bool:
@@ -139,7 +139,7 @@ class ListText:
 
         The names of images may be numbers too.
         """
-        if not needs_train(stem(self.path)):
+        if not says_split_ambiguously(stem(self.path)):
             return False
         words = words_of(self.beginning)
         return any(_is_number(word) and word not in self.image_names for word in words)

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
-from voc_seg_tfrecord.core.layout import ID, MASK_FOLDERS, MASK_SUFFIXES, PHOTO_SUFFIXES
+from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, MASK_FOLDERS, PHOTO_ENDINGS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
 from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
@@ -190,7 +190,7 @@ class MissingMasks:
         raise LayoutError(
             self.tree.root / self.tree.layout.masks / jpegs[0],
             found=f"a JPEG, or the like, where a mask should be{count}",
-            expected=f"masks: files that end with {', '.join(MASK_SUFFIXES)}",
+            expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
             remedy="export the masks again as PNG, because a JPEG changes the values of "
             "pixels, and so the classes. With --missing_mask background all of an image would "
             "become background",
@@ -244,7 +244,7 @@ class MissingMasks:
             if folder in read_folders or role_of_path(folder) != "masks":
                 continue
             for name in names:
-                if name.lower().endswith(MASK_SUFFIXES) and stem(name) in stems:
+                if name.lower().endswith(MASK_ENDINGS) and stem(name) in stems:
                     path = posixpath.join(folder, name)
                     files.append(posixpath.relpath(path, tree.root_below_given or "."))
         return files
@@ -384,7 +384,7 @@ class MissingMasks:
         """Returns the names of JPEGs, and the like, that lie where masks of some images should."""
         if self.tree.layout.masks == self.tree.layout.images:
             return []
-        jpegs = self.tree.set_files.find_masks_with_endings(PHOTO_SUFFIXES)
+        jpegs = self.tree.set_files.find_masks_with_endings(PHOTO_ENDINGS)
         return sorted(name for image_id, name in jpegs.items() if image_id in image_ids)
 
     def _all_jpegs(self) -> list[str]:
@@ -393,7 +393,7 @@ class MissingMasks:
         if layout.masks == layout.images:
             return []
         names = files_below(self.tree.root / layout.masks, self.tree.listing)
-        return sorted(name for name in names if name.lower().endswith(PHOTO_SUFFIXES))
+        return sorted(name for name in names if name.lower().endswith(PHOTO_ENDINGS))
 
     def _unused_among_masks(self) -> list[str]:
         """Returns the names of files in the folder of masks that belong to no image."""

@@ -12,13 +12,13 @@ import posixpath
 from etils import epath
 
 from voc_seg_tfrecord.core.errors import LayoutError
-from voc_seg_tfrecord.core.layout import PICTURES
+from voc_seg_tfrecord.core.layout import IMAGE_OR_MASK_ENDINGS
 from voc_seg_tfrecord.core.storage import is_bucket
 
 MAX_LISTED_FILES = 2_000_000
 """A folder with more files is not the one that was meant, but one such as `/`."""
 
-_ENDINGS_OF_FILES = PICTURES | {
+_ENDINGS_OF_FILES = IMAGE_OR_MASK_ENDINGS | {
     ".mat",
     ".txt",
     ".xml",
@@ -163,7 +163,7 @@ def _is_folder_named_as_picture(path: str, files: Sequence[str]) -> bool:
 
 
 def _is_picture(name: str) -> bool:
-    return ending_of(name) in PICTURES
+    return ending_of(name) in IMAGE_OR_MASK_ENDINGS
 
 
 def ending_of(name: str) -> str:

@@ -8,8 +8,8 @@ from typing import Literal
 
 from etils import epath
 
-from voc_seg_tfrecord.core.id_lists import IMAGE_SUFFIXES
-from voc_seg_tfrecord.core.layout import MASK_SUFFIXES, Layout, Naming, Part
+from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
+from voc_seg_tfrecord.core.layout import MASK_ENDINGS, Layout, Naming, Part
 from voc_seg_tfrecord.folder.tree.listing import Listing, files_below
 from voc_seg_tfrecord.folder.tree.names import FileWithId, Names, index_names
 
@@ -40,7 +40,7 @@ class SetFiles:
     _: dataclasses.KW_ONLY
     excluded_names: Sequence[str] = ()
     copies: Collection[str] = ()
-    image_endings: Sequence[str] = IMAGE_SUFFIXES
+    image_endings: Sequence[str] = IMAGE_ENDINGS
     named_images: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
@@ -61,7 +61,7 @@ class SetFiles:
     @functools.cached_property
     def masks(self) -> Names:
         """The names of masks below their folder, by id."""
-        return self.find_masks_with_endings(MASK_SUFFIXES)
+        return self.find_masks_with_endings(MASK_ENDINGS)
 
     def find_masks_with_endings(self, endings: Sequence[str]) -> Names:
         """Returns the names of files that lie and are named as masks do, by id.
@@ -148,7 +148,7 @@ class SetFiles:
             if naming_of_other_half.narrowness > naming.narrowness:
                 # It gives more of a name, so a file that fits both belongs to the other half.
                 namings_of_others.append(naming_of_other_half)
-        is_deep = naming.whole or self.layout.is_deep(folder)
+        is_deep = naming.names_folders or self.layout.belongs_with_its_subfolders(folder)
         for name in self._list_below(folder, deep=is_deep):
             if self.copies and self._is_in_copy(folder, name):
                 continue

@@ -17,7 +17,7 @@ from voc_seg_tfrecord.core.id_lists import IdsOfImages, parse_ids
 from voc_seg_tfrecord.core.layout import (
     IMAGES,
     LISTS,
-    MASK_SUFFIXES,
+    MASK_ENDINGS,
     MASKS,
     VOC,
     Layout,
@@ -132,7 +132,7 @@ class VocTree:
     @functools.cached_property
     def instances(self) -> Names:
         """The instance masks' names below their folder, by id."""
-        return index_files(self.root / self.layout.instances, MASK_SUFFIXES)
+        return index_files(self.root / self.layout.instances, MASK_ENDINGS)
 
     @functools.cached_property
     def annotations(self) -> Names:
