@@ -14,6 +14,7 @@ from voc_seg_tfrecord import arrays, builder_from_tree, data_source, pipeline, s
 from voc_seg_tfrecord.build_from.tree import find_config
 from voc_seg_tfrecord.commands import cli
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.reading import records
 
 NAMES = ["background", "apple", "tree"]
 IDS = ["a", "b", "c"]
@@ -80,6 +81,16 @@ def test_every_value_comes_back_through_every_reader(built):
             np.testing.assert_array_equal(
                 example["segmentation_mask"][..., 0], exports.truth(image_id)
             )
+
+
+def test_a_stored_image_is_the_same_before_and_after_it_was_taken_for_a_file(built):
+    _, builder, count, dtype, _ = built
+    record = records.parse(next(records.read_shards(builder, "train")))
+    stored = record.bytes("image")
+    assert record.file("image").data
+    assert record.bytes("image") == stored
+    image_id = record.id.rpartition("/")[2]
+    np.testing.assert_array_equal(record.bands(), pixels(image_id, count, dtype))
 
 
 def test_it_is_verified_against_its_source_and_a_change_is_named(built, capsys):

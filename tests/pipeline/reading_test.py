@@ -10,7 +10,7 @@ from voc_seg_tfrecord import pipeline
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline.balance import balanced, class_factors
 from voc_seg_tfrecord.pipeline.reading import read
-from voc_seg_tfrecord.pipeline.records import select
+from voc_seg_tfrecord.pipeline.selection import select
 from voc_seg_tfrecord.pipeline.streams import epoch_stream
 from voc_seg_tfrecord.pipeline.window import decode
 

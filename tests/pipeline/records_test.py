@@ -9,13 +9,13 @@ import tensorflow as tf
 from voc_seg_tfrecord import VocSegConfig, pipeline
 from voc_seg_tfrecord.core import wanted_ids
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.pipeline import records
+from voc_seg_tfrecord.pipeline import records, selection
 
 
 @pytest.mark.parametrize(("split", "start"), [("train", 0), ("train[1:]", 1)])
 def test_records_of_a_split_or_slice_are_counted_and_read_in_their_order(sample, split, start):
-    assert records.count_records(sample, split) == 3 - start
-    found = list(records.records(sample, split).as_numpy_iterator())
+    assert selection.count_records(sample, split) == 3 - start
+    found = list(records.stream_records(sample, split).as_numpy_iterator())
     assert found == stored(sample, "train")[start:]
 
 
@@ -86,7 +86,7 @@ def test_batches_of_a_list_are_the_same_from_memory_and_from_files(small, call, 
         return list(getattr(pipeline, call)(small, ids, **arguments))
 
     in_memory = batches()
-    monkeypatch.setattr(records, "MAX_BYTES_IN_MEMORY", 0)
+    monkeypatch.setattr(selection, "MAX_BYTES_IN_MEMORY", 0)
     from_files = batches()
     assert len(in_memory) == (4 if "train" in call else 3)
     for one, other in zip(in_memory, from_files, strict=True):
@@ -95,7 +95,7 @@ def test_batches_of_a_list_are_the_same_from_memory_and_from_files(small, call, 
 
 @pytest.mark.usefixtures("bucket")
 def test_a_run_over_a_list_goes_on_from_a_saved_iterator(small, tmp_path, monkeypatch):
-    monkeypatch.setattr(records, "MAX_BYTES_IN_MEMORY", 0)
+    monkeypatch.setattr(selection, "MAX_BYTES_IN_MEMORY", 0)
     ids = [f"{n:03}" for n in range(0, 14, 2)]
     dataset = pipeline.training_batches(small, ids, size=24, batch_size=2)
     assert_goes_on(dataset, tmp_path)

@@ -117,7 +117,7 @@ def _as_record(features: tfds.features.FeaturesDict, example: Mapping[str, Any])
     small_image = stand_in(image)
     record = records.parse(features.serialize_example({**example, IMAGE: small_image}))
     if small_image is not image:
-        record.keep(image)
+        record = dataclasses.replace(record, large_image=image)
     return record
 
 

@@ -11,7 +11,8 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import FILENAME, LABELS, MASK
 from voc_seg_tfrecord.pipeline import records
-from voc_seg_tfrecord.pipeline.records import Selection, in_order
+from voc_seg_tfrecord.pipeline.records import in_order
+from voc_seg_tfrecord.pipeline.selection import Selection
 
 BalanceBy = Literal["classes"]
 """What images may be balanced by."""

@@ -16,7 +16,7 @@ from voc_seg_tfrecord.pipeline.batches import (
     check_count,
     cropped_batches,
 )
-from voc_seg_tfrecord.pipeline.records import Selection, divide
+from voc_seg_tfrecord.pipeline.selection import Selection, divide
 from voc_seg_tfrecord.pipeline.streams import (
     Stream,
     check_shuffle,

@@ -12,8 +12,8 @@ import tensorflow as tf
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.pipeline.balance import Balance
 from voc_seg_tfrecord.pipeline.order import EpochOrder
-from voc_seg_tfrecord.pipeline.records import Selection
 from voc_seg_tfrecord.pipeline.seeds import check_seed, epoch_seed
+from voc_seg_tfrecord.pipeline.selection import Selection
 from voc_seg_tfrecord.pipeline.watch import Watch
 
 _MIN_BUFFER_SHARE = 0.1
@@ -85,19 +85,19 @@ class EpochReader:
     Attributes:
       watch: tells whether the records are still those of the dataset that was opened.
       epoch_length: how many records an epoch has.
-      order_of: returns `(copy, record)` of all records by the number of an epoch, in its order.
+      records_of: returns `(copy, record)` of each record of an epoch, in its order, by its number.
       load: returns the bytes of a `record`; see `Stream`.
     """
 
     watch: Watch
     epoch_length: int
-    order_of: Callable[[tf.Tensor], tf.data.Dataset]
+    records_of: Callable[[tf.Tensor], tf.data.Dataset]
     load: Callable[[tf.Tensor], tf.Tensor]
 
     def draws_of(self, epoch: tf.Tensor) -> tf.data.Dataset:
         """Returns the draws of an epoch, as in `Stream`, by its number, scalar int64."""
         epoch = self.watch.after_check(epoch)
-        records = self.order_of(epoch).take(self.epoch_length)
+        records = self.records_of(epoch).take(self.epoch_length)
         return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(epoch).repeat(), records))
 
 
@@ -123,12 +123,12 @@ def epoch_reader(
 def _reader_by_number(selection: Selection, order: EpochOrder, epoch_length: int) -> EpochReader:
     """Returns a reader whose draws have numbers of records, each of which is read when loaded."""
     watch = selection.watch
-
-    def load(number: tf.Tensor) -> tf.Tensor:
-        data = selection.read(number)
-        return watch.after_check(data) if watch.is_cheap else data
-
-    return EpochReader(watch, epoch_length, functools.partial(_numbers_of_epoch, order), load)
+    return EpochReader(
+        watch,
+        epoch_length,
+        records_of=functools.partial(_numbers_of_epoch, order),
+        load=lambda number: watch.after_check_of_record(selection.read(number)),
+    )
 
 
 def _reader_in_stream_order(
@@ -136,12 +136,12 @@ def _reader_in_stream_order(
 ) -> EpochReader:
     """Returns a reader whose draws have the records themselves, shuffled by a buffer at most."""
     watch = selection.watch
-
-    def load(data: tf.Tensor) -> tf.Tensor:
-        return watch.after_check(data) if watch.is_cheap else data
-
-    order_of = functools.partial(_records_of_epoch, selection.records, order)
-    return EpochReader(watch, epoch_length, order_of, load)
+    return EpochReader(
+        watch,
+        epoch_length,
+        records_of=functools.partial(_records_of_epoch, selection.records, order),
+        load=watch.after_check_of_record,
+    )
 
 
 def _options() -> tf.data.Options:
@@ -169,12 +169,12 @@ def epoch_numbers(first_epoch: int, epochs: int | None) -> tf.data.Dataset:
     def first_of_pass(_: np.ndarray) -> np.int64:
         return np.int64(first_epoch + epochs * next(passes))
 
-    def numbers(nothing: tf.Tensor) -> tf.data.Dataset:
-        first = tf.numpy_function(first_of_pass, [nothing], tf.int64)
+    def numbers_of_pass(zero: tf.Tensor) -> tf.data.Dataset:
+        first = tf.numpy_function(first_of_pass, [zero], tf.int64)
         first = tf.ensure_shape(first, [])
         return tf.data.Dataset.range(first, first + epochs)
 
-    return tf.data.Dataset.from_tensors(0).flat_map(numbers)
+    return tf.data.Dataset.from_tensors(0).flat_map(numbers_of_pass)
 
 
 def _numbers_of_epoch(order: EpochOrder, epoch: tf.Tensor) -> tf.data.Dataset:

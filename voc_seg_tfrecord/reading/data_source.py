@@ -22,7 +22,6 @@ from voc_seg_tfrecord.core.errors import (
     RecordError,
     VocSegError,
     counted,
-    did_you_mean,
 )
 from voc_seg_tfrecord.core.names import IMAGE
 from voc_seg_tfrecord.core.storage import PathLike, is_bucket
@@ -377,17 +376,10 @@ def _choose_features(
     builder: tfds.core.DatasetBuilder, features: Collection[str] | None
 ) -> tuple[str, ...]:
     """Returns the names of the wanted features, all by default."""
-    known = sorted(builder.info.features)
     if features is None:
-        return tuple(known)
+        return tuple(sorted(builder.info.features))
     wanted = (features,) if isinstance(features, str) else tuple(features)
-    for name in wanted:
-        if name not in known:
-            raise ConfigError(
-                builder.info.full_name,
-                found=f"no feature {name}{did_you_mean(name, known)}",
-                expected=f"some of {', '.join(known)}",
-            )
+    metadata.check_feature_names(builder, wanted)
     return wanted
 
 

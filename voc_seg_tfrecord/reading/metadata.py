@@ -3,13 +3,13 @@
 The answers come from its features and its `metadata.json`, which a builder has in memory.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from voc_seg_tfrecord.core.errors import ConfigError, counted
+from voc_seg_tfrecord.core.errors import ConfigError, counted, did_you_mean
 from voc_seg_tfrecord.core.names import (
     CHANNELS,
     IMAGE,
@@ -44,6 +44,18 @@ def check_features(builder: tfds.core.DatasetBuilder, needed: Sequence[str] = SE
             found=f"no feature {', '.join(lacking)}",
             expected="a dataset with images and masks that voc_seg_tfrecord built; the images of "
             "a test have no masks",
+        )
+
+
+def check_feature_names(builder: tfds.core.DatasetBuilder, names: Iterable[str]) -> None:
+    """Raises a `ConfigError` if names that the user gave are none of a dataset's features."""
+    known = sorted(builder.info.features)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise ConfigError(
+            builder.info.full_name,
+            found=f"no feature {', '.join(unknown)}{did_you_mean(unknown[0], known)}",
+            expected=f"some of {', '.join(known)}",
         )
 
 

@@ -56,28 +56,30 @@ Result = TypeVar("Result")
 class Record:
     """One record's features, still encoded.
 
-    An image or mask that was asked for as a file stays in `_files`, which takes precedence over
-    `features`: there a large image may have a short stand-in, which `_lighter` put in its place.
-
     Attributes:
       id: the image id, which is the file's name without the suffix.
       features: one `tf.train.Feature` per name.
       message: the `tf.train.Example` that holds them.
       length: how many bytes it was parsed from.
+      large_image: the bytes of a large image, for which `features` have a short stand-in; None if
+        they have the image itself.
     """
 
     id: str
     features: Mapping[str, Any]
     message: Any = dataclasses.field(default=None, repr=False, compare=False)
     length: int = dataclasses.field(default=0, repr=False, compare=False)
+    # bytes or None: within this class `bytes` is the method.
+    large_image: Any = dataclasses.field(default=None, repr=False, compare=False)
     _files: dict[str, File] = dataclasses.field(
         default_factory=dict, init=False, repr=False, compare=False
     )
 
     def bytes(self, name: str) -> bytes:
         """Returns a feature of one string; empty if the record has none."""
-        if name in self._files:
-            return self._files[name].data
+        if name == IMAGE and self.large_image is not None:
+            image: bytes = self.large_image
+            return image
         if name == IMAGE and name not in self.features:
             name = IMAGE_VALUE
         values = self.features[name].bytes_list.value if name in self.features else ()
@@ -105,10 +107,6 @@ class Record:
                 return bands.inflate_array(self.bytes(IMAGE), self.ints(IMAGE_SHAPE), where)
             return band_files.read(self.file(IMAGE))
 
-    def keep(self, image: Any) -> None:
-        """Gives the record the bytes of its image, for which its features have a stand-in."""
-        self._files[IMAGE] = File(image, f"{self.id}, {IMAGE}")
-
     def values(self, name: str) -> Sequence[Any]:
         """Returns a feature of any kind; empty if the record has none."""
         if name not in self.features:
@@ -118,8 +116,8 @@ class Record:
         if kind is None:
             return ()
         values: Sequence[Any] = getattr(feature, kind).value
-        if name in self._files and len(values) == 1:
-            return [self._files[name].data]
+        if name == IMAGE and self.large_image is not None:
+            return [self.large_image]
         return values
 
     def ints(self, name: str) -> tuple[int, ...]:
@@ -197,11 +195,13 @@ def _lighter(record: Record) -> Record:
         return record
     image = record.bytes(IMAGE)
     shortened = short_messages.shorten(record.message, IMAGE, image)
-    message = shortened.message
-    length = record.length - shortened.saved_bytes
-    lighter = Record(record.id, message.features.feature, message, length)
-    lighter.keep(image)
-    return lighter
+    return Record(
+        record.id,
+        shortened.message.features.feature,
+        shortened.message,
+        record.length - shortened.saved_bytes,
+        large_image=image,
+    )
 
 
 def scan(
