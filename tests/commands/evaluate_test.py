@@ -1,11 +1,15 @@
+import csv
 import json
 
 from etils import epath
 import numpy as np
 import pytest
+from support.building import examples
 from support.scoring import write_predictions
 
+from voc_seg_tfrecord import VOID
 from voc_seg_tfrecord.commands import cli
+from voc_seg_tfrecord.evaluation import evaluate as evaluate_split
 from voc_seg_tfrecord.evaluation.result import Result, save_confusion
 
 
@@ -64,6 +68,8 @@ def test_a_drawn_matrix_is_the_same_each_time_and_replaces_links(tmp_path, endin
         ((), "@nothing", "no such split"),
         (("--boundary", "0"), "@train", "above 0 and at most 1"),
         (("--confusion", "matrix.xyz"), "@train", "the ending '.xyz'"),
+        (("--worst", "0"), "@train", "1 or more"),
+        (("--ids", "scores.csv[5:]"), "@train", "FILE[:20]"),
     ],
 )
 def test_a_wrong_call_is_named(sample, predictions, capsys, words, split, message):
@@ -75,3 +81,53 @@ def test_a_missing_prediction_ends_with_1(sample, predictions, capsys):
     next(predictions.iterdir()).unlink()
     assert evaluate(sample, predictions) == 1
     assert "no such file" in capsys.readouterr().err
+
+
+def ids_by_miou(sample, predictions):
+    """Returns the ids of train by the mIoU of each image alone, the lowest first."""
+    result = evaluate_split(sample, "train", predictions, per_image=True)
+    miou = {image.id: image.result(result.class_names).miou for image in result.per_image}
+    return sorted(miou, key=lambda image_id: (miou[image_id], image_id))
+
+
+def test_the_worst_images_and_the_csv_have_the_lowest_score_first(
+    sample, predictions, tmp_path, capsys
+):
+    expected = ids_by_miou(sample, predictions)
+    table = tmp_path / "scores.csv"
+    assert evaluate(sample, predictions, "--worst", "2", "--per_image", str(table)) == 0
+    shown = capsys.readouterr().out
+    lines = [line.split()[0] for line in shown[shown.index("worst images") :].splitlines()]
+    assert lines[1:3] == expected[:2]
+    assert expected[2] not in shown
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert [row["id"] for row in rows] == expected
+
+    assert evaluate(sample, predictions, "--worst", "2", "--json") == 0
+    worst = json.loads(capsys.readouterr().out)["worst"]
+    assert [image["id"] for image in worst] == expected[:2]
+    assert worst[0]["confused_pixels"] <= worst[0]["wrong_pixels"]
+
+    assert evaluate(sample, predictions, "--ids", f"{table}[:1]") == 0
+    assert "@scores.csv[:1]: 1 images" in capsys.readouterr().out
+
+
+def test_the_largest_confusion_of_an_image_is_named(sample, tmp_path, capsys):
+    """One image is right, one has 3 pixels of void's class and 2 of another."""
+    folder = tmp_path / "predicted"
+    folder.mkdir()
+    masks = {}
+    for name, example in examples(sample, "train").items():
+        mask = example["segmentation_mask"][..., 0]
+        masks[name.removesuffix(".jpg")] = np.where(mask == VOID, 0, mask)
+    changed = "2008_000002"
+    is_background = examples(sample, "train")[f"{changed}.jpg"]["segmentation_mask"][..., 0] == 0
+    places = np.argwhere(is_background)[:5]
+    for number, (row, column) in enumerate(places):
+        masks[changed][row, column] = 3 if number < 3 else 4
+    for image_id, mask in masks.items():
+        np.save(folder / f"{image_id}.npy", mask)
+    assert evaluate(sample, folder, "--worst", "2") == 0
+    shown = capsys.readouterr().out
+    assert "background as bird: 3" in shown
+    assert "no other image has a wrong pixel: --worst 2 shows 1" in shown

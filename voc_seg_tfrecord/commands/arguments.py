@@ -21,7 +21,8 @@ _SHARED: dict[str, dict[str, Any]] = {
     "ids": {
         "metavar": "FILE",
         "help": "take only the examples whose ids are in this file: a text with one id per line, "
-        "the CSV of check or evaluate, or decisions that a page saved, of which those called wrong",
+        "the CSV of check or evaluate, or decisions that a page saved, of which those called "
+        "wrong; 'FILE[:20]' takes the first 20",
     },
     "decisions": {
         "metavar": "FILE",

@@ -67,7 +67,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--ids",
         metavar="FILE",
         help="the images to copy: a text with one id per line, the CSV of check or evaluate, or "
-        "decisions that a page saved, of which those called wrong; needs --copy_to",
+        "decisions that a page saved, of which those called wrong; 'FILE[:20]' takes the first "
+        "20; needs --copy_to",
     )
     group.add_argument(
         "--copy_to",

@@ -6,8 +6,9 @@ classes that occur.
 
 import argparse
 from collections.abc import Sequence
+import dataclasses
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from etils import epath
 
@@ -48,7 +49,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--per_image",
         metavar="FILE",
-        help="write the scores of each image into this CSV file; of each tile if there are tiles",
+        help="write the scores of each image into this CSV file, the lowest mIoU first; of each "
+        "tile if there are tiles",
+    )
+    parser.add_argument(
+        "--worst",
+        type=int,
+        metavar="N",
+        help="show the N images with the lowest mIoU, and the largest confusion in each",
     )
     parser.add_argument(
         "--html",
@@ -65,6 +73,8 @@ def run(args: argparse.Namespace) -> int:
     confusion = _check_output(args.confusion, "--confusion", results.DRAWINGS)
     per_image = _check_output(args.per_image, "--per_image")
     html = _check_output(args.html, "--html")
+    if args.worst is not None and args.worst < 1:
+        raise ConfigError("--worst", found=str(args.worst), expected="1 or more")
     decisions = arguments.read_decisions(args)
     if decisions and not html:
         raise ConfigError(
@@ -87,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         args.predictions,
         probabilities=args.probabilities,
         boundary=args.boundary,
-        per_image=bool(per_image or html),
+        per_image=bool(per_image or html or args.worst),
         progress=True,
     )
     if confusion:
@@ -100,7 +110,8 @@ def run(args: argparse.Namespace) -> int:
         page = score_page.render(builder, result, args.predictions, args.probabilities, decisions)
         output_files.write_file(html, page, "--html")
     if args.json:
-        screen.write_json(result.as_dict() | {"boundary": args.boundary})
+        asked_for = {"boundary": args.boundary, "worst": _worst_as_dicts(result, args.worst)}
+        screen.write_json(result.as_dict() | asked_for)
     else:
         _print(result, args)
     return 0
@@ -112,7 +123,7 @@ def _check_output(path: str | None, option: str, endings: Sequence[str] = ()) ->
 
 
 def _per_image_csv(result: "Result") -> str:
-    """Returns one row per image as CSV, in the order of the dataset."""
+    """Returns one row per image as CSV, the lowest mIoU first."""
     columns = ["id", "split", "mIoU"]
     columns += [f"IoU {name}" for name in result.class_names]
     columns += ["pixel accuracy", "pixels"]
@@ -120,7 +131,7 @@ def _per_image_csv(result: "Result") -> str:
     if has_quality:
         columns.append("label quality")
     rows = []
-    for image in result.per_image:
+    for image in result.rank_images():
         scores = image.result(result.class_names)
         row = [image.id, str(image.split), scores.miou, *scores.iou.tolist()]
         row += [scores.pixel_accuracy, scores.pixels]
@@ -128,6 +139,54 @@ def _per_image_csv(result: "Result") -> str:
             row.append(image.label_quality)
         rows.append(row)
     return screen.csv_text(columns, rows)
+
+
+@dataclasses.dataclass(frozen=True)
+class _WorstImage:
+    """One row of `--worst`.
+
+    Attributes:
+      id: of the image or tile.
+      split: that it was read from.
+      miou: over the classes of this image, 0 to 1.
+      wrong_pixels: how many pixels have another class than in the mask.
+      truth: the class in the mask of the most frequent error.
+      predicted: the class that was predicted in its place.
+      confused_pixels: how many pixels have this error.
+    """
+
+    id: str
+    split: str
+    miou: float
+    wrong_pixels: int
+    truth: str
+    predicted: str
+    confused_pixels: int
+
+
+def _find_worst(result: "Result", count: int) -> list[_WorstImage]:
+    rows = []
+    for image in result.worst_images(count):
+        wrong = {pair: pixels for pair, pixels in image.pixels.items() if pair[0] != pair[1]}
+        truth, predicted = max(wrong, key=lambda pair: (wrong[pair], pair))
+        row = _WorstImage(
+            id=image.id,
+            split=str(image.split),
+            miou=image.result(result.class_names).miou,
+            wrong_pixels=image.wrong_pixels,
+            truth=result.class_names[truth],
+            predicted=result.class_names[predicted],
+            confused_pixels=wrong[truth, predicted],
+        )
+        rows.append(row)
+    return rows
+
+
+def _worst_as_dicts(result: "Result", count: int | None) -> list[dict[str, Any]] | None:
+    """Returns what `--json` has of the worst images; None without `--worst`."""
+    if count is None:
+        return None
+    return [dataclasses.asdict(image) for image in _find_worst(result, count)]
 
 
 def _print(result: "Result", args: argparse.Namespace) -> None:
@@ -151,6 +210,8 @@ def _print(result: "Result", args: argparse.Namespace) -> None:
         print(f"absent from masks and predictions, not in the mean: {', '.join(result.absent)}")
     if result.only_predicted:
         print(f"predicted but in no mask, IoU 0: {', '.join(result.only_predicted)}")
+    if args.worst:
+        _print_worst(result, args.worst)
     outputs = {
         "confusion matrix drawn": args.confusion,
         "scores of images": args.per_image,
@@ -171,6 +232,23 @@ def _print_classes(result: "Result") -> None:
         scores = [_percent(values[index]) for values in columns.values()]
         rows.append((index, name, *scores, int(pixels[index])))
     screen.show_table(("index", "class", *columns, "pixels"), rows)
+
+
+def _print_worst(result: "Result", count: int) -> None:
+    """Prints the images with the lowest mIoU, and says if fewer have wrong pixels."""
+    worst = _find_worst(result, count)
+    if not worst:
+        print("\nno image has a wrong pixel")
+        return
+    print()
+    rows = []
+    for image in worst:
+        confusion = f"{image.truth} as {image.predicted}: {image.confused_pixels}"
+        rows.append((image.id, image.split, _percent(image.miou), image.wrong_pixels, confusion))
+    columns = ("worst images", "split", "mIoU", "wrong pixels", "most of them")
+    screen.show_table(columns, rows)
+    if len(worst) < count:
+        print(f"no other image has a wrong pixel: --worst {count} shows {len(worst)}")
 
 
 def _percent(value: float) -> str:

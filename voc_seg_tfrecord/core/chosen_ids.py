@@ -3,10 +3,14 @@
 from collections.abc import Iterable, Iterator
 import csv
 import io
+import os
 import re
 
+from etils import epath
+
 from voc_seg_tfrecord.core.decisions import parse_decisions
-from voc_seg_tfrecord.core.errors import ListError
+from voc_seg_tfrecord.core.errors import ConfigError, ListError
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import (
     NO_IMAGES,
     ImageFinder,
@@ -15,9 +19,51 @@ from voc_seg_tfrecord.core.id_lists import (
     id_fault,
     parse_ids,
 )
+from voc_seg_tfrecord.core.storage import PathLike
 
 _QUOTE_BEFORE_FORMULA = re.compile("^'(?=[-=+@])")
 """What CSV files of this package have before a text that a spreadsheet would run."""
+
+_SLICE = re.compile(r"(?P<file>.+)\[(?P<bounds>[^\[\]]*)\]", re.DOTALL)
+_FIRST_BOUNDS = re.compile(r":(?P<count>[1-9][0-9]*)")
+
+
+def read_ids_option(choice: PathLike, images: ImageFinder = NO_IMAGES) -> list[str]:
+    """Reads the images that the option `--ids` chooses.
+
+    Args:
+      choice: a file, see `read_chosen_ids`; `FILE[:20]` takes the first 20 of its ids, or all if
+        it has fewer. A file that is called so is taken as it is.
+      images: finds the image that a line of a list stands for.
+
+    Returns:
+      Each id once, in the order of the file.
+
+    Raises:
+      ConfigError: if the brackets hold something else than `:N`.
+      ListError: if there is no file, it chooses nothing, or cannot be read.
+    """
+    file = epath.Path(choice).expanduser()
+    sliced = _SLICE.fullmatch(os.fspath(choice))
+    if sliced is None or file.exists():
+        return read_chosen_ids(File.read(file, ListError).data, file, images)
+    count = _parse_first(sliced["bounds"], choice)
+    file = epath.Path(sliced["file"]).expanduser()
+    return read_chosen_ids(File.read(file, ListError).data, file, images)[:count]
+
+
+def _parse_first(bounds: str, choice: PathLike) -> int:
+    """Reads `:20`, which takes the first 20."""
+    first = _FIRST_BOUNDS.fullmatch(bounds)
+    if first is None:
+        raise ConfigError(
+            f"--ids {choice}",
+            found=f"[{bounds}]",
+            expected="FILE, or FILE[:20] for the first 20 of its ids",
+            remedy="write the ids that you want into a file of their own, if they are not the "
+            "first ones",
+        )
+    return int(first["count"])
 
 
 def read_chosen_ids(data: bytes, where: object, images: ImageFinder = NO_IMAGES) -> list[str]:

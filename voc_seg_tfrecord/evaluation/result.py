@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 import dataclasses
 import io
+import math
 from typing import Any
 
 from etils import epath
@@ -33,6 +34,11 @@ class ImageScore:
     number: int
     pixels: Mapping[tuple[int, int], int]
     label_quality: float | None = None
+
+    @property
+    def wrong_pixels(self) -> int:
+        """How many pixels were predicted as another class than that of the mask."""
+        return sum(count for (truth, found), count in self.pixels.items() if truth != found)
 
     def result(self, class_names: tuple[str, ...]) -> "Result":
         """Returns the score of this image alone."""
@@ -145,6 +151,23 @@ class Result:
         merged = np.zeros((2, 2), np.int64)
         np.add.at(merged, np.ix_(merged_class, merged_class), self.matrix)
         return float(np.mean(_ratio(merged.diagonal(), _union(merged))))
+
+    def rank_images(self) -> tuple[ImageScore, ...]:
+        """Returns the scores of `per_image`, the lowest mIoU first.
+
+        Equal ones are in the order of their ids. Images without a pixel that counts are last.
+        """
+        return tuple(sorted(self.per_image, key=self._rank_of_image))
+
+    def worst_images(self, count: int) -> tuple[ImageScore, ...]:
+        """Returns up to `count` images with wrong pixels, the lowest mIoU first."""
+        ranked = self.rank_images()
+        return tuple(score for score in ranked if score.wrong_pixels)[:count]
+
+    def _rank_of_image(self, score: ImageScore) -> tuple[bool, float, str]:
+        """Returns what images are sorted by; see `rank_images`."""
+        miou = score.result(self.class_names).miou
+        return math.isnan(miou), miou, score.id
 
     @property
     def fold_mious(self) -> tuple[float, ...]:

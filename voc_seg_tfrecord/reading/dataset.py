@@ -1,6 +1,6 @@
 """Opens built datasets, and finds the splits of one that are named."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 import operator
 import os
 from typing import TypeAlias
@@ -10,10 +10,9 @@ from etils import epath
 import tensorflow_datasets as tfds
 
 from voc_seg_tfrecord.core import dataset_files, storage
-from voc_seg_tfrecord.core.chosen_ids import read_chosen_ids
+from voc_seg_tfrecord.core.chosen_ids import read_ids_option
 from voc_seg_tfrecord.core.dataset_files import INFO
 from voc_seg_tfrecord.core.errors import ConfigError, ListError, did_you_mean
-from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.named_lists import list_ids, named_lists
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.reading import identity
@@ -128,11 +127,11 @@ def check_splits(
     """Returns the wanted splits, all if none is named; or one `ListedSplit`.
 
     If no split has the name, a list of `core.named_lists` stands for the examples of all splits
-    whose ids are in it. A file of ids, see `chosen_ids`, selects from the wanted splits.
+    whose ids are in it. A file of ids, see `read_ids_option`, selects from the wanted splits.
 
     Raises:
       ConfigError: naming the first split that the dataset does not have; or if a list is named
-        beside something else.
+        beside something else, or `ids` is a slice of another form than `FILE[:N]`.
       ListError: if the file of ids is not there, or is no list.
     """
     unknown_names = [
@@ -147,8 +146,7 @@ def check_splits(
     splits = list(wanted or builder.info.splits)
     if ids is None:
         return splits
-    path = epath.Path(ids).expanduser()
-    return [ListedSplit(path.name, splits, _read_ids(path))]
+    return [ListedSplit(epath.Path(ids).name, splits, read_ids_option(ids))]
 
 
 def _check_list_alone(
@@ -171,20 +169,15 @@ def _check_list_alone(
         )
 
 
-def _read_ids(path: epath.Path) -> Collection[str]:
-    return read_chosen_ids(File.read(path, ListError).data, path)
-
-
 def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[ListedSplit, int]:
     """Returns the parts of splits that a file chooses, and how many examples each has.
 
-    The file has ids, see `chosen_ids`. A tile is chosen by the id of its image.
+    The file has ids, see `read_ids_option`. A tile is chosen by the id of its image.
 
     Raises:
       ListError: if the file is none, or names what the dataset does not have.
     """
-    path = epath.Path(ids).expanduser()
-    wanted = set(_read_ids(path))
+    wanted = set(read_ids_option(ids))
     parts: dict[ListedSplit, int] = {}
     known: set[str] = set()
     for split in builder.info.splits:
@@ -196,7 +189,7 @@ def parts_with(builder: tfds.core.DatasetBuilder, ids: PathLike) -> dict[ListedS
     unknown = sorted(wanted - known)
     if unknown:
         raise ListError(
-            path,
+            ids,
             found=f"{len(unknown)} of {len(wanted)} ids that the dataset does not have: "
             + ", ".join(unknown[:3]),
             expected=f"ids of images of {builder.info.full_name}",

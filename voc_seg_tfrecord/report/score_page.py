@@ -150,7 +150,7 @@ def render(
     suspicious = _least_likely_labels(result)[:max_candidates]
     regions = find_mislabeled_regions(builder)
     scored_regions = _match_scores(result, regions.findings)[:max_candidates]
-    worst = _worst_images(result)
+    worst = result.worst_images(_MAX_WORST_IMAGES)
     class_rows = list(_class_rows(result))
     confusions = find_costly_confusions(result)
 
@@ -232,15 +232,6 @@ def _match_scores(result: Result, findings: Iterable[Finding]) -> list[_ScoredRe
         for finding in findings
         if (finding.split, finding.ids[0]) in scores
     ]
-
-
-def _worst_images(result: Result) -> list[ImageScore]:
-    """Returns the images with the lowest mIoU, of those with wrong pixels."""
-    miou = {_place_of(score): score.result(result.class_names).miou for score in result.per_image}
-    # An image of which nothing is known has NaN, which is not below 1.
-    wrong = [score for score in result.per_image if miou[_place_of(score)] < 1]
-    wrong.sort(key=lambda score: (miou[_place_of(score)], score.id))
-    return wrong[:_MAX_WORST_IMAGES]
 
 
 def _class_rows(result: Result) -> Iterator[ClassRow]:
