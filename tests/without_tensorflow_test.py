@@ -31,6 +31,9 @@ COMMANDS = [
     "export {folder} --layout raw --out {out}/raw",
     "export {folder} --layout deeplab --out {out}/records",
     "export {folder} --layout parquet --out {out}/parquet",
+    "export {folder} --layout ultralytics --out {out}/ultralytics",
+    "export {folder} --layout yolo --out {out}/yolo",
+    "export {folder} --layout coco --out {out}/coco",
     "report {folder} --card {out}/card",
     "evaluate {folder}@train --predictions {predictions}",
 ]

@@ -33,7 +33,7 @@ def printed(*words, status=0):
         ("", "usage: voc-seg-tfrecord"),
         ("verify", "DATASET"),
         ("stats x --json --csv", "not allowed with argument --json"),
-        ("export x --out y --layout yolo", "deeplab"),
+        ("export x --out y --layout darknet", "deeplab"),
         ("chekc", "; did you mean 'check'?\n"),
         ("stats x --jsno", "; did you mean '--json'?\n"),
         ("check x --clas_names=a", "; did you mean '--class_names'?\n"),

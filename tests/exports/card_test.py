@@ -15,7 +15,7 @@ from voc_seg_tfrecord.audit import verify
 from voc_seg_tfrecord.build_from.run import from_arrays
 from voc_seg_tfrecord.exports import card
 from voc_seg_tfrecord.exports.card import summarize
-from voc_seg_tfrecord.exports.export import write_card
+from voc_seg_tfrecord.exports.export import BASE_LAYOUTS, write_card
 
 PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
@@ -145,7 +145,7 @@ def test_a_release_carries_its_own_citation(tmp_path):
     assert read(text)[0]["pretty_name"] == "Pascal VOC segmentation, part"
 
 
-@pytest.mark.parametrize("layout", ["tfds", "parquet", "voc", "raw", "deeplab"])
+@pytest.mark.parametrize("layout", ["tfds", *BASE_LAYOUTS])
 def test_a_card_is_the_same_wherever_the_dataset_lies(tmp_path, layout):
     first, second = (odd_names(tmp_path / place) for place in ("here", "there"))
     again = tfds.builder_from_directory(second.data_dir)

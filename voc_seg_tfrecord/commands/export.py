@@ -1,4 +1,4 @@
-"""Writes a built dataset as plain TFRecords, Parquet files or a VOC tree.
+"""Writes a built dataset as plain TFRecords, Parquet files, or a tree that other tools read.
 
 A card (README.md) lies beside each of them.
 """
@@ -10,7 +10,7 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.exports.export import BASE_LAYOUTS, LAYOUTS, PALETTE_SUFFIX, export
 from voc_seg_tfrecord.reading.dataset import open_built, parts_with
 
-SUMMARY = "write a built dataset as TFRecords, Parquet or a VOC tree"
+SUMMARY = "write a built dataset for other tools: TFRecords, Parquet, VOC, YOLO, COCO"
 EXAMPLE = "voc-seg-tfrecord export cracks --layout voc --out tree"
 
 

@@ -12,14 +12,12 @@ from collections.abc import Mapping
 import dataclasses
 import html
 import json
-import math
 import pathlib
 import re
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
-import yaml
 
 from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.record import digests_of
@@ -28,7 +26,7 @@ from voc_seg_tfrecord.core.id_lists import id_list_sha256
 from voc_seg_tfrecord.core.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
 from voc_seg_tfrecord.core.package_versions import package_version
 from voc_seg_tfrecord.core.releases import RELEASES
-from voc_seg_tfrecord.exports import columns
+from voc_seg_tfrecord.exports import columns, yaml_text
 from voc_seg_tfrecord.formats.value_counts import count_values
 from voc_seg_tfrecord.reading import metadata, records
 from voc_seg_tfrecord.reading.records import Record
@@ -83,21 +81,9 @@ def license_fields(text: str | None) -> dict[str, str]:
     return {"license": "other", "license_name": text}
 
 
-class _Dumper(yaml.SafeDumper):
-    """Writes YAML; texts with other line ends in quotes, as PyYAML loses them otherwise."""
-
-    def represent_str(self, data: str) -> yaml.ScalarNode:
-        style = None if data.isprintable() else '"'
-        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
-
-
-_Dumper.add_representer(str, _Dumper.represent_str)
-
-
 def front_matter(fields: Mapping[str, Any]) -> str:
     """Returns YAML between two lines of `---`."""
-    options: dict[str, Any] = {"allow_unicode": True, "sort_keys": False, "width": math.inf}
-    return f"---\n{yaml.dump(dict(fields), Dumper=_Dumper, **options)}---\n"
+    return f"---\n{yaml_text.dump(fields)}---\n"
 
 
 _SPECIAL_CHARACTER = re.compile(r"([\\`*_{}\[\]()#|~$!^=])")

@@ -3,7 +3,7 @@
 A new layout is a function that writes a split, a row of `LAYOUTS`, and what the card says of it.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 import dataclasses
 import functools
 import re
@@ -16,7 +16,7 @@ from voc_seg_tfrecord.core.errors import ConfigError, StorageError
 from voc_seg_tfrecord.core.file_names import show_file_name
 from voc_seg_tfrecord.core.names import FILENAME, IMAGE, MASK, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
-from voc_seg_tfrecord.exports import card, parquet, writers
+from voc_seg_tfrecord.exports import card, coco, parquet, ultralytics, writers
 from voc_seg_tfrecord.exports.card import Summary, summarize
 from voc_seg_tfrecord.exports.writers import ExportedSplit
 from voc_seg_tfrecord.reading import metadata
@@ -41,6 +41,8 @@ class ExportLayout:
       needs_masks: whether only datasets with masks can be exported.
       check_split: raises a `ConfigError` if a split's name does not fit; takes the name, and the
         dataset's name.
+      finish: writes what all splits share, after them; takes the dataset, the folder of the export
+        and the names of the splits' folders; returns sentences as `write` does.
       is_tree: whether it has one file per image or more, whose digests stand in SHA256SUMS. Then
         it has no shards.
       takes_any_bands: whether images may have other bands than RGB of 8 bits.
@@ -50,6 +52,7 @@ class ExportLayout:
     write: Callable[[ExportedSplit], list[str]]
     needs_masks: bool = True
     check_split: Callable[[str, str], None] | None = None
+    finish: Callable[[tfds.core.DatasetBuilder, epath.Path, Sequence[str]], list[str]] | None = None
     is_tree: bool = False
     takes_any_bands: bool = False
 
@@ -75,6 +78,25 @@ BASE_LAYOUTS: dict[str, ExportLayout] = {
         write=writers.write_voc,
         is_tree=True,
         takes_any_bands=True,
+    ),
+    "ultralytics": ExportLayout(
+        help="images, mask PNGs and data.yaml, for Ultralytics' task semantic",
+        write=ultralytics.write_masks,
+        check_split=ultralytics.check_split,
+        finish=ultralytics.write_data_of_masks,
+        is_tree=True,
+    ),
+    "yolo": ExportLayout(
+        help="images, texts of polygons with holes and data.yaml, for YOLO's task segment",
+        write=ultralytics.write_polygons,
+        check_split=ultralytics.check_split,
+        finish=ultralytics.write_data_of_polygons,
+        is_tree=True,
+    ),
+    "coco": ExportLayout(
+        help="images, and COCO's JSON with masks as RLE",
+        write=coco.write,
+        is_tree=True,
     ),
     "parquet": ExportLayout(
         help="every feature as a column, for Hugging Face's datasets.load_dataset(FOLDER)",
@@ -105,10 +127,10 @@ def export(
     Args:
       builder: of the built dataset.
       out: a folder that does not exist yet, or is empty.
-      layout: `raw`, `deeplab`, `voc`, `parquet` or `parquet-palette` (masks as
-        palette PNGs); see docs/guides/publishing.md.
+      layout: `raw`, `deeplab`, `voc`, `ultralytics`, `yolo`, `coco`, `parquet` or `parquet-palette`
+        (masks as palette PNGs); see docs/guides/publishing.md.
       num_shards: files per split. By default 1 file of TFRecords, and Parquet files of about
-        500 MB. Not for `voc`.
+        500 MB. Not for the layouts of one file per image.
       with_card: whether to add `README.md`, and `SHA256SUMS` to a tree of many files (False). A
         card describes a complete dataset, so there is none if `splits` are given.
       splits: what to write: splits, or `ListedSplit`s of them; by default all splits.
@@ -141,8 +163,13 @@ def export(
     with storage.as_storage_error(folder), staging.staged_folder(folder) as incomplete:
         incomplete.mkdir()
         notes: list[str] = []
-        for split in chosen_splits:
-            notes += export_layout.write(ExportedSplit(builder, split, incomplete, num_shards))
+        folders: list[str] = []
+        for name in chosen_splits:
+            split = ExportedSplit(builder, name, incomplete, num_shards)
+            notes += export_layout.write(split)
+            folders.append(split.short_name)
+        if export_layout.finish is not None:
+            notes += export_layout.finish(builder, incomplete, folders)
         if with_card and export_layout.is_tree:
             dataset_files.write_sums(incomplete)
         if with_card and splits is None:

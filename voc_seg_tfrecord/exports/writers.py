@@ -64,6 +64,13 @@ class ExportedSplit:
     folder: epath.Path
     num_shards: int | None
 
+    @property
+    def short_name(self) -> str:
+        """What layouts call the split: `val` for `validation`, else its own name."""
+        if self.name == "validation" and "val" not in self.builder.info.splits:
+            return "val"
+        return str(self.name)
+
     def records(self) -> Iterator[tuple[str, Record]]:
         """Yields each record's name for errors, and its features; shows a progress bar.
 
@@ -180,7 +187,7 @@ def write_voc(split: ExportedSplit) -> list[str]:
     Raises:
       RecordError: if a name cannot be that of a file below the folder, or two files have it.
     """
-    _write_class_file(split)
+    write_class_file(split)
     ids: set[str] = set()
     for number, example in enumerate(split.examples()):
         where = f"split {split.name}, record {number}"
@@ -198,13 +205,12 @@ def write_voc(split: ExportedSplit) -> list[str]:
             )
         staging.write_below(split.folder, files)
         ids.add(image_id)
-    list_name = "val" if split.name == "validation" else split.name
     lines = "".join(f"{image_id}\n" for image_id in sorted(ids))
-    staging.write_below(split.folder, {f"{LISTS}/{list_name}.txt": lines.encode()})
+    staging.write_below(split.folder, {f"{LISTS}/{split.short_name}.txt": lines.encode()})
     return []
 
 
-def _write_class_file(split: ExportedSplit) -> None:
+def write_class_file(split: ExportedSplit) -> None:
     """Writes the classes with their values, so that none is taken for a list without background."""
     class_names = split.builder.info.features[MASK].names
     text = io.StringIO()
