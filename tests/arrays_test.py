@@ -145,3 +145,35 @@ def test_one_hot_masks_are_padded_with_0():
     padded = arrays.center_crop_or_pad(example, 4)["segmentation_mask"]
     assert (padded[0] == 0).all()
     assert padded.sum() == 20
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("options", [{}, {"scales": (1, 1)}, {"flip": False}])
+def test_a_crop_written_into_a_batch_has_the_pixels_of_a_new_one(size, options):
+    batch = {}
+    for name in ("image", "segmentation_mask", "instance_mask"):
+        value = painted(*size)[name]
+        batch[name] = np.full((6, 64, 48, value.shape[2]), 7, value.dtype)
+    for place in range(6):
+        out = {name: values[place] for name, values in batch.items()}
+        rngs = [np.random.default_rng(place) for _ in range(2)]
+        new, written = (
+            arrays.random_scaled_crop(painted(*size), (64, 48), rng, **options, **target)
+            for rng, target in zip(rngs, ({}, {"out": out}), strict=True)
+        )
+        for name, target in out.items():
+            assert written[name] is target
+            np.testing.assert_array_equal(target, new[name])
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ({}, "no array for image"),
+        ({"image": np.zeros((64, 64, 3), np.float32)}, "float32 .* uint8"),
+        ({"image": np.zeros((64, 63, 3), np.uint8)}, "64, 63, 3"),
+    ],
+)
+def test_an_array_that_a_crop_does_not_fit_is_refused(out, message):
+    with pytest.raises(ConfigError, match=f"(?s){message}"):
+        arrays.random_scaled_crop(painted(9, 9), 64, np.random.default_rng(0), out=out)

@@ -8,7 +8,7 @@ may belong to pixels too, so they are refused. All others are returned unchanged
 number for a square, or height and width.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +17,9 @@ from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import FILL, IMAGE, MASKS, WHOLE_IMAGE_FEATURES
 
 Size: TypeAlias = int | tuple[int, int]
+
+ImageResizer: TypeAlias = Callable[[np.ndarray, tuple[int, int]], np.ndarray]
+"""Makes an image `[H, W, N]` one of a height and a width."""
 
 SAMPLE_WEIGHT: str = "sample_weight"
 """Name of one weight per pixel beside the features, `[H, W]`."""
@@ -67,6 +70,8 @@ def random_scaled_crop(
     scales: tuple[float, float] = (0.5, 2.0),
     step: float | None = None,
     flip: bool = True,
+    out: Mapping[str, np.ndarray] | None = None,
+    resize_image: ImageResizer | None = None,
 ) -> dict[str, Any]:
     """Random scale, then random crop or pad, then random flip, as DeepLab trains.
 
@@ -81,12 +86,16 @@ def random_scaled_crop(
       step: difference between neighboring factors; 0 allows any number between. By default
         0.25 if both ends are multiples of it, and else 0.
       flip: whether to flip with probability 0.5 (True).
+      out: arrays of the result's shapes and dtypes by feature name, such as parts of a batch.
+        Image and masks are written into them; by default into new arrays.
+      resize_image: how the image is resized; by default as described.
 
     Returns:
       The example with image and masks `[height, width, channels]`.
 
     Raises:
-      ConfigError: if sizes, scales or step are out of range.
+      ConfigError: if sizes, scales or step are out of range, or an array of `out` is missing or
+        has another shape or dtype.
     """
     canvas = _size_array(size)
     current = _size_of(example)
@@ -100,14 +109,21 @@ def random_scaled_crop(
     offset = rng.integers(0, max_offset, endpoint=True)
     top, left = np.where(is_cropped, offset, 0)
     height, width = part_size
+    is_flipped = flip and rng.random() < 0.5
     moved = _without_whole_image_features(example)
-    for name in find_fill_values(moved):
-        part = moved[name][top : top + height, left : left + width]
-        resize = _resize_bilinear if name == IMAGE else _resize_nearest
-        moved[name] = resize(part, np.minimum(scaled, canvas))
     # A cropped axis is as long as the canvas now, so only padding needs an offset.
-    padded = _crop_or_pad(moved, canvas, np.where(is_cropped, 0, offset))
-    return random_flip(padded, rng) if flip else padded
+    padding = np.where(is_cropped, 0, offset)
+    shown_height, shown_width = map(int, np.minimum(scaled, canvas))
+    for name, fill in find_fill_values(moved).items():
+        part = moved[name][top : top + height, left : left + width]
+        resize: ImageResizer = _resize_nearest
+        if name == IMAGE:
+            resize = resize_image or _resize_bilinear
+        part = resize(part, (shown_height, shown_width))
+        target = _target_array(name, (*canvas, *part.shape[2:]), part.dtype, out)
+        _write_padded(part, target, padding, fill, is_flipped=is_flipped)
+        moved[name] = target
+    return moved
 
 
 def random_flip(example: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
@@ -147,10 +163,68 @@ def _crop_or_pad(
         target_y, target_x = np.where(is_cropped, 0, offset)
         height, width = np.minimum(current, canvas)
         part = source[source_y : source_y + height, source_x : source_x + width]
-        target = np.full((*canvas, *source.shape[2:]), fill, source.dtype)
-        target[target_y : target_y + height, target_x : target_x + width] = part
+        target = np.empty((*canvas, *source.shape[2:]), source.dtype)
+        _write_padded(part, target, (target_y, target_x), fill)
         moved[name] = target
     return moved
+
+
+def _target_array(
+    name: str,
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    out: Mapping[str, np.ndarray] | None,
+) -> np.ndarray:
+    """Returns the array of `out` for a feature, or a new one without `out`."""
+    if out is None:
+        return np.empty(shape, dtype)
+    target = out.get(name)
+    if target is None:
+        raise ConfigError(
+            "out", found=f"no array for {name}", expected="one for the image and for each mask"
+        )
+    if target.shape != shape or target.dtype != dtype:
+        raise ConfigError(
+            f"out, {name}",
+            found=f"{target.dtype} {target.shape}",
+            expected=f"{dtype} {tuple(map(int, shape))}",
+        )
+    return target
+
+
+def _write_padded(
+    part: np.ndarray,
+    target: np.ndarray,
+    padding: Sequence[int] | np.ndarray,
+    fill: int,
+    *,
+    is_flipped: bool = False,
+) -> None:
+    """Writes an array into a larger one, and fills the rest of that.
+
+    Args:
+      part: `[h, w, ...]`.
+      target: `[H, W, ...]`, at least as large.
+      padding: the rows above and the columns left of the part.
+      fill: the value of padding.
+      is_flipped: whether left and right of the result are swapped.
+    """
+    if is_flipped:
+        target = target[:, ::-1]
+    top, left = padding
+    bottom = top + part.shape[0]
+    right = left + part.shape[1]
+    target[:top] = fill
+    target[bottom:] = fill
+    target[top:bottom, :left] = fill
+    target[top:bottom, right:] = fill
+    covered = target[top:bottom, left:right]
+    if is_flipped and part.ndim == 3:
+        # NumPy copies a flipped image pixel by pixel, and one channel in a fifth of the time.
+        for channel in range(part.shape[2]):
+            covered[..., channel] = part[..., channel]
+    else:
+        covered[...] = part
 
 
 def find_fill_values(example: Mapping[str, Any]) -> dict[str, int]:
@@ -235,7 +309,7 @@ def _scale_size(size: np.ndarray, scale: float) -> np.ndarray:
     return np.maximum(np.round(size * scale).astype(int), 1)
 
 
-def _resize_bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _resize_bilinear(image: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """Resizes an image `[H, W, N]` by the rule of `tf.image.resize`; whole numbers are rounded.
 
     The middle of a new pixel mostly lies between two old ones, and so does the new value. A mask
@@ -245,6 +319,8 @@ def _resize_bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
     dtype = image.dtype
     for axis, target in enumerate(size):
         length = image.shape[axis]
+        if length == target:
+            continue
         # The places of the new middles, in old pixels, where the first one has its middle at 0.
         middles = (np.arange(target, dtype=np.float32) + 0.5) * np.float32(length / target) - 0.5
         lower = np.floor(middles)
@@ -258,10 +334,12 @@ def _resize_bilinear(image: np.ndarray, size: np.ndarray) -> np.ndarray:
     return image.astype(dtype) if dtype.kind == "f" else np.round(image).astype(dtype)
 
 
-def _resize_nearest(mask: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _resize_nearest(mask: np.ndarray, size: tuple[int, int]) -> np.ndarray:
     """Takes the pixel of a mask `[H, W, ...]` that lies under the middle of each new one."""
     for axis, target in enumerate(size):
         length = mask.shape[axis]
+        if length == target:
+            continue
         scale = np.float32(length) / np.float32(target)
         middles = (np.arange(target, dtype=np.float32) + np.float32(0.5)) * scale
         mask = np.take(mask, np.minimum(middles.astype(int), length - 1), axis=axis)

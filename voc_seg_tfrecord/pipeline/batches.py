@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 import dataclasses
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -23,7 +22,7 @@ from voc_seg_tfrecord.core.names import (
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList
 from voc_seg_tfrecord.pipeline import crops
-from voc_seg_tfrecord.pipeline.balance import BalanceBy, balanced
+from voc_seg_tfrecord.pipeline.balance import balanced
 from voc_seg_tfrecord.pipeline.geometry import center_crop_or_pad
 from voc_seg_tfrecord.pipeline.records import in_order, parser
 from voc_seg_tfrecord.pipeline.seeds import example_seed
@@ -36,7 +35,9 @@ from voc_seg_tfrecord.pipeline.window import (
     image_names,
     is_encoded,
 )
+from voc_seg_tfrecord.reading.balance import BalanceBy
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+from voc_seg_tfrecord.reading.epoch_order import check_count, check_shard
 
 BATCHES_AHEAD = 2
 """How many batches are prepared before they are requested."""
@@ -126,13 +127,8 @@ def training_batches(
     builder = as_builder(dataset, data_dir)
     selection = select(builder, split, partial=partial)
     check_count("batch_size", batch_size)
-    rank, ranks = shard
-    if not 0 <= rank < ranks:
-        raise ConfigError(
-            "shard",
-            found=f"rank {rank} of {ranks}",
-            expected="a rank of 0 or more that is below the number of ranks",
-        )
+    check_shard(shard)
+    _, ranks = shard
     per_batch = batch_size * ranks
     if epochs is not None and epochs * selection.count < per_batch:
         raise ConfigError(
@@ -321,12 +317,6 @@ def _check_multiple(size: Size | None, multiple: int) -> None:
             found=f"{multiple}, with size {size}",
             expected="1 or more, and a height and a width that are multiples of it",
         )
-
-
-def check_count(name: str, count: int) -> None:
-    """Raises a ConfigError if a number is not a whole one of 1 or more."""
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise ConfigError(name, found=repr(count), expected="a whole number of 1 or more")
 
 
 ABSENT_LABEL = -1

@@ -7,12 +7,13 @@ import tensorflow as tf
 from voc_seg_tfrecord.core.names import SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList
-from voc_seg_tfrecord.pipeline.balance import BalanceBy, balanced
+from voc_seg_tfrecord.pipeline.balance import balanced
 from voc_seg_tfrecord.pipeline.records import in_order, parser
 from voc_seg_tfrecord.pipeline.seeds import example_seed
 from voc_seg_tfrecord.pipeline.selection import select
 from voc_seg_tfrecord.pipeline.streams import epoch_stream
 from voc_seg_tfrecord.pipeline.window import Example, Examples, decode
+from voc_seg_tfrecord.reading.balance import BalanceBy
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
 
 SEED = "seed"

@@ -6,11 +6,11 @@ Random numbers depend on the example, not on a thread, a worker or a run.
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from voc_seg_tfrecord.core.errors import ConfigError
 from voc_seg_tfrecord.core.names import FILENAME
+from voc_seg_tfrecord.reading.epoch_order import check_seed
 
 _SEEDS_PER_RUN = 1 << 32
 """How many epochs a run may have before its seeds reach those of the next run."""
@@ -51,13 +51,6 @@ def example_seed(
     marked = tf.strings.join([example[FILENAME], mark])
     name = tf.strings.to_hash_bucket_fast(marked, (1 << 63) - 1)
     return tf.stack([name, epoch_seed(seed, tf.cast(epoch, tf.int64))])
-
-
-def check_seed(seed: int) -> None:
-    """Raises a ConfigError if a seed is not in 0 to 2**31 - 1."""
-    is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
-    if not is_whole or not 0 <= seed < 1 << 31:
-        raise ConfigError("seed", found=repr(seed), expected="0 to 2147483647")
 
 
 def epoch_seed(seed: int, epoch: tf.Tensor) -> tf.Tensor:

@@ -10,12 +10,7 @@ from voc_seg_tfrecord.core.names import LABEL_FEATURES, SEGMENTATION
 from voc_seg_tfrecord.core.storage import PathLike
 from voc_seg_tfrecord.core.wanted_ids import IdList
 from voc_seg_tfrecord.pipeline import crops
-from voc_seg_tfrecord.pipeline.batches import (
-    BATCHES_AHEAD,
-    CropOptions,
-    check_count,
-    cropped_batches,
-)
+from voc_seg_tfrecord.pipeline.batches import BATCHES_AHEAD, CropOptions, cropped_batches
 from voc_seg_tfrecord.pipeline.selection import Selection, divide
 from voc_seg_tfrecord.pipeline.streams import (
     Stream,
@@ -26,6 +21,7 @@ from voc_seg_tfrecord.pipeline.streams import (
 )
 from voc_seg_tfrecord.pipeline.window import ExamplePairs
 from voc_seg_tfrecord.reading.dataset import BuiltDataset, as_builder
+from voc_seg_tfrecord.reading.epoch_order import check_count
 
 
 def labeled_unlabeled_batches(

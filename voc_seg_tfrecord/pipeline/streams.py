@@ -10,11 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from voc_seg_tfrecord.core.errors import ConfigError
-from voc_seg_tfrecord.pipeline.balance import Balance
-from voc_seg_tfrecord.pipeline.order import EpochOrder
-from voc_seg_tfrecord.pipeline.seeds import check_seed, epoch_seed
+from voc_seg_tfrecord.pipeline.seeds import epoch_seed
 from voc_seg_tfrecord.pipeline.selection import Selection
 from voc_seg_tfrecord.pipeline.watch import Watch
+from voc_seg_tfrecord.reading.balance import Balance
+from voc_seg_tfrecord.reading.epoch_order import EpochOrder, check_seed
 
 _MIN_BUFFER_SHARE = 0.1
 """A smaller buffer, as a share of the examples, hardly shuffles."""

@@ -1,11 +1,17 @@
-"""Computes in which order an epoch has the records, which are known by their numbers."""
+"""Computes in which order an epoch has the records, and the random numbers of each example.
+
+Records are known by their numbers. Both depend on the seed of the run and the epoch, and the random
+numbers on the example; on no thread, worker or process.
+"""
 
 from collections.abc import Sequence
 import dataclasses
+import hashlib
 
 import numpy as np
 
-from voc_seg_tfrecord.pipeline.balance import Balance
+from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.reading.balance import Balance
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,3 +136,43 @@ def _find_swap(
         if len(slots):
             return other_batch.start + int(slots[rng.integers(len(slots))])
     return None
+
+
+def example_rng(
+    filename: str | bytes, *, seed: int, epoch: int = 0, copy: int = 0
+) -> np.random.Generator:
+    """Makes the random generator of an example in an epoch, which depends on nothing else.
+
+    Args:
+      filename: its `image/filename`, which identifies it.
+      seed: of the run.
+      epoch: its number.
+      copy: which one it is, if an epoch has the example more than once.
+    """
+    encoded = filename.encode() if isinstance(filename, str) else filename
+    digest = hashlib.blake2b(encoded, digest_size=16).digest()
+    return np.random.default_rng([seed, epoch, copy, int.from_bytes(digest, "little")])
+
+
+def check_seed(seed: int) -> None:
+    """Raises a ConfigError if a seed is not in 0 to 2**31 - 1."""
+    is_whole = isinstance(seed, int | np.integer) and not isinstance(seed, bool)
+    if not is_whole or not 0 <= seed < 1 << 31:
+        raise ConfigError("seed", found=repr(seed), expected="0 to 2147483647")
+
+
+def check_count(name: str, count: int) -> None:
+    """Raises a ConfigError if a number is not a whole one of 1 or more."""
+    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
+        raise ConfigError(name, found=repr(count), expected="a whole number of 1 or more")
+
+
+def check_shard(shard: tuple[int, int]) -> None:
+    """Raises a ConfigError if a rank is not below the number of ranks."""
+    rank, ranks = shard
+    if not 0 <= rank < ranks:
+        raise ConfigError(
+            "shard",
+            found=f"rank {rank} of {ranks}",
+            expected="a rank of 0 or more that is below the number of ranks",
+        )
