@@ -190,6 +190,14 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         "'sky=void'; or a .csv file of such rows; default: what is found",
     )
     classes.add_argument(
+        "--threshold",
+        type=int,
+        metavar="GRAY",
+        help="read soft masks, that is black and white ones with grays at their edges, such as "
+        "JPEGs: from this gray on, such as 128, a pixel is 255, and below it is 0; default: grays "
+        "are values, and JPEGs are no masks",
+    )
+    classes.add_argument(
         "--missing_mask",
         choices=get_args(MissingMask),
         help="what to do about a listed image without a mask: stop (error), leave the image out "
@@ -288,6 +296,7 @@ _TEXT_OPTIONS = (
 )
 
 _OPTIONS_PASSED_ON = (
+    "threshold",
     "missing_mask",
     "missing_image",
     "exif",

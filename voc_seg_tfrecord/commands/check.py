@@ -143,7 +143,8 @@ def _write_classes(args: argparse.Namespace, root: epath.Path) -> int:
             f", {table.rows_without_class} of them without a class: fill in the column class"
         )
     print(sentence)
-    words = command("voc-seg-tfrecord", "build", args.root, name="NAME", classes=out)
+    options = {"name": "NAME", "threshold": args.threshold, "classes": out}
+    words = command("voc-seg-tfrecord", "build", args.root, **options)
     print(f"build with it: {words}")
     return 0
 

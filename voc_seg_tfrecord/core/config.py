@@ -84,6 +84,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         out; `background` gives it a mask of background alone, and needs a background class.
       missing_image: what to do about a listed id without an image: `error`, or `skip` leaves it
         out.
+      threshold: for soft masks, that is black and white ones with grays at their edges, such as
+        JPEGs: from which gray on, 1 to 255, a pixel is read as 255; all others are 0.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.open_image`.
       bands: the numbers of the bands that images keep, from 0, in the order wanted; or `rgb` for
         RGB of 8 bits, whatever is lost. By default images are RGB of 8 bits, and one that would
@@ -129,6 +131,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     layout: Mapping[str, str] | None = None
     missing_mask: MissingMask = "error"
     missing_image: MissingImage = "error"
+    threshold: int | None = None
     exif: Exif = "auto"
     bands: Sequence[int] | Literal["rgb"] | None = None
     dtype: Dtype = "uint8"
@@ -177,6 +180,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
             self.bands = tuple(int(number) for number in self.bands)
         if self.tile is not None:
             self.tile = int(self.tile)
+        if self.threshold is not None:
+            self.threshold = int(self.threshold)
         self.tile_overlap = int(self.tile_overlap)
         self.seed = int(self.seed)
 

@@ -47,6 +47,8 @@ def _check_options_of_release(config: Any, release: Release) -> None:
     if config.exif == "apply":
         expected = f"ignore, as the masks of {release.name} fit the images as they are stored"
         raise option_error("exif", config.exif, expected)
+    expected = f"no such option, as the masks of {release.name} are known"
+    _check_is_default(config, ["threshold"], expected)
 
 
 def check_classes(config: Any) -> None:
@@ -193,7 +195,7 @@ def _check_options_of_masks(config: Any) -> None:
     for option in (INSTANCES, OBJECTS):
         if getattr(config, option):
             raise option_error(option, True, expected)
-    _check_is_default(config, ["missing_mask"], expected)
+    _check_is_default(config, ["missing_mask", "threshold"], expected)
 
 
 def _check_layout(config: Any) -> None:

@@ -84,6 +84,11 @@ def _is_whole_number(value: object) -> bool:
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
+def _is_gray(value: Any) -> bool:
+    """Returns whether a value may divide grays of 8 bits in two."""
+    return _is_whole_number(value) and 1 <= value <= 255
+
+
 def _is_version(value: object) -> bool:
     if isinstance(value, tfds.core.Version):
         return True
@@ -198,6 +203,7 @@ FIELD_RULES: Mapping[str, FieldRule] = {
     "bands": FieldRule(
         _is_none_or(_are_bands), f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}"
     ),
+    "threshold": FieldRule(_is_none_or(_is_gray), "a gray from 1 to 255, such as 128"),
     "tile": FieldRule(_is_none_or(_is_whole_number), _PIXELS),
     "tile_overlap": FieldRule(_is_whole_number, _PIXELS),
     "group_by": FieldRule(_is_text, "folder, prefix:CHARACTERS, regex:PATTERN or none"),

@@ -23,6 +23,9 @@ LAYOUT_OPTIONS = ("images", "masks", "lists", "image_name", "mask_name")
 PHOTO_ENDINGS = tuple(ending for ending in IMAGE_ENDINGS if ending not in MASK_ENDINGS)
 """Endings of images that cannot be masks: JPEG, WebP."""
 
+SOFT_MASK_ENDINGS = (*MASK_ENDINGS, *PHOTO_ENDINGS)
+"""Endings of masks where a threshold is given, so that a JPEG may be one."""
+
 IMAGE_OR_MASK_ENDINGS = frozenset((*IMAGE_ENDINGS, *MASK_ENDINGS))
 """Endings of files that may be an image or a mask."""
 

@@ -25,6 +25,7 @@ from voc_seg_tfrecord.folder.meaning.proposals import (
     list_pixels,
     propose_classes,
 )
+from voc_seg_tfrecord.folder.meaning.soft_advice import advise_threshold
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.splits.official import official_note
 from voc_seg_tfrecord.tools.registry import CLASS_FILE_NAMES
@@ -125,6 +126,10 @@ def _no_names(evidence: SplitEvidence, config: VocSegConfig, notes: Sequence[str
     survey = tree.labels.survey(of_images or tree.masks, all_colors=True)
     advice = advise_table(tree.given, tree.layout, config, named=False)
     ways = [*propose_classes(survey, official_note(evidence)), advice]
+    remedy = advise_smoothed(survey) or "; or ".join(ways)
+    threshold = advise_threshold(tree.labels, survey)
+    if threshold:
+        remedy = f"{threshold}; else {remedy[0].lower()}{remedy[1:]}"
     why = " ".join(notes).rstrip(".") or f"there is no class file ({', '.join(CLASS_FILE_NAMES)})"
     found = f"no class names: {why}"
     held = list_pixels(survey)
@@ -134,6 +139,6 @@ def _no_names(evidence: SplitEvidence, config: VocSegConfig, notes: Sequence[str
         tree.root,
         found=found,
         expected="a class for each value or color of the masks",
-        remedy=advise_smoothed(survey) or "; or ".join(ways),
+        remedy=remedy,
         kind=NO_CLASS_NAMES,
     )

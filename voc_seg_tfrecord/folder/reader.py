@@ -18,6 +18,7 @@ from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.stated_folders import find_stated_folders
 from voc_seg_tfrecord.folder.tree.listing import Listing
+from voc_seg_tfrecord.folder.tree.soft_labels import with_threshold
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
 from voc_seg_tfrecord.folder.which_masks import ask_which_masks
 
@@ -30,16 +31,18 @@ class _FileOptions:
       layout: the names of folders and patterns that the user gave, sorted.
       exif: what an EXIF orientation means.
       has_bands: whether bands are wanted.
+      threshold: from which gray on a pixel of soft masks is white; None if masks are not soft.
     """
 
     layout: tuple[tuple[str, str], ...]
     exif: str
     has_bands: bool
+    threshold: int | None = None
 
     @classmethod
     def of(cls, config: VocSegConfig) -> "_FileOptions":
         """Returns those of a config."""
-        options = cls((), config.exif, config.kept_bands is not None)
+        options = cls((), config.exif, config.kept_bands is not None, config.threshold)
         return options.with_layout(config.layout or {})
 
     def with_layout(self, layout: Mapping[str, str]) -> "_FileOptions":
@@ -149,10 +152,14 @@ class FolderReader:
         return self._find_tree(options.with_layout(layout))
 
     def _find_tree(self, options: _FileOptions) -> VocTree:
-        return discovery.find_tree(
+        tree = discovery.find_tree(
             self.listing,
             dict(options.layout),
             looks=self._looks,
             exif=options.exif,
             bands=options.has_bands,
+            soft_masks=options.threshold is not None,
         )
+        if options.threshold is None:
+            return tree
+        return with_threshold(tree, options.threshold)

@@ -195,7 +195,7 @@ def equal_channels(colors: np.ndarray) -> bool:
 
 
 def size_of(file: File) -> tuple[int, int]:
-    """Returns a mask file's height and width, from its header where it is a PNG.
+    """Returns a mask file's height and width, from its header where it is a PNG or a JPEG.
 
     Raises:
       MaskError: if it cannot be read.
@@ -203,6 +203,8 @@ def size_of(file: File) -> tuple[int, int]:
     if file.kind is Kind.PNG:
         header = png.read_header(file)
         return header.height, header.width
+    if file.kind is Kind.JPEG:
+        return pillow.read_size(file, MaskError)
     height, width = read_samples(file).values.shape[:2]
     return height, width
 

@@ -217,21 +217,45 @@ def survey(
     *,
     all_colors: bool = False,
 ) -> Survey:
-    """Looks at every mask of a set. Damaged masks are skipped; the build names them.
+    """Looks at every mask of a set, as its file stores it; see `survey_files`.
 
     Args:
       ids: the masks.
       path_of: returns the path of each; by default it is the id.
-      contents: the contents of masks that were looked at before, by id; those that are looked at
-        now are added.
-      all_colors: whether masks with VOC's palette have to be decoded like any other.
+      contents: see `survey_files`; by default none was looked at before.
+      all_colors: see `survey_files`.
     """
     known_contents = {} if contents is None else contents
+    return survey_files(ids, path_of, _read_mask_file, known_contents, all_colors=all_colors)
+
+
+def _read_mask_file(path: epath.PathLike) -> File:
+    return File.read(path, MaskError)
+
+
+def survey_files(
+    ids: Collection[Any],
+    path_of: Callable[[Any], epath.PathLike],
+    read: Callable[[epath.PathLike], File],
+    known_contents: dict[Any, MaskContent],
+    *,
+    all_colors: bool = False,
+) -> Survey:
+    """Looks at every mask of a set. Damaged masks are skipped; the build names them.
+
+    Args:
+      ids: the masks.
+      path_of: returns the path of each.
+      read: returns the mask at a path; it raises a `VocSegError` if it is damaged.
+      known_contents: the contents of masks that were looked at before, by id; those that are looked
+        at now are added.
+      all_colors: whether masks with VOC's palette have to be decoded like any other.
+    """
 
     def content_of(mask_id: Any) -> MaskContent:
         content = known_contents.get(mask_id)
         if content is None or (content is _VOC_PALETTE and all_colors):
-            return _read_content(path_of(mask_id), all_colors)
+            return _read_content(path_of(mask_id), read, all_colors=all_colors)
         return content
 
     result = Survey()
@@ -250,10 +274,12 @@ def survey(
     return result
 
 
-def _read_content(path: epath.PathLike, all_colors: bool) -> MaskContent:
+def _read_content(
+    path: epath.PathLike, read: Callable[[epath.PathLike], File], *, all_colors: bool
+) -> MaskContent:
     """Returns what a mask uses, also if it is damaged or has VOC's palette."""
     try:
-        file = File.read(path, MaskError)
+        file = read(path)
         may_be_skipped = not all_colors and file.kind is Kind.PNG
         if may_be_skipped and png.has_voc_palette(file.data) and not _has_transparency(file.data):
             return _VOC_PALETTE

@@ -13,6 +13,7 @@ from voc_seg_tfrecord.core.layout import (
     ENDINGS_BY_ROLE,
     IMAGE_OR_ARRAY_ENDINGS,
     MASK_ENDINGS,
+    SOFT_MASK_ENDINGS,
     Layout,
 )
 from voc_seg_tfrecord.folder.files.affixes import NO_AFFIX
@@ -72,6 +73,7 @@ def find_tree(
     looks: FileLooks,
     exif: str = "auto",
     bands: bool = False,
+    soft_masks: bool = False,
 ) -> VocTree:
     """Finds the tree at or below a folder.
 
@@ -82,6 +84,7 @@ def find_tree(
       looks: what was seen of the files, by other plans of the folder too.
       exif: what an EXIF orientation means for shapes without the size of their image.
       bands: whether bands are wanted, so that arrays may be images.
+      soft_masks: whether a threshold is given, so that JPEGs may be masks.
 
     Raises:
       ConfigError: if there is no folder that the user named.
@@ -89,7 +92,8 @@ def find_tree(
         with the options that choose each.
     """
     endings = IMAGE_OR_ARRAY_ENDINGS if bands else ENDINGS_BY_ROLE["images"]
-    given = GivenLayout(listing, options, endings, looks)
+    mask_endings = SOFT_MASK_ENDINGS if soft_masks else MASK_ENDINGS
+    given = GivenLayout(listing, options, endings, looks, mask_endings=mask_endings)
     tree = _find_labels(given, exif)
     lists_path = given.lists_path()
     if lists_path is None:
@@ -140,7 +144,7 @@ def _may_have_masks(given: GivenLayout) -> bool:
     if folder is None:
         return True
     paths = paths_below(given.listing.below(), folder)
-    return any(path.lower().endswith(MASK_ENDINGS) for path in paths)
+    return any(path.lower().endswith(tuple(given.mask_endings)) for path in paths)
 
 
 def _with_note_on_polygons(masks: VocTree, polygons: FoundPolygons) -> VocTree:
@@ -185,7 +189,13 @@ def _tree_of_layout(given: GivenLayout, root: str, layout: Layout) -> VocTree:
       layout: the folders below it.
     """
     folder = given.listing.root / root
-    files = SetFiles(folder, layout, given.listing, image_endings=given.endings)
+    files = SetFiles(
+        folder,
+        layout,
+        given.listing,
+        image_endings=given.endings,
+        mask_endings=given.mask_endings,
+    )
     return VocTree(folder, layout, given.listing, given_files=files)
 
 
@@ -341,6 +351,7 @@ def _tree_of_pairings(
         excluded_names=patterns_of_others(pairings, choice.chosen),
         copies=[relative(folder, arranged.root) for folder in choice.copies],
         image_endings=given.endings,
+        mask_endings=given.mask_endings,
     )
     return VocTree(
         files.root, arranged.layout, given.listing, given_files=files, reasons=choice.reasons
@@ -415,7 +426,8 @@ def _find_infix_pattern(given: GivenLayout, image_folder: str, mask_folder: str)
     images = given.listing.below(image_folder)
     masks = given.listing.below(mask_folder)
     image_stems = {stem(name) for name in images if name.lower().endswith(tuple(given.endings))}
-    mask_names = [posixpath.basename(name) for name in masks if name.lower().endswith(MASK_ENDINGS)]
+    mask_endings = tuple(given.mask_endings)
+    mask_names = [posixpath.basename(name) for name in masks if name.lower().endswith(mask_endings)]
     return find_infix_pattern(mask_names, image_stems)
 
 

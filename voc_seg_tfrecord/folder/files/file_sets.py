@@ -96,18 +96,44 @@ class PossibleSets:
         self.masks.extend(other.masks)
 
 
-def list_file_sets(listing: Listing, endings: Sequence[str]) -> PossibleSets:
+@dataclasses.dataclass(frozen=True)
+class RoleEndings:
+    """Which files may be images and masks by the endings of their names.
+
+    Attributes:
+      images: the endings of images.
+      masks: the endings of masks.
+    """
+
+    images: Sequence[str]
+    masks: Sequence[str] = MASK_ENDINGS
+
+    @functools.cached_property
+    def only_masks(self) -> Set[str]:
+        """The endings of masks alone."""
+        return {".npy"} - {*self.images}
+
+    def is_photo(self, name: str) -> bool:
+        """Says whether a file has an ending that masks have with a threshold alone: a JPEG's."""
+        return ending_of(name) not in MASK_ENDINGS
+
+    @property
+    def photos_may_be_masks(self) -> bool:
+        """Whether a threshold is given, so that a JPEG may be a mask."""
+        return set(self.masks) > set(MASK_ENDINGS)
+
+
+def list_file_sets(listing: Listing, endings: RoleEndings) -> PossibleSets:
     """Returns the sets of files that may be images, and those that may be masks.
 
     Args:
       listing: all that lies in the folder.
-      endings: what names of images end with.
+      endings: what names of images and masks end with.
     """
-    mask_only_endings = {".npy"} - {*endings}
     folders_by_top = _folders_of_one_image(listing)
     sets = PossibleSets([], [])
     for top, id_by_folder in folders_by_top.items():
-        sets.add(_sets_below(listing, top, id_by_folder, mask_only_endings))
+        sets.add(_sets_below(listing, top, id_by_folder, endings))
     of_one_image = {folder for ids in folders_by_top.values() for folder in ids}
     shared_names = SharedNames(listing)
     for folder, files in listing.files_by_folder.items():
@@ -115,12 +141,12 @@ def list_file_sets(listing: Listing, endings: Sequence[str]) -> PossibleSets:
             continue
         pictures = [name for name in files if ending_of(name) in IMAGE_OR_MASK_ENDINGS]
         for affix, names in sort_by_kind(folder, pictures, shared_names).items():
-            sets.add(_sets_of_kind(folder, affix, names, mask_only_endings))
+            sets.add(_sets_of_kind(folder, affix, names, endings))
     return sets
 
 
 def _sets_of_kind(
-    folder: str, affix: Affix, names: Sequence[str], mask_only_endings: Set[str]
+    folder: str, affix: Affix, names: Sequence[str], endings: RoleEndings
 ) -> PossibleSets:
     """Returns the sets of files of one kind.
 
@@ -133,11 +159,13 @@ def _sets_of_kind(
     | others                            | others                        | others        |
     | both, and all names differ        | photos; photos and others     | others        |
     | both, and some have the same name | see `_sets_beside_photos`     |               |
+
+    With a threshold photos may be masks too, unless others have the same names.
     """
-    photos = {stem_of(name): name for name in names if ending_of(name) not in MASK_ENDINGS}
-    others = {stem_of(name): name for name in names if ending_of(name) in MASK_ENDINGS}
+    photos = {stem_of(name): name for name in names if endings.is_photo(name)}
+    others = {stem_of(name): name for name in names if not endings.is_photo(name)}
     possible_images = {
-        stem: name for stem, name in others.items() if ending_of(name) not in mask_only_endings
+        stem: name for stem, name in others.items() if ending_of(name) not in endings.only_masks
     }
     if not photos.keys().isdisjoint(others):
         return _sets_beside_photos(folder, affix, photos, others, bool(possible_images))
@@ -146,7 +174,8 @@ def _sets_of_kind(
         images.append(FileSet(folder, photos, affix))
     if photos or possible_images:
         images.append(FileSet(folder, possible_images | photos, affix))
-    masks = [FileSet(folder, others, affix)] if others else []
+    possible_masks = others | photos if endings.photos_may_be_masks else others
+    masks = [FileSet(folder, possible_masks, affix)] if possible_masks else []
     return PossibleSets(images, masks)
 
 
@@ -198,7 +227,7 @@ def _roles_of_plain_names(names: Sequence[str]) -> set[str]:
 
 
 def _sets_below(
-    listing: Listing, top: str, id_by_folder: Mapping[str, str], mask_only_endings: Set[str]
+    listing: Listing, top: str, id_by_folder: Mapping[str, str], endings: RoleEndings
 ) -> PossibleSets:
     """Returns the sets of files that have the same name in most folders of one image each."""
     names_of_kind: dict[tuple[str, str], dict[str, str]] = {}
@@ -213,8 +242,8 @@ def _sets_below(
         if 2 * len(names) <= len(id_by_folder):
             continue
         files = FileSet(top, names, ("", stem), ending, f"{ID}/{stem}{ending}")
-        if ending not in mask_only_endings:
+        if ending not in endings.only_masks:
             sets.images.append(files)
-        if ending in MASK_ENDINGS:
+        if ending in endings.masks:
             sets.masks.append(files)
     return sets

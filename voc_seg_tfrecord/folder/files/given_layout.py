@@ -11,7 +11,12 @@ from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean
 from voc_seg_tfrecord.core.layout import MASK_ENDINGS, SPLIT, Naming
 from voc_seg_tfrecord.folder.files.endings import ending_of
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
-from voc_seg_tfrecord.folder.files.file_sets import FileSet, PossibleSets, list_file_sets
+from voc_seg_tfrecord.folder.files.file_sets import (
+    FileSet,
+    PossibleSets,
+    RoleEndings,
+    list_file_sets,
+)
 from voc_seg_tfrecord.folder.files.paths import deepest_above
 from voc_seg_tfrecord.folder.tree.listing import Listing
 
@@ -45,6 +50,7 @@ class GivenLayout:
       endings: what names of images end with; if bands are wanted, with `.npy` too.
       looks: what was seen of the files.
       photos: the paths of files that a labeling tool calls images, which are no masks.
+      mask_endings: what names of masks end with; if a threshold is given, as photos too.
     """
 
     listing: Listing
@@ -52,6 +58,7 @@ class GivenLayout:
     endings: Sequence[str]
     looks: FileLooks
     photos: Set[str] = frozenset()
+    mask_endings: Sequence[str] = MASK_ENDINGS
 
     @functools.cached_property
     def image_folders(self) -> list[NamedFolder]:
@@ -170,7 +177,7 @@ class GivenLayout:
     @functools.cached_property
     def all_sets(self) -> PossibleSets:
         """All sets of files that may be images, and those that may be masks."""
-        return list_file_sets(self.listing, self.endings)
+        return list_file_sets(self.listing, RoleEndings(self.endings, self.mask_endings))
 
     def allowed_sets(self) -> PossibleSets:
         """Returns the sets in the folders that the user named, with the names that the user gave.
@@ -183,7 +190,7 @@ class GivenLayout:
         elif self.mask_name:
             images = [_without_names(files, Naming.parse(self.mask_name)) for files in images]
         if self.mask_name:
-            masks = self._sets_of_pattern(self.mask_name, MASK_ENDINGS)
+            masks = self._sets_of_pattern(self.mask_name, self.mask_endings)
         if self.photos:
             masks = [self._without_photos(files) for files in masks]
         return PossibleSets(

@@ -4,7 +4,7 @@ What tools write in place of masks is explained in their modules; see `Tool.expl
 """
 
 import collections
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 import posixpath
 
 from voc_seg_tfrecord.core.errors import LayoutError, MaskError, VocSegError, counted, join_names
@@ -22,15 +22,23 @@ from voc_seg_tfrecord.core.layout import (
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import role_of_name, role_of_path
 from voc_seg_tfrecord.folder.files.object_masks import find_masks_of_images, several_masks_error
+from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.tree.listing import Listing
 from voc_seg_tfrecord.formats import numpy_files
+from voc_seg_tfrecord.formats.soft_masks import propose_threshold
 from voc_seg_tfrecord.tools.registry import SHAPE_TOOLS, TOOLS
 from voc_seg_tfrecord.tools.tool import Explanation, FolderContent
+
+ADVICE_ON_SOFT_MASKS = (
+    "If they are black and white masks of one class, read all pixels from a gray on as white: say"
+)
+"""What an option behind it reads."""
 
 NO_MASKS = "no masks"
 """The kind of the error about a folder without masks."""
 
 _MAX_SHOWN_NAMES = 8
+_MAX_READ_PHOTOS = 8
 
 
 def no_masks_error(listing: Listing, mask_folders: Collection[str]) -> LayoutError:
@@ -164,24 +172,37 @@ def _images_of(content: FolderContent) -> list[str]:
 
 
 def _explain_jpegs(content: FolderContent) -> Explanation | None:
-    """Explains JPEGs, or other photos, in a folder that is called masks."""
+    """Explains JPEGs, or other photos, that are called masks, or lie in a folder that is."""
     by_folder = collections.defaultdict(list)
     for name in content.names:
         by_folder[posixpath.dirname(name)].append(posixpath.basename(name))
     for folder, files in by_folder.items():
         photos = [name for name in files if name.lower().endswith(PHOTO_ENDINGS)]
-        if not photos or role_of_name(posixpath.basename(folder)) != "masks":
+        if role_of_path(folder) != "masks":
+            photos = [name for name in photos if role_of_name(stem(name)) == "masks"]
+        if not photos:
             continue
-        found = f"no masks, but {photos[0]} lies under {folder}"
+        found = f"no masks, but {photos[0]} lies under {folder or '.'}"
         if len(photos) > 1:
             found += f", the first of {len(photos)} files"
+        paths = [posixpath.join(folder, name) for name in photos[:_MAX_READ_PHOTOS]]
         return Explanation(
             found=found,
             expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
             remedy="save masks without loss as PNG, of class indices; a JPEG changes the values of "
-            "pixels. Export again, or name the folder of masks with --masks",
+            "pixels. Export again, or name the folder of masks with --masks"
+            + _advise_threshold(content, paths),
         )
     return None
+
+
+def _advise_threshold(content: FolderContent, photos: Iterable[str]) -> str:
+    """Returns how to read photos that are black and white masks; empty if they are none."""
+    try:
+        option = propose_threshold([content.read(path) for path in photos])
+    except VocSegError:  # one cannot be read
+        return ""
+    return f". {ADVICE_ON_SOFT_MASKS} {option}" if option else ""
 
 
 def _explain_boxes_of_voc(content: FolderContent) -> Explanation | None:

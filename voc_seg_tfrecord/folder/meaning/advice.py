@@ -21,7 +21,11 @@ def advise_table(given: epath.Path, layout: Layout, config: VocSegConfig, *, nam
     advice = "" if named else _advise_classes_of_tool(layout)
     if advice:
         return advice
-    options = {"class_names": _option_of_names(config) if named else None, **(config.layout or {})}
+    options = {
+        "class_names": _option_of_names(config) if named else None,
+        **(config.layout or {}),
+        "threshold": config.threshold,
+    }
     write = command("voc-seg-tfrecord", "check", given, **options, write_classes="classes.csv")
     return (
         f"write the table of classes ({write}), fill in its column class, and build with "

@@ -15,6 +15,7 @@ from voc_seg_tfrecord.folder.meaning.naming import ClassNaming
 from voc_seg_tfrecord.folder.meaning.notes import note_possible_background
 from voc_seg_tfrecord.folder.meaning.proposals import propose_meanings, propose_numberings
 from voc_seg_tfrecord.folder.meaning.questions import UNDECIDED
+from voc_seg_tfrecord.folder.meaning.soft_advice import advise_threshold
 from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
 from voc_seg_tfrecord.folder.tree.labels import Labels
 
@@ -40,6 +41,9 @@ def choose_meaning_of_labels(
       ConfigError: if a row has no effect.
     """
     naming = ClassNaming(config.table, file)
+    threshold = advise_threshold(labels, labels.survey(ids))
+    if threshold:
+        remedy = f"{threshold}; or {remedy}"
     if labels.tool and (naming.table.class_by_value or naming.table.class_by_color):
         raise table_error(
             f"values or colors, but the masks are drawn from the polygons of {labels.tool}",

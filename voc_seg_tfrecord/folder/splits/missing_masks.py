@@ -13,17 +13,21 @@ import re
 from typing import TypeVar
 
 from voc_seg_tfrecord.core.config import VocSegConfig
-from voc_seg_tfrecord.core.errors import LayoutError, ListError, counted
+from voc_seg_tfrecord.core.errors import LayoutError, ListError, VocSegError, counted
+from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.layout import ID, MASK_ENDINGS, MASK_FOLDERS, PHOTO_ENDINGS
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.files.folder_names import role_of_path
+from voc_seg_tfrecord.folder.files.no_masks import ADVICE_ON_SOFT_MASKS
 from voc_seg_tfrecord.folder.files.object_masks import several_masks_error
+from voc_seg_tfrecord.folder.files.pairings import few
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.files.pixels import MIN_IMAGE_BYTES, length
 from voc_seg_tfrecord.folder.splits.divide import Splits
 from voc_seg_tfrecord.folder.splits.small_copies import find_small_copies
 from voc_seg_tfrecord.folder.tree.listing import files_below
 from voc_seg_tfrecord.folder.tree.voc_tree import VocTree
+from voc_seg_tfrecord.formats.soft_masks import propose_threshold
 
 Value = TypeVar("Value")
 
@@ -193,8 +197,17 @@ class MissingMasks:
             expected=f"masks: files that end with {', '.join(MASK_ENDINGS)}",
             remedy="export the masks again as PNG, because a JPEG changes the values of "
             "pixels, and so the classes. With --missing_mask background all of an image would "
-            "become background",
+            f"become background{self._advise_threshold(jpegs)}",
         )
+
+    def _advise_threshold(self, jpegs: Sequence[str]) -> str:
+        """Returns how to read JPEGs that are black and white masks; empty if they are none."""
+        folder = self.tree.root / self.tree.layout.masks
+        try:
+            option = propose_threshold([File.read(folder / name) for name in few(jpegs)])
+        except VocSegError:  # one cannot be read
+            return ""
+        return f". {ADVICE_ON_SOFT_MASKS} {option}" if option else ""
 
     def _check_for_unused_masks(self, unmasked_ids: Collection[str]) -> None:
         """Checks that images without a mask are not as many as files that may be their masks.
@@ -376,7 +389,8 @@ class MissingMasks:
         if jpegs:
             notes.append(
                 f"{jpegs[0]} in {mask_folder} is the first of {len(jpegs)} files that "
-                "cannot be masks, because JPEG changes the values of pixels."
+                "cannot be masks, because JPEG changes the values of pixels"
+                f"{self._advise_threshold(jpegs)}."
             )
         return notes
 

@@ -31,6 +31,7 @@ class SetFiles:
       excluded_names: patterns of names that are neither images nor masks, such as `{id}_overlay`.
       copies: folders of copies of other files, which are not read.
       image_endings: the endings of images, in lower case.
+      mask_endings: those of masks, in order of preference.
       named_images: the names of images that files of labels give themselves, by id.
     """
 
@@ -41,6 +42,7 @@ class SetFiles:
     excluded_names: Sequence[str] = ()
     copies: Collection[str] = ()
     image_endings: Sequence[str] = IMAGE_ENDINGS
+    mask_endings: Sequence[str] = MASK_ENDINGS
     named_images: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @functools.cached_property
@@ -61,7 +63,7 @@ class SetFiles:
     @functools.cached_property
     def masks(self) -> Names:
         """The names of masks below their folder, by id."""
-        return self.find_masks_with_endings(MASK_ENDINGS)
+        return self.find_masks_with_endings(self.mask_endings)
 
     def find_masks_with_endings(self, endings: Sequence[str]) -> Names:
         """Returns the names of files that lie and are named as masks do, by id.

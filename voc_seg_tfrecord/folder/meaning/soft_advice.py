@@ -1,0 +1,58 @@
+"""Proposes a threshold where the masks of a folder are black and white with soft edges."""
+
+import os
+
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.folder.files.no_masks import ADVICE_ON_SOFT_MASKS
+from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.tree.drawn_labels import DrawnLabels
+from voc_seg_tfrecord.folder.tree.labels import Labels
+from voc_seg_tfrecord.folder.tree.soft_labels import SoftLabels
+from voc_seg_tfrecord.formats.mask_survey import StoredPixel, Survey
+from voc_seg_tfrecord.formats.soft_masks import (
+    HIGHEST_SOFT_VALUE,
+    LOWEST_SOFT_VALUE,
+    propose_threshold,
+)
+
+MAX_READ_SOFT_MASKS = 8
+"""How many masks with soft values are tried with a threshold before it is proposed."""
+
+
+def advise_threshold(labels: Labels, survey: Survey) -> str:
+    """Returns how to read masks with soft edges; empty if a few of the masks are others.
+
+    Args:
+      labels: the masks.
+      survey: what they use. Masks that it could not read may be JPEGs.
+    """
+    if isinstance(labels, DrawnLabels | SoftLabels):
+        return ""
+    soft_masks = _list_soft_masks(survey)
+    if not soft_masks and survey.damaged == 0:
+        return ""
+    few_masks = [os.fspath(labels.folder / name) for name in few([*labels.names.values()])]
+    paths = dict.fromkeys([*soft_masks[:MAX_READ_SOFT_MASKS], *few_masks])
+    try:
+        option = propose_threshold([File.read(path, MaskError) for path in paths])
+    except VocSegError:  # one cannot be read
+        return ""
+    return f"{ADVICE_ON_SOFT_MASKS} {option}" if option else ""
+
+
+def _list_soft_masks(survey: Survey) -> list[str]:
+    """Returns the paths of the masks that are the first to have a soft value, each once."""
+    paths: list[str] = []
+    for pixel, occurrence in survey.pixels.items():
+        gray = _gray_of(pixel)
+        if gray is not None and LOWEST_SOFT_VALUE <= gray <= HIGHEST_SOFT_VALUE:
+            paths.append(occurrence.first)
+    return [*dict.fromkeys(paths)]
+
+
+def _gray_of(pixel: StoredPixel) -> int | None:
+    """Returns the gray of a pixel; None if it is colored."""
+    if pixel.color is None:
+        return pixel.value
+    return pixel.color[0] if len({*pixel.color}) == 1 else None
