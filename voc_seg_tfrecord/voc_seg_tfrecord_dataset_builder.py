@@ -104,6 +104,7 @@ class Builder(SteppingAroundBuilder):
 
 def _class_map(config: VocSegConfig) -> dict[str, Any]:
     """Returns the metadata on classes that were merged or renamed; empty if all just stayed."""
-    if config.task != "segmentation" or not config.table.map_names():
+    new_by_old = config.table.map_names_by_rows()
+    if config.task != "segmentation" or not new_by_old:
         return {}
-    return {"class_map": {"to": config.table.map_names(), "background": config.built_background}}
+    return {"class_map": {"to": new_by_old, "background": config.built_background}}

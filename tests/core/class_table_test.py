@@ -101,6 +101,7 @@ def test_a_file_has_rows_of_values_and_colors_and_columns_for_people():
     by_name = parse_csv("name,class\ncar,vehicle\n*,void\n", "c")
     assert by_name == (("car", "vehicle"), ("*", "void"))
     assert parse_csv("value,class\r0,a\r", "c") == ((0, "a"),)
+    assert parse_csv('"value", "class"\n0, "a"\n', "c") == ((0, "a"),)
     for column, key in (("value", "7"), ("color", "#808000")):
         rows = dict(parse_csv(f"{column},class\n{key},car\n*,void\n", "c"))
         assert [*rows.values()] == ["car", "void"]
@@ -230,6 +231,12 @@ def test_the_table_in_words_shows_what_became_what():
     assert table("car=v,bus=v,tree=void,*=background,9=v").describe() == (
         "0 background from sky, background, *; 1 v from car, bus, 9; void from tree"
     )
+
+
+def test_the_table_in_words_follows_rows_of_values_as_masks_do():
+    found = table("1=hole,2=crack", names=("background", "crack", "hole"))
+    assert found.index_values() == {-1: 255, 255: 255, 0: 0, 1: 1, 2: 2}
+    assert found.describe() == "0 background; 1 hole from crack, 1; 2 crack from hole, 2"
 
 
 SHAPES = hnp.array_shapes(min_dims=2, max_dims=2, max_side=24)

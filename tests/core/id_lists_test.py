@@ -47,6 +47,13 @@ def test_every_kind_of_line_gives_its_id(text, ids):
     assert parse(text) == ids
 
 
+def test_a_line_that_begins_with_an_id_is_no_comment_whatever_stands_behind_the_id():
+    images = {"1", "#1", "#2", "#3", "#x/4"}
+    text = "#1.jpg\n#2 -1\n#3\n#x\\4.png\n# see imgs/1.jpg\n#a/1.jpg\n"
+    assert parse(text, images) == ["#1", "#2", "#3", "#x/4"]
+    assert parse("#1.jpg\n1.jpg\n", {"1"}) == ["1"]
+
+
 def test_a_name_in_latin_1_is_found():
     assert parse(b"caf\xe9\n", {"café"}) == ["café"]
 

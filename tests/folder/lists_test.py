@@ -205,6 +205,18 @@ def test_names_that_differ_in_their_unicode_form_alone_are_one(voc):
     refused(put(voc, {"val.txt": "cafe\u0301\n"}), "1 of 2 and 1 ids in both")
 
 
+def test_a_folder_in_a_list_may_have_another_unicode_form_than_the_folder_of_the_image(tmp_path):
+    folder = "cafe\u0301"
+    exports.put_pairs(tmp_path, "abc", f"images/{folder}/{{}}.jpg", f"masks/{folder}/{{}}.png")
+    names = {"train.txt": "ab", "val.txt": "c"}
+    for text, ids in names.items():
+        exports.put(tmp_path, text, "".join(f"caf\u00e9/{image_id}.jpg\n" for image_id in ids))
+    assert plan_of(tmp_path).splits == {
+        "train": [f"{folder}/a", f"{folder}/b"],
+        "validation": [f"{folder}/c"],
+    }
+
+
 def test_of_two_files_that_differ_in_their_unicode_form_none_is_chosen(voc):
     exports.put_image(voc, "JPEGImages/\u1e69.jpg")
     put(voc, {f"SegmentationClass/{form}.png": b"" for form in ("s\u0323\u0307", "s\u0307\u0323")})

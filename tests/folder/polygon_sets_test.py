@@ -664,6 +664,18 @@ def test_a_name_without_folder_or_ending_means_the_image_of_the_files_split(
     assert (lost in notes(tmp_path)) == ("all" in files and "train/b.jpg" in names)
 
 
+def test_a_folder_that_says_no_split_is_not_nearer_to_a_file_that_says_none(tmp_path):
+    of_coco(tmp_path, "train/1.jpg train/2.jpg extra/1.jpg", all="1.jpg 2.jpg")
+    expected = [("2", "train"), ("1", "extra")]
+    assert sorted(lines_of_question(tmp_path)) == sorted(expected)
+
+
+@pytest.mark.parametrize("name", ["../imgs/\u00e9.jpg", "/home/me/imgs/\u00e9.jpg"])
+def test_a_name_means_the_image_that_macos_writes_with_marks_apart(tmp_path, name):
+    of_coco(tmp_path, "imgs/e\u0301.jpg other/\u00e9.jpg", **{"ann/all": name})
+    assert sizes_of_shapes(tmp_path) == {"e\u0301.jpg": 100}
+
+
 def test_an_image_that_lies_in_the_folder_of_another_split_is_refused(tmp_path):
     of_coco(tmp_path, "val/a.jpg train/b.jpg", all="train/b.jpg", instances_train="a.jpg")
     refused(tmp_path, r"a\.jpg, and val/a\.jpg, which lies in the folder of another", MaskError)

@@ -140,8 +140,8 @@ def _find_value(cells: Mapping[str, Any], name: Any, shown: str) -> int | None:
 
 
 def is_whole_number(cell: object) -> bool:
-    """Says whether a cell is a whole number, as text or not."""
-    return re.fullmatch(r"-?\d+", str(cell)) is not None
+    """Says whether a cell is a whole number, as text or not: `1`, or pandas' `1.0`."""
+    return re.fullmatch(r"-?\d+(\.0+)?", str(cell)) is not None
 
 
 def _color_of_cells(cells: Mapping[str, Any]) -> Color | None:

@@ -62,7 +62,7 @@ def is_table(text: str) -> bool:
     `crack,1` below `name,class` is such a list; `crack,damage` is a row of a table.
     """
     try:
-        head, *rows = csv.reader(io.StringIO(text, newline=None))
+        head, *rows = _read_rows(text)
     except (csv.Error, ValueError):  # nothing in it
         return False
     columns = _read_head(head)
@@ -75,6 +75,11 @@ def is_table(text: str) -> bool:
     classes = [row[position] if position < len(row) else "" for row in rows if row]
     are_numbers = all(name.strip().isdecimal() for name in classes)
     return not classes or not are_numbers
+
+
+def _read_rows(text: str) -> Iterator[list[str]]:
+    """Yields the cells of each line of a CSV file, in which blanks may stand before a quote."""
+    return csv.reader(io.StringIO(text, newline=None), skipinitialspace=True)
 
 
 def _read_head(head: Iterable[str]) -> list[str]:
@@ -144,7 +149,7 @@ def _read_classes(text: str, where: object) -> dict[Key, str]:
 
 def _find_repeated_column(text: str) -> str:
     """Returns a column with keys or classes that stands twice in the head line; empty if none."""
-    columns = _read_head(next(csv.reader(io.StringIO(text, newline=None))))
+    columns = _read_head(next(_read_rows(text)))
     for column in (_CLASS_COLUMN, *_KEY_COLUMNS):
         if columns.count(column) > 1:
             return column
@@ -153,7 +158,7 @@ def _find_repeated_column(text: str) -> str:
 
 def _read_lines(text: str) -> Iterator[_TableLine]:
     """Yields each line of a table that is not empty."""
-    head, *rows = csv.reader(io.StringIO(text, newline=None), skipinitialspace=True)
+    head, *rows = _read_rows(text)
     columns = _read_head(head)
     for number, row in enumerate(rows, start=2):
         cells = [cell.strip() for cell in row]

@@ -208,18 +208,38 @@ def _read_rows(lines: Sequence[str], delimiter: str) -> list[ClassEntry] | None:
       The classes; None if the first line names no columns.
 
     Raises:
-      ValueError: if the columns hold names, and neither values nor colors.
+      ValueError: if the columns hold names, and neither values nor colors; or if a quote is open at
+        the end of a line.
     """
     rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
     columns = [column_name(cell) for cell in _without_empty_end(rows[0], 0)]
-    if len(columns) < 2 or {*columns}.isdisjoint(NAME_COLUMNS):
+    if not _are_columns_of_classes(columns):
         return None
+    _check_no_open_quote(lines, rows)
     rows = [_without_empty_end(row, len(columns)) for row in rows[1:]]
     if have_values_or_colors(columns):
         return [read_cells(columns, row) for row in rows]
-    if rows and all(len(row) == len(columns) for row in rows):
+    have_all_columns = all(len(row) == len(columns) for row in rows)
+    if rows and have_all_columns:
         raise ValueError(f"the head line {lines[0][:80]!r} names no value and no color")
+    # The first line is no head line, but the first of the classes: `class, hole` above `lane`.
     return None
+
+
+def _are_columns_of_classes(columns: Sequence[str]) -> bool:
+    """Says whether a line names several columns, and one of them holds names."""
+    return len(columns) > 1 and not {*columns}.isdisjoint(NAME_COLUMNS)
+
+
+def _check_no_open_quote(lines: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Raises a ValueError if a quote that is not closed made one row of several lines.
+
+    Example: `1,"crack` takes the line `2,hole` below it as a part of the name.
+    """
+    if len(rows) == len(lines):
+        return
+    line = next((line for line in lines if line.count('"') % 2 == 1), lines[-1])
+    raise ValueError(f"a quote that is open at the end of {line[:80]!r}")
 
 
 def _without_empty_end(row: Sequence[str], number: int) -> list[str]:
@@ -245,10 +265,12 @@ _NUMBER_AT_AN_END = re.compile(rf"{_RUN_OF_SEPARATORS}\d+$|^\d+{_SEPARATOR}")
 _NAME_AND_COLOR = re.compile(rf"(?P<name>.*\S)[:,;\s]\s*{_COLOR}[:;\s]*")
 # 128 0 0 crack
 _COLOR_AND_NAME = re.compile(rf"{_COLOR}{_SEPARATOR}(?P<name>\S.*)")
-# 1 crack
-_VALUE_AND_NAME = re.compile(r"(?P<value>-?\d+)(?:\s*[:,;=.)]\s*|\s+)(?P<name>\S.*)")
+# 1, or pandas' 1.0
+_VALUE = r"(?P<value>-?\d+(?:\.\d+)?)"
+# 1 crack, 1. crack, 1.crack; but the point of 1.5 is no separator
+_VALUE_AND_NAME = re.compile(rf"{_VALUE}(?:\s*[:,;=)]\s*|\s*\.(?!\d+\b)\s*|\s+)(?P<name>\S.*)")
 # crack 1
-_NAME_AND_VALUE = re.compile(r"(?P<name>\S.*?)(?<!\s)(?:\s*[:,;=]\s*|\s+)(?P<value>-?\d+)")
+_NAME_AND_VALUE = re.compile(rf"(?P<name>\S.*?)(?<!\s)(?:\s*[:,;=]\s*|\s+){_VALUE}")
 
 
 def _match_each(pattern: re.Pattern[str], lines: Sequence[str]) -> list[re.Match[str] | None]:
@@ -259,16 +281,9 @@ def _match_each(pattern: re.Pattern[str], lines: Sequence[str]) -> list[re.Match
 def _read_lines_of_one_form(lines: Sequence[str]) -> list[ClassEntry]:
     """Returns the class of each line, after taking off colors and values."""
     colored = _take_off_colors(lines)
-    if colored is None:
-        return _read_values_and_names(lines) or _read_names(lines)
-    if colored.has_names_first:
-        entries = _read_values_and_names(colored.names)
-        if entries:
-            pairs = zip(entries, colored.colors, strict=True)
-            return [dataclasses.replace(entry, color=color) for entry, color in pairs]
-    _check_numbers_are_the_color(lines, colored.names)
-    pairs_by_place = zip(colored.names, colored.colors, strict=True)
-    return [ClassEntry(0, name, color, by_place=True) for name, color in pairs_by_place]
+    if colored is not None:
+        return _read_colored_lines(colored, lines)
+    return _read_values_and_names(lines) or _read_names(lines)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -284,6 +299,23 @@ class _ColoredLines:
     names: Sequence[str]
     colors: Sequence[Color]
     has_names_first: bool
+
+
+def _read_colored_lines(colored: _ColoredLines, lines: Sequence[str]) -> list[ClassEntry]:
+    """Returns the class of each line that has a color: `1 crack 128 0 0`, or without a value.
+
+    Raises:
+      ValueError: if four numbers of a line may be its color and its value.
+    """
+    entries_with_values = []
+    if colored.has_names_first:
+        entries_with_values = _read_values_and_names(colored.names)
+    if entries_with_values:
+        pairs = zip(entries_with_values, colored.colors, strict=True)
+        return [dataclasses.replace(entry, color=color) for entry, color in pairs]
+    _check_numbers_are_the_color(lines, colored.names)
+    names_and_colors = zip(colored.names, colored.colors, strict=True)
+    return [ClassEntry(0, name, color, by_place=True) for name, color in names_and_colors]
 
 
 def _take_off_colors(lines: Sequence[str]) -> _ColoredLines | None:
@@ -371,7 +403,7 @@ def _check_no_line_lost_its_number(
     """Raises a ValueError if several lines begin with the number of their place, and others not."""
     numbered_lines = 0
     for place, match in enumerate(matches):
-        if match and int(match["value"]) in (place, place + 1):
+        if match and float(match["value"]) in (place, place + 1):
             numbered_lines += 1
     if numbered_lines > 1:
         line = lines[matches.index(None)]

@@ -11,6 +11,7 @@ import dataclasses
 import enum
 import io
 import json
+import math
 import re
 from typing import Any
 
@@ -158,11 +159,14 @@ def read_name(value: object) -> str:
 
 
 def read_value(value: Any) -> int:
-    """Returns the value of a class; in JSON it may be a text."""
-    number = int(value)
-    if number != float(value):
+    """Returns the value of a class, which may be a text: 1 of `1`, and of pandas' `1.0`."""
+    try:
+        number = float(value)
+    except ValueError:
+        number = math.nan
+    if not number.is_integer():
         raise ValueError(f"the value {value!r:.80} of a class is not a whole number")
-    return number
+    return int(number)
 
 
 def read_rgb(parts: Collection[Any]) -> Color:

@@ -29,6 +29,7 @@ from voc_seg_tfrecord.core.class_rows import (
     table_error,
 )
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean, several
+from voc_seg_tfrecord.core.mask_rule import VOID_VALUES
 from voc_seg_tfrecord.core.names import VOID, Color, background_index, plain
 from voc_seg_tfrecord.core.spelling import group_by_case, show_name
 
@@ -51,8 +52,8 @@ class ClassTable:
       names: the classes of the masks, each at its place, names that mean void among them; empty
         where the rows are all that is known.
       rows: the user's rows, as `check_rows` returns them.
-      background: name of the class, before or after, that is background, if its own name does not
-        say so.
+      background: the background class, by its name in the masks or in the dataset; empty if a
+        class is called background anyway, or none is background.
 
     Raises:
       ConfigError: if a row names no class, no class is left, or two differ in spelling alone.
@@ -137,25 +138,34 @@ class ClassTable:
             return VOID_CLASS
         return name if self.class_of_star is None else self.class_of_star
 
-    def _target_at_place(self, place: int) -> str:
-        """Returns what a value of masks that hold places of `names` becomes."""
-        if place in self.class_by_value:
-            return self.class_by_value[place]
-        return self.target(self.names[place])
+    @functools.cached_property
+    def _new_names(self) -> tuple[str, ...]:
+        """What each class of `names` becomes, in their order, by a row of its place or its name.
 
-    def _target_of_name(self, name: str) -> str:
-        """Returns what a class of the masks becomes, by a row of its name or of its place."""
-        return self._target_at_place(self.names.index(name))
+        Example: 1 is `hole` of `background` and `crack`, with the row `1=hole`: the two become
+        `background` and `hole`.
+        """
+        new_names = []
+        for place, name in enumerate(self.names):
+            new_names.append(self.class_by_value.get(place, self.target(name)))
+        return tuple(new_names)
 
-    def map_names(self) -> dict[str, str]:
-        """Returns what each class of the masks becomes; nothing if all stay as they are."""
+    def _new_name_of(self, name: str) -> str:
+        """Returns what a class of `names` becomes, by a row of its place or its name."""
+        return self._new_names[self.names.index(name)]
+
+    def map_names_by_rows(self) -> dict[str, str]:
+        """Returns what each class of the masks becomes by rows of names; nothing if all stay.
+
+        Rows of values do not count: they say what a value of a mask is, and not what becomes of a
+        name that stands elsewhere, such as in an annotated box.
+        """
         targets = {name: self.target(name) for name in self.names}
         return targets if self._has_rows_of_names or VOID_CLASS in targets.values() else {}
 
     @functools.cached_property
     def class_names(self) -> tuple[str, ...]:
         """The classes of the dataset, in order."""
-        classes_at_places = [self._target_at_place(place) for place in range(len(self.names))]
         classes_of_names = []
         classes_of_pixels = []
         for key, name in self.rows:
@@ -163,7 +173,7 @@ class ClassTable:
                 classes_of_names.append(name)
             else:
                 classes_of_pixels.append(name)
-        classes = dict.fromkeys([*classes_of_names, *classes_at_places, *classes_of_pixels])
+        classes = dict.fromkeys([*classes_of_names, *self._new_names, *classes_of_pixels])
         names = [name for name in classes if name != VOID_CLASS]
         if self._has_rows_of_names or not self.names:
             names = self._with_background_first(names)
@@ -185,7 +195,7 @@ class ClassTable:
             return self.background
         if self.background not in self.names:
             return ""
-        new_name = self._target_of_name(self.background)
+        new_name = self._new_name_of(self.background)
         return new_name if new_name in class_names else ""
 
     @property
@@ -203,7 +213,7 @@ class ClassTable:
         """
         old_name = self._background_of_masks()
         if old_name is not None:
-            return self.index(self._target_of_name(old_name))
+            return self.index(self._new_name_of(old_name))
         return self.index(self.background_name) if self.background_name else None
 
     def _background_of_masks(self) -> str | None:
@@ -234,9 +244,9 @@ class ClassTable:
                 f"rows of the values {several(map(str, self.class_by_value), MAX_LISTED_NAMES)}",
                 "rows of names and *, as the meaning of these masks' values is known",
             )
-        classes = {-1: VOID, VOID: VOID}
+        classes = dict(VOID_VALUES)
         for value, place in places.items():
-            classes[value] = VOID if place == VOID else self.index(self._target_at_place(place))
+            classes[value] = VOID if place == VOID else self.index(self._new_names[place])
         for value, name in self.class_by_value.items():
             classes[value] = self.index(name)
         return classes
@@ -256,8 +266,8 @@ class ClassTable:
 
     def _sources_of(self, name: str) -> list[str]:
         """Returns the classes of the masks, and then the keys of rows, that become a class."""
-        new_by_old = self.map_names() or {old: old for old in self.names}
-        sources = [old for old, new in new_by_old.items() if new == name]
+        new_by_old = zip(self.names, self._new_names, strict=True)
+        sources = [old for old, new in new_by_old if new == name]
         for key, new_name in self.rows:
             if new_name == name and key not in self.class_by_name:
                 sources.append(str(key))

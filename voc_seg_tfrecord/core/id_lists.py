@@ -61,7 +61,7 @@ class ImageFinder(Protocol):
     """Finds the image that a line of a list stands for."""
 
     def is_name(self, line: str) -> bool:
-        """Says whether a line is the name of an image, as it stands."""
+        """Says whether a line is the name of an image, and no comment if it begins with `#`."""
         ...
 
     def find_id(self, line: str) -> str:
@@ -87,8 +87,12 @@ class IdsOfImages:
     ids: Container[str] = ()
 
     def is_name(self, line: str) -> bool:
-        """Says whether a line is an id."""
-        return line in self.ids
+        """Says whether a line is an id, or one with something behind it: `#1`, `#1.jpg`.
+
+        The end of a path does not count: `# see imgs/1.jpg` is a comment, and no name of 1.
+        """
+        image_id = self.find_id(line)
+        return image_id in self.ids and line.replace("\\", "/").startswith(image_id)
 
     def find_id(self, line: str) -> str:
         """Returns the id of the image that a line stands for; the line itself if no image fits."""

@@ -219,7 +219,7 @@ def _read_objects(
     objects = annotations.read_objects(annotation, source_names, *size, official=spec.official)
     for box in objects:
         box["bbox"] = np.array(box["bbox"])
-    if table is None or not table.map_names():
+    if table is None or not table.map_names_by_rows():
         return objects
     for box in objects:
         box["label"] = table.target(box["label"])

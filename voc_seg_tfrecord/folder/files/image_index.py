@@ -16,6 +16,9 @@ compose = functools.partial(unicodedata.normalize, "NFC")
 class ImageIndex:
     """The images of a folder.
 
+    Paths and names are compared in Unicode's composed form: macOS writes the letters of a name and
+    their marks apart, and tools write them together.
+
     Where several images are returned, JPEGs come first: of `a.jpg` and `a.png`, the latter may be a
     mask.
 
@@ -25,25 +28,32 @@ class ImageIndex:
 
     def __init__(self, paths: Sequence[str]):
         self.paths = frozenset(paths)
-        self._folder_names = {path.split("/")[-2] for path in paths if "/" in path}
+        self._path_by_composed_path = {compose(path): path for path in paths}
+        self._folder_names = {compose(path).split("/")[-2] for path in paths if "/" in path}
         self._by_path_without_ending: dict[str, list[str]] = collections.defaultdict(list)
         self._by_name: dict[str, list[str]] = collections.defaultdict(list)
         self._by_loose_stem: dict[str, list[str]] = collections.defaultdict(list)
         for path in sorted(paths, key=_rank_of_ending):
-            self._by_path_without_ending[posixpath.splitext(path)[0]].append(path)
+            self._by_path_without_ending[posixpath.splitext(compose(path))[0]].append(path)
             name = compose(posixpath.basename(path))
             self._by_name[name].append(path)
             # The names of a video's frames may lack the ending.
             self._by_name[posixpath.splitext(name)[0]].append(path)
             self._by_loose_stem[loosen_stem(path)].append(path)
 
+    def at_path(self, path: str) -> str | None:
+        """Returns the image at a path; None if there is none."""
+        if path in self.paths:
+            return path
+        return self._path_by_composed_path.get(compose(path))
+
     def with_ending_added(self, path: str) -> Sequence[str]:
         """Returns the images at a path and any ending: `a/1.jpg` and `a/1.png` for `a/1`."""
-        return self._by_path_without_ending.get(path, [])
+        return self._by_path_without_ending.get(compose(path), [])
 
     def with_name(self, name: str) -> Sequence[str]:
         """Returns the images of a name in any folder; the name may lack the ending."""
-        return self._by_name.get(name, [])
+        return self._by_name.get(compose(name), [])
 
     def with_loose_stem(self, path: str) -> Sequence[str]:
         """Returns the images whose names differ in ending, capitals or blanks alone."""
@@ -51,7 +61,7 @@ class ImageIndex:
 
     def has_folder_named(self, name: str) -> bool:
         """Says whether a folder of this name holds images."""
-        return name in self._folder_names
+        return compose(name) in self._folder_names
 
 
 def loosen_stem(path: str) -> str:

@@ -1,6 +1,6 @@
 """Finds the image that a file of shapes means by the name that it has for it."""
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 import dataclasses
 import posixpath
 
@@ -46,7 +46,7 @@ class _PathsOfName:
 
     Attributes:
       paths: their paths.
-      missing_parts: how many folders of the name none of the paths has.
+      missing_parts: how many of the folders in the name the paths lack.
     """
 
     paths: Sequence[str]
@@ -74,7 +74,7 @@ class SheetImages:
             for file, sheet in sheets.items()
             for annotation in sheet.annotations
         ]
-        self._folders_with_both = _folders_with_both(self._annotations, self._images.paths)
+        self._folders_with_both = _folders_with_both(self._annotations, self._images)
 
     def find(self, file: str, annotation: Annotation) -> FoundImage | None:
         """Returns the image of an annotation; None if it is not here.
@@ -108,8 +108,9 @@ class SheetImages:
         Raises:
           MaskError: if another image has the name of the file.
         """
-        path = posixpath.normpath(posixpath.join(posixpath.dirname(file), image))
-        if path not in self._images.paths:
+        stated_path = posixpath.normpath(posixpath.join(posixpath.dirname(file), image))
+        path = self._images.at_path(stated_path)
+        if path is None:
             return None
         beside_file = self._images.with_ending_added(posixpath.splitext(file)[0])
         if beside_file and path not in beside_file:
@@ -161,8 +162,9 @@ class SheetImages:
         if len(matches.paths) > 1:
             raise self._question(file, annotation.image, matches.paths)
         path = matches.paths[0]
-        if not _is_of_same_split(path, file, annotation):
+        if _names_another_split(file, annotation.image, path):
             return None
+        _check_split(file, annotation, path)
         return FoundImage(path, is_moved=matches.missing_parts > 0)
 
     def _find_matches(self, file: str, annotation: Annotation) -> _PathsOfName:
@@ -174,9 +176,11 @@ class SheetImages:
         2. If a folder has the name of the last folder in the name, those in such a folder.
         3. Those whose paths end with most folders of the name.
         4. Those in the folder of the image's subset.
-        5. The nearest to the file, and of these the ones of its split.
+        5. Those nearest to the file.
+        6. Those of the file's split, if the file's path names one.
 
-        Steps 1 and 2 may keep none: others are not meant. Step 4 keeps all if it would keep none.
+        Steps 1 and 2 may keep none: others are not meant. Steps 4 and 6 keep all if they would keep
+        none.
         """
         parts = compose(annotation.image).split("/")
         wanted_parts = [part for part in parts if part not in ("", ".", "..")]
@@ -191,7 +195,7 @@ class SheetImages:
             in_folder_of_subset = [path for path in best if _lies_in(path, annotation.subset)]
             best = in_folder_of_subset or best
         if len(best) > 1:
-            best = _nearest(file, best)
+            best = _of_split_of_file(file, _nearest(file, best))
         return _PathsOfName(best, missing_parts=len(wanted_parts) - most)
 
     def _without_distant(self, file: str, paths: Sequence[str]) -> Sequence[str]:
@@ -206,7 +210,7 @@ class SheetImages:
         if len(wanted_parts) < 2 or not self._images.has_folder_named(wanted_parts[-2]):
             return paths
         end = "/".join(["", *wanted_parts[-2:]])
-        return [path for path in paths if f"/{path}".endswith(end)]
+        return [path for path in paths if f"/{compose(path)}".endswith(end)]
 
     def _question(self, file: str, image: str, candidates: Sequence[str]) -> VocSegError:
         """Returns the question which folder is meant: a line for each that has no image twice."""
@@ -218,7 +222,7 @@ class SheetImages:
         alternatives = [
             Alternative("", {"images": folder})
             for folder in sorted(folders)
-            if self._can_find_all_in(folder)
+            if self._is_unambiguous_in(folder)
         ]
         meant = f"the image {image}, which may be {' or '.join(candidates[:3])}"
         remedy = "write the folder before the name in the file, or move the other images away"
@@ -229,8 +233,11 @@ class SheetImages:
             file, alternatives, to=f"find {meant}", expected=expected, kind=MaskError.KIND
         )
 
-    def _can_find_all_in(self, folder: str) -> bool:
-        """Says whether no name is ambiguous or wrong if only the images in a folder count."""
+    def _is_unambiguous_in(self, folder: str) -> bool:
+        """Says whether no name is ambiguous or wrong if only the images in a folder count.
+
+        Images that are not in the folder are neither: a question says how many there are.
+        """
         images = paths_below(sorted(self._images.paths), folder)
         # Without sheets, no image beside its file comes before others. Here all are in one folder.
         finder = SheetImages(self._tool, self._shapes, images, {})
@@ -242,32 +249,42 @@ class SheetImages:
         return True
 
 
-def _folders_with_both(annotations: Iterable[FiledAnnotation], paths: Set[str]) -> set[str]:
+def _folders_with_both(annotations: Iterable[FiledAnnotation], images: ImageIndex) -> set[str]:
     """Returns the folders that have files of annotations, and beside them images that they name."""
     folders: set[str] = set()
     for filed in annotations:
         folder = posixpath.dirname(filed.file)
-        if posixpath.join(folder, filed.annotation.image) in paths:
+        if images.at_path(posixpath.join(folder, filed.annotation.image)) is not None:
             folders.add(folder)
     return folders
 
 
-def _is_of_same_split(path: str, file: str, annotation: Annotation) -> bool:
-    """Says whether an image lies in no folder of another split than its name says.
+def _split_of_image_path(path: str, file: str) -> str:
+    """Returns the split of an image's folders, without those above a file too; empty if none."""
+    common_top = posixpath.join(common_folder_of_files(file, path), "")
+    return split_of(posixpath.dirname(path.removeprefix(common_top)))
+
+
+def _names_another_split(file: str, image: str, path: str) -> bool:
+    """Says whether the name of an image in a file has a folder of another split than its path."""
+    split_of_name = split_of(posixpath.dirname(image))
+    split_of_path = _split_of_image_path(path, file)
+    return bool(split_of_name and split_of_path) and split_of_name != split_of_path
+
+
+def _check_split(file: str, annotation: Annotation, path: str) -> None:
+    """Checks that an image lies in no folder of another split than its subset or its file.
+
+    A split in the image's own name counts before that of the subset, and this before the file's.
 
     Raises:
-      MaskError: if it lies in the folder of another split than its subset or file says.
+      MaskError: if it does.
     """
     image = annotation.image
-    common_top = posixpath.join(common_folder_of_files(file, path), "")
-    split_of_path = split_of(posixpath.dirname(path.removeprefix(common_top)))
-    split_of_name = split_of(posixpath.dirname(image))
+    split_of_path = _split_of_image_path(path, file)
+    if not split_of_path or split_of(posixpath.dirname(image)):
+        return
     split_of_subset = only_split_in(annotation.subset)
-    split_of_file = split_of(file.removeprefix(common_top))
-    if not split_of_path:
-        return True
-    if split_of_name:
-        return split_of_name == split_of_path
     if split_of_subset:
         if split_of_subset != split_of_path:
             raise wrong(
@@ -277,7 +294,9 @@ def _is_of_same_split(path: str, file: str, annotation: Annotation) -> bool:
                 "the images of a subset in its own folder",
                 "move the image, or correct the subset in the file",
             )
-        return True
+        return
+    common_top = posixpath.join(common_folder_of_files(file, path), "")
+    split_of_file = split_of(file.removeprefix(common_top))
     if split_of_file and split_of_file != split_of_path:
         raise wrong(
             file,
@@ -285,17 +304,21 @@ def _is_of_same_split(path: str, file: str, annotation: Annotation) -> bool:
             "the images of the file's own split",
             "write the folder before the name, or rename the file if it is of no split",
         )
-    return True
 
 
 def _nearest(file: str, paths: Sequence[str]) -> list[str]:
-    """Returns the paths that share most folders with a file, those of its split if any are."""
+    """Returns the paths that share most folders with a file."""
     shared_lengths = {path: len(common_folder_of_files(file, path)) for path in paths}
     longest = max(shared_lengths.values())
-    nearest = [path for path in paths if shared_lengths[path] == longest]
+    return [path for path in paths if shared_lengths[path] == longest]
+
+
+def _of_split_of_file(file: str, paths: list[str]) -> list[str]:
+    """Returns the paths that name the split of a file; all if it has none, or none names it."""
     split = split_of(file)
-    of_split = [path for path in nearest if split_of(path) == split]
-    return of_split or nearest
+    if not split:
+        return paths
+    return [path for path in paths if split_of(path) == split] or paths
 
 
 def _names_another_image(file: str, image: str, of_same_name: str) -> MaskError:

@@ -110,8 +110,12 @@ class ImageNames(Mapping[str, str]):
         return []
 
     def _ids_below(self, folder: str) -> list[str]:
-        paths = self._path_by_id.items()
-        return [image_id for image_id, path in paths if path.startswith(f"{folder}/")]
+        beginning = f"{_compose(folder)}/"
+        return [
+            image_id
+            for image_id, path in self._path_by_id.items()
+            if _compose(path).startswith(beginning)
+        ]
 
     def keep_inside(self, names: Sequence[str], where: str, given: epath.Path) -> list[str]:
         """Returns the names of a list, in which no path leads out of the given folder.
@@ -130,8 +134,9 @@ class ImageNames(Mapping[str, str]):
         names_inside = []
         for name in names:
             parts = re.split(r"[/\\]", name)
-            parts_inside = [part for part in _split_path(name) if not _is_drive(part)]
-            if parts_inside == parts or self.meanings_of(name):
+            parts_inside = [part for part in _drop_dots(parts) if not _is_drive(part)]
+            stays_inside = parts_inside == parts
+            if stays_inside or self.meanings_of(name):
                 names_inside.append(name)
                 continue
             path = posixpath.normpath(posixpath.join(posixpath.dirname(where), name))
@@ -263,8 +268,18 @@ def _is_bare(name: str) -> bool:
 
 
 def _split_path(path: str) -> list[str]:
-    """Returns the folders and the name in a path of any system."""
-    return [part for part in path.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    """Returns the folders and the name in a path of any system, in the form that lists use."""
+    return _drop_dots(_compose(path).replace("\\", "/").split("/"))
+
+
+def _drop_dots(parts: Sequence[str]) -> list[str]:
+    """Returns the parts of a path that are names."""
+    return [part for part in parts if part not in ("", ".", "..")]
+
+
+def _compose(name: str) -> str:
+    """Returns a name in the Unicode form that lists use; macOS writes letters and marks apart."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
 
 
 def _is_drive(part: str) -> bool:
@@ -275,8 +290,5 @@ def _is_drive(part: str) -> bool:
 def _without_ending(name: str) -> str:
     """Returns a name without the ending of an image or mask, in the Unicode form that lists use."""
     stem, _, ending = name.rpartition(".")
-    if stem and f".{ending.lower()}" in IMAGE_OR_MASK_ENDINGS:
-        name = stem
-    if name.isascii():
-        return name
-    return unicodedata.normalize("NFC", name)
+    has_ending = stem != "" and f".{ending.lower()}" in IMAGE_OR_MASK_ENDINGS
+    return _compose(stem if has_ending else name)
