@@ -61,7 +61,7 @@ from voc_seg_tfrecord import arrays, data_source, evaluation, from_arrays, split
 from voc_seg_tfrecord.sources.records import features
 
 print(importlib.util.find_spec("tensorflow"), importlib.util.find_spec("PIL") is not None)
-print(features.tensor_pixels(bytes.fromhex(sys.argv[2])).tolist())
+print(features.read_tensor(bytes.fromhex(sys.argv[2])).tolist())
 source = data_source("voc_seg_tfrecord/sample", split="train", data_dir=sys.argv[1])
 confusion = evaluation.Confusion([str(n) for n in range(21)])
 rng = np.random.default_rng(0)

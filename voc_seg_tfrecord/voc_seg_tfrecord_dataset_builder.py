@@ -50,12 +50,12 @@ class Builder(SteppingAroundBuilder):
                 ignore_label=VOID,
                 class_names=list(config.built_class_names),
                 palette=voc_palette().tolist(),
-                config=self._stored_config(),
+                config=self.stored_config(),
                 **_class_map(config),
             ),
         )
 
-    def _stored_config(self) -> dict[str, Any]:
+    def stored_config(self) -> dict[str, Any]:
         """Returns the config without what changes no byte of the dataset."""
         stored: dict[str, Any] = json.loads(self.builder_config.to_json())
         stored.pop("trust_images", None)

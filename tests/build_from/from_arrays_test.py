@@ -20,6 +20,45 @@ def test_images_and_masks_come_back_equal(tmp_path):
         assert np.allclose(example["segmentation_mask"][..., 0], mask)
 
 
+def build_small(tmp_path, seed=0, count=4, as_iterator=False, **options):
+    rng = np.random.default_rng(seed)
+    images = [rng.integers(0, 256, (6, 7, 3), np.uint8) for _ in range(count)]
+    masks = [rng.integers(0, 2, (6, 7), np.uint8) for _ in range(count)]
+    if as_iterator:
+        images, masks = iter(images), iter(masks)
+    options = {"name": "x", "class_names": ["a", "b"]} | options
+    return from_arrays(images, masks, data_dir=tmp_path, **options)
+
+
+@pytest.mark.parametrize("as_iterator", [False, True])
+@pytest.mark.parametrize("splits", [None, {"train": 0.5, "test": 0.5}])
+def test_equal_arrays_give_the_dataset_that_they_were_built_to(tmp_path, splits, as_iterator):
+    options = {"splits": splits, "as_iterator": as_iterator}
+    first = build_small(tmp_path, **options)
+    times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    again = build_small(tmp_path, **options)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == times
+    assert again.info.splits["train"].num_examples == first.info.splits["train"].num_examples
+    assert len(examples(again, "train")) == first.info.splits["train"].num_examples
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seed": 1},
+        {"count": 3},
+        {"count": 5},
+        {"splits": {"train": 0.5, "test": 0.5}},
+        {"filenames": ["1.png", "2.png", "3.png", "4.png"]},
+        {"num_shards": 2},
+    ],
+)
+def test_other_arrays_do_not_take_the_place_of_a_dataset(tmp_path, change):
+    build_small(tmp_path)
+    with pytest.raises(VocSegError, match="a dataset that exists already"):
+        build_small(tmp_path, **change)
+
+
 def refilled(values, shape):
     """Yields one array again and again, filled with the next value, as readers of videos do."""
     buffer = np.empty(shape, np.uint8)

@@ -211,8 +211,9 @@ def test_luminances_that_differ_between_decoders_are_refused():
     # 75 is bicycle by Pillow, and bicycle or sheep by TensorFlow; 38 is aeroplane by TensorFlow,
     # and aeroplane or pottedplant by Pillow.
     for values in ({0, 75, 220}, {0, 38}):
-        with pytest.raises(VocSegError, match="which may be"):
-            luminances.find_classes(values, "records")
+        records = {value: f"a, record {value}" for value in values}
+        with pytest.raises(VocSegError, match=r"a, record (75|38): value .*, which may be"):
+            luminances.find_classes(records)
 
 
 def dry_run(path, capsys):
@@ -291,6 +292,36 @@ def test_dry_run_shows_a_file_of_plain_numbers_too(tmp_path, capsys):
     assert "no import" in printed
     with pytest.raises(VocSegError, match="features data, label, which match no known layout"):
         bring(tmp_path / "numbers.tfrecord", tmp_path)
+
+
+def test_dry_run_says_that_values_are_palette_luminances(tmp_path, capsys):
+    image, indices = handwritten.pairs(1)[0]
+    path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(image, ruined(indices))])
+    assert "the values are palette luminances, not classes" in dry_run(path, capsys)[1]
+    path = handwritten.write(tmp_path / "b.tfrecord", [handwritten.raw(image, indices)])
+    assert "luminances" not in dry_run(path, capsys)[1]
+
+
+def test_the_record_that_cannot_be_repaired_is_named(tmp_path):
+    image = np.zeros((4, 6, 3), np.uint8)
+    made = []
+    for last in (4, 4, 17):  # sheep, whose luminance is that of bicycle
+        indices = np.array([[0, 1, 3, 4, 255, last]] * 4, np.uint8)
+        made.append(handwritten.raw(image, ruined(indices)))
+    path = handwritten.write(tmp_path / "a.tfrecord", made)
+    with pytest.raises(VocSegError, match=r"a.tfrecord, record 2: value 75, which may be bicycle"):
+        bring(path, tmp_path, repair=True)
+
+
+def test_image_and_mask_are_known(tmp_path):
+    pairs = handwritten.pairs(2)
+    made = [{"image": encoded(image), "mask": encoded(mask)} for image, mask in pairs]
+    builder = bring(handwritten.write(tmp_path / "a.tfrecord", made), tmp_path)
+    found = examples(builder, "train")
+    for number, (image, mask) in enumerate(pairs):
+        example = found[f"a.tfrecord-{number:06}"]
+        assert (example["image"] == image).all()
+        assert (example["segmentation_mask"][..., 0] == mask).all()
 
 
 def test_the_command_imports(tmp_path, capsys):

@@ -209,3 +209,21 @@ def test_a_split_with_problems_at_another_place_keeps_its_text():
 def test_an_error_of_another_type_keeps_its_kind():
     error = errors.LayoutError("a", found="b").changed(type="ConfigError")
     assert (type(error), error.kind) == (errors.ConfigError, "layout")
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a", "b"], "a, b"),
+        (["a", "b", "c", "d", "e"], "a, b, c and 2 more"),
+        (["x" * 30 + "1" + "y" * 30], "x" * 20 + "..." + "y" * 20),
+        (["x" * 60 + "1", "x" * 60 + "2"], f"{'x' * 20}...{'x' * 19}1, {'x' * 20}...{'x' * 19}2"),
+    ],
+)
+def test_long_names_are_cut_in_the_middle(names, expected):
+    assert errors.several(names) == expected
+
+
+def test_names_that_would_be_the_same_are_not_cut():
+    names = [f"{'x' * 30}{number}{'y' * 30}" for number in range(3)]
+    assert errors.several(names) == ", ".join(names)

@@ -112,13 +112,13 @@ def test_own_data_say_nothing_of_voc_and_only_what_their_owner_said(tmp_path):
         tmp_path / "two",
         description="Walls.\n\nSee https://example.org/walls.",
         citation="@misc{walls, title={Walls}}",
-        homepage="https://example.org",
+        homepage="https://example.org/walls/",
         license="CC BY 4.0",
     )
     assert "\n## Citation\n\n```bibtex\n@misc{walls, title={Walls}}\n```\n" in text
     assert "\n## License\n\nCC BY 4.0\n" in text
     assert read(text)[0]["license"] == "cc-by-4.0"
-    assert "Page: <https://example.org>" in text
+    assert "Page: <https://example.org/walls/>" in text
     assert "catalog" not in text
 
 

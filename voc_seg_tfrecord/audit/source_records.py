@@ -8,6 +8,7 @@ stays in memory.
 from collections.abc import Iterator, Mapping
 import dataclasses
 import hashlib
+import operator
 from typing import Any
 
 from etils import epath
@@ -177,6 +178,33 @@ def find_originals(
             expected=f"the dataset's splits {', '.join(builder.info.splits)}",
             remedy="give the folder as it was when the dataset was built",
         )
+    return _collect(builder, source, progress=progress)
+
+
+def has_records_of(builder: tfds.core.DatasetBuilder, source: Source) -> bool:
+    """Says whether a built dataset has exactly the records that a source gives, byte for byte.
+
+    Raises:
+      RecordError: if a record of the dataset cannot be read.
+    """
+    if set(source.splits) != set(builder.info.splits):
+        return False
+    originals = _collect(builder, source, progress=False)
+    for split in source.splits:
+        if originals.unusable[split]:
+            return False
+        ids = set()
+        for record in records.scan(builder, split, lambda record: record):
+            if not originals.agrees(split, record):
+                return False
+            ids.add(record.id)
+        if ids != originals.digests[split].keys():
+            return False
+    return True
+
+
+def _collect(builder: tfds.core.DatasetBuilder, source: Source, *, progress: bool) -> Originals:
+    """Reads the items of a source, which has the splits of a dataset."""
     originals = Originals(builder.info.features, source.spec)
     for split in source.splits:
         items: dict[str, Item] = {}
@@ -255,7 +283,7 @@ def _read_split(
     return tqdm(
         results,
         desc=title,
-        total=len(items),
+        total=operator.length_hint(items) or None,  # a stream has no length
         unit=" images",
         disable=not progress,
         leave=False,

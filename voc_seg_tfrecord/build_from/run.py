@@ -13,14 +13,17 @@ import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.utils import version as tfds_version
 
+from voc_seg_tfrecord.audit.source_records import has_records_of
 from voc_seg_tfrecord.core import config_fields, output_files
 from voc_seg_tfrecord.core.config import BUILDER_CONFIGS, VocSegConfig
 from voc_seg_tfrecord.core.config_fields import SAMPLE
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError
 from voc_seg_tfrecord.core.example import Item, Source, Task
 from voc_seg_tfrecord.core.names import VOC_CLASSES, VOID
 from voc_seg_tfrecord.core.ratios import assign, by_split_name, check_ratios
 from voc_seg_tfrecord.core.storage import PathLike
+from voc_seg_tfrecord.reading import metadata
+from voc_seg_tfrecord.reading.dataset import open_built
 from voc_seg_tfrecord.sources.arrays import array_items, copy_if_refilled
 from voc_seg_tfrecord.sources.two_classes import read_255_as_second_class
 from voc_seg_tfrecord.voc_seg_tfrecord_dataset_builder import Builder
@@ -39,6 +42,7 @@ def build_source(
     download_dir: PathLike | None = None,
     workers: int | None = None,
     version: str | None = None,
+    may_be_built: bool = False,
 ) -> Builder:
     """Builds a config from a source.
 
@@ -52,6 +56,7 @@ def build_source(
       download_dir: where downloads are kept; TFDS's default, below `data_dir`, if not given.
       workers: how many processes make the examples; by default as many as are fastest.
       version: the dataset's version, if the config does not name it; 1.0.0 by default.
+      may_be_built: whether a dataset that exists is returned if a build would make the same.
 
     Returns:
       The builder, its dataset built.
@@ -65,6 +70,10 @@ def build_source(
     mode = tfds.download.GenerateMode.REUSE_DATASET_IF_EXISTS
     if overwrite:
         mode = tfds.download.GenerateMode.REUSE_CACHE_IF_EXISTS
+    if may_be_built and source is not None and not overwrite:
+        built = _find_same_dataset(config, source, data_dir, num_shards)
+        if built is not None:
+            return built
     builder = check_free(config, data_dir, overwrite=overwrite)
     output_files.check_folder(builder.data_path.parent, "--data_dir")
     builder.source = source
@@ -78,6 +87,28 @@ def build_source(
         ),
     )
     return builder
+
+
+def _find_same_dataset(
+    config: VocSegConfig, source: Source, data_dir: PathLike | None, num_shards: int | None
+) -> Builder | None:
+    """Returns the builder of a dataset that exists if a build would make the same; else None.
+
+    It has the config, the records and, if the user gave it, the number of shards.
+    """
+    builder = Builder(data_dir=data_dir, config=config)
+    if not builder.is_prepared():
+        return None
+    try:
+        built = open_built(str(builder.data_path))
+        if metadata.config_of(built) != builder.stored_config():
+            return None
+        splits = built.info.splits.values()
+        if num_shards is not None and any(split.num_shards != num_shards for split in splits):
+            return None
+        return builder if has_records_of(built, source) else None
+    except (RecordError, ConfigError):  # another program's, or a damaged one
+        return None
 
 
 def check_free(config: VocSegConfig, data_dir: PathLike | None, *, overwrite: bool) -> Builder:
@@ -195,7 +226,7 @@ def from_arrays(
     data_dir: PathLike | None = None,
     **options: Any,
 ) -> Builder:
-    """Builds a dataset from arrays.
+    """Builds a dataset from arrays, or returns it if it was built from equal ones before.
 
     With one split each array is written as soon as it is drawn, so an iterator may hold more
     than fits into memory. Ratios need all arrays in memory first.
@@ -259,4 +290,5 @@ def from_arrays(
     if splits is not None:
         by_split = divide_by_ratio(items, splits, seed)
     spec = config.example_spec(config.index_rule())
-    return build_source(Source(by_split, spec), config, data_dir=data_dir, **options)
+    source = Source(by_split, spec)
+    return build_source(source, config, data_dir=data_dir, may_be_built=True, **options)

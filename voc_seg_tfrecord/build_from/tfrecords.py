@@ -138,18 +138,19 @@ def _find_mask_rule(
     _check_palettes(scan, table.class_by_value)
     if table.class_by_value:
         return config.index_rule()
-    if scan.values == {VOID} and names_two_classes(config):
+    values = set(scan.values)
+    if values == {VOID} and names_two_classes(config):
         raise only_255_error("masks of the records", config.class_names)
-    if scan.values == {0, VOID} and config.task == "segmentation":
+    if values == {0, VOID} and config.task == "segmentation":
         return _rule_of_0_and_255(config, note)
     rule = config.index_rule()
-    are_all_known = scan.values <= set(rule.values)
-    if are_all_known or not luminances.are_luminances(scan.values):
+    are_all_known = values <= set(rule.values)
+    if are_all_known or not luminances.are_luminances(values):
         return rule
-    files = ", ".join(sorted({posixpath.basename(record.file) for record in scan.records}))
     if not repair:
-        raise _luminances_error(files, scan.values)
-    class_by_luminance = luminances.find_classes(scan.values, files)
+        files = ", ".join(sorted({posixpath.basename(record.file) for record in scan.records}))
+        raise _luminances_error(files, values)
+    class_by_luminance = luminances.find_classes(scan.values)
     # The rule refuses a luminance whose class has no name here.
     position_by_value = {}
     for value, index in class_by_luminance.items():

@@ -18,6 +18,7 @@ from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_rows import parse_pairs
 from voc_seg_tfrecord.core.errors import ConfigError, VocSegError
 from voc_seg_tfrecord.sources.records.features import Record, Value, parse
+from voc_seg_tfrecord.sources.records.luminances import are_luminances
 from voc_seg_tfrecord.sources.records.record_files import find_files, read_records, unpack_gzip
 from voc_seg_tfrecord.sources.records.scan import make_items, scan_records
 
@@ -223,6 +224,7 @@ def _describe_import(
             for split, items in by_split.items()
         },
         "mask_values": [int(value) for value in sorted(scan.values)],
+        "palette_luminances": are_luminances(scan.values),
         "problems": [str(problem) for problem in scan.problems],
     }
 
@@ -239,6 +241,11 @@ def _print_import(outcome: dict[str, Any]) -> None:
         print(f"  split {split}: {items['examples']} examples, such as {items['such_as']}")
     if outcome["mask_values"]:
         print(f"  mask values: {', '.join(map(str, outcome['mask_values']))}")
+    if outcome["palette_luminances"]:
+        print(
+            "  the values are palette luminances, not classes: palette masks were decoded as gray; "
+            "see --repair"
+        )
     if outcome["problems"]:
         print(f"no import: {len(outcome['problems'])} records cannot be used")
     for problem in outcome["problems"][:_MAX_LISTED_PROBLEMS]:

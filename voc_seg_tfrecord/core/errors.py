@@ -305,15 +305,26 @@ _MAX_NAME_CHARACTERS = 40
 
 
 def several(names: Iterable[str], shown: int = 3) -> str:
-    """Returns the first names and how many more there are: `a, b, c and 4 more`."""
+    """Returns the first names and how many more there are: `a, b, c and 4 more`.
+
+    Long names are cut in the middle, unless two of them would become the same.
+    """
     names = list(names)
-    short = [
-        name if len(name) <= _MAX_NAME_CHARACTERS else f"{name[:_MAX_NAME_CHARACTERS]}..."
-        for name in names[:shown]
-    ]
-    listed = ", ".join(short)
-    unlisted = len(names) - len(short)
+    listed_names = names[:shown]
+    cut_names = [_cut_in_middle(name) for name in listed_names]
+    if len(set(cut_names)) == len(set(listed_names)):
+        listed_names = cut_names
+    listed = ", ".join(listed_names)
+    unlisted = len(names) - len(listed_names)
     return f"{listed} and {unlisted} more" if unlisted > 0 else listed
+
+
+def _cut_in_middle(name: str) -> str:
+    """Returns a name with its beginning and its end, if it is long."""
+    if len(name) <= _MAX_NAME_CHARACTERS:
+        return name
+    side = _MAX_NAME_CHARACTERS // 2
+    return f"{name[:side]}...{name[-side:]}"
 
 
 def join_names(names: Sequence[str], conjunction: str) -> str:

@@ -7,7 +7,7 @@ from typing import Self
 
 from etils import epath
 
-from voc_seg_tfrecord.core.errors import ConfigError
+from voc_seg_tfrecord.core.errors import ConfigError, several
 from voc_seg_tfrecord.core.id_lists import IMAGE_ENDINGS
 
 MASK_ENDINGS = (".png", ".npy", ".bmp", ".tif", ".tiff", ".gif")
@@ -289,15 +289,8 @@ class Layout:
         return frozenset(above)
 
     def describe(self, which: str) -> str:
-        """Returns the folders of `images` or `masks` in words; those of splits with `{split}`."""
-        folders = []
-        templates = set()
-        for part in self.folders():
-            folder = getattr(part, which)
-            folders.append(folder)
-            if part.name:
-                templates.add(folder.replace(part.name, SPLIT, 1))
-        return templates.pop() if len(templates) == 1 else ", ".join(folders)
+        """Returns the folders of `images` or `masks` in words: `train/masks, val/masks`."""
+        return several(getattr(part, which) for part in self.folders())
 
 
 VOC = Layout()

@@ -87,7 +87,7 @@ def front_matter(fields: Mapping[str, Any]) -> str:
 
 
 _SPECIAL_CHARACTER = re.compile(r"([\\`*_{}\[\]()#|~$!^=])")
-_ADDRESS = re.compile(r"(https?://[\w./%#?=&~+:-]*\w)")
+_ADDRESS = re.compile(r"(https?://[\w./%#?=&~+:-]*[\w/])")
 
 
 def markdown_word(text: object) -> str:

@@ -111,10 +111,17 @@ class LabeledSet:
 
 @dataclasses.dataclass(frozen=True)
 class RegionFindings:
-    """Regions that look like another class, and a note on classes that cannot be compared."""
+    """Regions that look like another class.
+
+    Attributes:
+      findings: one for each region.
+      note: on regions or classes that were not compared; None if all were.
+      are_compared: whether any regions were compared, so that no finding means that none is there.
+    """
 
     findings: Sequence[Finding]
     note: Finding | None
+    are_compared: bool = True
 
 
 def find_all(
@@ -250,7 +257,7 @@ def _find_mislabeled_regions(labeled_set: LabeledSet) -> RegionFindings:
         beside += [as_compared(own, number) for number in mislabeled.like_own]
         findings.append(dataclasses.replace(finding, suggested=suggested, beside=tuple(beside)))
     note = _note_on_comparison(labeled_set, comparison)
-    return RegionFindings(findings, note)
+    return RegionFindings(findings, note, are_compared=not comparison.is_one_group)
 
 
 def _note_on_comparison(labeled_set: LabeledSet, comparison: RegionComparison) -> Finding | None:

@@ -135,12 +135,13 @@ def find_mislabeled_regions(builder: tfds.core.DatasetBuilder) -> RegionFindings
     The note says why none was found, or which classes were not compared.
     """
     if not appearance.is_available():
-        return RegionFindings([], rules.note_on_regions(rules.NEEDS_SCIKIT_LEARN))
+        note = rules.note_on_regions(rules.NEEDS_SCIKIT_LEARN)
+        return RegionFindings([], note, are_compared=False)
     try:
         evidence = _examine_records(builder, _examine_appearances, progress=False)
     except VocSegError as error:  # an image that cannot be decoded may have a score all the same
         note = rules.note_on_regions(f"Regions could not be compared. {error}")
-        return RegionFindings([], note)
+        return RegionFindings([], note, are_compared=False)
     regions = rules.find_mislabeled_regions(evidence, metadata.class_names(builder))
     return RegionFindings(suspicious_first(regions.findings), regions.note)
 

@@ -186,6 +186,7 @@ def render(
         suspicious=suspicious[:_MAX_SUSPICIOUS_LABELS],
         region_cards=region_cards[:_MAX_SUSPICIOUS_LABELS],
         region_note=regions.note.message if regions.note else "",
+        regions_are_compared=regions.are_compared,
         confusions=confusions,
         cards=cards,
         work=f"evaluate {result.dataset} {result.fingerprint[:12]}",

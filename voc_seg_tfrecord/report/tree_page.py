@@ -37,7 +37,7 @@ class KindSection:
       count: how many there are.
       about_labels: whether they are labels that may be wrong. Their cards say all.
       cards: examples to look at; of labels, one for each that is shown.
-      messages: the first messages; none for labels.
+      messages: the first messages, without advice if they agree on it; none for labels.
       advice: what to do about each of them, if the messages agree on it; empty for labels.
       more: how many findings are not shown.
     """
@@ -169,7 +169,10 @@ def _section_of_messages(
     kind: str, effect: str, messages: Sequence[str], cards: Sequence[Card]
 ) -> KindSection:
     """Returns a section of messages, with cards of the first images that they are about."""
-    advice = {message.partition("\n")[2] for message in messages}
+    problems = [message.partition("\n")[0] for message in messages]
+    texts_of_advice = {message.partition("\n")[2] for message in messages}
+    has_one_advice = len(texts_of_advice) == 1
+    shown = problems if has_one_advice else messages
     return KindSection(
         kind=kind,
         word=_word_of_kind(kind, effect),
@@ -177,8 +180,8 @@ def _section_of_messages(
         count=len(messages),
         about_labels=False,
         cards=cards,
-        messages=share_advice(messages[:_MAX_MESSAGES_OF_KIND]),
-        advice=advice.pop().strip() if len(advice) == 1 else "",
+        messages=share_advice(shown[:_MAX_MESSAGES_OF_KIND]),
+        advice=texts_of_advice.pop().strip() if has_one_advice else "",
         more=max(0, len(messages) - _MAX_MESSAGES_OF_KIND),
     )
 

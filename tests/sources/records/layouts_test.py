@@ -191,29 +191,59 @@ def test_pixels_that_no_feature_gives_a_size_have_that_of_the_layout():
 VALUES = np.random.default_rng(5).integers(0, 256, (5, 7, 3), np.uint8)
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.int32, np.int64])
+@pytest.mark.parametrize("kind", [np.uint8, np.int32, np.int64, np.float32])
 @pytest.mark.parametrize("shape", [(5, 21), (5, 7, 3), (105, 1, 1)])
 def test_pixels_are_those_that_tensorflow_serialized(kind, shape):
     array = VALUES.reshape(shape)
-    found = features.tensor_pixels(tf.io.serialize_tensor(array.astype(kind)).numpy())
-    assert found.dtype == np.uint8
+    found = features.read_tensor(tf.io.serialize_tensor(array.astype(kind)).numpy())
+    assert found.dtype == kind
     assert np.array_equal(found, array)
 
 
 @pytest.mark.parametrize(
     "array",
     [
-        np.zeros((2, 2), np.float32),
-        np.full((2, 2), 256, np.int32),
-        np.full((2, 2), -1, np.int64),
+        np.zeros((2, 2), np.float16),
         np.zeros(4, np.uint8),
         np.zeros((1, 2, 2, 1), np.uint8),
         np.zeros((0, 2), np.uint8),
     ],
-    ids=["floats", "above 255", "below 0", "one axis", "four axes", "empty"],
+    ids=["half floats", "one axis", "four axes", "empty"],
 )
 def test_other_tensors_are_no_pixels(array):
-    assert features.tensor_pixels(tf.io.serialize_tensor(array).numpy()) is None
+    assert features.read_tensor(tf.io.serialize_tensor(array).numpy()) is None
+
+
+TENSORS = RecordLayout("image", "mask")
+
+
+@pytest.mark.parametrize(
+    ("array", "words"),
+    [
+        (np.full((2, 2), 256, np.int32), r"the value 256 at \(0, 0\) of a tensor of int32"),
+        (np.array([[0, 2], [-1, 0]], np.int64), r"the value -1 at \(1, 0\) of a tensor of int64"),
+        (np.array([[0, 2.5]], np.float32), r"the value 2.5 at \(0, 1\) of a tensor of float32"),
+        (np.array([[9, np.nan]], np.float32), "the value nan"),
+    ],
+)
+def test_values_that_uint8_cannot_hold_are_named(array, words):
+    record = {"image": [tf.io.serialize_tensor(array).numpy()]}
+    with pytest.raises(RecordError, match=f"feature 'image': {words}"):
+        features.read_image(record, TENSORS, "a.tfrecord, record 0")
+    with pytest.raises(RecordError, match=f"feature 'mask': {words}"):
+        features.read_mask({"mask": record["image"]}, TENSORS, "a.tfrecord, record 0")
+
+
+def test_floats_are_read_if_they_say_what_white_is():
+    image = VALUES.astype(np.float32)
+    record = {"image": [tf.io.serialize_tensor(image).numpy()]}
+    assert np.array_equal(features.read_image(record, TENSORS, "x"), VALUES)
+    record = {"image": [tf.io.serialize_tensor(image / 255).numpy()]}
+    with pytest.raises(RecordError, match="float32 with no value above 1; the highest is 1"):
+        features.read_image(record, TENSORS, "x")
+    mask = np.eye(5, dtype=np.float32)
+    record = {"mask": [tf.io.serialize_tensor(mask).numpy()]}
+    assert np.array_equal(features.read_mask(record, TENSORS, "x"), mask)
 
 
 def test_a_tensor_that_claims_more_than_it_holds_is_no_image():
@@ -229,10 +259,10 @@ def test_what_is_read_of_damaged_bytes_tensorflow_reads_alike():
     read = 0
     for _ in range(2000):
         data = damaged(rng, whole)
-        if (found := features.tensor_pixels(data)) is None:
+        if (found := features.read_tensor(data)) is None:
             continue
         read += 1
-        kind = {4: tf.uint8, 3: tf.int32, 9: tf.int64}[_proto(data).dtype]
+        kind = {1: tf.float32, 4: tf.uint8, 3: tf.int32, 9: tf.int64}[_proto(data).dtype]
         assert np.array_equal(found, tf.io.parse_tensor(data, kind).numpy())
     assert read > 20
 

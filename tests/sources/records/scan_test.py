@@ -114,7 +114,7 @@ def test_a_scan_gathers_the_mask_values_and_the_records_that_cannot_be_used(tmp_
     path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(image, mask), wrong])
     found = scanned(path)
     assert found.name == "raw with label_raw"
-    assert found.values == set(np.unique(mask).tolist())
+    assert found.values == dict.fromkeys(np.unique(mask).tolist(), f"{path}, record 0")
     (problem,) = found.problems
     assert str(problem).startswith(f"{path}, record 1: ")
 
@@ -133,6 +133,21 @@ def test_keys_without_an_image_or_with_an_unknown_part_are_a_wrong_call(tmp_path
     path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(*handwritten.pairs(1)[0])])
     with pytest.raises(ConfigError, match="expected: image=KEY and others of channels, "):
         scanned(path, keys)
+
+
+@pytest.mark.parametrize(
+    ("role", "meant"),
+    [
+        ("name", "filename"),
+        ("file_name", "filename"),
+        ("segmentation", "mask"),
+        ("hieght", "height"),
+    ],
+)
+def test_a_role_of_another_name_is_pointed_to_the_one_that_is_meant(tmp_path, role, meant):
+    path = handwritten.write(tmp_path / "a.tfrecord", [handwritten.raw(*handwritten.pairs(1)[0])])
+    with pytest.raises(ConfigError, match=f"unknown role '{role}'; did you mean '{meant}'"):
+        scanned(path, {"image": "image_raw", role: "x"})
 
 
 def test_an_error_about_a_name_keeps_the_number_of_the_record(tmp_path):

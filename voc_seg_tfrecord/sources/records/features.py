@@ -42,7 +42,7 @@ _ARE_CHANNELS_FIRST = {
 }
 """Whether the channels are the first axis, by what a record calls the order of its axes."""
 
-_DTYPE_BY_NUMBER = {4: np.uint8, 3: np.int32, 9: np.int64}
+_DTYPE_BY_NUMBER = {1: np.float32, 3: np.int32, 4: np.uint8, 9: np.int64}
 """The types of tensors that are read, by TensorFlow's numbers."""
 
 _FIELD_TYPE = (1, int)
@@ -138,10 +138,13 @@ def read_image(record: Record, layout: RecordLayout, where: object) -> np.ndarra
         return _read_raw_image(data, (height, width, channels), record, where)
     if kind_of(data) in IMAGE_KINDS:
         return data
-    tensor = tensor_pixels(data)
+    tensor = read_tensor(data)
     if tensor is None:
         raise _unreadable_bytes_error(data, layout.image, size, possible_channels[0], where)
-    return _read_tensor_image(tensor, layout.image, record, where)
+    where_of_tensor = f"{where}, feature {layout.image!r}"
+    _check_scale(tensor, where_of_tensor)
+    pixels = _as_uint8(tensor, where_of_tensor)
+    return _read_tensor_image(pixels, layout.image, record, where)
 
 
 def read_mask(record: Record, layout: RecordLayout, where: object) -> np.ndarray | bytes:
@@ -157,13 +160,12 @@ def read_mask(record: Record, layout: RecordLayout, where: object) -> np.ndarray
         return np.frombuffer(data, np.uint8).reshape(size[:2])
     if kind_of(data) in IMAGE_KINDS:
         return data
-    tensor = tensor_pixels(data)
+    tensor = read_tensor(data)
     if tensor is None:
         raise _unreadable_bytes_error(data, layout.mask, size, 1, where)
-    _check_channels(
-        tensor, _CHANNELS_OF_MASKS, "a mask of 1 channel", f"{where}, feature {layout.mask!r}"
-    )
-    return _without_single_channel(tensor)
+    where_of_tensor = f"{where}, feature {layout.mask!r}"
+    _check_channels(tensor, _CHANNELS_OF_MASKS, "a mask of 1 channel", where_of_tensor)
+    return _without_single_channel(_as_uint8(tensor, where_of_tensor))
 
 
 def _read_bytes(record: Record, key: str, where: object) -> bytes:
@@ -403,14 +405,49 @@ def _wrong_feature(where: object, problem: str, expected: str) -> RecordError:
     return RecordError(where, found=problem, expected=expected, remedy=remedy)
 
 
-def tensor_pixels(data: bytes) -> np.ndarray | None:
+def _check_scale(tensor: np.ndarray, where: str) -> None:
+    """Checks that floats of an image are not from 0 to 1, of which nothing says what white is.
+
+    Raises:
+      RecordError: if they are.
+    """
+    if tensor.dtype == np.float32 and tensor.max() <= 1:
+        raise RecordError(
+            where,
+            found=f"a tensor of float32 with no value above 1; the highest is {tensor.max():g}",
+            expected="values of 0 to 255, as nothing says which value is white",
+            remedy="multiply the images by 255, round them and write the records again",
+        )
+
+
+def _as_uint8(tensor: np.ndarray, where: str) -> np.ndarray:
+    """Returns a tensor as uint8.
+
+    Raises:
+      RecordError: if a value is none of 0 to 255, or not whole.
+    """
+    with np.errstate(invalid="ignore"):
+        pixels = tensor.astype(np.uint8)
+    is_other = pixels != tensor
+    if not is_other.any():
+        return pixels
+    position = tuple(np.argwhere(is_other)[0].tolist())
+    raise RecordError(
+        where,
+        found=f"the value {tensor[position]:g} at {position} of a tensor of {tensor.dtype}",
+        expected="whole numbers of 0 to 255",
+        remedy="round and scale the values yourself, and write the records again",
+    )
+
+
+def read_tensor(data: bytes) -> np.ndarray | None:
     """Returns the array of a serialized `TensorProto`; None if the bytes are not one.
 
     `tf.io.serialize_tensor` writes all values as one string of bytes, so nothing larger than
     the record itself is made of it, whatever shape it claims.
 
     Returns:
-      uint8 `[H, W]` or `[H, W, C]`, of a tensor of uint8, int32 or int64 with values of 0 to 255.
+      uint8, int32, int64 or float32 `[H, W]` or `[H, W, C]`.
     """
     try:
         tensor = _read_fields(data)
@@ -424,9 +461,7 @@ def tensor_pixels(data: bytes) -> np.ndarray | None:
         return None
     if math.prod(shape) * np.dtype(dtype).itemsize != len(content):
         return None
-    array = np.frombuffer(content, dtype).reshape(shape)
-    fits = array.min() >= 0 and array.max() <= 255
-    return array.astype(np.uint8) if fits else None
+    return np.frombuffer(content, dtype).reshape(shape)
 
 
 def _read_shape(tensor: Mapping[Field, list[Any]]) -> list[int]:

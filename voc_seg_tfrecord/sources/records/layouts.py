@@ -65,6 +65,7 @@ KNOWN = {
     "shape with a label": RecordLayout("data", "", shape="shape", label="label"),
     "shape with a label, image": RecordLayout("image", "", shape="shape", label="label"),
     "image with a label": RecordLayout("image", label="label"),
+    "image with a mask": RecordLayout("image", "mask"),
     "DeepLab without masks": dataclasses.replace(DEEPLAB, mask=""),
     "raw without a label": RecordLayout("image_raw", "", "height", "width"),
     "tensor without a label": RecordLayout("raw_image", "", "height", "width", "depth"),
@@ -73,6 +74,24 @@ KNOWN = {
     "image without a label": RecordLayout("image"),
 }
 """Layouts by a readable name, in the order in which they are tried."""
+
+FIELDS = tuple(field.name for field in dataclasses.fields(RecordLayout) if field.name != "size")
+"""What a feature of a record may hold."""
+
+FIELD_BY_OTHER_NAME = {
+    "name": "filename",
+    "file": "filename",
+    "file_name": "filename",
+    "id": "filename",
+    "size": "shape",
+    "segmentation": "mask",
+    "segmentation_mask": "mask",
+    "masks": "mask",
+    "labels": "label",
+    "class": "label",
+    "depth": "channels",
+}
+"""What people call the fields of a layout."""
 
 _OPTIONAL_FIELDS = {"channels", "filename"}
 """Fields of a layout whose features a record may lack."""

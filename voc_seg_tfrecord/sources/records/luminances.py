@@ -65,12 +65,12 @@ def are_luminances(values: Collection[int]) -> bool:
     return not may_be_classes and bool(_fitting_tables(values))
 
 
-def find_classes(values: Collection[int], where: object) -> dict[int, int]:
+def find_classes(values: Mapping[int, str]) -> dict[int, int]:
     """Returns the class index of each luminance of a set of masks.
 
     Args:
-      values: all values of the masks, of which `are_luminances` is true.
-      where: the masks, for errors.
+      values: all values of the masks, of which `are_luminances` is true, each with a record that
+        has it, for errors.
 
     Raises:
       MaskError: if a luminance may be one of two classes, also of one in each decoder's table.
@@ -81,7 +81,7 @@ def find_classes(values: Collection[int], where: object) -> dict[int, int]:
             names = " or ".join(VOC_CLASSES[index] for index in classes)
             rows = _rows_to_complete(classes_by_luminance)
             raise MaskError(
-                where,
+                values[value],
                 found=f"value {value}, which may be {names}",
                 expected="luminances that belong to one class each",
                 remedy="build from the original palette masks; or, if you know which decoder made "

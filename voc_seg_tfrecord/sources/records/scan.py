@@ -13,7 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from voc_seg_tfrecord.core import file_names, storage
-from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, RecordError, VocSegError, did_you_mean
 from voc_seg_tfrecord.core.example import RawExample
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.id_lists import id_of_file
@@ -115,7 +115,7 @@ class Scan:
       layout: which feature holds what.
       unused: features of the first record that are not read.
       records: the records that can be used, in the order of the files.
-      values: mask values that occur in all of them.
+      values: the mask values that occur in them, each with the first record that has it.
       colors: the index and the color of each palette entry in use, with the first such record.
       problems: the errors about records that cannot be used.
     """
@@ -124,7 +124,7 @@ class Scan:
     layout: RecordLayout
     unused: list[str]
     records: list[ScannedRecord] = dataclasses.field(default_factory=list)
-    values: set[int] = dataclasses.field(default_factory=set)
+    values: dict[int, str] = dataclasses.field(default_factory=dict)
     colors: dict[tuple[int, tuple[int, int, int]], str] = dataclasses.field(default_factory=dict)
     problems: list[VocSegError] = dataclasses.field(default_factory=list)
 
@@ -148,8 +148,10 @@ class Scan:
         for index, (red, green, blue) in enumerate(palette):
             if index in counts:
                 self.colors.setdefault((index, (red, green, blue)), where)
-        if min(counts) >= 0:  # others are refused when the mask is read
-            self.values.update(counts)
+        if min(counts) < 0:
+            return  # refused when the mask is read
+        for value in counts:
+            self.values.setdefault(value, where)
 
 
 def scan_records(
@@ -232,17 +234,29 @@ def _layout_as_given(keys: Mapping[str, str], size: tuple[int, ...]) -> RecordLa
     Raises:
       ConfigError: if no key names the image, or one is for nothing that a layout has.
     """
-    known_fields = {field.name for field in dataclasses.fields(RecordLayout)} - {"size"}
-    if "image" not in keys or set(keys) - known_fields:
+    expected = f"image=KEY and others of {', '.join(sorted(layouts.FIELDS))}"
+    for field in keys:
+        if field not in layouts.FIELDS:
+            found = f"unknown role {field!r}{_suggest_field(field)}"
+            raise ConfigError("--keys", found=found, expected=expected)
+    if "image" not in keys:
+        found = ", ".join(f"{field}={key}" for field, key in keys.items())
         raise ConfigError(
-            "keys",
-            found=", ".join(f"{field}={key}" for field, key in keys.items()),
-            expected=f"image=KEY and others of {', '.join(sorted(known_fields))}",
-            remedy="name the features",
+            "--keys",
+            found=f"no feature of the image: {found}",
+            expected=expected,
+            remedy="name the feature that holds the image",
         )
     keys_of_sizes = [keys[field] for field in ("height", "width", "shape") if field in keys]
     _check_size_is_needed(size, keys_of_sizes)
     return RecordLayout(**keys, size=size)
+
+
+def _suggest_field(name: str) -> str:
+    """Returns `; did you mean 'filename'?`; empty if no field is called alike."""
+    if name in layouts.FIELD_BY_OTHER_NAME:
+        return f"; did you mean {layouts.FIELD_BY_OTHER_NAME[name]!r}?"
+    return did_you_mean(name, layouts.FIELDS)
 
 
 def _check_size_is_needed(size: tuple[int, ...], keys_of_sizes: Sequence[str]) -> None:
