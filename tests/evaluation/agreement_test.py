@@ -11,11 +11,11 @@ CLASSES = len(VOC_CLASSES)
 
 
 def real(folder):
-    """Returns the real val masks, and each of them moved by 8 pixels."""
+    """Returns every third real val mask, and each of them moved by 8 pixels."""
     root = folder / "voc2012" / "VOCdevkit" / "VOC2012"
     ids = (root / "ImageSets" / "Segmentation" / "val.txt").read_text().split()
     assert len(ids) == 54
-    masks = [np.array(Image.open(root / "SegmentationClass" / f"{i}.png")) for i in ids]
+    masks = [np.array(Image.open(root / "SegmentationClass" / f"{i}.png")) for i in ids[::3]]
     return masks, [moved(mask, 8) for mask in masks]
 
 

@@ -321,7 +321,7 @@ def sums_of_small(small):
     return sums(opened(small))
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(st.data())
 def test_no_changed_byte_of_a_shard_goes_unnoticed(small, sums_of_small, tmp_path_factory, data):
     folder = tmp_path_factory.mktemp("copy") / "1.0.0"
