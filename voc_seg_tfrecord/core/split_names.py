@@ -94,9 +94,11 @@ WORDS_AROUND_SPLITS = frozenset(
 """Words around the name of a split that say no more than that, as in `train_list`."""
 
 _LETTERS_OR_DIGITS = re.compile(r"[A-Za-z]+|\d+")
-# VOC is a word of its own also before a small letter: VOCtrain is VOC and train, not VO and Ctrain.
-_PART_OF_CAMEL_CASE = re.compile("VOC(?=[a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _PLAIN_WORD = re.compile("training|train|validation|valid|val|testing|test")
+# A data set's name in capitals is a word of its own before a word for a split: COCOtrain is COCO
+# and train, not COC and Otrain.
+_NAME_OF_SET = re.compile(f"[A-Z]{{2,}}(?=(?:{_PLAIN_WORD.pattern})(?:val)?(?![a-z]))")
+_PART_OF_CAMEL_CASE = re.compile(f"{_NAME_OF_SET.pattern}|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _PLAIN_WORDS_ALONE = re.compile(f"(?:{_PLAIN_WORD.pattern})+")
 # What stands before the word for a split is a name of data sets, as in `voctest`. What stands
 # behind it has to be a word that says no more, as in `valset`; `trains` is no split.
@@ -207,6 +209,11 @@ def is_plain_name(name: str) -> bool:
     return bool(only_split_in(name)) and not PLAIN_WORDS.keys().isdisjoint(words(name))
 
 
+def begins_with_name_of_set(name: str) -> bool:
+    """Says whether a name begins with that of a data set, and a split follows: `COCOtrain`."""
+    return _NAME_OF_SET.match(name) is not None
+
+
 def are_names_of_splits(names: Collection[str]) -> bool:
     """Says whether several names say one split each, and each another one, also in short words."""
     splits = {only_split_in(name) for name in names}
@@ -240,10 +247,11 @@ def _splits_and_other_words(name: str) -> tuple[list[str], list[str]]:
     """Returns the splits in a name, each once, and the words that are not around splits."""
     splits = dict[str, None]()
     others = []
+    names_of_sets = {"voc", *(found.lower() for found in _NAME_OF_SET.findall(name))}
     for word in _joined_words(name):
         if word in SPLIT_BY_WORD:
             splits[SPLIT_BY_WORD[word]] = None
-        elif word not in WORDS_AROUND_SPLITS and word != "voc":
+        elif word not in WORDS_AROUND_SPLITS and word not in names_of_sets:
             others.append(word)
     return [*splits], others
 

@@ -110,6 +110,8 @@ def splits_of(root):
         ("train-VAL HoldOut", "trainval test"),
         ("VOCtrain VOCval", "train validation"),
         ("VOCtrainval VOCtest", "trainval test"),
+        ("COCOtrain COCOval", "train validation"),
+        ("DRIVEtraining DRIVEtest", "train test"),
     ],
 )
 def test_the_case_of_a_name_does_not_matter(tmp_path, names, splits, form):
@@ -186,8 +188,15 @@ def test_an_id_that_a_list_in_yaml_repeats_is_in_its_split_once(tmp_path):
     assert not any("several splits" in note for note in plan.notes)
 
 
-def test_yaml_with_an_image_in_two_lists_makes_no_split_and_is_named(tmp_path):
+def test_yaml_with_some_images_in_two_lists_stops_the_build(tmp_path):
     text = "train: [a, b, c]\nval: [d, a]\n"
+    write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("splits.yaml", text))
+    with pytest.raises(VocSegError, match=r"splits\.yaml: some images in two of its lists"):
+        plan_of(tmp_path)
+
+
+def test_yaml_with_all_images_in_two_lists_makes_no_split_and_is_named(tmp_path):
+    text = "train: [a, b, c, d]\nval: [d, c, b, a]\n"
     write(tmp_path, "abcd images/{}.jpg masks/{}.png", ("splits.yaml", text))
     plan = plan_of(tmp_path)
     assert images_of(plan) == {"train": ["a", "b", "c", "d"]}

@@ -9,7 +9,12 @@ from collections.abc import Callable, Sequence
 import dataclasses
 import enum
 
-from voc_seg_tfrecord.core.split_names import SPLIT_BY_WORD, is_mixed_name, split_but_for_number
+from voc_seg_tfrecord.core.split_names import (
+    SPLIT_BY_WORD,
+    begins_with_name_of_set,
+    is_mixed_name,
+    split_but_for_number,
+)
 from voc_seg_tfrecord.folder.files.paths import stem
 from voc_seg_tfrecord.folder.splits.list_text import ListText
 from voc_seg_tfrecord.folder.splits.split_lists import ListRank
@@ -123,19 +128,21 @@ def _judge_unreadable_text(text: ListText) -> TextVerdict | None:
 
 
 def _judge_images_of_several_lists(text: ListText) -> TextVerdict | None:
-    """Refuses YAML that names an image in two of its lists.
+    """Judges YAML that names an image in two of its lists.
 
-    Example: YOLO's `data.yaml` with one folder for train and val, which divides nothing. An id that
-    one list repeats is in its split once.
+    Example: YOLO's `data.yaml` with one folder for train and val, which divides nothing. If the
+    lists have only some images in common, nobody knows in which split these are. An id that one
+    list repeats is in its split once.
     """
     if not text.has_ending(YAML_ENDINGS):
         return None
-    ids_of_lists_before = set[str]()
-    for entry in text.listed:
-        if not ids_of_lists_before.isdisjoint(entry.ids):
-            return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
-        ids_of_lists_before.update(entry.ids)
-    return None
+    lists = [frozenset(entry.ids) for entry in text.listed]
+    images_of_lists = frozenset[str]().union(*lists)
+    if sum(len(ids) for ids in lists) == len(images_of_lists):
+        return None
+    if all(ids == images_of_lists for ids in lists):
+        return TextVerdict(Use.NO_SPLITS, "names the same images for several splits")
+    return TextVerdict(Use.UNCLEAR, "some images in two of its lists")
 
 
 def _judge_wrong_names(text: ListText) -> TextVerdict | None:
@@ -244,7 +251,8 @@ def _find_split_words(text: ListText) -> Sequence[str]:
     """
     word_by_split: dict[str, str] = {}
     for word in words_of(text.beginning):
-        if word[:2].lower() not in _FIRST_LETTERS_OF_SPLITS:
+        is_likely = word[:2].lower() in _FIRST_LETTERS_OF_SPLITS or begins_with_name_of_set(word)
+        if not is_likely:
             continue
         split = word if is_mixed_name(word) else split_but_for_number(word)
         if split and split not in word_by_split and word not in text.image_names:
