@@ -5,6 +5,7 @@ import re
 
 import imagecodecs
 import numpy as np
+from PIL import Image
 import pytest
 from support import exports
 import tensorflow_datasets as tfds
@@ -117,6 +118,31 @@ def test_statistics_have_mean_and_deviation_of_each_band(built):
     assert [*found.as_dict()["bands"]] == ["mean", "std"]
     twice = found + found
     np.testing.assert_allclose(twice.band_means(), found.band_means())
+
+
+def test_statistics_of_bands_leave_void_out(tmp_path):
+    for folder in ("images", "masks"):
+        (tmp_path / "tree" / folder).mkdir(parents=True)
+    image = np.full((6, 6, 5), 100, np.uint16)
+    image[:3] = 65000  # without data
+    mask = np.zeros((6, 6), np.uint8)
+    mask[:3] = 255
+    mask[5] = 1
+    for number in range(3):
+        np.save(tmp_path / f"tree/images/{number}.npy", image + np.uint16(number))
+        Image.fromarray(mask).save(tmp_path / f"tree/masks/{number}.png")
+    builder = builder_from_tree(
+        tmp_path / "tree",
+        name="void",
+        data_dir=tmp_path / "data",
+        class_names=["a", "b"],
+        bands="all",
+        dtype="uint16",
+        splits={"train": 1.0},
+    )
+    found = stats.compute(builder)["train"]
+    np.testing.assert_allclose(found.band_means(), [101] * 5)
+    np.testing.assert_allclose(found.band_deviations(), [np.std([100, 101, 102])] * 5)
 
 
 def test_batches_crop_flip_and_scale_all_bands_together(built):

@@ -172,8 +172,8 @@ def test_a_stranger_s_dataset_without_sizes_is_exported_or_refused(sample, tmp_p
             export(open_built(str(folder)), tmp_path / "out", layout=layout)
 
 
-@pytest.mark.parametrize("layout", ["raw", "parquet", "voc"])
-def test_images_of_bands_without_masks_are_not_sent_from_layout_to_layout(tmp_path, layout):
+@pytest.mark.parametrize("layout", ["raw", "deeplab", "voc", "coco"])
+def test_images_of_bands_without_masks_are_sent_to_the_layout_that_holds_them(tmp_path, layout):
     every_source.write_bands(tmp_path / "source")
     options = {"class_names": ["a", "b"], "bands": "all", "dtype": "uint16"}
     builder = builder_from_tree(tmp_path / "source", name="b", data_dir=tmp_path / "d", **options)
@@ -185,7 +185,8 @@ def test_images_of_bands_without_masks_are_not_sent_from_layout_to_layout(tmp_pa
     (folder / "SHA256SUMS").unlink()
     with pytest.raises(ConfigError) as caught:
         export(open_built(str(folder)), tmp_path / "out", layout=layout)
-    assert caught.value.remedy.startswith("read it with tfds.load")
+    assert caught.value.remedy == "export it as parquet, or read it with tfds.load"
+    export(open_built(str(folder)), tmp_path / "out", layout="parquet")
 
 
 def test_a_file_in_place_of_the_new_folder_is_a_wrong_call(sample, tmp_path):

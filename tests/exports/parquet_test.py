@@ -192,6 +192,44 @@ def test_a_gray_jpeg_has_three_channels_as_in_tfds(tmp_path):
     assert hugging_face.load(folder)["train"][0]["image"].mode == "RGB"
 
 
+@pytest.mark.parametrize(
+    ("dtype", "count"),
+    [
+        *[("uint8", 1), ("uint8", 4), ("uint8", 5), ("uint16", 1), ("uint16", 3), ("uint16", 4)],
+        *[("uint16", 13), ("float32", 2)],
+    ],
+)
+def test_datasets_reads_each_bit_of_each_band(tmp_path, dtype, count):
+    rng = np.random.default_rng(0)
+    pixels = {}
+    for number, (height, width) in enumerate([(5, 7), (6, 4), (3, 3)]):
+        values = rng.integers(0, np.iinfo("uint16").max, (height, width, count))
+        values = values % 256 if dtype == "uint8" else values
+        pixels[f"{number}.npy"] = values.astype(dtype)
+        exports.put(tmp_path / "tree", f"images/{number}.npy", npy(pixels[f"{number}.npy"]))
+        mask = rng.integers(0, 2, (height, width), np.uint8)
+        exports.put_mask(tmp_path / "tree", f"masks/{number}.png", mask)
+    options = {"class_names": ["a", "b"], "bands": "all", "dtype": dtype, "splits": {"train": 1.0}}
+    built = from_tree(tmp_path / "tree", **options)
+    folder = exported(built, tmp_path / "out", with_card=True)
+    is_array = (dtype, count) not in {("uint8", 1), ("uint8", 4), ("uint16", 1)}
+    rows = hugging_face.load(folder)["train"]
+    assert len(rows) == 3
+    for row in rows:
+        image = row["image"]
+        found = np.load(io.BytesIO(image)) if is_array else np.asarray(image)
+        expected = pixels[row["image/filename"]]
+        assert found.dtype == expected.dtype
+        assert np.array_equal(found.reshape(expected.shape), expected)
+    assert ("np.load(io.BytesIO(" in (folder / "README.md").read_text()) == is_array
+
+
+def npy(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
+
 @pytest.fixture
 def seven(tmp_path):
     """A dataset of seven examples."""

@@ -65,8 +65,8 @@ class RecordCounts:
       size: height and width.
       pixels: pixels of each mask value, int64 `[256]`.
       objects: objects of each class, int64 `[256]`; None without an instance mask.
-      bands: of each band the number of values, their sum, and that of their squares, float64
-        `[3, N]`; None of RGB of 8 bits.
+      bands: of each band the number of values without void, their sum, and that of their squares,
+        float64 `[3, N]`; None of RGB of 8 bits.
     """
 
     id: str
@@ -81,15 +81,20 @@ def _count_record(record: Record, *, counts_bands: bool) -> RecordCounts:
     objects = None
     if INSTANCES in record.features:
         objects = count_objects(mask, record.pixels(INSTANCES))
-    bands = _sum_bands(record.bands()) if counts_bands else None
+    bands = _sum_bands(record.bands(), mask != VOID) if counts_bands else None
     return RecordCounts(record.id, mask.shape, count_values(mask), objects, bands)
 
 
-def _sum_bands(pixels: np.ndarray) -> npt.NDArray[np.float64]:
-    """Returns `RecordCounts.bands` of an image, `[H, W, N]`; only finite values count."""
+def _sum_bands(pixels: np.ndarray, is_labeled: np.ndarray) -> npt.NDArray[np.float64]:
+    """Returns `RecordCounts.bands` of an image.
+
+    Args:
+      pixels: all bands, `[H, W, N]`; only finite values count.
+      is_labeled: which pixels count, bool `[H, W]`: those that are not void.
+    """
     sums = []
     for band in np.moveaxis(pixels, 2, 0):
-        values = band[np.isfinite(band)].astype(np.float64)
+        values = band[np.isfinite(band) & is_labeled].astype(np.float64)
         sums.append((values.size, values.sum(), np.dot(values, values)))
     return np.array(sums).T
 

@@ -33,8 +33,8 @@ class Stats:
       objects: how many objects each class has, int64 `[C]`; None without instance masks.
       void: how many pixels are void.
       sizes: height and width of each image, int64 `[N, 2]`.
-      bands: of each band of the images the number of finite values, their sum and that of their
-        squares, float64 `[3, bands]`; None of RGB of 8 bits.
+      bands: of each band of the images the number of finite values that are not void, their sum
+        and that of their squares, float64 `[3, bands]`; None of RGB of 8 bits.
     """
 
     class_names: tuple[str, ...]
@@ -77,17 +77,21 @@ class Stats:
         )
 
     def band_means(self) -> npt.NDArray[np.float64] | None:
-        """Returns the mean of each band, float64 `[bands]`; None of RGB of 8 bits."""
+        """Returns the mean of each band, float64 `[bands]`; None of RGB of 8 bits.
+
+        Void is left out, as it often has no data. The mean of no pixel is NaN.
+        """
         if self.bands is None:
             return None
         count, total, _ = self.bands
-        return total / count
+        return total / np.where(count == 0, np.nan, count)
 
     def band_deviations(self) -> npt.NDArray[np.float64] | None:
-        """Returns the standard deviation of each band, float64 `[bands]`; None of RGB of 8 bits."""
+        """Returns the standard deviation of each band, as `band_means`."""
         if self.bands is None:
             return None
         count, total, total_of_squares = self.bands
+        count = np.where(count == 0, np.nan, count)
         mean = total / count
         variance = total_of_squares / count - mean**2
         return np.sqrt(np.maximum(variance, 0))  # rounding may make it negative

@@ -23,7 +23,7 @@ from voc_seg_tfrecord.audit import fingerprint
 from voc_seg_tfrecord.audit.record import digests_of
 from voc_seg_tfrecord.core import description, templates
 from voc_seg_tfrecord.core.id_lists import id_list_sha256
-from voc_seg_tfrecord.core.names import INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
+from voc_seg_tfrecord.core.names import IMAGE, INSTANCES, LABEL, MASK, MASKS, OBJECTS, VOID
 from voc_seg_tfrecord.core.package_versions import package_version
 from voc_seg_tfrecord.core.releases import RELEASES
 from voc_seg_tfrecord.exports import columns, yaml_text
@@ -238,6 +238,7 @@ def write(builder: tfds.core.DatasetBuilder, summary: Summary, layout: str) -> s
         "has_masks": MASK in builder.info.features,
         "has_instances": INSTANCES in builder.info.features,
         "has_labels": LABEL in builder.info.features,
+        "has_arrays": columns.holds_arrays(builder.info.features[IMAGE]),
         "layout": layout,
         "is_export": layout != BUILT,
         "fingerprint": summary.fingerprint,

@@ -1,7 +1,8 @@
 """Describes the columns of a table of examples, as Hugging Face's `datasets` reads them.
 
-Each feature becomes one column: images and masks become `{bytes, path}`, classes become their
-numbers, with the names in the description of the column. The function of a column that makes its
+Each feature becomes one column: images and masks become `{bytes, path}`, and images that Pillow
+cannot hold become NumPy files; classes become their numbers, with the names in the description of
+the column. The function of a column that makes its
 value takes a record, and the record's name for the `RecordError`s that it raises.
 
 References:
@@ -25,6 +26,8 @@ from voc_seg_tfrecord.core.names import (
     FILENAME,
     HEIGHT,
     IMAGE,
+    IMAGE_SHAPE,
+    IMAGE_VALUE,
     INSTANCES,
     LABEL,
     LABELS,
@@ -35,7 +38,7 @@ from voc_seg_tfrecord.core.names import (
     WIDTH,
 )
 from voc_seg_tfrecord.exports.writers import Record
-from voc_seg_tfrecord.formats import jpeg, png
+from voc_seg_tfrecord.formats import band_files, bands, jpeg, png
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -73,6 +76,7 @@ class Column:
       description: what `datasets` calls a feature, as it writes it to JSON.
       make_value: makes the value of a record; the text names the record in errors.
       is_image: whether values hold images or masks.
+      is_array: whether values are NumPy files.
     """
 
     name: str
@@ -80,6 +84,13 @@ class Column:
     description: Any
     make_value: Callable[[Record, str], Any]
     is_image: bool = False
+    is_array: bool = False
+
+    def file_bytes(self, value: Any) -> int:
+        """Returns how many bytes the file in a value has; 0 if the column holds no files."""
+        if self.is_image:
+            return len(value[BYTES])
+        return len(value) if self.is_array else 0
 
 
 def make_columns(
@@ -137,6 +148,8 @@ def as_yaml(feature: Any) -> dict[str, Any]:
 
 def _make_column(name: str, feature: Any, where: str, palette: bytes | None) -> Column:
     """Returns the column of a feature."""
+    if name == IMAGE and holds_arrays(feature):
+        return _make_array_column(name)
     if isinstance(feature, tfds.features.Image):
         return _make_image_column(name, feature, palette)
     if not isinstance(feature, tfds.features.Sequence):
@@ -168,6 +181,29 @@ def _make_image_column(name: str, feature: tfds.features.Image, palette: bytes |
         description=description,
         make_value=make_value,
         is_image=True,
+    )
+
+
+def holds_arrays(image: Any) -> bool:
+    """Says whether a feature of images has bands that Pillow cannot hold without loss.
+
+    Pillow holds one band of 16 bits, and one, three or four of 8 bits.
+    """
+    if not isinstance(image, tfds.features.Image):
+        return True
+    return image.np_dtype != np.uint8 and image.shape[-1] > 1
+
+
+def _make_array_column(name: str) -> Column:
+    """Returns the column of images as NumPy files, which `np.load(io.BytesIO(value))` reads."""
+    import pyarrow as pa
+
+    return Column(
+        name=name,
+        type=pa.binary(),
+        description=_describe_value("binary"),
+        make_value=_array_cell,
+        is_array=True,
     )
 
 
@@ -318,6 +354,15 @@ def _image_cell(record: Record, where: str) -> dict[str, Any]:
     """Returns the image of a record, which no reader rotates; its path is its file's name."""
     data = jpeg.without_rotation(File(record[IMAGE][0], where))
     return {BYTES: data, PATH: posixpath.basename(record[FILENAME][0].decode())}
+
+
+def _array_cell(record: Record, where: str) -> bytes:
+    """Returns all bands of the image of a record as a NumPy file, `[H, W, N]` of their dtype."""
+    if IMAGE_VALUE in record:
+        array = bands.inflate_array(record[IMAGE_VALUE][0], record[IMAGE_SHAPE], where)
+    else:
+        array = band_files.read(File(record[IMAGE][0], where))
+    return bands.as_file(array, where).data
 
 
 def _mask_cell(name: str, palette: bytes | None, record: Record, where: str) -> dict[str, Any]:

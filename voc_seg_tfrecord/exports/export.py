@@ -103,6 +103,7 @@ BASE_LAYOUTS: dict[str, ExportLayout] = {
         write=parquet.write,
         needs_masks=False,
         check_split=parquet.check_split,
+        takes_any_bands=True,
     ),
 }
 """The layouts by name, without the one whose name ends with `PALETTE_SUFFIX`."""

@@ -126,13 +126,12 @@ def _row_groups(
     """Yields the row groups of a file."""
     import pyarrow as pa
 
-    image_names = [column.name for column in table_columns if column.is_image]
     rows: list[dict[str, Any]] = []
     size = 0
     images_without_metadata = 0
     for where, record in records:
         row = {column.name: column.make_value(record, where) for column in table_columns}
-        row_size = sum(len(row[name][columns.BYTES]) for name in image_names)
+        row_size = sum(column.file_bytes(row[column.name]) for column in table_columns)
         is_full = size + row_size > MAX_GROUP_BYTES or len(rows) == MAX_GROUP_ROWS
         if rows and is_full:
             yield _RowGroup(pa.Table.from_pylist(rows, schema), images_without_metadata)
@@ -141,21 +140,32 @@ def _row_groups(
             images_without_metadata = 0
         rows.append(row)
         size += row_size
-        if row[IMAGE][columns.BYTES] != record[IMAGE][0]:
-            images_without_metadata += 1
+        images_without_metadata += _has_lost_metadata(row, record)
         del row, record  # their memory, while a table is written
     if rows:
         yield _RowGroup(pa.Table.from_pylist(rows, schema), images_without_metadata)
 
 
+def _has_lost_metadata(row: dict[str, Any], record: Record) -> bool:
+    """Says whether a row has another file of the image than its record."""
+    image = row[IMAGE]
+    is_array = isinstance(image, bytes)
+    return not is_array and image[columns.BYTES] != record[IMAGE][0]
+
+
 def _storage_options(table_columns: Sequence[Column]) -> dict[str, Any]:
-    """Returns how columns are stored, as `datasets` does: encoded images are not compressed."""
+    """Returns how columns are stored, as `datasets` does: encoded images are not compressed.
+
+    Arrays are compressed, and have neither a dictionary nor statistics.
+    """
     compression = {}
     compressed = []
     for column in table_columns:
         for leaf in _leaves(column.name, column.type):
             if column.is_image:
                 compression[leaf] = "none"
+            elif column.is_array:
+                compression[leaf] = "zstd"
             else:
                 compression[leaf] = "snappy"
                 compressed.append(leaf)

@@ -64,8 +64,9 @@ def explain_volumes(content: FolderContent) -> Explanation | None:
     return Explanation(
         found=f"volumes of NIfTI, which are not read: {len(volumes)} files, such as {volumes[0]}",
         expected="images of two dimensions and masks of class indices, such as PNG",
-        remedy="save each slice as a PNG, of the image with 8 bits and of the labels with their "
-        "values, such as with nibabel and Pillow",
+        remedy="save each slice with nibabel and NumPy: of the image a .npy file with all its "
+        "bits, and of the labels a PNG with their values; then build with --bands all and --dtype "
+        "uint16, or float32 if values are negative",
     )
 
 
