@@ -302,6 +302,8 @@ def _facts_of_features(plan: FolderPlan, config: VocSegConfig) -> list[_Fact]:
         more_folders.append(plan.tree.layout.annotations)
     if more_folders:
         facts.append(("also", ", ".join(more_folders)))
+    if config.resize_masks:
+        facts.append(("sizes", f"masks are scaled to their images ({config.resize_masks})"))
     if config.tiling:
         facts.append(("tiles", _describe_tiles(config.tiling)))
     return facts

@@ -15,6 +15,7 @@ from voc_seg_tfrecord.core.decisions import PageDecision, parse_decisions
 from voc_seg_tfrecord.core.errors import ConfigError, ListError
 from voc_seg_tfrecord.core.example import Exif
 from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.core.scaling import Resizing
 
 _SHARED: dict[str, dict[str, Any]] = {
     "data_dir": {"help": "the folder of datasets, as everywhere in TFDS (~/tensorflow_datasets)"},
@@ -198,6 +199,13 @@ def _add_classes(classes: argparse._ArgumentGroup) -> None:
         "are values, and JPEGs are no masks",
     )
     classes.add_argument(
+        "--resize_masks",
+        choices=get_args(Resizing),
+        help="scale masks of another size to their images, where they show the same picture: the "
+        "proportions have to agree within a pixel; each pixel takes the nearest value; default: a "
+        "mask of another size is an error",
+    )
+    classes.add_argument(
         "--missing_mask",
         choices=get_args(MissingMask),
         help="what to do about a listed image without a mask: stop (error), leave the image out "
@@ -297,6 +305,7 @@ _TEXT_OPTIONS = (
 
 _OPTIONS_PASSED_ON = (
     "threshold",
+    "resize_masks",
     "missing_mask",
     "missing_image",
     "exif",

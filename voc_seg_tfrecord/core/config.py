@@ -28,6 +28,7 @@ from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import VOC_CLASSES
 from voc_seg_tfrecord.core.ratios import by_split_name
 from voc_seg_tfrecord.core.releases import RELEASES, Release
+from voc_seg_tfrecord.core.scaling import Resizing
 from voc_seg_tfrecord.core.tiling import TileFormat, Tiling
 
 
@@ -86,6 +87,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         out.
       threshold: for soft masks, that is black and white ones with grays at their edges, such as
         JPEGs: from which gray on, 1 to 255, a pixel is read as 255; all others are 0.
+      resize_masks: `nearest` scales a mask of another size to its image, if it has the proportions
+        of the image. By default such a mask is refused.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.open_image`.
       bands: the numbers of the bands that images keep, from 0, in the order wanted; or `rgb` for
         RGB of 8 bits, whatever is lost. By default images are RGB of 8 bits, and one that would
@@ -132,6 +135,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     missing_mask: MissingMask = "error"
     missing_image: MissingImage = "error"
     threshold: int | None = None
+    resize_masks: Resizing | None = None
     exif: Exif = "auto"
     bands: Sequence[int] | Literal["rgb"] | None = None
     dtype: Dtype = "uint8"
@@ -342,6 +346,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
             table=self.table if self.task == "segmentation" else None,
             bands=self.kept_bands,
             user_wants_rgb=self.bands == RGB,
+            resizing=self.resize_masks,
         )
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ import tensorflow_datasets as tfds
 from voc_seg_tfrecord.core.bands import RGB, Dtype
 from voc_seg_tfrecord.core.errors import ConfigError, did_you_mean, option_error
 from voc_seg_tfrecord.core.example import Exif, Task
+from voc_seg_tfrecord.core.scaling import Resizing
 from voc_seg_tfrecord.core.tiling import TileFormat
 
 SAMPLE = "sample"
@@ -204,6 +205,11 @@ FIELD_RULES: Mapping[str, FieldRule] = {
         _is_none_or(_are_bands), f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}"
     ),
     "threshold": FieldRule(_is_none_or(_is_gray), "a gray from 1 to 255, such as 128"),
+    "resize_masks": FieldRule(
+        lambda value: value in (None, *get_args(Resizing)),
+        f"one of {', '.join(get_args(Resizing))}",
+        get_args(Resizing),
+    ),
     "tile": FieldRule(_is_none_or(_is_whole_number), _PIXELS),
     "tile_overlap": FieldRule(_is_whole_number, _PIXELS),
     "group_by": FieldRule(_is_text, "folder, prefix:CHARACTERS, regex:PATTERN or none"),

@@ -14,6 +14,7 @@ from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.file import File
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.names import background_index
+from voc_seg_tfrecord.core.scaling import Resizing
 from voc_seg_tfrecord.core.tiling import Tiling
 
 
@@ -155,6 +156,7 @@ class ExampleSpec:
       bands: which bands images keep, and as what; None if they become RGB of 8 bits.
       user_wants_rgb: whether the user wants RGB of 8 bits, whatever bands or bits are lost.
       can_keep_bands: whether the option `bands` could keep them; records of others cannot.
+      resizing: how masks of another size are scaled to their images; None if they are refused.
       table: what the source's classes became. The rule and the class names have the new ones;
         annotations name the source's.
     """
@@ -174,6 +176,7 @@ class ExampleSpec:
     bands: Bands | None = None
     user_wants_rgb: bool = False
     can_keep_bands: bool = True
+    resizing: Resizing | None = None
 
     @functools.cached_property
     def background_index(self) -> int | None:

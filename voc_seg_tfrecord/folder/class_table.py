@@ -55,7 +55,8 @@ def write_table(opened: OpenFolder) -> WrittenTable:
     table_of_labels = tree.labels.table(ids)
     if table_of_labels:
         return WrittenTable(table_of_labels)
-    _check_sizes(tree, ids)
+    if opened.config.resize_masks is None:
+        _check_sizes(tree, ids)
     survey = tree.labels.survey(ids, all_colors=True)
     if ids and not survey.pixels:
         content_of_file(tree.labels.file(ids[0]))  # raises

@@ -20,7 +20,7 @@ from voc_seg_tfrecord.core.class_files import ClassFile
 from voc_seg_tfrecord.core.class_rows import Rows, add_found_rows, check_rows
 from voc_seg_tfrecord.core.class_table import ClassTable
 from voc_seg_tfrecord.core.config import VocSegConfig, changed_fields
-from voc_seg_tfrecord.core.errors import LayoutError, VocSegError
+from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, VocSegError
 from voc_seg_tfrecord.core.mask_rule import MaskRule
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.folder.account import Account, check_numbers, list_unused_files
@@ -409,11 +409,28 @@ def _choose_splits(reader: FolderReader, config: VocSegConfig, problems: Problem
     and groups say.
     """
     tree = reader.find_tree(config)
+    _check_masks_can_be_resized(tree, config)
     evidence = problems.try_step(reader.find_split_evidence, config) or SplitEvidence(tree)
     decided = _decide_splits(reader, evidence, config, problems)
     if decided is not None:
         return decided
     return _put_all_in_one_split(reader, evidence, config, problems)
+
+
+def _check_masks_can_be_resized(tree: VocTree, config: VocSegConfig) -> None:
+    """Checks that masks are no polygons if they are to be resized.
+
+    Raises:
+      ConfigError: if they are.
+    """
+    if config.resize_masks is not None and tree.labels.tool:
+        raise ConfigError(
+            "option resize_masks",
+            found=f"{config.resize_masks}, but the masks are drawn from the polygons of "
+            f"{tree.labels.tool}",
+            expected="masks that are files of pixels; polygons are drawn at the size of the image",
+            remedy="leave resize_masks out, or name the folder of masks with --masks",
+        )
 
 
 def _decide_splits(

@@ -19,6 +19,8 @@ from voc_seg_tfrecord.core.example import SurveyedMask
 from voc_seg_tfrecord.core.file import File, Kind, check_pixels
 from voc_seg_tfrecord.core.mask_rule import MaskKind, MaskRule, index_rule
 from voc_seg_tfrecord.core.names import VOC_NUMBERS, VOID, Color
+from voc_seg_tfrecord.core.scaling import is_scaled
+from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.formats import mask_samples, pillow, png, png_values, transparency
 from voc_seg_tfrecord.formats.mask_samples import Samples
 from voc_seg_tfrecord.formats.value_counts import count_values, nonzero_counts
@@ -81,15 +83,45 @@ def read_mask(
     if official or file.kind is Kind.PNG:
         header = png.read_header(file)
         check_pixels(header.width, header.height, file, MaskError)
-        _check_size((header.height, header.width), size, file)
+        if size is not None:
+            _check_size((header.height, header.width), size, file, official=official)
         if official:
             _check_official(header, file)
         if _is_read_by_value(header, rule):
             return _read_values(file, header, rule, surveyed)
     samples = mask_samples.read_samples(file)
-    _check_size(samples.values.shape[:2], size, file)
+    if size is not None:
+        _check_size(samples.values.shape[:2], size, file, official=official)
     _check_kind(samples.kind, surveyed, file)
     return _encode_mask(class_indices(samples, rule, file.where))
+
+
+def resize(mask: IndexMask, size: tuple[int, int], file: File) -> IndexMask:
+    """Returns a mask at the height and width of its image; each pixel takes the nearest value.
+
+    Args:
+      mask: the mask.
+      size: height and width of its image.
+      file: the file of the mask, for errors.
+
+    Raises:
+      MaskError: if the mask has other proportions than the image, so that it cannot be the same
+        picture scaled.
+    """
+    mask_size = mask.height, mask.width
+    if mask_size == size:
+        return mask
+    if not is_scaled(mask_size, size):
+        raise _other_size_error(mask_size, size, file, remedy=_FIND_MASK)
+    pixels = png_values.decode_values(File(mask.png, file.where))
+    rows = _nearest_positions(mask.height, size[0])
+    columns = _nearest_positions(mask.width, size[1])
+    return _encode_mask(pixels[rows[:, np.newaxis], columns])
+
+
+def _nearest_positions(count: int, new_count: int) -> np.ndarray:
+    """Returns for each of `new_count` pixels in a row that of `count` in which its middle lies."""
+    return (2 * np.arange(new_count) + 1) * count // (2 * new_count)
 
 
 def filled(size: tuple[int, int], value: int) -> IndexMask:
@@ -97,7 +129,9 @@ def filled(size: tuple[int, int], value: int) -> IndexMask:
     return _encode_mask(np.full(size, value, np.uint8))
 
 
-def read_instances(file: File, size: tuple[int, int], *, official: bool = False) -> IndexMask:
+def read_instances(
+    file: File, size: tuple[int, int] | None = None, *, official: bool = False
+) -> IndexMask:
     """Reads an instance mask: object numbers from 1, 0 is background, 255 is void.
 
     Color files (CVAT's, where each object has a color of VOC's palette) are numbered by
@@ -179,15 +213,36 @@ def _check_kind(kind: MaskKind, surveyed: SurveyedMask | None, file: File) -> No
     )
 
 
-def _check_size(mask_size: tuple[int, int], size: tuple[int, int] | None, file: File) -> None:
-    if size is not None and tuple(mask_size) != tuple(size):
-        raise MaskError(
-            file.where,
-            found=f"mask of {mask_size[1]} x {mask_size[0]} pixels",
-            expected=f"{size[1]} x {size[0]} (width x height), as its image has",
-            remedy="find the mask that belongs to the image; never resize one to fit",
-            kind="size of mask and image differ",
+_FIND_MASK = "find the mask that belongs to the image; never resize one to fit"
+
+
+def _check_size(
+    mask_size: tuple[int, ...], size: tuple[int, int], file: File, *, official: bool
+) -> None:
+    """Checks that a mask has the height and width of its image."""
+    height, width = mask_size
+    if (height, width) == tuple(size):
+        return
+    remedy = _FIND_MASK
+    if not official and is_scaled((height, width), size):
+        option = command(resize_masks="nearest")
+        remedy = (
+            "find the mask that belongs to the image; or, if it shows all of the image at another "
+            f"size, say {option}"
         )
+    raise _other_size_error((height, width), size, file, remedy=remedy)
+
+
+def _other_size_error(
+    mask_size: tuple[int, int], size: tuple[int, int], file: File, *, remedy: str
+) -> MaskError:
+    return MaskError(
+        file.where,
+        found=f"mask of {mask_size[1]} x {mask_size[0]} pixels",
+        expected=f"{size[1]} x {size[0]} (width x height), as its image has",
+        remedy=remedy,
+        kind="size of mask and image differ",
+    )
 
 
 def _check_official(header: png.PngHeader, file: File) -> None:

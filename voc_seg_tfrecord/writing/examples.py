@@ -29,6 +29,7 @@ from voc_seg_tfrecord.core.names import (
     OBJECTS,
     WIDTH,
 )
+from voc_seg_tfrecord.core.scaling import is_scaled
 from voc_seg_tfrecord.core.shell import command
 from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.formats import (
@@ -164,6 +165,8 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | stil
     mask_size = None
     if raw.mask is not None and (spec.exif == "auto" or spec.bands is not None):
         mask_size = mask_samples.size_of(raw.mask)
+        if spec.resizing is not None and raw.image.kind is not Kind.NUMPY:
+            mask_size = _size_of_scaled_mask(raw.image, mask_size)
     if spec.bands is not None:
         _check_upright(raw.image, spec)
         pixels = bands.read_chosen(raw.image, spec.bands, mask_size)
@@ -191,13 +194,43 @@ def _open_image(raw: RawExample, spec: ExampleSpec) -> images.StoredImage | stil
     return image
 
 
+def _size_of_scaled_mask(image: File, mask_size: tuple[int, int]) -> tuple[int, int]:
+    """Returns the height and width that a mask has when it is scaled to its image.
+
+    Of a rotated image (EXIF) these are the sides as stored, or as shown.
+
+    Raises:
+      ImageError: if the image is rotated, and both fit.
+    """
+    stored = pillow.read_size(image, ImageError)
+    shown = stored[1], stored[0]
+    if mask_size in (stored, shown):
+        return mask_size
+    if not is_scaled(mask_size, shown):
+        return stored
+    if not is_scaled(mask_size, stored):
+        return shown
+    if pillow.is_turned(image):
+        raise ImageError(
+            image.where,
+            found="an EXIF orientation, and a mask whose proportions fit the image rotated or not",
+            expected="an image whose mask shows which way it was drawn",
+            remedy="say --exif apply if the masks were drawn on the image as viewers show it, or "
+            "--exif ignore if on the pixels as stored",
+        )
+    return stored
+
+
 def _read_mask(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> index_masks.IndexMask:
     """Reads the mask; one that is not there is background everywhere."""
     if raw.mask is None:
         return index_masks.filled(size, 0 if spec.fill is None else spec.fill)
-    return index_masks.read_mask(
-        raw.mask, spec.rule, size, official=spec.official, surveyed=raw.surveyed
-    )
+    if spec.resizing is None:
+        return index_masks.read_mask(
+            raw.mask, spec.rule, size, official=spec.official, surveyed=raw.surveyed
+        )
+    mask = index_masks.read_mask(raw.mask, spec.rule, surveyed=raw.surveyed)
+    return index_masks.resize(mask, size, raw.mask)
 
 
 def _read_instances(
@@ -206,7 +239,9 @@ def _read_instances(
     """Reads the instance mask; one that is not there has no object."""
     if raw.instances is None:
         return index_masks.filled(size, 0)
-    return index_masks.read_instances(raw.instances, size, official=spec.official)
+    if spec.resizing is None:
+        return index_masks.read_instances(raw.instances, size, official=spec.official)
+    return index_masks.resize(index_masks.read_instances(raw.instances), size, raw.instances)
 
 
 def _read_objects(
