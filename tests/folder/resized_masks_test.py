@@ -98,6 +98,8 @@ def test_the_proportions_of_a_mask_say_whether_its_image_was_rotated(
         with pytest.raises(VocSegError, match="mask of 20 x 32 pixels"):
             examples_of(tmp_path, resize_masks="nearest")
         return
+    with pytest.raises(VocSegError, match="say --resize_masks nearest"):
+        examples_of(tmp_path)
     (example,) = examples_of(tmp_path, resize_masks="nearest")
     mask = decoded(example["segmentation_mask"])
     assert mask.shape == decoded(example["image"]).shape[:2]

@@ -302,6 +302,8 @@ def _facts_of_features(plan: FolderPlan, config: VocSegConfig) -> list[_Fact]:
         more_folders.append(plan.tree.layout.annotations)
     if more_folders:
         facts.append(("also", ", ".join(more_folders)))
+    if config.ignore_masks:
+        facts.append(("ignored", f"void where the masks in {config.ignore_masks} are 0"))
     if config.resize_masks:
         facts.append(("sizes", f"masks are scaled to their images ({config.resize_masks})"))
     if config.tiling:

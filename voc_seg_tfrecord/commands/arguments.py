@@ -242,6 +242,12 @@ def _add_folders(folders: argparse._ArgumentGroup) -> None:
     folders.add_argument("--images", help="folder of images, relative to ROOT; default: detected")
     folders.add_argument("--masks", help="folder of masks, relative to ROOT; default: detected")
     folders.add_argument(
+        "--ignore_masks",
+        metavar="FOLDER",
+        help="folder of ignore masks, relative to ROOT, such as DRIVE's field of view: where the "
+        "one of an image is 0, its masks are void; default: none",
+    )
+    folders.add_argument(
         "--lists",
         help="folder of lists, or a file that says all splits, relative to ROOT; . is ROOT itself; "
         "default: detected",
@@ -298,6 +304,7 @@ _TEXT_OPTIONS = (
     "bands",
     "images",
     "masks",
+    "ignore_masks",
     "lists",
     "image_name",
     "mask_name",
@@ -305,6 +312,7 @@ _TEXT_OPTIONS = (
 
 _OPTIONS_PASSED_ON = (
     "threshold",
+    "ignore_masks",
     "resize_masks",
     "missing_mask",
     "missing_image",

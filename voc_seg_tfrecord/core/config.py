@@ -87,6 +87,8 @@ class VocSegConfig(tfds.core.BuilderConfig):
         out.
       threshold: for soft masks, that is black and white ones with grays at their edges, such as
         JPEGs: from which gray on, 1 to 255, a pixel is read as 255; all others are 0.
+      ignore_masks: the folder of ignore masks, such as DRIVE's field of view: where one is 0, the
+        masks of its image are void. Each image needs one.
       resize_masks: `nearest` scales a mask of another size to its image, if it has the proportions
         of the image. By default such a mask is refused.
       exif: `auto`, `apply` or `ignore` an EXIF orientation; see `images.open_image`.
@@ -135,6 +137,7 @@ class VocSegConfig(tfds.core.BuilderConfig):
     missing_mask: MissingMask = "error"
     missing_image: MissingImage = "error"
     threshold: int | None = None
+    ignore_masks: str = ""
     resize_masks: Resizing | None = None
     exif: Exif = "auto"
     bands: Sequence[int] | Literal["rgb"] | None = None

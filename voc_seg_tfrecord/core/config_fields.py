@@ -205,6 +205,7 @@ FIELD_RULES: Mapping[str, FieldRule] = {
         _is_none_or(_are_bands), f"a list of the bands' numbers, from 0, such as [3, 0]; or {RGB}"
     ),
     "threshold": FieldRule(_is_none_or(_is_gray), "a gray from 1 to 255, such as 128"),
+    "ignore_masks": FieldRule(_is_text, "the name of a folder"),
     "resize_masks": FieldRule(
         lambda value: value in (None, *get_args(Resizing)),
         f"one of {', '.join(get_args(Resizing))}",

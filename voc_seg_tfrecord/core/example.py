@@ -79,6 +79,7 @@ class RawExample:
       mask: the mask file; None if the whole image is background.
       instances: the instance mask file; None if there is none.
       annotation: the XML file; None if there is none.
+      ignored: the ignore mask, which makes the masks void where it is 0; None if there is none.
       mask_source: who drew the mask, for `2012_aug`: `voc` or `sbd`.
       label: class index of the image, if it has one in place of a mask.
       surveyed: what a survey has found in the mask file; see `index_masks.read_mask`.
@@ -92,6 +93,7 @@ class RawExample:
     mask_source: str = "voc"
     label: int | None = None
     surveyed: SurveyedMask | None = None
+    ignored: File | None = None
 
 
 @dataclasses.dataclass(frozen=True)

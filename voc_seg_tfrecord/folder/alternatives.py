@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError, SplitError, VocSegError, counted
 from voc_seg_tfrecord.folder.plan import FolderPlan
 from voc_seg_tfrecord.folder.question import MAX_ALTERNATIVES, Alternative, QuestionError
+from voc_seg_tfrecord.folder.tree.names import Names
 from voc_seg_tfrecord.folder.undecided_classes import NEXT_QUESTION_BY_KIND
 
 MAX_TRIED_ALTERNATIVES = 3 * MAX_ALTERNATIVES
@@ -204,11 +205,12 @@ def _count_in_words(alternative: Alternative, plan: FolderPlan) -> str:
 def _digest_of_plan(plan: FolderPlan, classes: Sequence[str]) -> str:
     """Returns a digest of image, mask and split of each pair, and of what stands for classes."""
     tree = plan.tree
-    lines = [
-        f"{split}\t{tree.images.get(image_id, '')}\t{tree.masks.get(image_id, '')}"
-        for split, ids in plan.splits.items()
-        for image_id in ids
-    ]
+    ignored = tree.ignored.names if tree.ignored else Names()
+    lines: list[str] = []
+    for split, ids in plan.splits.items():
+        for image_id in ids:
+            names = [part.get(image_id, "") for part in (tree.images, tree.masks, ignored)]
+            lines.append("\t".join([split, *names]))
     folders = [tree.root_below_given, tree.layout.images, tree.layout.masks]
     text = "\n".join([*folders, *classes, *sorted(lines)])
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()

@@ -12,9 +12,14 @@ from etils import epath
 
 from voc_seg_tfrecord.core.config import VocSegConfig
 from voc_seg_tfrecord.core.errors import ConfigError, LayoutError
+from voc_seg_tfrecord.core.layout import MASK_ENDINGS
 from voc_seg_tfrecord.folder.files import discovery
 from voc_seg_tfrecord.folder.files.file_looks import FileLooks
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
+from voc_seg_tfrecord.folder.files.ignore_masks import pair_ignore_masks
+from voc_seg_tfrecord.folder.files.ignore_proposals import add_ignore_masks
 from voc_seg_tfrecord.folder.files.no_masks import NO_MASKS
+from voc_seg_tfrecord.folder.question import QuestionError
 from voc_seg_tfrecord.folder.splits.evidence import SplitEvidence
 from voc_seg_tfrecord.folder.stated_folders import find_stated_folders
 from voc_seg_tfrecord.folder.tree.listing import Listing
@@ -32,17 +37,25 @@ class _FileOptions:
       exif: what an EXIF orientation means.
       has_bands: whether bands are wanted.
       threshold: from which gray on a pixel of soft masks is white; None if masks are not soft.
+      ignore_masks: the folder of ignore masks; empty if the user named none.
     """
 
     layout: tuple[tuple[str, str], ...]
     exif: str
     has_bands: bool
     threshold: int | None = None
+    ignore_masks: str = ""
 
     @classmethod
     def of(cls, config: VocSegConfig) -> "_FileOptions":
         """Returns those of a config."""
-        options = cls((), config.exif, config.kept_bands is not None, config.threshold)
+        options = cls(
+            layout=(),
+            exif=config.exif,
+            has_bands=config.kept_bands is not None,
+            threshold=config.threshold,
+            ignore_masks=config.ignore_masks,
+        )
         return options.with_layout(config.layout or {})
 
     def with_layout(self, layout: Mapping[str, str]) -> "_FileOptions":
@@ -71,6 +84,16 @@ class FolderReader:
     def listing(self) -> Listing:
         """All files at and below the folder."""
         return Listing.of(self.folder)
+
+    def _find_ignore_folders(self, options: _FileOptions) -> list[str]:
+        """Returns the folders of ignore masks that the user named."""
+        named = {"ignore_masks": options.ignore_masks}
+        return GivenLayout(self.listing, named, MASK_ENDINGS, self._looks).ignore_folders()
+
+    def _listing_of_set(self, options: _FileOptions) -> Listing:
+        """Returns all files but ignore masks, which are neither images nor masks."""
+        folders = self._find_ignore_folders(options)
+        return self.listing.without(folders) if folders else self.listing
 
     @functools.cached_property
     def _looks(self) -> FileLooks:
@@ -141,25 +164,35 @@ class FolderReader:
         def find_with(mask_name: str) -> VocTree:
             return self._find_tree(options.with_layout({**layout, "mask_name": mask_name}))
 
-        return ask_which_masks(self.listing, find_with)
+        return ask_which_masks(self._listing_of_set(options), find_with)
 
     def _find_stated_tree(self, options: _FileOptions) -> VocTree | None:
         """Returns the tree of the folders that a text of pairs names; None if there is none."""
-        folders = None if options.layout else find_stated_folders(self.listing)
+        folders = None if options.layout else find_stated_folders(self._listing_of_set(options))
         if folders is None:
             return None
         layout = {"images": folders.images, "masks": folders.masks}
         return self._find_tree(options.with_layout(layout))
 
     def _find_tree(self, options: _FileOptions) -> VocTree:
-        tree = discovery.find_tree(
-            self.listing,
-            dict(options.layout),
-            looks=self._looks,
-            exif=options.exif,
-            bands=options.has_bands,
-            soft_masks=options.threshold is not None,
-        )
-        if options.threshold is None:
-            return tree
-        return with_threshold(tree, options.threshold)
+        listing = self._listing_of_set(options)
+        try:
+            tree = discovery.find_tree(
+                listing,
+                dict(options.layout),
+                looks=self._looks,
+                exif=options.exif,
+                bands=options.has_bands,
+                soft_masks=options.threshold is not None,
+            )
+        except QuestionError as question:
+            named = {"ignore_masks": options.ignore_masks}
+            raise add_ignore_masks(
+                question, GivenLayout(listing, named, MASK_ENDINGS, self._looks)
+            ) from None
+        if options.threshold is not None:
+            tree = with_threshold(tree, options.threshold)
+        ignore_folders = self._find_ignore_folders(options)
+        if ignore_folders:
+            tree = pair_ignore_masks(tree, self.listing, ignore_folders)
+        return tree

@@ -28,6 +28,9 @@ from voc_seg_tfrecord.formats.value_counts import count_values, nonzero_counts
 UNKNOWN_COLOR = "unknown mask color"
 """The kind of the error about colors that have no class."""
 
+OTHER_SIZE = "size of mask and image differ"
+"""The kind of the error about a mask of another size than its image."""
+
 UNKNOWN_VALUE = "unknown mask value"
 """The kind of the error about values that have no class."""
 
@@ -84,16 +87,16 @@ def read_mask(
         header = png.read_header(file)
         check_pixels(header.width, header.height, file, MaskError)
         if size is not None:
-            _check_size((header.height, header.width), size, file, official=official)
+            _check_size((header.height, header.width), size, file, can_be_scaled=not official)
         if official:
             _check_official(header, file)
         if _is_read_by_value(header, rule):
             return _read_values(file, header, rule, surveyed)
     samples = mask_samples.read_samples(file)
     if size is not None:
-        _check_size(samples.values.shape[:2], size, file, official=official)
+        _check_size(samples.values.shape[:2], size, file, can_be_scaled=not official)
     _check_kind(samples.kind, surveyed, file)
-    return _encode_mask(class_indices(samples, rule, file.where))
+    return encode_mask(class_indices(samples, rule, file.where))
 
 
 def resize(mask: IndexMask, size: tuple[int, int], file: File) -> IndexMask:
@@ -108,15 +111,39 @@ def resize(mask: IndexMask, size: tuple[int, int], file: File) -> IndexMask:
       MaskError: if the mask has other proportions than the image, so that it cannot be the same
         picture scaled.
     """
-    mask_size = mask.height, mask.width
-    if mask_size == size:
+    if (mask.height, mask.width) == size:
         return mask
-    if not is_scaled(mask_size, size):
-        raise _other_size_error(mask_size, size, file, remedy=_FIND_MASK)
-    pixels = png_values.decode_values(File(mask.png, file.where))
-    rows = _nearest_positions(mask.height, size[0])
-    columns = _nearest_positions(mask.width, size[1])
-    return _encode_mask(pixels[rows[:, np.newaxis], columns])
+    return encode_mask(fit_pixels(pixels_of(mask), size, file, may_be_scaled=True))
+
+
+def pixels_of(mask: IndexMask) -> np.ndarray:
+    """Returns the class indices of a mask, uint8 `[H, W]`."""
+    return png_values.decode_values(File(mask.png, "a mask"))
+
+
+def fit_pixels(
+    pixels: np.ndarray, size: tuple[int, int], file: File, *, may_be_scaled: bool
+) -> np.ndarray:
+    """Returns the pixels of a mask, `[H, W]`, at the height and width of its image.
+
+    Args:
+      pixels: the pixels.
+      size: height and width of the image.
+      file: the file of the mask, for errors.
+      may_be_scaled: whether pixels of another size are scaled: each pixel takes the nearest value.
+
+    Raises:
+      MaskError: if they have another size and are not scaled, or have other proportions than the
+        image, so that they cannot be the same picture.
+    """
+    height, width = pixels.shape
+    if (height, width) == size:
+        return pixels
+    if not may_be_scaled or not is_scaled((height, width), size):
+        _check_size((height, width), size, file, can_be_scaled=not may_be_scaled)
+    rows = _nearest_positions(height, size[0])
+    columns = _nearest_positions(width, size[1])
+    return pixels[rows[:, np.newaxis], columns]
 
 
 def _nearest_positions(count: int, new_count: int) -> np.ndarray:
@@ -126,7 +153,7 @@ def _nearest_positions(count: int, new_count: int) -> np.ndarray:
 
 def filled(size: tuple[int, int], value: int) -> IndexMask:
     """Returns a mask of one value, for an image that has none."""
-    return _encode_mask(np.full(size, value, np.uint8))
+    return encode_mask(np.full(size, value, np.uint8))
 
 
 def read_instances(
@@ -185,7 +212,7 @@ def _read_values(
     _check_values(counts, rule, file.where)
     if _are_values_classes(counts, rule):
         return IndexMask(values.gray, header.height, header.width, counts)
-    return _encode_mask(mask_samples.map_values(values.pixels(), rule.all_values))
+    return encode_mask(mask_samples.map_values(values.pixels(), rule.all_values))
 
 
 def _has_bytes_of_survey(file: File, surveyed: SurveyedMask) -> bool:
@@ -215,33 +242,36 @@ def _check_kind(kind: MaskKind, surveyed: SurveyedMask | None, file: File) -> No
 
 _FIND_MASK = "find the mask that belongs to the image; never resize one to fit"
 
+ADVICE_ON_SIZE = (
+    "find the mask that belongs to the image; or, if it shows all of the image at another size, "
+    f"say {command(resize_masks='nearest')}"
+)
+"""What to do about a mask that may show its image at another size."""
+
 
 def _check_size(
-    mask_size: tuple[int, ...], size: tuple[int, int], file: File, *, official: bool
+    mask_size: tuple[int, ...], size: tuple[int, int], file: File, *, can_be_scaled: bool
 ) -> None:
-    """Checks that a mask has the height and width of its image."""
+    """Checks that a mask has the height and width of its image.
+
+    Args:
+      mask_size: height and width of the mask.
+      size: those of the image.
+      file: the mask.
+      can_be_scaled: whether the option `resize_masks` would help if the proportions are the same.
+    """
     height, width = mask_size
     if (height, width) == tuple(size):
         return
     remedy = _FIND_MASK
-    if not official and is_scaled((height, width), size):
-        option = command(resize_masks="nearest")
-        remedy = (
-            "find the mask that belongs to the image; or, if it shows all of the image at another "
-            f"size, say {option}"
-        )
-    raise _other_size_error((height, width), size, file, remedy=remedy)
-
-
-def _other_size_error(
-    mask_size: tuple[int, int], size: tuple[int, int], file: File, *, remedy: str
-) -> MaskError:
-    return MaskError(
+    if can_be_scaled and is_scaled((height, width), size):
+        remedy = ADVICE_ON_SIZE
+    raise MaskError(
         file.where,
-        found=f"mask of {mask_size[1]} x {mask_size[0]} pixels",
+        found=f"mask of {width} x {height} pixels",
         expected=f"{size[1]} x {size[0]} (width x height), as its image has",
         remedy=remedy,
-        kind="size of mask and image differ",
+        kind=OTHER_SIZE,
     )
 
 
@@ -256,7 +286,7 @@ def _check_official(header: png.PngHeader, file: File) -> None:
         )
 
 
-def _encode_mask(indices: np.ndarray) -> IndexMask:
+def encode_mask(indices: np.ndarray) -> IndexMask:
     """Returns class indices uint8 `[H, W]` as a mask."""
     height, width = indices.shape
     return IndexMask(

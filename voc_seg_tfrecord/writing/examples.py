@@ -13,7 +13,7 @@ import numpy as np
 from voc_seg_tfrecord.core import storage
 from voc_seg_tfrecord.core.bands import RGB
 from voc_seg_tfrecord.core.class_rows import VOID_CLASS
-from voc_seg_tfrecord.core.errors import ImageError, VocSegError
+from voc_seg_tfrecord.core.errors import ImageError, MaskError, VocSegError
 from voc_seg_tfrecord.core.example import ExampleSpec, Item, KeyedExample, RawExample
 from voc_seg_tfrecord.core.file import File, Kind
 from voc_seg_tfrecord.core.file_names import name_fault, show_file_name
@@ -35,6 +35,7 @@ from voc_seg_tfrecord.core.tiling import Tiling
 from voc_seg_tfrecord.formats import (
     annotations,
     bands,
+    ignore_masks,
     images,
     index_masks,
     mask_samples,
@@ -131,6 +132,11 @@ def _make_rest(key: str, raw: RawExample, spec: ExampleSpec, size: tuple[int, in
     if spec.task == "images":
         return KeyedExample(key, {FILENAME: raw.filename, HEIGHT: size[0], WIDTH: size[1]})
     mask = _read_mask(raw, spec, size)
+    ignored: np.ndarray | None = None
+    if raw.ignored is not None:
+        may_be_scaled = spec.resizing is not None
+        ignored = ignore_masks.read_ignored_pixels(raw.ignored, size, may_be_scaled=may_be_scaled)
+        mask = ignore_masks.make_void(mask, ignored, spec.background_index, raw.ignored)
     features = {
         FILENAME: raw.filename,
         HEIGHT: size[0],
@@ -139,7 +145,10 @@ def _make_rest(key: str, raw: RawExample, spec: ExampleSpec, size: tuple[int, in
         LABELS: [value for value in mask.present() if value != spec.background_index],
     }
     if spec.instances:
-        features[INSTANCES] = _read_instances(raw, spec, size).png
+        instances = _read_instances(raw, spec, size)
+        if ignored is not None:
+            instances = ignore_masks.make_instances_void(instances, ignored)
+        features[INSTANCES] = instances.png
     if spec.mask_source:
         features[MASK_SOURCE] = raw.mask_source
     if spec.objects:
@@ -226,11 +235,28 @@ def _read_mask(raw: RawExample, spec: ExampleSpec, size: tuple[int, int]) -> ind
     if raw.mask is None:
         return index_masks.filled(size, 0 if spec.fill is None else spec.fill)
     if spec.resizing is None:
-        return index_masks.read_mask(
-            raw.mask, spec.rule, size, official=spec.official, surveyed=raw.surveyed
-        )
+        try:
+            return index_masks.read_mask(
+                raw.mask, spec.rule, size, official=spec.official, surveyed=raw.surveyed
+            )
+        except MaskError as error:
+            raise _with_advice_on_turned(error, raw, spec, size) from None
     mask = index_masks.read_mask(raw.mask, spec.rule, surveyed=raw.surveyed)
     return index_masks.resize(mask, size, raw.mask)
+
+
+def _with_advice_on_turned(
+    error: MaskError, raw: RawExample, spec: ExampleSpec, size: tuple[int, int]
+) -> VocSegError:
+    """Returns an error about a mask, with advice if it shows a rotated image at another size."""
+    may_be_rotated = spec.exif == "auto" and not spec.official and raw.image.kind is not Kind.NUMPY
+    if error.kind != index_masks.OTHER_SIZE or not may_be_rotated or raw.mask is None:
+        return error
+    height, width = size
+    is_of_rotated = is_scaled(mask_samples.size_of(raw.mask), (width, height))
+    if is_of_rotated and pillow.is_turned(raw.image):
+        return error.changed(remedy=index_masks.ADVICE_ON_SIZE)
+    return error
 
 
 def _read_instances(

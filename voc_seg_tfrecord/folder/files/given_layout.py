@@ -70,6 +70,22 @@ class GivenLayout:
         """The folders of masks, likewise."""
         return self._named_folders("masks")
 
+    def ignore_folders(self) -> list[str]:
+        """Returns the folders of ignore masks that the user named; none if the user named none.
+
+        Raises:
+          ConfigError: if there is no such folder, or it is the given folder itself.
+        """
+        folders = [named.path for named in self._named_folders("ignore_masks")]
+        if "" in folders:
+            raise ConfigError(
+                "option ignore_masks",
+                found="the folder itself, in which images and masks lie",
+                expected="a folder that holds ignore masks alone",
+                remedy="put the ignore masks into a folder of their own, and name it",
+            )
+        return folders
+
     @property
     def image_name(self) -> str:
         """The pattern of the images' names that the user gave; empty if there is none."""
@@ -80,7 +96,7 @@ class GivenLayout:
         """The pattern of the masks' names, likewise."""
         return self.options.get("mask_name", "")
 
-    def _named_folders(self, option: Half) -> list[NamedFolder]:
+    def _named_folders(self, option: Half | Literal["ignore_masks"]) -> list[NamedFolder]:
         """Returns the folders that an option names: one, or several with commas between them.
 
         Raises:
@@ -97,7 +113,7 @@ class GivenLayout:
             folders += self._folders_of_item(option, item)
         return folders
 
-    def _folders_of_item(self, option: Half, item: str) -> list[NamedFolder]:
+    def _folders_of_item(self, option: str, item: str) -> list[NamedFolder]:
         """Returns the folders that an item of an option means, such as `train=data/images`.
 
         If the path leads to no folder, these are the folders anywhere that end so.

@@ -25,6 +25,7 @@ def advise_table(given: epath.Path, layout: Layout, config: VocSegConfig, *, nam
         "class_names": _option_of_names(config) if named else None,
         **(config.layout or {}),
         "threshold": config.threshold,
+        "ignore_masks": config.ignore_masks or None,
     }
     write = command("voc-seg-tfrecord", "check", given, **options, write_classes="classes.csv")
     return (

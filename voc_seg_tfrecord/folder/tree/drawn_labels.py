@@ -111,6 +111,7 @@ class DrawnPair(Pair):
             instances=objects,
             annotation=self.annotation and File.read(self.annotation, AnnotationError),
             surveyed=self.surveyed,
+            ignored=self._read_ignored(),
         )
 
     def draw(self, size: tuple[int, int]) -> DrawnMask:

@@ -1,7 +1,7 @@
 """Lists a folder and all below it once."""
 
 import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 import dataclasses
 import errno
 import functools
@@ -80,6 +80,14 @@ class Listing:
         walk.list_all()
         folders = dict(sorted(walk.files_by_folder.items()))
         return cls(root, folders, walk.links_left_out, sorted(walk.system_folders))
+
+    def without(self, folders: Collection[str]) -> "Listing":
+        """Returns the listing without folders, by their paths below the root, and all below."""
+        kept: dict[str, Sequence[str]] = {}
+        for path, names in self.files_by_folder.items():
+            if not any(path == folder or path.startswith(f"{folder}/") for folder in folders):
+                kept[path] = names
+        return dataclasses.replace(self, files_by_folder=kept)
 
     def below(self, folder: str = "", *, deep: bool = True) -> Iterator[str]:
         """Yields the names of the files below a folder, relative to it.

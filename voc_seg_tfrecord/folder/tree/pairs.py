@@ -31,6 +31,7 @@ class Pair:
       surveyed: what a survey has found in the mask file; see `index_masks.read_mask`.
       channels: how many files the image has; those behind the first end with `_0001` and so on in
         place of `_0000`.
+      ignored: the ignore mask's path, where the user named a folder of ignore masks.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Pair:
     annotation: epath.PathLike | None = None
     surveyed: SurveyedMask | None = None
     channels: int = 1
+    ignored: epath.PathLike | None = None
 
     def read(self) -> RawExample:
         """Reads each file once.
@@ -55,7 +57,12 @@ class Pair:
             instances=File.read(self.instances, MaskError) if self.instances else None,
             annotation=File.read(self.annotation, AnnotationError) if self.annotation else None,
             surveyed=self.surveyed,
+            ignored=self._read_ignored(),
         )
+
+    def _read_ignored(self) -> File | None:
+        """Reads the ignore mask, if there is one."""
+        return File.read(self.ignored, MaskError) if self.ignored else None
 
     def _read_image(self) -> File:
         """Reads the image, of which each channel may be a file."""
@@ -66,7 +73,7 @@ class Pair:
 
     def size(self) -> int:
         """Returns how many bytes image and masks have together."""
-        paths = (*channel_paths(self.image, self.channels), self.mask, self.instances)
+        paths = (*channel_paths(self.image, self.channels), self.mask, self.instances, self.ignored)
         return sum(storage.size(path) for path in paths if path)
 
     def to_json(self) -> dict[str, Any]:

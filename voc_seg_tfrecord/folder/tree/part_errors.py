@@ -33,6 +33,12 @@ WORDS_BY_PART = {
         "instance masks",
         'leave instance masks out: no --instance_masks, or "instance_mask": false in the config',
     ),
+    "ignored": WordsOfPart(
+        "ignore mask",
+        "an ignore mask",
+        "ignore masks",
+        "leave all ignore masks out: no --ignore_masks",
+    ),
     "annotation": WordsOfPart(
         "XML file",
         "an XML file",

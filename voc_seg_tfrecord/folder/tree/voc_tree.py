@@ -68,6 +68,7 @@ class VocTree:
         folders of the layout under their ids. See `set_files`, which always has them.
       given_labels: the labels, if they are not just the masks of `set_files`: shapes, masks in
         other formats, or masks that a text states for images. See `labels`, which always has them.
+      ignored: the ignore masks, if the user named their folder.
       channels: how many files an image has, of which each is a channel; see `Pair`.
       reasons: why each other set of files that may have been meant was not taken, in words.
     """
@@ -80,6 +81,7 @@ class VocTree:
     given_labels: Labels | None = None
     channels: int = 1
     reasons: Sequence[str] = ()
+    ignored: PartFiles | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "root", epath.Path(self.root))
@@ -180,6 +182,8 @@ class VocTree:
             if objects is None:
                 objects = PartFiles(self.root / self.layout.instances, self.instances)
             files["instances"] = dataclasses.replace(objects, needed=are_masks_needed)
+        if parts.masks and self.ignored is not None:
+            files["ignored"] = self.ignored
         if parts.annotations:
             folder = self.root / self.layout.annotations
             files["annotation"] = PartFiles(folder, self.annotations)
@@ -234,6 +238,7 @@ class VocTree:
             instances=paths.get("instances"),
             annotation=paths.get("annotation"),
             channels=self.channels,
+            ignored=paths.get("ignored"),
         )
         return self.labels.complete_pair(pair, parts)
 

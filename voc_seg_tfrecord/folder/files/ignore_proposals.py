@@ -1,0 +1,64 @@
+"""Adds ignore masks to the alternatives of a question which masks are meant.
+
+DRIVE has two folders with a mask for each image: the vessels, and the field of view. One answer is
+that the latter says where the former count.
+"""
+
+from collections.abc import Mapping
+import dataclasses
+import itertools
+
+from voc_seg_tfrecord.core.errors import MaskError, VocSegError
+from voc_seg_tfrecord.core.file import File
+from voc_seg_tfrecord.folder.files.file_sets import FileSet
+from voc_seg_tfrecord.folder.files.given_layout import GivenLayout
+from voc_seg_tfrecord.folder.files.pairings import few
+from voc_seg_tfrecord.folder.question import Alternative, QuestionError
+from voc_seg_tfrecord.formats.ignore_masks import read_kept_share
+
+MIN_KEPT_SHARE = 0.5
+"""Which share of each image a field of view covers at least."""
+
+
+def add_ignore_masks(question: QuestionError, given: GivenLayout) -> QuestionError:
+    """Returns a question in which masks that look like fields of view may be ignore masks.
+
+    Args:
+      question: which images and masks are meant.
+      given: the folder, and the options that the user gave. If these name ignore masks, no others
+        are proposed.
+    """
+    if given.options.get("ignore_masks"):
+        return question
+    with_masks = [other for other in question.alternatives if "masks" in other.options]
+    fields_of_view = [other for other in with_masks if _are_fields_of_view(other.options, given)]
+    added: list[Alternative] = []
+    for alternative, field_of_view in itertools.product(with_masks, fields_of_view):
+        folders = field_of_view.options["masks"]
+        if alternative not in fields_of_view and alternative.options["masks"] != folders:
+            options = {**alternative.options, "ignore_masks": folders}
+            added.append(Alternative(f"void where the masks in {folders} are 0", options))
+    if not added:
+        return question
+    return question.with_alternatives(
+        [*question.alternatives, *added], refused=(), untried_count=0, next_question=""
+    )
+
+
+def _are_fields_of_view(options: Mapping[str, str], given: GivenLayout) -> bool:
+    """Says whether the masks of an alternative have two values, and are mostly not 0."""
+    options_of_masks = {name: options[name] for name in ("masks", "mask_name") if name in options}
+    layout = dataclasses.replace(given, options=options_of_masks)
+    sets = [files for files in layout.allowed_sets().masks if files.names]
+    paths = itertools.chain.from_iterable(map(_few_paths, sets))
+    try:
+        shares = [
+            read_kept_share(File.read(given.listing.root / path, MaskError)) for path in paths
+        ]
+    except VocSegError:  # one is no ignore mask
+        return False
+    return bool(shares) and min(shares) >= MIN_KEPT_SHARE
+
+
+def _few_paths(files: FileSet) -> list[str]:
+    return [files.path(stem) for stem in few([*files.names])]
